@@ -1,0 +1,81 @@
+# What the README, the developers and CI run. Needs Python 3.11 or newer, git and make; all else goes
+# into .venv. Variables:
+#   PYTHON=python3.12    the interpreter that .venv is made with
+#   ARGS="-k json -x"    arguments for pytest (test), the benchmark (bench) or the fuzzer (fuzz)
+#   WHEEL=1              test the built wheel instead of src; the default where CI is set, WHEEL= undoes it
+#   T=60                 seconds to fuzz
+
+PYTHON ?= python3
+WHEEL  ?= $(filter-out 0 false,$(CI))
+T      ?= 60
+
+BIN     := .venv/bin
+PIP     := python -m pip --disable-pip-version-check -qq
+SCRIPTS := tools/check_package.py
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-src test-wheel lint format bench fuzz package-check clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: .venv/run.stamp ## watch the parser at work
+	@$(BIN)/deltaparse demo
+
+test: $(if $(WHEEL),test-wheel,test-src) ## run the tests
+
+test-src: .venv/dev.stamp
+	$(BIN)/pytest $(ARGS)
+
+# The last line of the program makes sure that it was the installed package that was tested.
+test-wheel:
+	$(call make-venv,.venv-wheel)
+	.venv-wheel/bin/$(PIP) wheel --no-deps --wheel-dir .venv-wheel/dist .
+	.venv-wheel/bin/$(PIP) install --group test .venv-wheel/dist/*.whl
+	.venv-wheel/bin/python -P -c 'import sys, pytest; \
+	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
+	sys.exit(code if "site-packages" in where else "not the wheel was tested but " + where)' \
+	-o pythonpath= $(ARGS)
+
+lint: .venv/dev.stamp ## check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/mypy $(SCRIPTS)
+
+format: .venv/dev.stamp ## write the code the way that lint wants it
+	$(BIN)/ruff check --fix --exit-zero
+	$(BIN)/ruff format
+
+bench: .venv/dev.stamp ## measure speed
+	$(BIN)/python bench/bench.py $(ARGS)
+
+fuzz: .venv/dev.stamp ## look for inputs that break an invariant, T seconds long
+	$(BIN)/python fuzz/fuzz.py --seconds $(T) $(ARGS)
+
+package-check: .venv/dev.stamp ## build the sdist and the wheels, and compare them
+	$(BIN)/python tools/check_package.py
+
+clean: ## remove everything that these targets made
+	rm -rf .venv .venv-wheel build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --group, used below, needs a newer pip than venv brings along on some machines.
+define make-venv
+@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("deltaparse needs Python 3.11 or newer; this one is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
+@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+$(PYTHON) -m venv --clear $(1)
+$(1)/bin/$(PIP) install --upgrade pip
+endef
+
+.venv/pyvenv.cfg:
+	$(call make-venv,.venv)
+
+.venv/run.stamp: pyproject.toml | .venv/pyvenv.cfg
+	$(BIN)/$(PIP) install --editable .
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml .venv/run.stamp
+	$(BIN)/$(PIP) install --group dev
+	@touch $@

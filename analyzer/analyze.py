@@ -1,0 +1,87 @@
+"""The analysis: from a chat template alone to a wire format, with proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import lru_cache
+
+from deltaparse.partial import UsageError
+from deltaparse.stream import ToolFormat, WireFormat
+
+from .content import find_content
+from .frame import find_frame
+from .probes import PROBE_TEXTS
+from .proof import disproofs
+from .reasoning import find_reasoning
+from .render import Renderer
+from .template import ChatTemplate
+from .tool_calls import find_tool_calls
+
+__all__ = ["analyze"]
+
+
+def analyze(template: ChatTemplate | str) -> WireFormat:
+    """Find out how a model writes, from its chat template alone.
+
+    The template is rendered with conversations that differ in one thing, and the markers are
+    read off the differences. Then conversations that were not used so are rendered and parsed
+    back: `verified` says that all came back, `issues` what did not, and what the template does
+    not tell. A pure function of the template, remembered by its text.
+
+    Raises:
+        TemplateError: the text is no Jinja template.
+        UsageError: it is neither a `ChatTemplate` nor a str.
+    """
+    return _analyze(_template(template))
+
+
+def _template(given: object) -> ChatTemplate:
+    if isinstance(given, ChatTemplate):
+        return given
+    if isinstance(given, str):
+        return ChatTemplate(given)
+    message = f"analyze() takes a ChatTemplate or its source, not {type(given).__name__}"
+    raise UsageError(message)
+
+
+@lru_cache(maxsize=64)
+def _analyze(template: ChatTemplate) -> WireFormat:
+    render = Renderer(template)
+    frame = find_frame(render)
+    if frame is None:
+        refusal = render.refusals[0] if render.refusals else "the texts do not come out"
+        return WireFormat(issues=(f"the template renders no simple conversation: {refusal}",))
+    reasoning = find_reasoning(render, frame)
+    frame = frame.without(reasoning.format.start.strip())
+    content = find_content(render, frame, reasoning)
+    tools = find_tool_calls(render, frame, reasoning.format)
+    fmt = WireFormat(
+        turn=frame.turn, reasoning=reasoning.format, content=content, tools=tools.format
+    )
+    fmt = fmt.replace(preserved_tokens=_markers(fmt))
+    proved, failed = disproofs(render, frame, reasoning, fmt)
+    issues = [*tools.issues, *failed]
+    document = fmt.to_json()
+    issues += [
+        f"the probe {probe!r} got into the format" for probe in PROBE_TEXTS if probe in document
+    ]
+    unproved = tools.format.format is not ToolFormat.NONE and not any(
+        "call" in name for name in proved
+    )
+    if unproved or not proved:
+        issues.append("nothing came back that would prove it")
+    return fmt.replace(verified=not issues, issues=tuple(issues))
+
+
+def _markers(fmt: WireFormat) -> tuple[str, ...]:
+    """The markers that a tokenizer must not drop, each once."""
+    groups = (fmt.reasoning, fmt.content, fmt.tools)
+    names = ("start", "end", "section_start", "section_end", "per_call_start", "per_call_end")
+    found: Iterable[str] = (
+        getattr(group, part.name).strip()
+        for group in groups
+        for part in fields(group)
+        if part.name in names
+    )
+    return tuple(dict.fromkeys(text for text in found if text))

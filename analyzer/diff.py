@@ -1,0 +1,80 @@
+"""Comparing two renderings, and taking a text apart into markers and what stands between.
+
+A difference begins where two texts part, but the texts of markers overlap: `<|end_turn|>` and
+`<|end_text|>` have `<|end_t` in common. So the borders of a difference are moved out of a
+marker that they fall into.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from os.path import commonprefix
+
+__all__ = ["Segment", "Split", "common_prefix", "common_suffix", "segments", "split"]
+
+# What looks like a marker: a short run in angle or square brackets. It is a hint for where to
+# cut, and never what makes a text a marker.
+MARKER = re.compile(r"<[^<>\s][^<>\n]{0,80}>|\[[^\[\]\s\"'{}:,][^\[\]\n\"'{}:,]{0,80}\]")
+OPENED = re.compile(r"(?:<[^<>\n]{0,80}|\[[^\[\]\n\"'{}:,]{0,80})\Z")
+CLOSED = re.compile(r"\A(?:[^<>\n]{0,80}>|[^\[\]\n\"'{}:,]{0,80}\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Two texts: what they begin with alike, what each has alone, what they end with alike."""
+
+    prefix: str
+    left: str
+    right: str
+    suffix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of a text: a marker, or the text between two."""
+
+    text: str
+    marker: bool
+
+
+def split(left: str, right: str) -> Split:
+    """Take two renderings apart where they differ, markers left whole."""
+    prefix = common_prefix(left, right)
+    rest_left, rest_right = left[len(prefix) :], right[len(prefix) :]
+    suffix = common_suffix(rest_left, rest_right)
+    end_left, end_right = len(rest_left) - len(suffix), len(rest_right) - len(suffix)
+    return Split(prefix, rest_left[:end_left], rest_right[:end_right], suffix)
+
+
+def common_prefix(*texts: str) -> str:
+    """The longest text that all begin with, not ending inside a marker of any of them."""
+    prefix = commonprefix(texts)  # noqa: RUF071 - of strings, not of paths
+    opened = OPENED.search(prefix)
+    if opened and any(CLOSED.match(text[len(prefix) :]) for text in texts):
+        prefix = prefix[: opened.start()]
+    return prefix
+
+
+def common_suffix(*texts: str) -> str:
+    """The longest text that all end with, not beginning inside a marker of any of them."""
+    suffix = commonprefix([text[::-1] for text in texts])[::-1]  # noqa: RUF071 - as above
+    closed = CLOSED.match(suffix)
+    if closed and any(OPENED.search(text[: len(text) - len(suffix)]) for text in texts):
+        suffix = suffix[closed.end() :]
+    return suffix
+
+
+def segments(text: str) -> list[Segment]:
+    """Cut a text into markers, each with the white space after it, and the texts between."""
+    pieces: list[Segment] = []
+    pos = 0
+    for found in MARKER.finditer(text):
+        if found.start() > pos:
+            pieces.append(Segment(text[pos : found.start()], marker=False))
+        space = len(text[found.end() :]) - len(text[found.end() :].lstrip())
+        pos = found.end() + space
+        pieces.append(Segment(text[found.start() : pos], marker=True))
+    if pos < len(text):
+        pieces.append(Segment(text[pos:], marker=False))
+    return pieces

@@ -1,0 +1,94 @@
+"""The conversations that are rendered to learn from, and the texts to find in the renderings.
+
+Every text is one that no template writes, so that where it stands in a rendering is certain.
+They are plain words, without markup, quotes or edges of white space, so that every template
+passes them through; ids have nine letters or digits, the strictest form that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = [
+    "ARGUMENT",
+    "CALL_IDS",
+    "CONTENT",
+    "FUNCTIONS",
+    "NEXT_USER",
+    "PROBE_TEXTS",
+    "REASONING",
+    "REASONING_KEYS",
+    "RESULT",
+    "TOOLS",
+    "USER",
+    "VALUE",
+    "assistant",
+    "call",
+    "result",
+    "user",
+]
+
+USER = "zqaskedzq"
+NEXT_USER = "zqaskedagainzq"
+CONTENT = "zqsaidzq"
+REASONING = "zqthoughtzq"
+RESULT = "zqreturnedzq"
+FUNCTIONS = ("zqfirstzq", "zqotherzq")
+ARGUMENT = "zqkeyzq"
+VALUE = "zqvaluezq"
+CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
+PROBE_TEXTS = (USER, NEXT_USER, CONTENT, REASONING, RESULT, *FUNCTIONS, ARGUMENT, VALUE, *CALL_IDS)
+
+REASONING_KEYS = ("reasoning_content", "reasoning", "thinking", "thought")
+"""Under which keys of a message templates look for reasoning, the usual one first."""
+
+TOOLS: list[dict[str, Any]] = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": "what it does",
+            "parameters": {
+                "type": "object",
+                "properties": {ARGUMENT: {"type": "string", "description": "what it is"}},
+                "required": [ARGUMENT],
+            },
+        },
+    }
+    for name in FUNCTIONS
+]
+
+
+def user(text: str = USER) -> dict[str, Any]:
+    """A message of the user."""
+    return {"role": "user", "content": text}
+
+
+def assistant(
+    content: str | None = CONTENT,
+    *,
+    calls: Sequence[Mapping[str, Any]] = (),
+    reasoning: str = "",
+    reasoning_key: str = REASONING_KEYS[0],
+) -> dict[str, Any]:
+    """A turn of the model. Templates ask whether a key is there, so absent parts have none."""
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if reasoning:
+        message[reasoning_key] = reasoning
+    if calls:
+        message["tool_calls"] = [dict(made) for made in calls]
+    return message
+
+
+def call(which: int = 0, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A tool call; without `arguments`, with the one of the probes."""
+    given = {ARGUMENT: VALUE} if arguments is None else dict(arguments)
+    function = {"name": FUNCTIONS[which], "arguments": given}
+    return {"id": CALL_IDS[which], "type": "function", "function": function}
+
+
+def result(which: int = 0) -> dict[str, Any]:
+    """What a tool returned."""
+    name, call_id = FUNCTIONS[which], CALL_IDS[which]
+    return {"role": "tool", "tool_call_id": call_id, "name": name, "content": RESULT}

@@ -1,0 +1,249 @@
+"""Phases T1 to T3: how a template writes tool calls.
+
+T1 looks for the function's name inside JSON, the one heuristic of the analysis, and reads the
+layout off the JSON itself; T2 and T3 compare one call with two, which tells the markers of each
+call from those of the section, and both from what stands between two calls.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deltaparse.stream import ReasoningFormat, ToolFormat, ToolsFormat
+
+from .content import without_reasoning
+from .diff import common_prefix, common_suffix
+from .frame import Frame
+from .probes import (
+    ARGUMENT,
+    CALL_IDS,
+    CONTENT,
+    FUNCTIONS,
+    NEXT_USER,
+    TOOLS,
+    VALUE,
+    assistant,
+    call,
+    result,
+    user,
+)
+from .render import Renderer
+
+__all__ = ["ToolsFinding", "find_tool_calls"]
+
+DECODER = json.JSONDecoder()
+CODE_BLOCK = re.compile(r"(?P<marker>[^`]*?)\s*```(?P<language>\w*)\s*\Z")
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsFinding:
+    """What was found: the format, further end-of-turn strings, and what could not be told."""
+
+    format: ToolsFormat
+    evidence: tuple[str, ...] = ()
+    issues: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JsonInText:
+    """A JSON value and the text that stands before and after it."""
+
+    before: str
+    text: str
+    after: str
+    value: Any
+
+
+def find_tool_calls(render: Renderer, frame: Frame, reasoning: ReasoningFormat) -> ToolsFinding:
+    """Find how calls are written, as far as they are JSON objects."""
+    tools_shown = render([user()], tools=TOOLS)
+    supports = tools_shown is not None and all(name in tools_shown for name in FUNCTIONS)
+    none = ToolsFormat(supports_tools=supports)
+    one = frame.body(render([user(), assistant("", calls=[call()])], tools=TOOLS))
+    if one is None or FUNCTIONS[0] not in one:
+        reason = "the template does not render tool calls" if supports else ""
+        return ToolsFinding(none, issues=(reason,) if reason else ())
+    found = _json_with(one, FUNCTIONS[0])
+    if found is None or not isinstance(found.value, dict | list):
+        message = (
+            "tool calls are rendered, but not as JSON objects: this syntax is not derived yet; "
+            "describe it with fmt.replace(tools=...)"
+        )
+        return ToolsFinding(none, issues=(message,))
+    layout = _layout(found.value)
+    if layout is None:
+        message = "tool calls are JSON, but the function's name and arguments were not found in it"
+        return ToolsFinding(none, issues=(message,))
+    layout = replace(layout, supports_tools=True)
+    before = without_reasoning(found.before, reasoning)
+    two = frame.body(render([user(), assistant("", calls=[call(), call(1)])], tools=TOOLS))
+    pair = _json_pair(two) if two is not None else None
+    if pair is None:
+        made = _with_markers(layout, before, found.after, per_call=not layout.array_wrapped)
+    else:
+        made = _from_two(layout, before, found.after, pair)
+    made = _separated(made, render, frame)
+    evidence = (f"a call is rendered as {one!r}",)
+    return ToolsFinding(_code_block(made), evidence)
+
+
+def _layout(value: Any) -> ToolsFormat | None:
+    """Read the layout of a call off its JSON: which key holds what."""
+    array = isinstance(value, list)
+    made = value[0] if array and value else value
+    if not isinstance(made, dict):
+        return None
+    arguments = next(_paths(made, _holds_argument), None)
+    if arguments is None:
+        return None
+    found: dict[str, Any] = {"format": ToolFormat.JSON_NATIVE, "array_wrapped": array}
+    held = _get(made, arguments)
+    found["arguments_as_text"] = isinstance(held, str)
+    if arguments and arguments[-1] == FUNCTIONS[0]:
+        return ToolsFormat(name_is_key=True, **found)
+    name = next(_paths(made, lambda part: part == FUNCTIONS[0]), None)
+    if name is None or not arguments or len(name) > 2 or name[:-1] != arguments[:-1]:
+        return None
+    call_id = next(_paths(made, lambda part: part == CALL_IDS[0]), None)
+    counted = next(_paths(made, _counts), None)
+    order = [str(key) for key in (_get(made, name[:-1]) if name[:-1] else made)]
+    return ToolsFormat(
+        function_field=str(name[0]) if len(name) > 1 else "",
+        name_field=str(name[-1]),
+        arguments_field=str(arguments[-1]),
+        id_field=str(call_id[-1]) if call_id else "",
+        generated_id_field=str(counted[-1]) if counted and not call_id else "",
+        field_order=tuple(order),
+        **found,
+    )
+
+
+def _from_two(layout: ToolsFormat, before: str, after: str, pair: tuple[str, str]) -> ToolsFormat:
+    """T2 and T3: tell section, call and separator apart; `pair` is what two calls show.
+
+    `pair` holds the text between two calls, and "[" if they stand in one array.
+    """
+    between, array = pair
+    layout = replace(layout, supports_parallel_calls=True, array_wrapped=bool(array))
+    if array:
+        made = _with_markers(layout, before, after, per_call=False)
+        return replace(made, separator=between)
+    end = common_prefix(between, after)
+    rest = between.removeprefix(end)
+    start = common_suffix(rest, before)
+    if not start.strip() and not end.strip():
+        made = _with_markers(layout, before, after, per_call=False)
+        return replace(made, separator=between)
+    return replace(
+        layout,
+        section_start=before.removesuffix(start),
+        per_call_start=start,
+        separator=rest.removesuffix(start),
+        per_call_end=end,
+        section_end=after.removeprefix(end),
+    )
+
+
+def _with_markers(layout: ToolsFormat, before: str, after: str, *, per_call: bool) -> ToolsFormat:
+    if per_call:
+        return replace(layout, per_call_start=before, per_call_end=after)
+    return replace(layout, section_start=before, section_end=after)
+
+
+def _separated(made: ToolsFormat, render: Renderer, frame: Frame) -> ToolsFormat:
+    """Take the white space before the first marker for what separates calls from content."""
+    first = "section_start" if made.section_start.strip() else "per_call_start"
+    marker = getattr(made, first)
+    core = marker.lstrip()
+    separator = marker[: len(marker) - len(core)]
+    said = [user(), assistant(calls=[call()])]
+    for messages in (said, [*said, result(), user(NEXT_USER)]):
+        both = frame.body(render(messages, tools=TOOLS)) or ""
+        after = both.partition(CONTENT)[2]
+        if core and core in after and not after[: after.index(core)].strip():
+            separator = after[: after.index(core)]
+            break
+    last = "section_end" if made.section_end.strip() else "per_call_end"
+    end = getattr(made, last)
+    return replace(
+        made, content_separator=separator, **{first: core, last: end if end.strip() else ""}
+    )
+
+
+def _code_block(made: ToolsFormat) -> ToolsFormat:
+    """Note a code block round the calls as such."""
+    block = CODE_BLOCK.match(made.section_start)
+    if block is None:
+        return made
+    return replace(made, code_block_marker=block["marker"], code_block_language=block["language"])
+
+
+def _json_with(text: str, probe: str, start: int = 0) -> JsonInText | None:
+    """The outermost JSON object or array in `text` that holds `probe`."""
+    at = text.index(probe, start)
+    for found in re.finditer(r"[{\[]", text[:at]):
+        if found.start() < start:
+            continue
+        try:
+            value, end = DECODER.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            continue
+        if end > at:
+            begin = found.start()
+            return JsonInText(text[:begin], text[begin:end], text[end:], value)
+    return None
+
+
+def _json_pair(text: str) -> tuple[str, str] | None:
+    """What stands between two calls, and "[" if both stand in one array."""
+    if not all(name in text for name in FUNCTIONS):
+        return None
+    first = _json_with(text, FUNCTIONS[0])
+    if first is None:
+        return None
+    if isinstance(first.value, list):
+        inner = _json_with(first.text, FUNCTIONS[0], 1)
+        outer = first.text
+    else:
+        inner, outer = first, text
+    if inner is None:
+        return None
+    start = len(inner.before) + len(inner.text)
+    second = _json_with(outer, FUNCTIONS[1], start) if FUNCTIONS[1] in outer[start:] else None
+    if second is None:
+        return None
+    return second.before[start:], "[" if outer is not text else ""
+
+
+def _paths(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths to all parts of a JSON value for which `wanted` is true, outermost first."""
+    if wanted(value):
+        yield path
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _paths(part, wanted, (*path, key))
+
+
+def _get(value: Any, path: Path) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _holds_argument(value: Any) -> bool:
+    if isinstance(value, str) and ARGUMENT in value:
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return False
+    return isinstance(value, Mapping) and value.get(ARGUMENT) == VALUE
+
+
+def _counts(value: Any) -> bool:
+    """Whether a value counts the calls: the first has 0."""
+    return value in ("0", 0) and value is not False

@@ -1,0 +1,55 @@
+"""The exceptions of the library; the class says whose fault it is.
+
+This is all that is ever raised:
+
+    DeltaParseError
+        UsageError          the caller: a call out of order, an argument that makes no sense
+        FormatError         a WireFormat that contradicts itself or cannot be read
+        TemplateError       a chat template that does not compile, render, or stop
+        MalformedOutput     the model, only where a policy says "error"
+            MalformedJson   text that is not JSON where JSON must stand
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DeltaParseError",
+    "FormatError",
+    "MalformedJson",
+    "MalformedOutput",
+    "TemplateError",
+    "UsageError",
+]
+
+
+class DeltaParseError(Exception):
+    """Base of every exception that this library raises."""
+
+
+class UsageError(DeltaParseError, ValueError):
+    """The caller used the library in a way that cannot work; the text says what to do instead."""
+
+
+class FormatError(DeltaParseError, ValueError):
+    """A wire format that contradicts itself, or a text that does not hold one."""
+
+
+class TemplateError(DeltaParseError, ValueError):
+    """A chat template that does not compile, does not render, or does not stop in time."""
+
+
+class MalformedOutput(DeltaParseError, ValueError):
+    """Model output that breaks its format, where the policy in force says "error".
+
+    `kind` is the kind of the `Issue` that would otherwise have been recorded; `span` the
+    half-open range of characters of the output it is about.
+    """
+
+    def __init__(self, detail: str, *, kind: str = "malformed", span: tuple[int, int] = (0, 0)):
+        super().__init__(detail)
+        self.kind = kind
+        self.span = span
+
+
+class MalformedJson(MalformedOutput):
+    """Text that is not JSON, or JSON that ends too early, where a whole JSON value must stand."""

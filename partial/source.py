@@ -1,0 +1,127 @@
+"""The window: the text that has come and is not yet read, and how a parser waits for more.
+
+A sub-parser is a generator function `name(src, ...) -> Steps[T]`. It reads `src.text` from
+`src.pos`, moves `src.pos`, and does a bare `yield` when it needs more text; composition is
+`yield from`, and the result is its return value. Rules that every sub-parser keeps:
+
+1. After a `yield` every index into `src.text` is stale: what was read has been cut off.
+2. The end of input is `src.closed`; no more text comes then, and nothing is thrown.
+3. `src.pos` moves before what was read is handed out, so nothing can be handed out twice.
+
+Offsets count characters of the model's output. Text that was fed before it, the end of the
+prompt, lies below zero: it moves the parser into the right state and is never handed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TypeVar
+
+__all__ = ["Source", "Steps"]
+
+T = TypeVar("T")
+
+Steps = Generator[None, None, T]
+"""What a sub-parser is: it yields when it needs more text, and returns a `T`."""
+
+
+class Source:
+    """The unread text of one stream.
+
+    `text` from `pos` on is unread. `wake` and `plain` are what the sleeping parser left behind
+    (see `sleep`): while `wake` is set, the window is empty.
+    """
+
+    __slots__ = (
+        "_base",
+        "_kept",
+        "_kept_from",
+        "_kept_to",
+        "_marks",
+        "closed",
+        "plain",
+        "pos",
+        "text",
+        "wake",
+    )
+
+    def __init__(self, text: str = "", *, closed: bool = False, offset: int = 0) -> None:
+        self.text = text
+        self.pos = 0
+        self.closed = closed
+        self.wake: Callable[[str], object] | None = None
+        self.plain: Callable[[str], None] = _nowhere
+        self._base = offset
+        self._marks = 0
+        self._kept: list[str] = []
+        self._kept_from = self._kept_to = 0
+
+    @property
+    def offset(self) -> int:
+        """Where the parser stands: the offset of the next unread character."""
+        return self._base + self.pos
+
+    @property
+    def unread(self) -> str:
+        """The unread text, for a look ahead or for what follows the end of a parse."""
+        return self.text[self.pos :]
+
+    def feed(self, text: str) -> None:
+        """Append `text` to the window and cut off what was read."""
+        self.wake = None
+        pos = self.pos
+        if self._marks:
+            self._keep()
+        self.text = text if pos == len(self.text) else self.text[pos:] + text
+        self._base += pos
+        self.pos = 0
+
+    def pass_by(self, text: str) -> None:
+        """Hand out `text` unread: for which the sleeping parser's `wake` found nothing."""
+        self._base += len(text)
+        self.plain(text)
+
+    def take(self, end: int) -> str:
+        """Read up to `end`, an index into `text`; hand out what of it is the model's."""
+        start = self.pos
+        self.pos = end
+        if self._base < 0:
+            start = min(max(start, -self._base), end)
+        return self.text[start:end]
+
+    def sleep(self, wake: Callable[[str], object], plain: Callable[[str], None]) -> None:
+        """Say, before a `yield`, which texts need no parser.
+
+        Until the next resume, a text for which `wake` finds nothing goes to `plain` whole. It
+        has no effect while something is held back or kept, which the parser must see again.
+        """
+        if self.pos == len(self.text) and not self._marks:
+            self.wake = wake
+            self.plain = plain
+
+    def mark(self) -> int:
+        """Keep all that is read from here on, until `release`; returns the offset for `since`."""
+        if not self._marks:
+            self._kept = []
+            self._kept_from = self._kept_to = self.offset
+        self._marks += 1
+        return self.offset
+
+    def since(self, mark: int) -> str:
+        """The model's text from `mark` to here, as it came."""
+        self._keep()
+        return "".join(self._kept)[max(mark, 0) - self._kept_from :] if self.offset > 0 else ""
+
+    def release(self) -> None:
+        """Stop keeping for the last `mark` that was not released."""
+        self._marks -= 1
+        if not self._marks:
+            self._kept = []
+
+    def _keep(self) -> None:
+        self._kept.append(self.text[self._kept_to - self._base : self.pos])
+        self._kept_to = self.offset
+
+
+def _nowhere(text: str) -> None:
+    """The `plain` of a parser that never slept."""

@@ -1,0 +1,82 @@
+"""Sub-parsers over plain text: up to a marker, one of some markers here, white space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from .markers import Markers
+from .source import Source, Steps
+
+__all__ = ["at", "peek", "skip", "until", "whitespace"]
+
+SPACE = re.compile(r"\s*")
+
+
+def until(src: Source, markers: Markers, emit: Callable[[str], None]) -> Steps[str]:
+    """Read text up to the first marker, handing it to `emit` as soon as it is certain.
+
+    Returns the marker, which is left unread, or "" at the end of input. Holds back only the
+    tail that may become a marker.
+    """
+    while True:
+        text = src.text
+        start, end = markers.find(text, src.pos, final=src.closed)
+        if start > src.pos:
+            emit(src.take(start))
+        if end > start:
+            return text[start:end]
+        if src.closed:
+            return ""
+        src.sleep(markers.wake, emit)
+        yield
+
+
+def at(src: Source, markers: Markers) -> Steps[str]:
+    """Return the marker that begins right here, left unread, or "" when none does."""
+    while True:
+        start, end = markers.find(src.text, src.pos, final=src.closed)
+        if start > src.pos:
+            return ""
+        if end > start:
+            return src.text[start:end]
+        if src.closed:
+            return ""
+        yield
+
+
+def peek(src: Source) -> Steps[str]:
+    """Return the next character, left unread, or "" at the end of input."""
+    while src.pos == len(src.text):
+        if src.closed:
+            return ""
+        yield
+    return src.text[src.pos]
+
+
+def whitespace(src: Source, limit: int) -> Steps[None]:
+    """Skip white space, at most `limit` characters of it."""
+    stop = src.offset + limit
+    while True:
+        room = src.pos + stop - src.offset
+        found = SPACE.match(src.text, src.pos, room)
+        src.pos = found.end() if found else src.pos
+        if src.pos < len(src.text) or src.offset >= stop or src.closed:
+            return
+        yield
+
+
+def skip(src: Source, marker: str, space: str) -> Steps[str]:
+    """Read `marker`, which stands here, and as much of `space` as stands after it.
+
+    `space` is the white space that the template writes there. Returns what was read.
+    """
+    mark = src.mark()
+    src.pos += len(marker)
+    for char in space:
+        if (yield from peek(src)) != char:
+            break
+        src.pos += 1
+    read = src.since(mark)
+    src.release()
+    return read

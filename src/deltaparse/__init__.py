@@ -1,0 +1,90 @@
+"""Streaming output parsing for language models, derived from the chat template.
+
+template = ChatTemplate(source)
+fmt = analyze(template)
+parser = StreamParser(fmt, tools=tools, prompt=prompt)
+for text in tokens:
+    for delta in parser.feed(text):
+        ...
+for delta in parser.finish("stop"):
+    ...
+"""
+
+from deltaparse import partial
+from deltaparse.analyzer import ChatTemplate, analyze
+from deltaparse.partial import (
+    DeltaParseError,
+    FormatError,
+    MalformedOutput,
+    TemplateError,
+    UsageError,
+)
+from deltaparse.stream import (
+    ArgumentsFormat,
+    CallIdFormat,
+    CallIdPosition,
+    Content,
+    ContentDelta,
+    ContentFormat,
+    ContentMode,
+    Delta,
+    FunctionFormat,
+    Issue,
+    Message,
+    Policies,
+    Reasoning,
+    ReasoningDelta,
+    ReasoningFormat,
+    ReasoningMode,
+    StreamParser,
+    ToolCall,
+    ToolCallDelta,
+    ToolFormat,
+    ToolsFormat,
+    TurnFormat,
+    WireFormat,
+    astream,
+    chat_completion_chunks,
+    parse,
+    stream,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentsFormat",
+    "CallIdFormat",
+    "CallIdPosition",
+    "ChatTemplate",
+    "Content",
+    "ContentDelta",
+    "ContentFormat",
+    "ContentMode",
+    "Delta",
+    "DeltaParseError",
+    "FormatError",
+    "FunctionFormat",
+    "Issue",
+    "MalformedOutput",
+    "Message",
+    "Policies",
+    "Reasoning",
+    "ReasoningDelta",
+    "ReasoningFormat",
+    "ReasoningMode",
+    "StreamParser",
+    "TemplateError",
+    "ToolCall",
+    "ToolCallDelta",
+    "ToolFormat",
+    "ToolsFormat",
+    "TurnFormat",
+    "UsageError",
+    "WireFormat",
+    "analyze",
+    "astream",
+    "chat_completion_chunks",
+    "parse",
+    "partial",
+    "stream",
+]

@@ -1,0 +1,61 @@
+"""Deltas: what a parser hands out, as soon as it is certain.
+
+The sum of the deltas is the message. A call's first delta has the index, the id and the whole
+name; later ones the index and a piece of the arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ContentDelta", "Delta", "ReasoningDelta", "ToolCallDelta"]
+
+
+# Made once per chunk: `frozen` would double their cost. Never changed once handed out.
+@dataclass(slots=True)
+class ContentDelta:
+    """A piece of the text for the user."""
+
+    text: str
+
+    def to_openai(self) -> dict[str, Any]:
+        """The `delta` object of an OpenAI `chat.completion.chunk`."""
+        return {"content": self.text}
+
+
+@dataclass(slots=True)
+class ReasoningDelta:
+    """A piece of the reasoning."""
+
+    text: str
+
+    def to_openai(self) -> dict[str, Any]:
+        """The `delta` object, with the field that DeepSeek, SGLang and llama.cpp use."""
+        return {"reasoning_content": self.text}
+
+
+@dataclass(slots=True)
+class ToolCallDelta:
+    """The beginning of a tool call, or a piece of its arguments.
+
+    `index` counts the calls of the turn from 0; `id` and `name` are set in a call's first delta
+    and None in all others; `arguments` is a piece of JSON text.
+    """
+
+    index: int
+    id: str | None = None
+    name: str | None = None
+    arguments: str = ""
+
+    def to_openai(self) -> dict[str, Any]:
+        """The `delta` object; id, type and name are left out, not null, after the first."""
+        function: dict[str, Any] = {"arguments": self.arguments}
+        call: dict[str, Any] = {"index": self.index, "function": function}
+        if self.name is not None:
+            function = {"name": self.name, "arguments": self.arguments}
+            call = {"index": self.index, "id": self.id, "type": "function", "function": function}
+        return {"tool_calls": [call]}
+
+
+Delta = ContentDelta | ReasoningDelta | ToolCallDelta

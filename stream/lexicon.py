@@ -1,0 +1,176 @@
+"""The markers of a wire format, ready to be looked for.
+
+White space at a marker's edges is optional on the wire. So a marker is looked for as its core,
+with as much of its leading white space as stands there; the trailing white space is skipped
+after it, as far as it is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import lru_cache
+
+from deltaparse.partial import Markers, markers
+
+from .format import ContentMode, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
+
+__all__ = ["Field", "Lexicon", "Role", "lexicon"]
+
+# A tag-like piece of a header: the generation prompt may be written again from one of these on.
+TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
+
+
+class Role(Enum):
+    """What a marker means."""
+
+    HEADER = auto()
+    REASONING_START = auto()
+    REASONING_END = auto()
+    CONTENT_START = auto()
+    CONTENT_END = auto()
+    TOOL_START = auto()
+    TOOL_END = auto()
+    TURN_END = auto()
+
+
+class Field(Enum):
+    """What a key of a JSON call holds."""
+
+    NAME = auto()
+    ARGUMENTS = auto()
+    ID = auto()
+    FUNCTION = auto()
+    TYPE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One spelling of a marker; `trailing` is the white space that the template writes after it."""
+
+    literal: str
+    role: Role
+    trailing: str
+
+
+class Lexicon:
+    """What to look for in each place of a turn.
+
+    `calls` says whether tool syntax means anything; without, it is plain text. `bare`: calls
+    stand in no markers, so a JSON object where a turn, or a part of it, begins may be one.
+    """
+
+    __slots__ = (
+        "_signs",
+        "after_bad_call",
+        "after_call",
+        "at_edge",
+        "at_start",
+        "bare",
+        "call_starts",
+        "fields",
+        "fmt",
+        "in_content",
+        "in_content_end",
+        "in_content_start",
+        "in_reasoning",
+        "in_reasoning_only",
+        "opens_reasoning",
+        "reasoning_start",
+    )
+
+    def __init__(self, fmt: WireFormat, *, calls: bool) -> None:
+        reasoning, content, tools, turn = fmt.reasoning, fmt.content, fmt.tools, fmt.turn
+        has_reasoning = reasoning.mode is not ReasoningMode.NONE
+        calls = calls and tools.format is ToolFormat.JSON_NATIVE
+        gap = tools.content_separator
+        openers = [tools.section_start, tools.per_call_start] if calls else []
+        closers = [tools.section_end, tools.per_call_end] if calls else []
+        start = _signs(Role.REASONING_START, [reasoning.start] if has_reasoning else [])
+        end = _signs(Role.REASONING_END, [reasoning.end] if has_reasoning else [])
+        wrapped = content.mode is not ContentMode.PLAIN
+        content_start = _signs(Role.CONTENT_START, [content.start] if wrapped else [])
+        content_end = _signs(Role.CONTENT_END, [content.end] if wrapped else [])
+        tool_start = _signs(Role.TOOL_START, openers, gap)
+        tool_end = _signs(Role.TOOL_END, closers)
+        turn_end = _signs(Role.TURN_END, turn.ends)
+        header = _signs(Role.HEADER, [again for text in turn.headers for again in _tails(text)])
+
+        self.fmt = fmt
+        self.bare = calls and not any(text.strip() for text in openers)
+        self.opens_reasoning = has_reasoning and not reasoning.start.strip()
+        self.fields = _fields(tools)
+        # Where two markers are spelled alike, the one named first here is meant.
+        order = (end, start, content_start, tool_start, tool_end, content_end, turn_end, header)
+        self._signs = {sign.literal: sign for group in reversed(order) for sign in group}
+        base = start + tool_start + turn_end
+        self.in_content = _markers(base)
+        self.in_content_start = _markers(base + content_start)
+        self.in_content_end = _markers(base + content_end)
+        self.at_edge = _markers(base + content_start + content_end + end)
+        self.at_start = _markers(header)
+        self.in_reasoning = _markers(end + turn_end + tool_start)
+        self.in_reasoning_only = _markers(end + turn_end)
+        self.reasoning_start = _markers(start)
+        self.after_call = _markers(base + content_start + content_end + end + tool_end)
+        self.after_bad_call = _markers(tool_start + tool_end + turn_end)
+        self.call_starts = _markers(tool_start)
+
+    def role(self, marker: str) -> Role:
+        """What a marker means; one that is none of the format's is the brace of a bare call."""
+        sign = self._signs.get(marker)
+        return sign.role if sign else Role.TOOL_START
+
+    def trailing(self, marker: str) -> str:
+        """The white space that the template writes after a marker."""
+        return self._signs[marker].trailing
+
+
+@lru_cache(maxsize=256)
+def lexicon(fmt: WireFormat, *, calls: bool) -> Lexicon:
+    """The `Lexicon` of a format, made once."""
+    return Lexicon(fmt, calls=calls)
+
+
+def _signs(role: Role, texts: Iterable[str], gap: str = "") -> list[Sign]:
+    """All spellings of the markers `texts`, after which `gap` may stand before them."""
+    signs = []
+    for text in texts:
+        core = text.strip()
+        leading = gap or text[: len(text) - len(text.lstrip())]
+        trailing = text[len(text.rstrip()) :]
+        if core:
+            spellings = (leading[cut:] + core for cut in range(len(leading) + 1))
+            signs += [Sign(spelling, role, trailing) for spelling in spellings]
+    return signs
+
+
+def _markers(signs: Iterable[Sign]) -> Markers:
+    return markers(frozenset(sign.literal for sign in signs))
+
+
+def _tails(header: str) -> list[str]:
+    """The ends of a header that begin with a tag, which a model may write once more."""
+    return [header[tag.start() :] for tag in TAG.finditer(header)]
+
+
+def _fields(tools: ToolsFormat) -> Mapping[str, Field]:
+    """What the keys of a JSON call mean: those of the format first, then those all models know."""
+    known = {
+        "name": Field.NAME,
+        "arguments": Field.ARGUMENTS,
+        "parameters": Field.ARGUMENTS,
+        "id": Field.ID,
+        "function": Field.FUNCTION,
+        "type": Field.TYPE,
+    }
+    own = {
+        tools.function_field: Field.FUNCTION,
+        tools.id_field: Field.ID,
+        tools.generated_id_field: Field.ID,
+        tools.arguments_field: Field.ARGUMENTS,
+        tools.name_field: Field.NAME,
+    }
+    return known | {key: field for key, field in own.items() if key}

@@ -1,0 +1,42 @@
+"""A stretch of text that may turn out to be a call, or not."""
+
+from __future__ import annotations
+
+from deltaparse.partial import Source
+
+__all__ = ["Region"]
+
+
+class Region:
+    """Keeps the text from here on, until it is settled what it is.
+
+    What turns out not to be a call comes out as text, so it must still be there; what is a call
+    is handed out as it comes, and then nothing needs to be kept.
+    """
+
+    __slots__ = ("_mark", "_src", "open")
+
+    def __init__(self, src: Source) -> None:
+        self._src = src
+        self._mark = src.mark()
+        self.open = True
+
+    @property
+    def start(self) -> int:
+        """The offset of its first character in the output."""
+        return self._mark
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The characters of the output from its start to where the parser stands."""
+        return self._mark, self._src.offset
+
+    def text(self) -> str:
+        """All of it up to where the parser stands."""
+        return self._src.since(self._mark)
+
+    def settle(self) -> None:
+        """It is known what it is: stop keeping its text."""
+        if self.open:
+            self.open = False
+            self._src.release()

@@ -1,0 +1,129 @@
+"""One call while it is read, from its first member to its end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from deltaparse.partial import Source
+
+from ..lexicon import Lexicon
+from ..region import Region
+from ..turn import Turn, Verdict
+
+__all__ = ["Call", "nowhere"]
+
+
+def nowhere(text: str) -> None:
+    """Take text that is not handed out."""
+
+
+class Call:
+    """Collects name, id and arguments in any order, and hands them out as soon as may be.
+
+    `started` says that its arguments have begun, `whole` that they are a whole JSON object;
+    `closers` are the brackets that would make them one where they break off.
+    """
+
+    __slots__ = (
+        "_begun",
+        "_held",
+        "_lex",
+        "_src",
+        "_turn",
+        "_verdict",
+        "closers",
+        "id",
+        "name",
+        "region",
+        "started",
+        "whole",
+    )
+
+    def __init__(self, src: Source, turn: Turn, lex: Lexicon, region: Region) -> None:
+        self._src = src
+        self._turn = turn
+        self._lex = lex
+        self._begin(region)
+
+    def _begin(self, region: Region) -> None:
+        self.region = region
+        self.name = ""
+        self.id = ""
+        self.started = False
+        self.whole = False
+        self.closers = ""
+        self._begun = False
+        self._held: list[str] = []
+        self._verdict: Verdict | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether this is a call: with a name, and where no marker says so, with arguments."""
+        if not self.name or not self._lex.bare:
+            return bool(self.name)
+        return self.started or self.name in (self._turn.tools or ())
+
+    @property
+    def emit(self) -> Callable[[str], None]:
+        """Where the text of the arguments goes, for as long as no other member is read."""
+        if self._begun:
+            return self._turn.arguments
+        return self._held.append if self._verdict in (None, "call") else nowhere
+
+    def announce(self, *, last: bool = False) -> None:
+        """Hand out the first delta if all that it needs is known; `last`: no more members come.
+
+        The id is waited for where the format has one; under "text", so is the whole call,
+        because bad arguments make it content.
+        """
+        turn, tools = self._turn, self._lex.fmt.tools
+        if self._begun or self._verdict is not None or not self.known:
+            return
+        waits_for_id = (tools.id_field or tools.generated_id_field) and not self.id
+        waits_for_all = turn.policies.malformed_arguments == "text" and not self.whole
+        if not last and (waits_for_id or waits_for_all or (self._lex.bare and not self.started)):
+            return
+        self._verdict = turn.admit(self.name, self.region.start)
+        if self._verdict == "call" and (self.whole or not waits_for_all):
+            turn.begin_call(self.name, self.id, self.region.start)
+            turn.arguments("".join(self._held))
+            self._begun = True
+            self.region.settle()
+        self._held.clear()
+
+    def end(self, *, cut: bool = False) -> bool:
+        """The call has ended, or was cut off. Returns whether it was one."""
+        if not self.known:
+            return False
+        turn = self._turn
+        if not self.started and not cut:
+            self.emit("{}")
+            self.started = self.whole = True
+        self.announce(last=True)
+        if self._begun:
+            if self.whole and turn.policies.duplicate_keys == "error":
+                self._check_keys(turn.open_arguments)
+            turn.end_call(complete=self.whole)
+        elif self._verdict == "drop":
+            turn.issue("extra_call", self.region.span, f"dropped: {self.region.text()!r}")
+        else:
+            turn.content(self.region.text())
+        return True
+
+    def another(self) -> None:
+        """End this call; the next member is the beginning of another in the same object."""
+        self.end()
+        self.region.settle()
+        self._begin(Region(self._src))
+
+    def _check_keys(self, arguments: str) -> None:
+        def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            value = dict(pairs)
+            if len(value) < len(pairs):
+                detail = f"a key stands twice in the arguments of {self.name!r}"
+                self._turn.issue("duplicate_keys", self.region.span, detail, "error")
+            return value
+
+        json.loads(arguments, object_pairs_hook=members)

@@ -1,0 +1,226 @@
+"""One assistant turn as it comes: the only place where deltas are made and the message grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from hashlib import blake2b
+from io import StringIO
+from typing import Literal
+
+from deltaparse.partial import MalformedOutput
+
+from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
+from .message import Content, Issue, Message, Part, Reasoning, ToolCall
+from .policies import Policies
+
+__all__ = ["Turn", "Verdict"]
+
+Verdict = Literal["call", "text", "drop"]
+"""What becomes of a call, once its name is known."""
+
+
+class _Run:
+    """A part of the message while it grows."""
+
+    __slots__ = ("call_id", "complete", "index", "kind", "name", "text")
+
+    def __init__(self, kind: type[Part], index: int = 0, call_id: str = "", name: str = "") -> None:
+        self.kind = kind
+        self.text = StringIO()
+        self.index = index
+        self.call_id = call_id
+        self.name = name
+        self.complete = False
+
+    def part(self) -> Part:
+        text = self.text.getvalue()
+        if self.kind is ToolCall:
+            return ToolCall(self.call_id, self.name, text, self.complete)
+        return Content(text) if self.kind is Content else Reasoning(text)
+
+
+class Turn:
+    """The sink of the sub-parsers.
+
+    `out` takes the deltas until they are handed out. `tools` are the names that may be called,
+    None for any; `only` is the one that `tool_choice` names. `natural` says, once the input is
+    closed, whether the turn ended by itself or was cut off.
+    """
+
+    __slots__ = (
+        "_inline_open",
+        "_run",
+        "_runs",
+        "_seed",
+        "calls",
+        "issues",
+        "natural",
+        "only",
+        "out",
+        "parallel",
+        "policies",
+        "reasoning",
+        "reasoning_output",
+        "seen_reasoning",
+        "tools",
+    )
+
+    def __init__(
+        self,
+        *,
+        tools: Collection[str] | None = None,
+        only: str | None = None,
+        parallel: bool = True,
+        policies: Policies,
+        reasoning_output: Literal["separate", "inline", "raw"] = "separate",
+        seed: str = "",
+    ) -> None:
+        self.out: list[Delta] = []
+        self.issues: list[Issue] = []
+        self.calls = 0
+        self.natural = True
+        self.seen_reasoning = False
+        self.tools = tools
+        self.only = only
+        self.parallel = parallel
+        self.policies = policies
+        self.reasoning_output = reasoning_output
+        outputs = {"separate": self._reasoning, "inline": self._inline, "raw": self.content}
+        self.reasoning: Callable[[str], None] = outputs[reasoning_output]
+        self._inline_open = False
+        self._seed = seed
+        self._runs: list[_Run] = []
+        self._run: _Run | None = None
+
+    def draft(self) -> Turn:
+        """A turn with the same rules, for a look at text whose meaning is not known yet."""
+        lenient = Policies(tool_in_reasoning="reasoning")
+        draft = Turn(tools=self.tools, parallel=True, policies=lenient, seed=self._seed)
+        draft.natural = self.natural
+        return draft
+
+    def content(self, text: str) -> None:
+        """Hand out content."""
+        if not text:
+            return
+        run = self._run
+        if run is None or run.kind is not Content:
+            run = self._begin(_Run(Content))
+        self.out.append(ContentDelta(text))
+        run.text.write(text)
+
+    def open_reasoning(self, marker: str) -> None:
+        """Reasoning begins; `marker` is what the model wrote to say so, "" if nothing."""
+        self.seen_reasoning = True
+        if self.reasoning_output == "raw":
+            self.content(marker)
+
+    def close_reasoning(self, marker: str) -> None:
+        """Reasoning ends; `marker` is what the model wrote to say so, "" if nothing."""
+        if self.reasoning_output == "raw":
+            self.content(marker)
+        elif self._inline_open:
+            self._inline_open = False
+            self.content("</think>")
+
+    def admit(self, name: str, offset: int) -> Verdict:
+        """Say what becomes of a call of `name` that stands at `offset`."""
+        span = (offset, offset + len(name))
+        if self.tools is not None and name not in self.tools:
+            policy = self.policies.unknown_tool
+            self.issue("unknown_tool", span, f"{name!r} is not one of the tools", policy)
+            if policy == "text":
+                return "text"
+        elif self.only is not None and name != self.only:
+            self.issue("wrong_tool", span, f"{name!r} was called, tool_choice names {self.only!r}")
+        if self.calls and not self.parallel:
+            extra = self.policies.extra_calls
+            self.issue("extra_call", span, f"{name!r}: parallel calls are off", extra)
+            if extra in ("text", "drop"):
+                return extra
+        return "call"
+
+    def begin_call(self, name: str, call_id: str, offset: int) -> None:
+        """Hand out a call's first delta. Without a `call_id` of the model's own, it gets one.
+
+        That one is a function of the prompt and of the call's place, so that the same output
+        always gives the same message, and two turns of a conversation do not share ids.
+        """
+        index = self.calls
+        if not call_id:
+            key = f"{index}\0{offset}\0{name}\0{self._seed}"
+            digest = blake2b(key.encode(errors="replace"), digest_size=12)
+            call_id = f"call_{digest.hexdigest()}"
+        self._begin(_Run(ToolCall, index, call_id, name))
+        self.calls += 1
+        self.out.append(ToolCallDelta(index, call_id, name))
+
+    def arguments(self, text: str) -> None:
+        """Hand out a piece of the arguments of the call that is open."""
+        if text and self._run is not None:
+            self.out.append(ToolCallDelta(self._run.index, None, None, text))
+            self._run.text.write(text)
+
+    @property
+    def open_arguments(self) -> str:
+        """The arguments of the open call so far."""
+        return self._run.text.getvalue() if self._run is not None else ""
+
+    def end_call(self, *, complete: bool) -> None:
+        """The open call ends; `complete` says that it is whole and may be used."""
+        if self._run is not None:
+            self._run.complete = complete
+            self._run = None
+
+    def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> None:
+        """Record a decision; raise `MalformedOutput` where the policy in force says "error"."""
+        self.issues.append(Issue(kind, span, detail))
+        if policy == "error":
+            raise MalformedOutput(detail, kind=kind, span=span)
+
+    def finish(self, *, required: bool) -> None:
+        """The input has ended; `required`: the turn was to have a call."""
+        runs = [run for run in self._runs if run.text.tell()]
+        policy = self.policies.unclosed_reasoning
+        unclosed = any(issue.kind == "unclosed_reasoning" for issue in self.issues)
+        if unclosed and policy == "copy" and self.natural and not self.calls:
+            if all(run.kind is Reasoning for run in runs):
+                self.content("".join(run.text.getvalue() for run in runs))
+        if required and self.natural and not self.calls:
+            self.issue("missing_call", (0, 0), "tool_choice asked for a call")
+
+    def message(self) -> Message:
+        """The message so far."""
+        return Message([run.part() for run in self._runs])
+
+    def forget(self) -> None:
+        """Drop what the prompt gave. A call that it left open stays, to be announced."""
+        self.out.clear()
+        self.issues.clear()
+        self._runs.clear()
+        self.calls = 0
+        run = self._run
+        if run is not None and run.kind is ToolCall:
+            self.begin_call(run.name, run.call_id, 0)
+        else:
+            self._run = None
+
+    def _reasoning(self, text: str) -> None:
+        if not text:
+            return
+        run = self._run
+        if run is None or run.kind is not Reasoning:
+            run = self._begin(_Run(Reasoning))
+        self.out.append(ReasoningDelta(text))
+        run.text.write(text)
+
+    def _inline(self, text: str) -> None:
+        if text and not self._inline_open:
+            self._inline_open = True
+            self.content("<think>")
+        self.content(text)
+
+    def _begin(self, run: _Run) -> _Run:
+        self._runs.append(run)
+        self._run = run
+        return run

@@ -1,0 +1,16 @@
+"""Profiles of hypothesis: `HYPOTHESIS_PROFILE=thorough` tries a hundred times as much."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, Phase, settings
+
+COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+settings.register_profile("default", max_examples=100, **COMMON)
+settings.register_profile("thorough", max_examples=10_000, **COMMON)
+settings.register_profile(
+    "quick", max_examples=50, phases=[Phase.explicit, Phase.reuse, Phase.generate], **COMMON
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

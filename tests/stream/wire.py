@@ -1,0 +1,214 @@
+"""Wire formats and messages drawn at random, and how a model would write the one in the other.
+
+`write` is the specification that the parser is held against: it is made of the format's fields
+alone, and shares no code with the parser.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from deltaparse import (
+    ContentDelta,
+    ReasoningDelta,
+    ReasoningFormat,
+    ReasoningMode,
+    ToolCallDelta,
+    ToolsFormat,
+    TurnFormat,
+    WireFormat,
+)
+
+HEADER = "<|header|>model\n"
+WORDS = ("think", "call", "calls", "tool", "end", "start", "final", "x", "think2")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A turn before it is written: what must come back."""
+
+    reasoning: str
+    content: str
+    calls: tuple[tuple[str, dict], ...]
+
+
+@st.composite
+def marker_sets(draw, count):
+    """Distinct markers, some the beginning of others, some with white space at their edges."""
+    shapes = ["<{}>", "</{}>", "<|{}|>", "[{}]", "[/{}]", "{}:>"]
+    names = st.builds(
+        lambda shape, word: shape.format(word), st.sampled_from(shapes), st.sampled_from(WORDS)
+    )
+    return draw(st.lists(names, min_size=count, max_size=count, unique=True))
+
+
+spaces = st.sampled_from(["", "", "\n", "\n\n", " "])
+
+
+@st.composite
+def formats(draw, *, bare=True):
+    """A wire format of the JSON family."""
+    markers = draw(marker_sets(7))
+    opens, closes, section, section_end, per_call, per_call_end, end = markers
+    layout = draw(st.sampled_from(["flat", "nested", "key"]))
+    shape = draw(st.sampled_from(["section", "per_call", "both", *(["bare"] if bare else [])]))
+    array = shape != "bare" and draw(st.booleans())
+    mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
+    has_id = layout != "key" and draw(st.booleans())
+    if shape == "bare":
+        layout, has_id = "flat", False
+    order = draw(st.permutations(["name", "arguments", *(["id"] if has_id else [])]))
+    return WireFormat(
+        turn=TurnFormat(headers=(HEADER,), ends=(end,), generation_prompt=HEADER),
+        reasoning=ReasoningFormat(
+            mode=ReasoningMode(mode),
+            start=opens + draw(spaces) if mode == "TAG_BASED" else "",
+            end=draw(spaces) + closes + draw(spaces) if mode != "NONE" else "",
+        ),
+        tools=ToolsFormat(
+            format="JSON_NATIVE",
+            section_start=section + draw(spaces) if shape in ("section", "both") else "",
+            section_end=draw(spaces) + section_end if shape in ("section", "both") else "",
+            per_call_start=per_call + draw(spaces) if shape in ("per_call", "both") else "",
+            per_call_end=draw(spaces) + per_call_end if shape in ("per_call", "both") else "",
+            separator=", " if array and shape == "section" else draw(st.sampled_from(["", "\n"])),
+            content_separator=draw(spaces),
+            array_wrapped=array,
+            name_is_key=layout == "key",
+            function_field="function" if layout == "nested" else "",
+            name_field="" if layout == "key" else "name",
+            arguments_field="" if layout == "key" else "arguments",
+            arguments_as_text=layout != "key" and draw(st.booleans()),
+            id_field="id" if has_id else "",
+            field_order=tuple(order),
+        ),
+    )
+
+
+# Text that teases: the characters that markers and JSON begin with, but white space inside only.
+TEASING = "<[{|\\\"'/>]}:, \nabthinkcal_é😀"
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(TEASING),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(TEASING), inner, max_size=3),
+    max_leaves=6,
+)
+arguments = st.dictionaries(st.text("abkey<", min_size=1, max_size=6), json_values, max_size=4)
+names = st.sampled_from(["get_weather", "f", "run", "multi edit", 'quo"te'])
+
+
+def plain_text(fmt):
+    """Text in which no marker of the format stands, and which no marker's white space borders."""
+    literals = [text.strip() for text in markers_of(fmt)]
+
+    def is_plain(text):
+        return text == text.strip() and not any(literal in text for literal in literals)
+
+    texts = st.text(TEASING, max_size=30).map(str.strip).filter(is_plain)
+    # Where calls stand in no markers, a brace at the start means something.
+    return texts.filter(lambda text: not text.startswith(("{", ",", ";")))
+
+
+@st.composite
+def turns(draw, fmt):
+    """A turn that can be written in a format."""
+    has_reasoning = fmt.reasoning.mode is not ReasoningMode.NONE
+    calls = draw(st.lists(st.tuples(names, arguments), max_size=3))
+    tools = fmt.tools
+    if not (tools.section_start or tools.per_call_start):
+        # A second bare call would be told from text only by what stands between.
+        calls = calls[:1]
+    if tools.name_is_key:
+        calls = [(name.replace('"', ""), values) for name, values in calls]
+    content = draw(plain_text(fmt))
+    bare = not (tools.section_start or tools.per_call_start)
+    return Written(
+        reasoning=draw(plain_text(fmt)) if has_reasoning else "",
+        content="" if bare and calls else content,
+        calls=tuple(calls),
+    )
+
+
+def markers_of(fmt):
+    """All markers of a format."""
+    tools = fmt.tools
+    found = (
+        fmt.reasoning.start,
+        fmt.reasoning.end,
+        tools.section_start,
+        tools.section_end,
+        tools.per_call_start,
+        tools.per_call_end,
+        *fmt.turn.ends,
+        *fmt.turn.headers,
+    )
+    return [text for text in found if text.strip()]
+
+
+def write(fmt, turn, ids=()):
+    """The turn as a model would write it, without the end-of-turn string."""
+    wire = ""
+    if fmt.reasoning.mode is ReasoningMode.DELIMITER or turn.reasoning:
+        wire += fmt.reasoning.start + turn.reasoning + fmt.reasoning.end
+    wire += turn.content
+    if turn.calls:
+        tools = fmt.tools
+        made = [
+            write_call(tools, name, values, ids[at] if ids else f"id{at}")
+            for at, (name, values) in enumerate(turn.calls)
+        ]
+        if tools.array_wrapped and not tools.per_call_start:
+            body = "[" + ", ".join(made) + "]"
+        else:
+            opened, closed = ("[", "]") if tools.array_wrapped else ("", "")
+            pieces = [
+                tools.per_call_start + opened + text + closed + tools.per_call_end for text in made
+            ]
+            body = tools.separator.join(pieces)
+        wire += tools.content_separator + tools.section_start + body + tools.section_end
+    return wire
+
+
+def write_call(tools, name, values, call_id):
+    """One call as JSON."""
+    text = json.dumps(values, ensure_ascii=False)
+    shown = json.dumps(text) if tools.arguments_as_text else text
+    if tools.name_is_key:
+        return "{" + json.dumps(name) + ": " + text + "}"
+    fields = {"name": json.dumps(name), "arguments": shown, "id": json.dumps(call_id)}
+    inner = ", ".join(f'"{key}": {fields[key]}' for key in tools.field_order if key != "id")
+    with_id = [f'"{key}": {fields[key]}' for key in tools.field_order if key == "id"]
+    if tools.function_field:
+        return '{"type": "function", ' + ", ".join([f'"function": {{{inner}}}', *with_id]) + "}"
+    return "{" + ", ".join(f'"{key}": {fields[key]}' for key in tools.field_order) + "}"
+
+
+def joined(deltas):
+    """What the deltas add up to: content, reasoning, and (id, name, arguments) of each call."""
+    content, reasoning, calls = "", "", []
+    for delta in deltas:
+        match delta:
+            case ContentDelta(text):
+                assert text
+                content += text
+            case ReasoningDelta(text):
+                assert text
+                reasoning += text
+            case ToolCallDelta(index, None, None, text):
+                assert text
+                assert index == len(calls) - 1
+                calls[-1][2] += text
+            case ToolCallDelta(index, call_id, name, text):
+                assert call_id
+                assert name
+                assert index == len(calls)
+                calls.append([call_id, name, text])
+    return content, reasoning, [tuple(call) for call in calls]
+
+
+def as_joined(message):
+    """The same of a message."""
+    calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
+    return message.content, message.reasoning_content, calls
