@@ -83,12 +83,12 @@ def find_frame(render: Renderer) -> Frame | None:
     prompt = prompt_tail(render) or ""
     added = prompt.removeprefix(_after(asked, USER)) if prompt != _after(asked, USER) else ""
     header = _header(render, spoken, prompt, added)
-    end, trailer = _end(render, spoken, asked, header)
     headers = [header]
     after_tool = _header_after_tool(render, header)
     if after_tool:
         shared = common_suffix(header, after_tool)
         headers = [shared] if shared.strip() else [header, after_tool]
+    end, trailer = _end(render, spoken, asked, headers[0])
     at = prompt.rfind(headers[0])
     ends = {end: None, render.template.eos_token: None}
     turn = TurnFormat(
@@ -168,11 +168,14 @@ def _end(render: Renderer, spoken: str, asked: str, header: str) -> tuple[str, s
     if header not in tail and (between is None or between.startswith(tail)):
         # What ends the user's message too ends a turn; what stands before it is the content's.
         return (theirs if theirs.strip() and tail.endswith(theirs) else tail), ""
-    # More follows than the end of the turn: find the marker that ends the user's message, or
-    # else take the first.
+    # More follows than the end of the turn. What ends the user's message ends a turn too, if it
+    # is there; otherwise the end is what turns of all kinds have before the next header.
     first = segments(theirs)[0].text.strip()
     if not first or first not in tail:
-        first = segments(tail)[0].text
+        own = tail.partition(header.strip())[0]
+        called = render([user(), assistant("", calls=[call()])], tools=TOOLS) or ""
+        shared = common_suffix(own, called.rpartition(header.strip())[0])
+        first = shared if shared.strip() else own
     at = tail.index(first)
     return first, tail[at + len(first) :]
 

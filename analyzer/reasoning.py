@@ -41,40 +41,26 @@ NOT_SWITCHES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ReasoningFinding:
-    """What was found.
-
-    The format, under which key a message carries reasoning ("" if none is rendered), the switch
-    that turns thinking off or on, if there is one, and the evidence in words.
-    """
+    """The format, and under which key a message carries reasoning, "" if the template drops it."""
 
     format: ReasoningFormat
     key: str = ""
-    switch: str = ""
-    evidence: tuple[str, ...] = ()
 
 
 def find_reasoning(render: Renderer, frame: Frame) -> ReasoningFinding:
     """Find the reasoning markers and the mode."""
-    tails = _prompt_tails(render)
-    switch = next((name for name in tails if name), "")
-    prompts = list(tails.values())
-    tools_only = False
+    prompts = _prompt_tails(render)
     shown = _presence(render, frame)
-    if shown is None:
-        shown = _scope(render, frame, prompts)
-        tools_only = shown is not None
-    if shown is not None:
-        start, end, key = shown
-        source = f"a message's {key} is rendered between {start!r} and {end!r}"
-    else:
-        found = _from_prompts(render, prompts)
-        if found is None:
-            return ReasoningFinding(ReasoningFormat(), switch=switch)
-        (start, end), key = found, ""
-        source = f"the generation prompt has {start!r}, which {end!r} closes"
-    mode = _mode(start, end, prompts, tools_only=tools_only)
-    made = ReasoningFormat(mode=mode, start=start, end=end)
-    return ReasoningFinding(made, key, switch, (source,))
+    beside_calls = None if shown else _scope(render, frame, prompts)
+    start, end, key = shown or beside_calls or ("", "", "")
+    if not end:
+        if _closed_pair(prompts) is None:
+            prompts += _told(render, frame, prompts[0])
+        start, end = _from_prompts(render, prompts) or ("", "")
+    if not end:
+        return ReasoningFinding(ReasoningFormat())
+    mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
+    return ReasoningFinding(ReasoningFormat(mode=mode, start=start, end=end), key)
 
 
 def _presence(render: Renderer, frame: Frame) -> tuple[str, str, str] | None:
@@ -130,29 +116,23 @@ def _scope(render: Renderer, frame: Frame, prompts: list[str]) -> tuple[str, str
     return None
 
 
-def _prompt_tails(render: Renderer) -> dict[str, str]:
-    """R2: the ends of the prompt, by the switch that makes them; "" is the default.
+def _prompt_tails(render: Renderer) -> list[str]:
+    """R2: the ends of the prompt, first the default, then those that a switch makes.
 
     Switches are the variables that the template reads and does not set itself.
     """
-    default = prompt_tail(render) or ""
-    tails = {"": default}
+    tails = [prompt_tail(render) or ""]
     for name in sorted(render.template.variables - NOT_SWITCHES):
         for value in (True, False):
             tail = prompt_tail(render, USER, {name: value})
-            if tail is not None and tail not in tails.values():
-                tails[f"{name}={str(value).lower()}"] = tail
+            if tail is not None and tail not in tails:
+                tails.append(tail)
     return tails
 
 
 def _from_prompts(render: Renderer, prompts: list[str]) -> tuple[str, str] | None:
     """Start and end from generation prompts alone."""
     pair = _closed_pair(prompts)
-    if pair is None:
-        words = [text for text in render.template.constants if _is_word(text)]
-        switched = [prompt_tail(render, f"{USER} {word}") for word in words]
-        told = [tail for text in switched if text and (tail := _without_word(text, words))]
-        pair = _closed_pair([*prompts, *told])
     if pair is not None:
         return pair
     opened = _last_marker(prompts[0])
@@ -213,8 +193,13 @@ def _is_word(text: str) -> bool:
     return bool(text.strip()) and len(text) <= LONGEST_SWITCH and "\n" not in text.strip()
 
 
-def _without_word(tail: str, words: list[str]) -> str:
-    """A prompt's end, without the switch word if the template left that in the message."""
-    for word in words:
-        tail = tail.removeprefix(f" {word}")
-    return tail
+def _told(render: Renderer, frame: Frame, default: str) -> list[str]:
+    """The ends of prompts whose message holds a word that the template may look for."""
+    tails = []
+    for word in filter(_is_word, render.template.constants):
+        tail = prompt_tail(render, f"{USER} {word}")
+        if tail and frame.header in tail and frame.header in default:
+            # The message itself may differ by the word; only what follows it counts.
+            told = tail.rpartition(frame.header)[2]
+            tails.append(default.rpartition(frame.header)[0] + frame.header + told)
+    return tails

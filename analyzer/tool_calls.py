@@ -42,10 +42,9 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class ToolsFinding:
-    """What was found: the format, further end-of-turn strings, and what could not be told."""
+    """What was found: the format, and in words what could not be told."""
 
     format: ToolsFormat
-    evidence: tuple[str, ...] = ()
     issues: tuple[str, ...] = ()
 
 
@@ -88,8 +87,7 @@ def find_tool_calls(render: Renderer, frame: Frame, reasoning: ReasoningFormat) 
     else:
         made = _from_two(layout, before, found.after, pair)
     made = _separated(made, render, frame)
-    evidence = (f"a call is rendered as {one!r}",)
-    return ToolsFinding(_code_block(made), evidence)
+    return ToolsFinding(_code_block(made))
 
 
 def _layout(value: Any) -> ToolsFormat | None:
@@ -129,7 +127,7 @@ def _from_two(layout: ToolsFormat, before: str, after: str, pair: tuple[str, str
     `pair` holds the text between two calls, and "[" if they stand in one array.
     """
     between, array = pair
-    layout = replace(layout, supports_parallel_calls=True, array_wrapped=bool(array))
+    layout = replace(layout, supports_parallel_calls=True)
     if array:
         made = _with_markers(layout, before, after, per_call=False)
         return replace(made, separator=between)
@@ -206,18 +204,16 @@ def _json_pair(text: str) -> tuple[str, str] | None:
     first = _json_with(text, FUNCTIONS[0])
     if first is None:
         return None
-    if isinstance(first.value, list):
-        inner = _json_with(first.text, FUNCTIONS[0], 1)
-        outer = first.text
-    else:
-        inner, outer = first, text
-    if inner is None:
-        return None
-    start = len(inner.before) + len(inner.text)
-    second = _json_with(outer, FUNCTIONS[1], start) if FUNCTIONS[1] in outer[start:] else None
-    if second is None:
-        return None
-    return second.before[start:], "[" if outer is not text else ""
+    whole, array = text, ""
+    if FUNCTIONS[1] in first.text:
+        # Both are in one array: look for the calls inside of it.
+        whole, array = first.text, "["
+        first = _json_with(whole, FUNCTIONS[0], 1)
+        if first is None:
+            return None
+    start = len(first.before) + len(first.text)
+    second = _json_with(whole, FUNCTIONS[1], start) if FUNCTIONS[1] in whole[start:] else None
+    return (second.before[start:], array) if second else None
 
 
 def _paths(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:

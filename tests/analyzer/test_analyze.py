@@ -1,0 +1,145 @@
+"""The analysis as a whole: from a template to a format that parses what the template renders."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaparse import ChatTemplate, TemplateError, UsageError, WireFormat, analyze, parse
+from deltaparse.analyzer.probes import PROBE_TEXTS
+from tests.stream.wire import formats, turns, write
+
+from . import templates
+
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+
+
+@settings(max_examples=30)
+@given(fmt=formats(), data=st.data())
+def test_a_model_that_nobody_has_seen(fmt, data):
+    """A template made of random markers: what its model writes is understood."""
+    found = analyze(templates.template_of(fmt))
+    assert found.issues == ()
+    assert found.verified
+    turn = data.draw(turns(fmt))
+    wire = write(fmt, turn, ["abc123abc", "bcd234bcd", "cde345cde"])
+    message = parse(wire + fmt.turn.ends[0], found)
+    assert message.content == turn.content
+    assert message.reasoning_content == turn.reasoning
+    assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == list(turn.calls)
+    if fmt.tools.id_field:
+        assert [call.id for call in message.tool_calls] == ["abc123abc", "bcd234bcd", "cde345cde"][
+            : len(turn.calls)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("source", "mode", "start", "end"),
+    [
+        (templates.FORCED, "FORCED_OPEN", "[mind]\n", "[/mind]"),
+        (templates.SWITCHED, "FORCED_CLOSED", "[mind]", "[/mind]"),
+        (templates.TOLD, "FORCED_CLOSED", "[mind]", "[/mind]"),
+        (templates.TOOLS_ONLY, "TOOLS_ONLY", "<plan>", "</plan>"),
+        (templates.DELIMITED, "DELIMITER", "", "\n=== ANSWER ===\n"),
+        (templates.WORDY, "NONE", "", ""),
+    ],
+)
+def test_reasoning_modes(source, mode, start, end):
+    fmt = analyze(source)
+    assert (fmt.reasoning.mode, fmt.reasoning.start, fmt.reasoning.end) == (mode, start, end)
+    assert [header.strip() for header in fmt.turn.headers] == ["<a>"]
+    assert fmt.turn.ends == ("</a>",)
+    assert fmt.verified, fmt.issues
+
+
+def test_forced_reasoning_is_read_after_the_prompt():
+    fmt, template = analyze(templates.SWITCHED), ChatTemplate(templates.SWITCHED)
+    messages = [{"role": "user", "content": "What is [mind]?"}]
+    deep = template.render(messages, add_generation_prompt=True, deep=True)
+    quick = template.render(messages, add_generation_prompt=True)
+    assert parse("hm[/mind]4", fmt, prompt=deep).reasoning_content == "hm"
+    assert parse("hm", fmt, prompt=quick).content == "hm"
+
+
+def test_content_markers_and_numbered_calls():
+    fmt = analyze(templates.TOOLS_ONLY)
+    assert (fmt.content.mode, fmt.content.start, fmt.content.end) == (
+        "ALWAYS_WRAPPED", "<say>", "</say>",
+    )
+    assert (fmt.tools.section_start, fmt.tools.section_end) == ("<act>", "</act>\n")
+    assert (fmt.tools.name_field, fmt.tools.arguments_field) == ("tool", "input")
+    assert fmt.tools.generated_id_field == "number"
+    assert fmt.tools.array_wrapped
+
+
+def test_markers_need_not_look_like_tags():
+    fmt = analyze(templates.WORDY)
+    assert fmt.tools.section_start.strip() == "CALL>>>"
+    assert fmt.tools.section_end == ""
+    assert fmt.tools.separator == ", "
+    call = '{"name": "f", "arguments": {}}'
+    assert parse(f"Sure. CALL>>> [{call}]</a>", fmt).content == "Sure."
+    assert fmt.verified
+
+
+def test_one_call_at_most_without_markers():
+    fmt = analyze(templates.STRICT)
+    assert fmt.verified, fmt.issues
+    assert not fmt.tools.supports_parallel_calls
+    assert fmt.tools.section_start == fmt.tools.per_call_start == ""
+    assert fmt.tools.arguments_field == "parameters"
+
+
+def test_arguments_that_the_template_wants_as_text():
+    fmt = analyze(templates.TEXTUAL)
+    assert fmt.verified, fmt.issues
+    assert not fmt.tools.arguments_as_text
+    assert fmt.content.requires_nonnull
+    assert (fmt.tools.per_call_start, fmt.tools.per_call_end) == ("<do>", "</do>\n")
+
+
+def test_what_it_cannot_derive_it_says():
+    fmt = analyze(templates.OTHER_SYNTAX)
+    assert fmt.tools.format == "NONE"
+    assert fmt.tools.supports_tools
+    assert not fmt.verified
+    assert "not as JSON objects" in fmt.issues[0]
+    assert parse("hi</a>", fmt).content == "hi"
+
+
+def test_a_template_that_shows_no_calls():
+    fmt = analyze(templates.SILENT)
+    assert fmt.issues == ("the template does not render tool calls",)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["{{ raise_exception('no') }}", "the same for all", "{% for m in messages %}{{ m.x.y }}{% endfor %}"],
+)
+def test_a_template_that_renders_no_conversation(source):
+    fmt = analyze(source)
+    assert fmt.issues[0].startswith("the template renders no simple conversation")
+    assert fmt == WireFormat(issues=fmt.issues)
+
+
+def test_it_is_a_pure_function_of_the_template():
+    assert analyze(templates.WORDY) is analyze(ChatTemplate(templates.WORDY))
+    assert "</s>" in analyze(ChatTemplate(templates.WORDY, eos_token="</s>")).turn.ends
+
+
+def test_it_takes_a_template():
+    with pytest.raises(TemplateError):
+        analyze("{% for %}")
+    with pytest.raises(UsageError):
+        analyze(None)
+
+
+@pytest.mark.parametrize(
+    "source", [value for name, value in vars(templates).items() if name.isupper() and name not in ("HEAD", "TAIL")]
+)
+def test_no_probe_text_gets_into_a_format(source):
+    document = analyze(source).to_json()
+    assert not [probe for probe in PROBE_TEXTS if probe in document]

@@ -1,0 +1,124 @@
+"""A few wire formats written by hand, and how outputs are fed to them in every way."""
+
+from __future__ import annotations
+
+from deltaparse import (
+    ContentFormat,
+    ReasoningFormat,
+    StreamParser,
+    ToolsFormat,
+    TurnFormat,
+    WireFormat,
+)
+
+from .wire import as_joined, joined
+
+TURN = TurnFormat(headers=("<|start|>model\n",), ends=("<|end|>",))
+THINK = ReasoningFormat(mode="TAG_BASED", start="<think>\n", end="\n</think>\n\n")
+CALL = '<call>\n{"name": "f", "arguments": {"a": 1}}\n</call>'
+OTHER = '<call>\n{"name": "g", "arguments": {"b": [true, "x"]}}\n</call>'
+
+TAGS = WireFormat(
+    turn=TURN,
+    reasoning=THINK,
+    tools=ToolsFormat(
+        format="JSON_NATIVE",
+        per_call_start="<call>\n",
+        per_call_end="\n</call>",
+        separator="\n",
+        content_separator="\n",
+        name_field="name",
+        arguments_field="arguments",
+    ),
+)
+"""Reasoning in tags, each call in tags of its own."""
+
+BARE = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(format="JSON_NATIVE", name_field="name", arguments_field="parameters"),
+)
+"""Calls that stand in no markers."""
+
+LIST = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(
+        format="JSON_NATIVE",
+        section_start="[CALLS]",
+        array_wrapped=True,
+        name_field="name",
+        arguments_field="arguments",
+        id_field="id",
+        field_order=("name", "arguments", "id"),
+    ),
+)
+"""A list of calls behind a marker that nothing closes, ids after the arguments."""
+
+KEYED = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(
+        format="JSON_NATIVE",
+        section_start="<|calls|>",
+        section_end="<|/calls|>",
+        array_wrapped=True,
+        name_is_key=True,
+    ),
+)
+"""A list in which the function's name is the key."""
+
+WRAPPED = WireFormat(
+    turn=TURN,
+    reasoning=ReasoningFormat(mode="TOOLS_ONLY", start="<plan>", end="</plan>"),
+    content=ContentFormat(mode="ALWAYS_WRAPPED", start="<answer>", end="</answer>"),
+    tools=ToolsFormat(
+        format="JSON_NATIVE",
+        section_start="<act>",
+        section_end="</act>",
+        array_wrapped=True,
+        name_field="tool",
+        arguments_field="input",
+        generated_id_field="number",
+        field_order=("number", "tool", "input"),
+    ),
+)
+"""Content in markers, and calls with a number each."""
+
+DELIMITED = WireFormat(
+    turn=TURN, reasoning=ReasoningFormat(mode="DELIMITER", end="\n[FINAL]\n"), tools=TAGS.tools
+)
+"""Reasoning from the start of the turn to a delimiter."""
+
+
+def chunkings(text):
+    """The text whole, by characters, in pieces of some sizes, and at every single cut."""
+    yield [text]
+    yield list(text)
+    for size in (2, 3, 5, 8):
+        yield [text[at : at + size] for at in range(0, len(text), size)]
+    for cut in range(1, len(text)):
+        yield [text[:cut], text[cut:]]
+
+
+def fed(fmt, text, reason="stop", **options):
+    """The parser after the text, which gave the same in every way of cutting it."""
+    first = None
+    for texts in chunkings(text):
+        parser = StreamParser(fmt, **options)
+        deltas = [delta for piece in texts for delta in parser.feed(piece)]
+        deltas += parser.finish(reason)
+        assert joined(deltas) == as_joined(parser.message)
+        if first is None:
+            first = parser
+        assert parser.message == first.message, texts
+        assert parser.finish_reason == first.finish_reason
+        assert parser.issues == first.issues
+    return first
+
+
+def calls(parser):
+    """Name and arguments of each call."""
+    return [(call.name, call.arguments) for call in parser.message.tool_calls]
+
+
+def kinds(parser):
+    """The kinds of the issues."""
+    return [issue.kind for issue in parser.issues]

@@ -1,0 +1,72 @@
+"""The wire format: data that goes to JSON and back, and refuses to contradict itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from hypothesis import given
+
+from deltaparse import FormatError, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
+
+from .samples import TAGS
+from .wire import formats
+
+
+@given(formats())
+def test_json_both_ways(fmt):
+    assert WireFormat.from_json(fmt.to_json()) == fmt
+    assert hash(WireFormat.from_json(fmt.to_json())) == hash(fmt)
+    assert json.loads(fmt.to_json())["tools"]["format"] == "JSON_NATIVE"
+
+
+def test_it_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        TAGS.verified = True
+
+
+def test_replace_takes_groups_and_fields_of_groups():
+    assert TAGS.replace(tools=ToolsFormat()).tools.format is ToolFormat.NONE
+    changed = TAGS.replace(tools={"per_call_start": "<x>"}, verified=True)
+    assert changed.tools.per_call_start == "<x>"
+    assert changed.tools.per_call_end == TAGS.tools.per_call_end
+    assert changed.verified
+    assert TAGS.tools.per_call_start == "<call>\n"
+
+
+def test_words_stand_for_enumerated_values():
+    assert WireFormat.from_json('{"reasoning": {"mode": "DELIMITER", "end": "x"}}').reasoning.mode is (
+        ReasoningMode.DELIMITER
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("no", "JSON document"),
+        ("[]", "must be an object"),
+        ('{"tool": {}}', "has no 'tool'"),
+        ('{"tools": {"format": "XML"}}', "must be one of"),
+        ('{"tools": {"format": "JSON_NATIVE"}}', "name_field"),
+        ('{"reasoning": {"mode": "TAG_BASED", "start": "<a>"}}', "reasoning.end"),
+        ('{"reasoning": {"mode": "TAG_BASED", "end": "<a>"}}', "reasoning.start"),
+        ('{"content": {"mode": "ALWAYS_WRAPPED", "start": "<a>"}}', "content.end"),
+        ('{"turn": {"ends": "x"}}', "must be"),
+        ('{"turn": {"ends": [1]}}', "must be"),
+        ('{"verified": 1}', "must be bool"),
+        (json.dumps({"tools": {"section_start": "x" * 257}}), "more than 256"),
+    ],
+)
+def test_what_cannot_be_is_refused(text, says):
+    with pytest.raises(FormatError, match=says):
+        WireFormat.from_json(text)
+
+
+def test_replace_names_what_there_is():
+    with pytest.raises(FormatError, match="reasoning"):
+        TAGS.replace(thinking={})
+    with pytest.raises(FormatError, match="per_call_start"):
+        TAGS.replace(tools={"open": "<x>"})
+    with pytest.raises(FormatError, match="must be one of"):
+        ToolsFormat(format="XML")

@@ -1,0 +1,97 @@
+"""The objects of the OpenAI protocol."""
+
+from __future__ import annotations
+
+from deltaparse import (
+    ContentDelta,
+    Message,
+    ReasoningDelta,
+    StreamParser,
+    ToolCall,
+    ToolCallDelta,
+    chat_completion_chunks,
+    parse,
+    stream,
+)
+
+from .samples import CALL, TAGS
+
+HEAD = {"id": "x", "model": "m", "created": 7}
+
+
+def test_a_delta_leaves_out_what_is_absent():
+    assert ContentDelta("a").to_openai() == {"content": "a"}
+    assert ReasoningDelta("a").to_openai() == {"reasoning_content": "a"}
+    assert ToolCallDelta(1, None, None, "{").to_openai() == {
+        "tool_calls": [{"index": 1, "function": {"arguments": "{"}}]
+    }
+    assert ToolCallDelta(0, "id", "f").to_openai() == {
+        "tool_calls": [
+            {"index": 0, "id": "id", "type": "function", "function": {"name": "f", "arguments": ""}}
+        ]
+    }
+
+
+def test_deltas_can_be_matched():
+    match ToolCallDelta(0, "id", "f", "{}"):
+        case ToolCallDelta(index, call_id, name, arguments):
+            assert (index, call_id, name, arguments) == (0, "id", "f", "{}")
+
+
+def test_chunks_have_one_role_one_finish_and_usage_last():
+    deltas = stream([f"Hi{CALL}"], TAGS)
+    chunks = list(
+        chat_completion_chunks(deltas, **HEAD, finish_reason="tool_calls", usage={"total_tokens": 3})
+    )
+    assert all(chunk["id"] == "x" and chunk["created"] == 7 for chunk in chunks)
+    assert all(chunk["object"] == "chat.completion.chunk" for chunk in chunks)
+    roles = [choice["delta"].get("role") for chunk in chunks for choice in chunk["choices"]]
+    assert roles[0] == "assistant"
+    assert set(roles[1:]) == {None}
+    assert chunks[-2]["choices"][0] == {
+        "index": 0, "delta": {}, "logprobs": None, "finish_reason": "tool_calls",
+    }
+    assert chunks[-1]["choices"] == []
+    assert chunks[-1]["usage"] == {"total_tokens": 3}
+    reasons = [choice["finish_reason"] for chunk in chunks[:-2] for choice in chunk["choices"]]
+    assert set(reasons) == {None}
+
+
+def test_an_empty_turn_has_its_role_and_its_finish():
+    first, last = chat_completion_chunks([], **HEAD, finish_reason="stop")
+    assert first["choices"][0]["delta"] == {"role": "assistant"}
+    assert last["choices"][0]["finish_reason"] == "stop"
+
+
+def test_the_finish_reason_may_be_asked_for_at_the_end():
+    parser = StreamParser(TAGS)
+
+    def deltas():
+        yield from parser.feed(CALL)
+        yield from parser.finish("stop")
+
+    *_, last = chat_completion_chunks(deltas(), **HEAD, finish_reason=lambda: parser.finish_reason)
+    assert last["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_a_message_is_what_openai_has():
+    assert Message([]).to_openai() == {"role": "assistant", "content": ""}
+    message = parse(f"<think>\nhm\n</think>\n\n{CALL}", TAGS)
+    assert message.to_openai() == {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "hm",
+        "tool_calls": [
+            {
+                "id": message.tool_calls[0].id,
+                "type": "function",
+                "function": {"name": "f", "arguments": '{"a": 1}'},
+            }
+        ],
+    }
+
+
+def test_healed_gives_a_value_of_whatever_was_there():
+    assert ToolCall("i", "f", '{"a": "hel', False).healed() == {"a": "hel"}
+    assert ToolCall("i", "f", "", False).healed() == {}
+    assert ToolCall("i", "f", "[1", False).healed() == {}

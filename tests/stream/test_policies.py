@@ -1,0 +1,140 @@
+"""Each policy, each choice, and the issue that it leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Content, MalformedOutput, Policies, Reasoning, StreamParser, UsageError, parse
+
+from .samples import CALL, OTHER, TAGS, calls, fed, kinds
+
+F = ("f", '{"a": 1}')
+G = ("g", '{"b": [true, "x"]}')
+TOOLS = [{"type": "function", "function": {"name": "f"}}]
+BAD = '<call>{"name":"f","arguments":{"a": oops}}</call>'
+
+
+def with_policy(text, reason="stop", *, tools=None, parallel_tool_calls=True, **policies):
+    return fed(
+        TAGS,
+        text,
+        reason,
+        tools=tools,
+        parallel_tool_calls=parallel_tool_calls,
+        policies=Policies(**policies),
+    )
+
+
+def test_tool_in_reasoning_reasoning():
+    parser = with_policy(f"<think>x{CALL}", tool_in_reasoning="reasoning")
+    assert parser.message.parts == [Reasoning(f"x{CALL}")]
+    assert kinds(parser) == ["unclosed_reasoning"]
+
+
+def test_tool_in_reasoning_call():
+    parser = with_policy(f"<think>x{CALL}y", tool_in_reasoning="call")
+    assert parser.message.parts[0] == Reasoning("x")
+    assert calls(parser) == [F]
+    assert parser.message.content == "y"
+
+
+def test_tool_in_reasoning_call_needs_a_call():
+    text = "<think>use <call> now</think>x"
+    parser = with_policy(text, tool_in_reasoning="call")
+    assert parser.message.parts == [Reasoning("use "), Content("<call> now</think>x")]
+
+
+def test_unclosed_reasoning_copy():
+    parser = with_policy("<think>42", unclosed_reasoning="copy")
+    assert parser.message.parts == [Reasoning("42"), Content("42")]
+    assert with_policy("<think>42", "length", unclosed_reasoning="copy").message.content == ""
+    shown = with_policy("a<think>42", unclosed_reasoning="copy")
+    assert shown.message.content == "a"
+
+
+def test_text_after_tool_call_drop():
+    parser = with_policy(f"a{CALL}b{OTHER}c", text_after_tool_call="drop")
+    assert parser.message.content == "a"
+    assert calls(parser) == [F, G]
+    assert [issue.detail for issue in parser.issues] == ["dropped: 'b'", "dropped: 'c'"]
+
+
+def test_unknown_tool_text():
+    parser = with_policy(f"{CALL}{OTHER}", tools=TOOLS, unknown_tool="text")
+    assert calls(parser) == [F]
+    assert '{"name": "g"' in parser.message.content
+    assert kinds(parser)[0] == "unknown_tool"
+
+
+def test_malformed_arguments_strict():
+    parser = with_policy('<call>{"name":"f","arguments":{"a":1</call>', malformed_arguments="strict")
+    assert [call.complete for call in parser.message.tool_calls] == [False]
+    assert kinds(parser) == ["malformed_arguments"]
+
+
+def test_malformed_arguments_text():
+    parser = with_policy(f"{BAD}{CALL}", malformed_arguments="text")
+    assert calls(parser) == [F]
+    assert "oops" in parser.message.content
+
+
+def test_duplicate_keys():
+    twice = '<call>{"name":"f","arguments":{"a":1,"a":2}}</call>'
+    parser = with_policy(twice)
+    assert parser.message.tool_calls[0].arguments == '{"a":1,"a":2}'
+    assert parser.message.tool_calls[0].healed() == {"a": 2}
+    with pytest.raises(MalformedOutput):
+        parse(twice, TAGS, policies=Policies(duplicate_keys="error"))
+
+
+@pytest.mark.parametrize(
+    ("choice", "made", "content"), [("flag", [F, G], ""), ("drop", [F], ""), ("text", [F], OTHER)]
+)
+def test_extra_calls(choice, made, content):
+    parser = with_policy(CALL + OTHER, parallel_tool_calls=False, extra_calls=choice)
+    assert calls(parser) == made
+    assert kinds(parser)[0] == "extra_call"
+    # The closing marker of a call that became text is still a marker.
+    assert parser.message.content == content.removesuffix("\n</call>")
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "kind"),
+    [
+        ("tool_in_reasoning", f"<think>x{CALL}", "tool_in_reasoning"),
+        ("unclosed_reasoning", "<think>x", "unclosed_reasoning"),
+        ("text_after_tool_call", f"{CALL}b", "text_after_tool_call"),
+        ("unknown_tool", OTHER, "unknown_tool"),
+        ("malformed_arguments", BAD, "malformed_arguments"),
+        ("extra_calls", CALL + CALL, "extra_call"),
+    ],
+)
+def test_error_raises_and_what_came_before_stays(policy, text, kind):
+    options = {"tools": TOOLS, "parallel_tool_calls": False, "policies": Policies(**{policy: "error"})}
+    parser = StreamParser(TAGS, **options)
+    with pytest.raises(MalformedOutput) as raised:
+        for char in f"before{text}":
+            parser.feed(char)
+        parser.finish("stop")
+    assert raised.value.kind == kind
+    assert parser.message.content.startswith("before")
+    # The parser goes on: what follows is content.
+    if parser.finish_reason is None:
+        parser.feed("rest")
+        parser.finish("stop")
+        assert parser.message.content.endswith("rest")
+
+
+def test_tool_choice_is_watched():
+    named = {"type": "function", "function": {"name": "f"}}
+    tools = [*TOOLS, {"type": "function", "function": {"name": "g"}}]
+    assert kinds(fed(TAGS, OTHER, tools=tools, tool_choice=named)) == ["wrong_tool"]
+    assert kinds(fed(TAGS, CALL, tools=tools, tool_choice=named)) == []
+    assert kinds(fed(TAGS, "no", tools=tools, tool_choice="required")) == ["missing_call"]
+    assert kinds(fed(TAGS, "no", "length", tools=tools, tool_choice="required")) == []
+
+
+@pytest.mark.parametrize("policy", ["tool_in_reasoning", "unknown_tool", "extra_calls"])
+def test_an_unknown_choice_is_refused_with_the_known_ones(policy):
+    with pytest.raises(UsageError, match=r"choose one of .*error"):
+        Policies(**{policy: "maybe"})

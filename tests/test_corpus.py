@@ -1,0 +1,113 @@
+"""Real chat templates and recorded outputs, where they are at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deltaparse import ChatTemplate, StreamParser, WireFormat, analyze
+from tests.stream.wire import as_joined, joined
+
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
+
+pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus at {CORPUS}")
+
+
+def lines(name):
+    path = CORPUS / name
+    rows = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+    return [json.loads(row) for row in rows if row]
+
+
+def source(name):
+    return (CORPUS / "templates" / name).read_text(encoding="utf-8")
+
+
+REFERENCE = {row["template"]: row for row in lines("analysis.jsonl")}
+NATIVE = [name for name, row in REFERENCE.items() if row["tools"]["format"] == "JSON_NATIVE"]
+VECTORS = [row for row in lines("vectors.jsonl") if row["template"] in NATIVE]
+# The other analysis knows no reasoning here, or none that the template renders.
+OTHER_MODES = {"TAG_BASED": {"TAG_BASED", "FORCED_OPEN", "FORCED_CLOSED", "DELIMITER"}}
+
+
+@pytest.mark.parametrize("name", sorted(REFERENCE))
+def test_every_template_is_analysed(name):
+    fmt = analyze(source(name))
+    assert fmt.turn.headers
+    assert fmt.verified or fmt.issues
+    assert "zq" not in fmt.to_json()
+    assert WireFormat.from_json(fmt.to_json()) == fmt
+
+
+@pytest.mark.parametrize("name", sorted(NATIVE))
+def test_templates_with_json_calls_prove_themselves(name):
+    fmt = analyze(ChatTemplate(source(name)))
+    assert fmt.issues == ()
+    assert fmt.verified
+
+
+@pytest.mark.parametrize("name", sorted(NATIVE))
+def test_the_markers_are_those_of_another_analysis(name):
+    fmt, reference = analyze(source(name)), REFERENCE[name]
+    tools, theirs = fmt.tools, reference["tools"]
+    ours = {tools.section_start.strip(), tools.per_call_start.strip()} - {""}
+    assert ours == {theirs["section_start"].strip(), theirs["per_call_start"].strip()} - {""}
+    ours = {tools.section_end.strip(), tools.per_call_end.strip()} - {""}
+    assert ours == {theirs["section_end"].strip(), theirs["per_call_end"].strip()} - {""}
+    assert tools.array_wrapped == theirs["tools_array_wrapped"]
+    assert tools.name_is_key == theirs["fun_name_is_key"]
+    assert tools.name_field == theirs["name_field"]
+    assert tools.arguments_field == theirs["args_field"]
+    assert (tools.id_field, tools.generated_id_field) == (theirs["id_field"], theirs["gen_id_field"])
+    mode = reference["reasoning"]["mode"]
+    assert fmt.reasoning.mode in OTHER_MODES.get(mode, {mode})
+    assert fmt.reasoning.end.strip() == reference["reasoning"]["end"].strip()
+
+
+def chunkings(text):
+    yield [text]
+    yield list(text)
+    for size in (2, 3, 5, 7):
+        yield [text[at : at + size] for at in range(0, len(text), size)]
+    for cut in range(1, len(text)):
+        yield [text[:cut], text[cut:]]
+
+
+def value(arguments):
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
+@pytest.mark.parametrize("row", VECTORS, ids=lambda row: row["id"])
+def test_recorded_outputs_become_the_right_message_at_every_cut(row):
+    options, prompt, want = row["options"], row["generation_prompt"], row["expect"]
+    prefill = {"content": "", "reasoning_content": ""}
+    if options["continue_final_message"] != "none":
+        given = row["messages"][-1]
+        # The expectation has the prefill, which is the prompt's and does not come out.
+        prefill = {key: given[key] for key in prefill if given[key] and given[key] in prompt}
+    message = None
+    for texts in chunkings(row["input"]):
+        parser = StreamParser(
+            analyze(source(row["template"])),
+            tools=row["tools"] or None,
+            prompt=prompt,
+            reasoning="raw" if options["reasoning_format"] == "none" else "separate",
+            response_schema=options["json_schema"],
+        )
+        deltas = [delta for text in texts for delta in parser.feed(text)]
+        deltas += parser.finish("length" if options["is_partial"] else "stop")
+        assert joined(deltas) == as_joined(parser.message)
+        assert message is None or parser.message == message
+        message = parser.message
+    for key in ("content", "reasoning_content"):
+        got = prefill.get(key, "") + getattr(message, key)
+        assert got.strip() == want[key].strip()
+    expected = [(call["name"], value(call["arguments"])) for call in want["tool_calls"]]
+    assert [(call.name, value(call.arguments)) for call in message.tool_calls] == expected
+    for call, theirs in zip(message.tool_calls, want["tool_calls"], strict=True):
+        assert not theirs["id"] or call.id == theirs["id"]
