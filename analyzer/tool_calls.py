@@ -131,9 +131,9 @@ def _from_two(layout: ToolsFormat, before: str, after: str, pair: tuple[str, str
     if array:
         made = _with_markers(layout, before, after, per_call=False)
         return replace(made, separator=between)
-    end = common_prefix(between, after)
+    end = after if between.startswith(after) else common_prefix(between, after)
     rest = between.removeprefix(end)
-    start = common_suffix(rest, before)
+    start = before if rest.endswith(before) else common_suffix(rest, before)
     if not start.strip() and not end.strip():
         made = _with_markers(layout, before, after, per_call=False)
         return replace(made, separator=between)
@@ -168,9 +168,10 @@ def _separated(made: ToolsFormat, render: Renderer, frame: Frame) -> ToolsFormat
             break
     last = "section_end" if made.section_end.strip() else "per_call_end"
     end = getattr(made, last)
-    return replace(
-        made, content_separator=separator, **{first: core, last: end if end.strip() else ""}
-    )
+    # The white space that is taken off here stands between calls as well.
+    between = made.separator + (marker.removesuffix(core) if first == "per_call_start" else "")
+    texts = {first: core, last: end if end.strip() else "", "separator": between}
+    return replace(made, content_separator=separator, **texts)
 
 
 def _code_block(made: ToolsFormat) -> ToolsFormat:

@@ -14,6 +14,7 @@ prompt, lies below zero: it moves the parser into the right state and is never h
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
@@ -35,9 +36,9 @@ class Source:
     __slots__ = (
         "_base",
         "_kept",
-        "_kept_from",
         "_kept_to",
         "_marks",
+        "_offsets",
         "closed",
         "plain",
         "pos",
@@ -54,7 +55,8 @@ class Source:
         self._base = offset
         self._marks = 0
         self._kept: list[str] = []
-        self._kept_from = self._kept_to = 0
+        self._offsets: list[int] = []
+        self._kept_to = 0
 
     @property
     def offset(self) -> int:
@@ -102,25 +104,33 @@ class Source:
     def mark(self) -> int:
         """Keep all that is read from here on, until `release`; returns the offset for `since`."""
         if not self._marks:
-            self._kept = []
-            self._kept_from = self._kept_to = self.offset
+            self._kept_to = self.offset
         self._marks += 1
         return self.offset
 
     def since(self, mark: int) -> str:
         """The model's text from `mark` to here, as it came."""
         self._keep()
-        return "".join(self._kept)[max(mark, 0) - self._kept_from :] if self.offset > 0 else ""
+        mark = max(mark, 0)
+        if not self._kept or mark >= self._kept_to:
+            return ""
+        # From the piece that holds the mark on: what was kept before it costs nothing.
+        first = max(bisect_right(self._offsets, mark) - 1, 0)
+        return "".join(self._kept[first:])[mark - self._offsets[first] :]
 
     def release(self) -> None:
         """Stop keeping for the last `mark` that was not released."""
         self._marks -= 1
         if not self._marks:
-            self._kept = []
+            self._kept.clear()
+            self._offsets.clear()
 
     def _keep(self) -> None:
-        self._kept.append(self.text[self._kept_to - self._base : self.pos])
-        self._kept_to = self.offset
+        """Add to the kept pieces what was read since the last."""
+        if self.offset > self._kept_to:
+            self._kept.append(self.text[self._kept_to - self._base : self.pos])
+            self._offsets.append(self._kept_to)
+            self._kept_to = self.offset
 
 
 def _nowhere(text: str) -> None:

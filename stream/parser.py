@@ -118,7 +118,10 @@ class StreamParser:
         elif text:
             source.feed(text)
             self._resume()
-        return self._hand_out()
+        out = self._turn.out
+        deltas = out[:]
+        out.clear()
+        return deltas
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. A second call returns [].
@@ -147,7 +150,9 @@ class StreamParser:
             self._finish_reason = "length"
         elif turn.natural and turn.calls:
             self._finish_reason = "tool_calls"
-        return self._hand_out()
+        deltas = turn.out[:]
+        turn.out.clear()
+        return deltas
 
     @property
     def message(self) -> Message:
@@ -196,12 +201,6 @@ class StreamParser:
         if self._failed:
             self._turn.end_call(complete=False)
             self._turn.content(source.take(len(source.text)))
-
-    def _hand_out(self) -> list[Delta]:
-        out = self._turn.out
-        deltas = out[:]
-        out.clear()
-        return deltas
 
     def _decode(self, text: object) -> str:
         """Text as it is; bytes decoded, with what they leave of a character kept for the next."""

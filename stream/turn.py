@@ -123,9 +123,8 @@ class Turn:
             self._inline_open = False
             self.content("</think>")
 
-    def admit(self, name: str, offset: int) -> Verdict:
-        """Say what becomes of a call of `name` that stands at `offset`."""
-        span = (offset, offset + len(name))
+    def admit(self, name: str, span: tuple[int, int]) -> Verdict:
+        """Say what becomes of a call of `name`, which stands at `span`."""
         if self.tools is not None and name not in self.tools:
             policy = self.policies.unknown_tool
             self.issue("unknown_tool", span, f"{name!r} is not one of the tools", policy)

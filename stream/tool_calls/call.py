@@ -30,6 +30,7 @@ class Call:
         "_begun",
         "_held",
         "_lex",
+        "_name_span",
         "_src",
         "_turn",
         "_verdict",
@@ -50,6 +51,7 @@ class Call:
     def _begin(self, region: Region) -> None:
         self.region = region
         self.name = ""
+        self._name_span = (0, 0)
         self.id = ""
         self.started = False
         self.whole = False
@@ -57,6 +59,11 @@ class Call:
         self._begun = False
         self._held: list[str] = []
         self._verdict: Verdict | None = None
+
+    def called(self, name: str, start: int) -> None:
+        """The name is known; it was read from the offset `start` on."""
+        self.name = name
+        self._name_span = (start, self._src.offset)
 
     @property
     def known(self) -> bool:
@@ -85,7 +92,7 @@ class Call:
         waits_for_all = turn.policies.malformed_arguments == "text" and not self.whole
         if not last and (waits_for_id or waits_for_all or (self._lex.bare and not self.started)):
             return
-        self._verdict = turn.admit(self.name, self.region.start)
+        self._verdict = turn.admit(self.name, self._name_span)
         if self._verdict == "call" and (self.whole or not waits_for_all):
             turn.begin_call(self.name, self.id, self.region.start)
             turn.arguments("".join(self._held))

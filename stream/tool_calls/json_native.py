@@ -96,17 +96,22 @@ def _members(src: Source, call: Call, lex: Lexicon, *, nested: bool) -> Steps[No
     """Read the members of a call's object; the opening brace is read."""
     name_is_key = lex.fmt.tools.name_is_key
     first = True
-    while (key := (yield from json_key(src, first=first))) is not None:
+    while True:
+        start = src.offset
+        key = yield from json_key(src, first=first)
+        if key is None:
+            return
         first = False
         char = yield from json_space(src)
         field = lex.fields.get(key)
         if name_is_key and char == "{":
             if call.name:
                 call.another()
-            call.name = key
+            call.called(key, start)
             field = Field.ARGUMENTS
         if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
-            call.name = yield from json_string(src)
+            start = src.offset
+            call.called((yield from json_string(src)), start)
         elif field is Field.FUNCTION and char == "{" and not nested:
             src.pos += 1
             yield from _members(src, call, lex, nested=True)

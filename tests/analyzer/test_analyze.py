@@ -143,3 +143,22 @@ def test_it_takes_a_template():
 def test_no_probe_text_gets_into_a_format(source):
     document = analyze(source).to_json()
     assert not [probe for probe in PROBE_TEXTS if probe in document]
+
+
+EACH = "{% for call in message.tool_calls or [] %}{{ BEFORE ~ '[[ask> ' }}{{ call.function | tojson }}{{ ' <ask]]' }}{% endfor %}"
+
+
+@pytest.mark.parametrize("before", ["", "\n"])
+def test_markers_of_each_call_and_what_stands_between(before):
+    shown = EACH.replace("BEFORE", repr(before))
+    source = (
+        templates.HEAD
+        + "{{ '<a>' ~ message.content }}"
+        + shown
+        + templates.TAIL
+        + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
+    )
+    tools = analyze(source).tools
+    assert (tools.per_call_start, tools.per_call_end) == ("[[ask> ", " <ask]]")
+    assert (tools.separator, tools.content_separator) == (before, before)
+    assert (tools.section_start, tools.section_end) == ("", "")

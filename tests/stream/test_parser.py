@@ -151,3 +151,10 @@ def test_the_end_of_a_header_is_enough_of_a_prompt():
     fmt = BARE.replace(turn={"headers": ("<|eot|><|head|>model\n",)})
     text = '{"name": "f", "parameters": {}}'
     assert fed(fmt, text, prompt="<|head|>model\n").finish_reason == "tool_calls"
+
+
+def test_the_span_of_an_issue_is_where_it_stands():
+    text = f"Hi.\n{CALL}"
+    parser = fed(TAGS, text, tools=[{"name": "g"}])
+    (issue,) = parser.issues
+    assert text[slice(*issue.span)] == '"f"'

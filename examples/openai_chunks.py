@@ -1,0 +1,46 @@
+"""OpenAI's stream: the deltas as `chat.completion.chunk` objects, sent as server-sent events."""
+
+import json
+from collections.abc import Iterator
+
+import deltaparse as dp
+
+TEMPLATE = """\
+{%- for message in messages -%}
+@{{ message.role }} {{ message.content or "" }}
+{%- if message.tool_calls %} @calls [
+{%- for call in message.tool_calls -%}
+{"id": "{{ call.id }}", "fn": "{{ call.function.name }}", "in": \
+{{- call.function.arguments | tojson }}}{{ ", " if not loop.last }}
+{%- endfor %}] @end
+{%- endif %} @stop
+{% endfor %}
+{%- if add_generation_prompt %}@assistant {% endif %}"""
+
+TOKENS = ["Let me", " see. @ca", 'lls [{"id": "c7", "fn"', ': "add", "in', '": {"a": 1', "2}}] @e"]
+TOKENS += ["nd", " @stop"]
+
+
+def events() -> Iterator[str]:
+    parser = dp.StreamParser(dp.analyze(TEMPLATE))
+
+    def deltas() -> Iterator[dp.Delta]:
+        for token in TOKENS:
+            yield from parser.feed(token)
+        yield from parser.finish("stop")
+
+    chunks = dp.chat_completion_chunks(
+        deltas(),
+        id="chatcmpl-1",
+        model="example",
+        created=1_700_000_000,
+        finish_reason=lambda: parser.finish_reason,  # known when the deltas have ended
+    )
+    for chunk in chunks:
+        yield f"data: {json.dumps(chunk)}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+if __name__ == "__main__":
+    for event in events():
+        print(event, end="", flush=True)

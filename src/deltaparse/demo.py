@@ -1,0 +1,171 @@
+"""The demonstration: a chat template and a recorded answer, both written for this project.
+
+No model writes like this one, so nothing of it can be known beforehand: what the parser needs,
+the analysis finds in the template. The recording is cut where a tokenizer would not be so unkind
+as to cut: inside markers, a number, an escape, a name. It also has the beginnings of markers
+where none follows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from os import environ
+from typing import TextIO
+
+import deltaparse as dp
+
+from .explain import sample_call
+
+__all__ = ["QUESTION", "TEMPLATE", "TOKENS", "TOOLS", "demo", "wants_colour"]
+
+TEMPLATE = """\
+{%- if tools -%}
+~tools~
+{% for tool in tools %}
+{{ tool.function | tojson }}
+{% endfor %}
+~dark~
+{% endif %}
+{%- for message in messages %}
+{%- set role = "lantern" if message.role == "assistant" else message.role -%}
+~{{ role }}~
+{% if message.reasoning_content -%}
+..oO( {{ message.reasoning_content }} )Oo..
+{% endif %}
+{{- message.content or "" }}
+{%- for call in message.tool_calls or [] %}
+
+[[ask> {"task": "{{ call.function.name }}", \
+"given": {{ call.function.arguments | tojson }}} <ask]]
+{%- endfor %}
+
+~dark~
+{% endfor %}
+{%- if add_generation_prompt -%}
+~lantern~
+{% endif %}
+"""
+"""The template of the model "Lantern"."""
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "sunset",
+            "description": "When the sun sets.",
+            "parameters": {
+                "type": "object",
+                "properties": {"place": {"type": "string"}, "latitude": {"type": "number"}},
+            },
+        },
+    }
+]
+QUESTION = "When do they light the lamps in Malmö and in Hội An?"
+TOKENS = (
+    *("..", "oO", "( Two ", "places", ", so ", "two calls", ".. at", " once", ". )O", "o..\n"),
+    *("Let me", " look", " up [", "both", "] of", " them.\n", "[", "[as", "k", '> {"ta'),
+    *('sk": "sun', 'set", ', '"given": ', '{"place": "Malm', "\\", "u00", "f6", '", "lati'),
+    *('tude": 5', "5.", "605", "}} <a", "sk]]\n[[ask> {", '"task": "sunset", "gi'),
+    *('ven": {"pl', 'ace": "H\\u1ed9i', " An", '"', ', "latitude"', ": 15.", "88", "}"),
+    *("} ", "<ask]", "]", "\n~", "dark", "~\n"),
+)
+"""What the model answered, token by token."""
+
+COLOURS = {"reasoning": "35", "content": "32", "call": "1;33", "arguments": "36", "held back": "2"}
+LEFT = 26
+"""The width of the column with the chunks: the longest of them, and the bars beside it."""
+
+
+def demo(out: TextIO) -> None:
+    """Show the analysis of the template, then chunk by chunk what the parser makes of it."""
+    template = dp.ChatTemplate(TEMPLATE)
+    fmt = dp.analyze(template)
+    look = _Look(out)
+    look.say('"Lantern" is a model that does not exist. From its chat template alone,')
+    look.say("deltaparse finds out how it writes:", "")
+    look.say(*(f"  {look.bold(f'{name:<11}')}{text}" for name, text in _findings(fmt)), "")
+    look.say("It answers in chunks, cut at the worst of places. Held back is what belongs to a")
+    look.say("marker, may become one, or is only half of a name, a number or an escape:", "")
+    question = [{"role": "user", "content": QUESTION}]
+    prompt = template.render(question, tools=TOOLS, add_generation_prompt=True)
+    parser = dp.StreamParser(fmt, tools=TOOLS, prompt=prompt)
+    for token in TOKENS:
+        look.row(token, parser.feed(token))
+    look.row(None, parser.finish("stop"))
+    look.say("", look.bold("The message:"), "")
+    look.say(json.dumps(parser.message.to_openai(), indent=2), "")
+    look.say(f"{look.bold('Finish reason:')} {parser.finish_reason}")
+
+
+def wants_colour(out: TextIO) -> bool:
+    """Whether to write in colour: NO_COLOR says no, FORCE_COLOR yes, else what `out` is."""
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    return out.isatty() and environ.get("TERM") != "dumb"
+
+
+class _Look:
+    """How the demonstration looks on one output: its colours, and the signs it can write."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._colour = wants_colour(out)
+        self._bar, self._newline = "│", "↵"
+        try:
+            (self._bar + self._newline).encode(out.encoding or "ascii")
+        except UnicodeEncodeError:
+            self._bar, self._newline = "|", "\\n"
+
+    def say(self, *lines: str) -> None:
+        for line in lines:
+            self._out.write(f"{line}\n")
+
+    def bold(self, text: str) -> str:
+        return self._paint(text, "1")
+
+    def row(self, chunk: str | None, deltas: list[dp.Delta]) -> None:
+        """Show a chunk, or the end, and beside it what it became, a line for each."""
+        left, width = self._between_bars(chunk) if chunk is not None else ("(end)", 5)
+        became = [became for delta in deltas for became in _became(delta)]
+        nothing = ("nothing left" if chunk is None else "held back", "")
+        for kind, text in became or [nothing]:
+            code = COLOURS.get(kind, "2")
+            right = self._paint(f"{kind:<11}" if text else kind, code)
+            if kind == "call":
+                right += self._paint(text, code)
+            elif text:
+                right += self._between_bars(text, code)[0]
+            self.say(f"  {left}{' ' * (LEFT - width)}{right}")
+            left, width = "", 0
+
+    def _between_bars(self, text: str, code: str = "0") -> tuple[str, int]:
+        """A text with its white space visible, and how many columns it takes."""
+        seen = text.replace("\n", self._newline)
+        bar = self._paint(self._bar, "2")
+        return f"{bar}{self._paint(seen, code)}{bar}", len(seen) + 2
+
+    def _paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
+
+
+def _became(delta: dp.Delta) -> Iterator[tuple[str, str]]:
+    match delta:
+        case dp.ReasoningDelta(text):
+            yield "reasoning", text
+        case dp.ContentDelta(text):
+            yield "content", text
+        case dp.ToolCallDelta(index, _, name, arguments):
+            if name is not None:
+                yield "call", f"{name}, call {index}"
+            if arguments:
+                yield "arguments", arguments
+
+
+def _findings(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
+    yield "reasoning", f"between {fmt.reasoning.start!r} and {fmt.reasoning.end!r}"
+    yield "calls", sample_call(fmt)
+    yield "turn", f"ends with {fmt.turn.ends[0]!r}"
+    yield "verified", "what the template renders, it reads back" if fmt.verified else "no"

@@ -1,0 +1,51 @@
+"""Comparing renderings: the parts add up, and no marker is cut in two."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse.analyzer.diff import common_prefix, common_suffix, segments, split
+
+texts = st.text("<[>]ab |\n", max_size=20)
+
+
+@given(texts, texts)
+def test_the_parts_add_up(left, right):
+    parts = split(left, right)
+    assert parts.prefix + parts.left + parts.suffix == left
+    assert parts.prefix + parts.right + parts.suffix == right
+
+
+@given(texts)
+def test_segments_add_up(text):
+    assert "".join(piece.text for piece in segments(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "prefix", "suffix"),
+    [
+        ("<|end|><|a|>", "<|end|><|b|>", "<|end|>", ""),
+        ("x<|start_a|>y", "x<|start_b|>y", "x", "y"),
+        ("[/INST]", "[/RESULTS]", "", ""),
+        ("a <b", "a <c", "a <", ""),
+        ("<a>same</a>", "<a>same</a>", "<a>same</a>", ""),
+        ("1\n<t>", "2\n<t>", "", "\n<t>"),
+    ],
+)
+def test_borders_are_moved_out_of_markers(left, right, prefix, suffix):
+    parts = split(left, right)
+    assert (parts.prefix, parts.suffix) == (prefix, suffix)
+
+
+def test_more_than_two_texts():
+    assert common_prefix("<a><b>1", "<a><b>2", "<a><c>") == "<a>"
+    assert common_suffix("1<a>", "2<a>", "<a>") == "<a>"
+
+
+def test_segments_are_markers_with_the_space_after_them_and_text_between():
+    pieces = [(piece.text, piece.marker) for piece in segments("a <b>\n[C] d {[1, 2]} <x y")]
+    assert pieces == [
+        ("a ", False), ("<b>\n", True), ("[C] ", True), ("d {[1, 2]} <x y", False),
+    ]

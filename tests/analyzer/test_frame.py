@@ -1,0 +1,81 @@
+"""What stands around a turn, and what a template that is asked in vain answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ChatTemplate
+from deltaparse.analyzer.frame import find_frame, prompt_tail
+from deltaparse.analyzer.probes import CONTENT, NEXT_USER, USER, assistant, user
+from deltaparse.analyzer.render import Renderer
+
+from . import templates
+
+INSTRUCT = """{% for message in messages %}{% if message.role == 'user' -%}
+[ASK]{{ message.content }}[/ASK]
+{%- elif message.role == 'tool' -%}
+[GOT]{"content": {{ message.content }}, "id": "{{ message.tool_call_id }}"}[/GOT]
+{%- elif message.tool_calls -%}
+[CALLS]{{ message.tool_calls[0].function.name }}{{ eos_token }}
+{%- else -%}
+{{ message.content + eos_token }}
+{%- endif %}{% endfor %}"""
+
+
+def frame_of(source, **tokens):
+    render = Renderer(ChatTemplate(source, **tokens))
+    return render, find_frame(render)
+
+
+def test_headers_ends_and_generation_prompt():
+    _, frame = frame_of(templates.FORCED)
+    assert [text.strip() for text in frame.turn.headers] == ["<a>"]
+    assert frame.turn.ends == ("</a>",)
+    assert frame.turn.generation_prompt.endswith("<a>[mind]\n")
+
+
+def test_a_turn_that_begins_where_the_other_ends():
+    _, frame = frame_of(INSTRUCT, eos_token="</s>")
+    assert frame.turn.headers == ("[/ASK]", "[/GOT]")
+    assert frame.turn.ends == ("</s>",)
+    assert frame.turn.generation_prompt == "[/ASK]"
+
+
+def test_without_an_end_the_next_user_is_one():
+    assert frame_of(INSTRUCT)[1].turn.ends == ("[ASK]",)
+
+
+def test_a_prompt_at_every_end_is_no_part_of_the_turn():
+    render, frame = frame_of(templates.TOOLS_ONLY)
+    assert frame.turn.ends == ("</a>",)
+    body = frame.body(render([user(), assistant()]))
+    assert body == f"<say>{CONTENT}</say>"
+
+
+def test_the_body_of_a_turn_last_or_in_the_middle():
+    render, frame = frame_of(templates.WORDY)
+    assert frame.body(render([user(), assistant()])) == CONTENT
+    assert frame.body(render([user(), assistant(), user(NEXT_USER)])) == CONTENT
+    assert frame.body(None) is None
+    assert frame.body("nothing of the sort") is None
+
+
+def test_the_end_of_a_prompt():
+    render, _ = frame_of(templates.SWITCHED)
+    assert prompt_tail(render).endswith("<a>[mind][/mind]")
+    assert prompt_tail(render, USER, {"deep": True}).endswith("<a>[mind]")
+
+
+@pytest.mark.parametrize("source", ["", "{{ raise_exception('no') }}"])
+def test_no_frame(source):
+    assert frame_of(source)[1] is None
+
+
+def test_a_refusal_is_remembered_in_the_templates_words():
+    render = Renderer(ChatTemplate("{{ raise_exception('only prose') }}"))
+    assert render([user()]) is None
+    assert "only prose" in render.refusals[0]
+
+
+def test_templates_that_list_the_tools_without_asking_are_given_some():
+    assert frame_of(templates.STRICT)[1] is not None

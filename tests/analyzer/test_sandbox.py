@@ -1,0 +1,406 @@
+"""The sandbox: the same text as plain Jinja for what templates do, an early end for what they must not."""
+
+# ruff: noqa: E501 - a template is read more easily in one line
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError
+from time import thread_time
+
+import pytest
+from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from deltaparse.analyzer.sandbox import (
+    MAX_NODES,
+    MAX_SOURCE,
+    Budget,
+    LimitExceeded,
+    Limits,
+    Refusal,
+    sandbox,
+)
+
+QUICK = Limits(seconds=0.05)
+
+
+def run(source, limits=QUICK, **variables):
+    room = sandbox(limits)
+    return room.run(room.from_string(room.guarded(source)), variables, limits)
+
+
+def plain(source, **variables):
+    """What Jinja makes of it without any guard."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
+    )
+    return environment.from_string(source).render(variables)
+
+
+LOOPS = [
+    "{% for a in xs %}{{ a }}/{{ loop.index }}/{{ loop.length }}/{{ loop.revindex }},{% endfor %}",
+    "{% for a in xs %}{{ loop.first }}{{ loop.last }}{{ loop.previtem }}{{ loop.nextitem }}{% endfor %}",
+    "{% for a in xs if a > 1 %}{{ a }}{{ loop.last }}{{ loop.length }}{% else %}none{% endfor %}",
+    "{% for a in xs if a > 9 %}{{ a }}{% else %}none{% endfor %}",
+    "{% for k, v in d.items() %}{{ k }}={{ v }};{% endfor %}{% for k in d %}{{ k }}{% endfor %}",
+    "{% for k, v in d | items %}{{ k }}={{ v }}{{ loop.length }};{% endfor %}",
+    "{% for k, v in d | dictsort(reverse=true) %}{{ k }}={{ v }};{% endfor %}",
+    "{% for c in 'abc' %}{{ c }}-{% endfor %}{% for c in '' %}x{% else %}empty{% endfor %}",
+    "{% for a in nothing %}x{% else %}undefined{% endfor %}",
+    "{% for a in xs | map('string') %}{{ a }}{{ loop.length }}{{ loop.last }}{% endfor %}",
+    "{% for a in xs recursive %}{{ a }}{% if a > 1 %}({{ loop([a - 1]) }}){% endif %}{% endfor %}",
+    "{% for a in xs %}{% if a == 2 %}{% continue %}{% endif %}{{ a }}{% if a == 3 %}{% break %}{% endif %}{% endfor %}",
+    "{% for a in range(3) %}{{ loop.cycle('x', 'y') }}{{ loop.changed(a // 2) }}{% endfor %}",
+    "{% for a in xs %}{% for b in xs %}{{ a * b }}{{ loop.index }}{% endfor %}{{ loop.index }}{% endfor %}",
+    "{% for (a, b), c in [((1, 2), 3)] %}{{ a }}{{ b }}{{ c }}{% endfor %}",
+]
+
+EXPRESSIONS = [
+    "{{ 1 + 2 }}{{ 'a' + 'b' }}{{ [1] + xs }}{{ 7 // 2 }}{{ 7 % 4 }}{{ 2 ** 5 }}{{ 3 * 'ab' }}{{ [0] * 3 }}",
+    "{{ 2 * 1.5 }}{{ 'ab' * -1 }}{{ 2.0 ** 0.5 }}{{ 5 - 3 }}{{ -xs[0] }}{{ true + true }}",
+    "{{ 'a' ~ 1 ~ none ~ xs ~ d ~ nothing }}{{ '<' ~ ('>' | safe) }}",
+    "{{ '%s is %03d, %(x)s' | replace('%(x)s', '') | format('a', 5) }}{{ '%5.1f%%' % 2.25 }}{{ '%*d' % (4, 5) }}",
+    "{{ '%(a)s-%(b)s' % {'a': 1, 'b': 2} }}{{ '{}-{x:>4}-{!r}'.format('a', 1, x='b') }}",
+    "{{ '{a}{b[c]}'.format_map({'a': 1, 'b': {'c': 2}}) }}{{ ('<{}>' | safe).format('<') }}",
+    "{{ xs[1:] }}{{ xs[::-1] }}{{ 'hello'[1:3] }}{{ xs[-1] }}{{ d['k'] }}{{ d.k }}{{ d.get('q', 5) }}",
+    "{{ 1 in xs }}{{ 9 not in xs }}{{ 'a' in 'cat' }}{{ 'k' in d }}{{ 'user' in ['user', 'tool'] }}",
+    "{{ 1 < 2 < 3 }}{{ xs == [1, 2, 3] }}{{ xs != ys }}{{ 'a' <= 'b' }}{{ none is none }}{{ nothing is defined }}",
+    "{{ [] }}{{ [1, 'a', [none]] }}{{ {'a': {'b': xs}} }}{{ (1,) }}{{ () }}{{ (1, xs) }}",
+    "{{ 'x' if nothing else 'y' }}{{ nothing or 'z' }}{{ xs and 1 }}{{ not xs }}",
+    "{{ ' a '.strip() }}{{ 'a,b'.split(',') }}{{ 'a-b-c'.rsplit('-', 1) }}{{ ','.join(['a', 'b']) }}",
+    "{{ 'abc'.replace('b', 'xx') }}{{ 'abab'.replace('ab', '', 1) }}{{ 'abc'.startswith(('x', 'a')) }}",
+    "{{ 'a'.center(5) }}|{{ 'a'.ljust(3) }}|{{ '7'.zfill(3) }}|{{ 'a\tb'.expandtabs(4) }}",
+    "{{ 'aXb'.lower().upper().title() }}{{ 'abc'.find('c') }}{{ 'abc'.rfind('c') }}{{ 'x'.isdigit() }}",
+    "{{ 3 is odd }}{{ 4 is even }}{{ 9 is divisibleby 3 }}{{ 2 is in xs }}{{ xs is sequence }}{{ d is mapping }}",
+    "{{ 3 is gt 2 }}{{ 'a' is eq('a') }}{{ 1 is sameas(1) }}{{ 'a' is string }}{{ 1.5 is number }}",
+    "{{ dict(a=1, b=2) }}{{ dict.fromkeys(['a', 'b'], 0) }}{{ dict([('a', 1)]) }}",
+]
+
+FILTERS = [
+    "{{ xs | join('-') }}{{ xs | map('string') | join(', ') }}{{ ms | join(',', attribute='role') }}{{ 'abc' | join('.') }}",
+    "{{ ms | map(attribute='role') | list }}{{ ms | map(attribute='q', default='-') | list }}",
+    "{{ ms | selectattr('role', 'equalto', 'user') | list | length }}{{ ms | rejectattr('role', 'in', ['user']) | list }}",
+    "{{ xs | select('odd') | list }}{{ xs | reject('gt', 1) | list }}{{ [0, 1, ''] | select | list }}",
+    "{{ 'x' if ms | selectattr('q') else 'y' }}{{ (ms | selectattr('role') | first).role }}",
+    "{{ xs | first }}{{ xs | last }}{{ xs | length }}{{ xs | sum }}{{ ms | sum(attribute='n') }}{{ xs | max }}{{ xs | min }}",
+    "{{ ms | sort(attribute='n', reverse=true) | map(attribute='n') | list }}{{ ['b', 'A'] | sort }}{{ [3, 3] | unique | list }}",
+    "{% for r, g in ms | groupby('role') %}{{ r }}{{ g | length }}{% endfor %}{{ xs | reverse | list }}{{ 'ab' | reverse }}",
+    "{{ xs | batch(2, 0) | list }}{{ xs | slice(2) | list }}{{ 'abc' | list }}{{ d | list }}",
+    "{{ ' a ' | trim }}|{{ 'xax' | trim('x') }}|{{ 'a\nb\n\nc' | indent(2) }}|{{ 'a\nb' | indent('> ', true) }}|{{ 'a' | center(5) }}|",
+    "{{ 'abc' | replace('b', '') }}{{ 'aaa' | replace('a', 'b', 2) }}{{ 5 | replace(5, 6) }}{{ 'ab' | replace(new='x', old='a') }}",
+    "{{ 'Ab' | lower }}{{ 'Ab' | upper }}{{ 'ab cd' | title }}{{ 'ab' | capitalize }}{{ 'a b' | wordcount }}",
+    "{{ 2.567 | round(1) }}{{ 2.5 | round(0, 'floor') }}{{ '3' | int + 1 }}{{ '2.5' | float }}{{ -3 | abs }}{{ 'q' | int(7) }}",
+    "{{ nothing | default('d') }}{{ '' | default('e', true) }}{{ 1 | string ~ '!' }}{{ '<a>' | e }}{{ '<b>x</b>' | striptags }}",
+    "{{ 'hello world' | truncate(8) }}{{ 'a b' | urlencode }}{{ 'a b c' | wordwrap(3) }}{{ d | pprint }}{{ {'a': '<'} | xmlattr }}",
+    "{{ d | attr('k') }}{{ ('x' | attr('upper'))() }}",
+]
+
+STATEMENTS = [
+    "{% set ns = namespace(i=0, self=1) %}{% for a in xs %}{% set ns.i = ns.i + a %}{% endfor %}{{ ns.i }}{{ ns.self }}",
+    "{% macro f(a, b=[1]) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}{{ f(1) }}{{ f(1, 2, 3, c=4) }}",
+    "{% macro f(n) %}{% if n %}{{ n }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(5) }}{{ f.name }}",
+    "{% macro f() %}<{{ caller(1) }}>{% endmacro %}{% call(x) f() %}in {{ x }}{% endcall %}",
+    "{% set x %}a{{ xs }}b{% endset %}{{ x }}{% set y | upper %}q{{ x }}{% endset %}{{ y }}",
+    "{% filter upper %}a{{ xs }}{% endfilter %}{% with q = 3 %}{{ q }}{% endwith %}{{ q }}",
+    "{% block b scoped %}x{{ xs }}{% endblock %}{{ self.b() }}",
+    "{% for a in xs %}{% block c scoped %}{{ a }}{% endblock %}{% endfor %}",
+    "{% autoescape true %}{{ '<' }}{{ '<' ~ '>' }}{{ '<' | safe }}{% set x %}<{% endset %}{{ x }}{% endautoescape %}",
+    "{% set a, b = 1, [2] %}{{ a }}{{ b }}{% raw %}{{ x }}{% endraw %}{# no #}",
+    "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}",
+    "  {% if xs %}\n  yes\n  {% endif %}\nend\n",
+]
+
+
+@pytest.mark.parametrize("source", LOOPS + EXPRESSIONS + FILTERS + STATEMENTS)
+def test_what_templates_do_comes_out_as_in_plain_jinja(source):
+    messages = [{"role": "user", "n": 2}, {"role": "tool", "n": 1}, {"role": "user", "n": 3}]
+    variables = {"xs": [1, 2, 3], "ys": [1, 2], "d": {"k": 1, "j": [2]}, "ms": messages}
+
+    assert run(source, **variables) == plain(source, **variables)
+
+
+# Each of these would run, or grow, for longer than anyone waits.
+ENDLESS = {
+    "loops": "{% for a in r %}{% for b in r %}{% for c in r %}{% endfor %}{% endfor %}{% endfor %}",
+    "filtered loops": "{% for a in r %}{% for b in r if false %}{% endfor %}{% endfor %}",
+    "loops with `loop`": "{% for a in r %}{% for b in r %}{% set x = loop.last %}{% endfor %}{% endfor %}",
+    "continue": "{% for a in r %}{% for b in r %}{% continue %}{% endfor %}{% endfor %}",
+    "text nobody reads": "{% set x %}{% for a in r %}{% for b in r %}{% endfor %}{% endfor %}{% endset %}",
+    "bodies": "{% for a in r %}" + "{% if a %}{% endif %}" * 500 + "{% endfor %}",
+    "macros": "{% macro f(n) %}{% if n %}{{ f(n - 1) ~ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
+    "large macros": "{% macro f() %}" + "{% if a %}{% endif %}" * 500 + "{% endmacro %}"
+    "{% for a in r %}{{ f() }}{% endfor %}",
+    "blocks": "{% block b %}{% endblock %}{% for a in r %}{% for b in r %}{{ self.b() }}{% endfor %}{% endfor %}",
+    "callers": "{% macro f() %}{{ caller() }}{% endmacro %}"
+    "{% for a in r %}{% for a in r %}{% call f() %}{% endcall %}{% endfor %}{% endfor %}",
+    "recursive loops": "{% for a in [1] recursive %}{% if loop.depth < 50 %}{{ loop([1, 1]) }}{% endif %}{% endfor %}",
+    "wide recursive loops": "{% for a in [r] recursive %}{% if a is iterable %}{{ loop(a) }}{{ loop([r]) }}"
+    "{% endif %}{% endfor %}",
+    "a list that grows": "{% set l = [1] %}{% for a in l %}{% set _ = l.append(1) %}{% endfor %}",
+    "searches": "{% set l = r | list %}{% for a in r %}{% if -1 in l %}{% endif %}{% endfor %}",
+    "comparisons": "{% set k = r | list %}{% set l = r | list %}{% for a in r %}{% if k == l %}{% endif %}{% endfor %}",
+    "tests": "{% set l = r | list %}{{ r | select('in', [-1] + l[:-1]) | list | length }}"
+    "{{ r | map('string') | select('in', l) | list | length }}",
+    "sorting": "{% for a in r %}{% set x = r | sort %}{% endfor %}",
+    "sums of lists": "{% for a in r %}{% set x = ([[1]] * 9000) | sum(start=[]) %}{% endfor %}",
+    "methods": "{% set s = 'a' * 4000000 %}{% for a in r %}{% set x = s.count('aa') %}{% endfor %}",
+    "slices": "{% set s = 'a' * 4000000 %}{% for a in r %}{% set x = s[1:] %}{% endfor %}",
+    "set operations": "{% set d = dict.fromkeys(r) %}{% for a in r %}{% set x = d.keys() - d.keys() %}{% endfor %}",
+    "long attributes": "{{ r | map(attribute='a.' * 9000 ~ 'a', default=1) | list }}",
+    "JSON": "{% for a in r %}{% set x = r | map('abs') | tojson(indent=1) %}{% endfor %}",
+    "unique": "{% for a in r %}{% set x = r | unique | list %}{% endfor %}",
+}
+
+
+@pytest.mark.parametrize("source", ENDLESS.values(), ids=ENDLESS.keys())
+def test_a_template_that_does_not_end_is_ended(source):
+    began = thread_time()
+
+    with pytest.raises(LimitExceeded, match=r"processor time|characters"):
+        run("{% set r = range(100000) %}" + source)
+    assert thread_time() - began < 2
+
+
+HUGE = {
+    "text * number": "{{ 'a' * 10 ** 9 }}",
+    "number * text": "{{ 10 ** 9 * 'a' }}",
+    "list * number": "{{ ([1] * 10 ** 9) | length }}",
+    "power": "{{ 9 ** (9 ** 9) }}",
+    "powers": "{% set ns = namespace(i=9) %}{% for a in range(99) %}{% set ns.i = ns.i * ns.i %}{% endfor %}",
+    "numbers for colliding keys": "{{ dict.fromkeys(range(0, 207525870829232455590000, 2305843009213693951)) }}",
+    "number from text": "{{ ('f' * 4000000) | int(base=16) }}",
+    "percent": "{{ '%1000000000d' % 1 }}",
+    "percent precision": "{{ '%.1000000000f' % 1 }}",
+    "percent star": "{{ '%*d' % (1000000000, 1) }}",
+    "percent keys": "{{ ('%(a)s' * 9999) % {'a': 'a' * 9999} }}",
+    "format filter": "{{ '%1000000000d' | format(1) }}",
+    "format": "{{ '{:1000000000d}'.format(1) }}",
+    "format nested": "{{ '{:{}d}'.format(1, 1000000000) }}",
+    "format many": "{{ ('{0}' * 9999).format('a' * 9999) }}",
+    "format_map": "{{ '{a:1000000000d}'.format_map({'a': 1}) }}",
+    "format by attr": "{{ ('{:1000000000d}' | attr('format'))(1) }}",
+    "format safe": "{{ ('{:1000000000d}' | safe).format(1) }}",
+    "center": "{{ 'a'.center(10 ** 9) }}",
+    "center filter": "{{ 'a' | center(1000000000) }}",
+    "ljust": "{{ 'a'.ljust(10 ** 9) }}",
+    "zfill": "{{ 'a'.zfill(10 ** 9) }}",
+    "expandtabs": "{{ ('\t' * 99999).expandtabs(99999) }}",
+    "translate": "{{ ('a' * 9999).translate({97: 'b' * 9999}) }}",
+    "indent": "{{ ('a\n' * 9999) | indent(99999) }}",
+    "replace": "{{ ('a' * 9999) | replace('a', 'b' * 9999) }}",
+    "replace nothing": "{{ ('a' * 9999).replace('', 'b' * 9999) }}",
+    "join": "{{ range(9999) | join('a' * 9999) }}",
+    "join generated": "{{ range(9999) | map('string') | join('a' * 9999) }}",
+    "join method": "{{ ('a' * 9999).join(range(9999) | map('string')) }}",
+    "wordwrap": "{{ ('a ' * 9999) | wordwrap(1, wrapstring='b' * 9999) }}",
+    "striptags": "{{ ('<!--' * 99999) | striptags }}",
+    "striptags method": "{{ (('<!--' * 99999) | safe).striptags() }}",
+    "rfind": "{{ ('a' * 4000000).rfind('ab' ~ 'a' * 99999) }}",
+    "trim": "{{ ('a' * 99999) | trim('b' * 99999 ~ 'a') }}",
+    "batch": "{{ [1] | batch(10 ** 9, 'x') | list | length }}",
+    "slice": "{{ [1] | slice(10 ** 9) | list | length }}",
+    "round": "{{ 1 | round(10 ** 9, 'floor') }}",
+    "JSON indent": "{{ [1] | tojson(indent=1000000000) }}",
+    "JSON separators": "{{ [1] | tojson(separators=('a' * 9999, ':')) }}",
+    "JSON lines": "{% set l = [0] * 999 %}{{ ([l] * 99) | tojson(indent=99) }}",
+    "sort by many": "{{ ([{'a': 1}] * 9999) | sort(attribute='a,' * 999 ~ 'a') }}",
+    "attribute": "{{ [1] | map(attribute='a.' * 99999, default=1) | list }}",
+    "time": "{{ strftime_now('%Y' * 9999) }}",
+    "concatenation": "{% set ns = namespace(s='a') %}{% for i in range(99) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
+    "addition": "{% set ns = namespace(s='a') %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}",
+    "added lists": "{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}",
+    "a set block": "{% set s = 'a' * 99999 %}{% set x %}{% for i in range(99) %}{{ s }}{% endfor %}{% endset %}",
+    "output": "{% set s = 'a' * 99999 %}{% for i in range(99) %}{{ s }}{% endfor %}",
+    "lists in lists": "{% set ns = namespace(l=[]) %}{% for i in range(99) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}",
+    "tuples in tuples": "{% set ns = namespace(l=()) %}{% for i in range(99) %}{% set ns.l = (ns.l, ns.l) %}{% endfor %}",
+    "dicts in dicts": "{% set ns = namespace(l={}) %}{% for i in range(99) %}"
+    "{% set ns.l = {'a': ns.l, 'b': ns.l} %}{% endfor %}",
+    "filters doubling": "{% set ns = namespace(l=[]) %}{% for i in range(99) %}"
+    "{% set ns.l = [ns.l] | batch(2, ns.l) | list %}{% endfor %}",
+    "appending": "{% set l = [] %}{% for i in range(999) %}{% set _ = l.append('a' * 99999) %}{% endfor %}",
+    "values nobody keeps": "{% for i in range(999) %}{% set x = ('a' * 4000000).upper() %}{% endfor %}",
+    "items": "{{ ('a ' * 1000000).split() | length }}",
+    "depth": "{% set ns = namespace(l=[]) %}{% for i in range(999) %}{% set ns.l = [ns.l] %}{% endfor %}",
+    "generators": "{% set ns = namespace(l=[]) %}{% for i in range(999) %}{% set ns.l = ns.l | map('abs') %}{% endfor %}",
+    "calls": "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+    "block calls": "{% block b %}{{ self.b() }}{% endblock %}",
+    "loop calls": "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}",
+}
+
+
+@pytest.mark.parametrize("source", HUGE.values(), ids=HUGE.keys())
+def test_a_template_that_asks_for_too_much_is_refused_before_it_gets_it(source):
+    began = thread_time()
+
+    with pytest.raises(LimitExceeded, match=r"characters|deep|bits|parts"):
+        run(source, Limits(seconds=5))
+    assert thread_time() - began < 2
+
+
+def test_limits_can_be_chosen_and_do_not_change():
+    limits = Limits(text=10, depth=3)
+
+    with pytest.raises(LimitExceeded, match="more than 10 characters of output"):
+        run("aaaaaa{{ 'b' * 6 }}", limits)
+    with pytest.raises(LimitExceeded, match="more than 10 characters"):
+        run("{% set x = 'b' * 11 %}", limits)
+    with pytest.raises(LimitExceeded, match="nested more than 3 deep"):
+        run("{{ [[[[]]]] }}", limits)
+    with pytest.raises(FrozenInstanceError):
+        limits.text = 11
+
+
+def test_more_input_gets_more_time():
+    assert Budget(
+        Limits(seconds=2), ["a" * (1 << 20), ["b" * (1 << 19)]]
+    )._seconds == pytest.approx(5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("source", "asked"),
+    [("a" * (MAX_SOURCE + 1), "characters"), ("{{ a }}" * MAX_NODES, "nodes")],
+)
+def test_long_templates_are_not_compiled(source, asked):
+    with pytest.raises(LimitExceeded, match=asked):
+        run(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ ''.__class__ .__mro__ }}",
+        "{{ messages.clear() }}",
+        "{{ messages.append(1) }}",
+        "{{ messages.pop() }}",
+        "{{ messages[0].update(a=1) }}",
+        "{{ messages[0]['l'].append(1) }}",
+        "{{ ''.encode() }}",
+        "{{ (5).to_bytes(1) }}",
+        "{% set ns = namespace() %}{% set ns._x = 1 %}",
+        "{{ namespace(_x=1) }}",
+        "{% set l = [] %}{{ l.append(l) }}",
+        "{% set l = [] %}{% set k = [l] %}{{ l.append(1) }}",
+        "{% set l = [] %}{% set k = {'l': l} %}{{ l.pop() }}",
+        "{% for a in [1] %}{{ loop._iterable.x }}{% endfor %}",
+        "{{ ([1] | map('loop over', 1) | first)._budget.pay }}",
+    ],
+)
+def test_a_template_reaches_nothing_inside_and_changes_nothing_given(source):
+    messages = [{"role": "user", "l": [1]}]
+
+    with pytest.raises((SecurityError, UndefinedError)):
+        run(source, messages=messages)
+    assert messages == [{"role": "user", "l": [1]}]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (
+            "{% set l = [] %}{% set _ = l.append('a') %}{% set _ = l.append('b') %}{{ l }}",
+            "['a', 'b']",
+        ),
+        (
+            "{% set n = namespace(l=[1, 2]) %}{{ n.l.pop(0) }}{{ n.l }}{{ n.l.pop() }}{{ n.l }}",
+            "1[2]2[]",
+        ),
+        ("{% set l = [] %}{{ l.append([1]) }}{{ l[0] }}{{ l | length }}", "None[1]1"),
+        ("{% set l = messages | list %}{{ l.append(3) }}{{ l }}", "None[1, 2, 3]"),
+    ],
+)
+def test_a_template_may_change_a_list_of_its_own(source, text):
+    assert run(source, messages=[1, 2]) == text
+
+
+def test_a_list_weighs_what_was_appended():
+    source = "{% set l = [] %}{% for a in range(9) %}{% set _ = l.append('a' * 99) %}{% set _ = l.pop() %}{% endfor %}"
+    limits = Limits(value=400)
+
+    assert run(source, limits) == ""
+    with pytest.raises(LimitExceeded, match="list or dict with more than 400"):
+        run(source.replace("{% set _ = l.pop() %}", ""), limits)
+
+
+def test_the_generation_tag_prints_its_body():
+    source = "{% for a in [1, 2] %}{% generation %}{% set x = a %}<{{ x }}{{ loop.index }}>{% endgeneration %}{{ x }}{% endfor %}"
+
+    assert run(source) == "<11><22>"
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"indent": 2}, {"ensure_ascii": True}, {"sort_keys": True}]
+)
+def test_tojson_is_that_of_json(options):
+    value = {"b": ["<é>", 1, 2.5, None, True], "a": {}}
+    arguments = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    ours = {"ensure_ascii": False, **options}
+
+    assert run(f"{{{{ v | tojson({arguments}) }}}}", v=value) == json.dumps(value, **ours)
+
+
+def test_tojson_with_positions_and_separators():
+    assert run("{{ {'a': 'é'} | tojson(true, none, (',', ':')) }}") == '{"a":"\\u00e9"}'
+
+
+def test_tojson_writes_iterables_as_lists():
+    source = "{{ {'a': [1, 2] | map('string'), 'b': {'k': 0}.keys(), 'c': range(2)} | tojson }}"
+
+    assert run(source) == '{"a": ["1", "2"], "b": ["k"], "c": [0, 1]}'
+
+
+@pytest.mark.parametrize("source", ["{{ [x] | tojson }}", "{{ x + 1 }}", "{{ x.y }}", "{{ x() }}"])
+def test_an_undefined_name_is_named(source):
+    with pytest.raises(UndefinedError, match=r"^'x' is undefined: pass it to render\(x=...\)$"):
+        run(source)
+
+
+def test_an_undefined_attribute_is_not_the_callers_business():
+    with pytest.raises(UndefinedError, match=r"^'dict object' has no attribute 'y'$"):
+        run("{{ x.y.z }}", x={})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ namespace | tojson }}",
+        "{{ 'abc' | round(9, 'floor') }}",
+        "{{ '%1000000000d' is odd }}",
+        "{{ '%1000000000d' is divisibleby 1 }}",
+        "{{ {} * 2 }}",
+        "{{ 'a' * 'b' }}",
+        "{{ [1] - [1] }}",
+    ],
+)
+def test_what_makes_no_sense_is_a_type_error(source):
+    with pytest.raises(TypeError):
+        run(source)
+
+
+def test_raise_exception_carries_the_templates_words():
+    with pytest.raises(Refusal, match=r"^no tools here$"):
+        run("{{ raise_exception('no tools here') }}")
+
+
+def test_the_time_is_told():
+    assert len(run("{{ strftime_now('%Y-%m-%d') }}")) == 10
+
+
+def test_a_namespace_prints_nothing_that_it_holds():
+    assert run("{% set n = namespace(a=1) %}{% set n.b = n %}{{ n }}") == "<namespace>"
+
+
+def test_there_is_nothing_to_include():
+    with pytest.raises(TypeError, match="no loader"):
+        run("{% include 'x' %}")
+
+
+@pytest.mark.parametrize("source", ["{% generation %}", "{% if %}", "{{ x | nosuch }}"])
+def test_what_is_no_template_does_not_compile(source):
+    with pytest.raises(TemplateSyntaxError):
+        run(source)
+
+
+def test_sandboxes_are_shared():
+    assert sandbox(Limits()) is sandbox(Limits())

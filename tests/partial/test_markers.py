@@ -1,0 +1,239 @@
+"""Markers in text that is not all there yet, against a search that tries every place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.support import Driver, cuts, drive
+
+from deltaparse.partial import LONGEST_MARKER, Markers, Source, UsageError, markers, until
+
+# Few letters make overlaps; the third alphabet means something in a pattern or a character class.
+ALPHABETS = ["ab", "<|a>", "[]^-\\.*+?{}()|$&~# \n", "é｜▁😀\ud83d\u0301"]
+METACHARACTERS = [*"[]^-\\$#.*", "a|b", "(?:", "[a-z]", "{2}", "&&", "~~", "||", "--"]
+
+
+@st.composite
+def cases(draw):
+    """A set of markers and a text made of them, of their pieces and of other characters."""
+    alphabet = st.sampled_from(draw(st.sampled_from(ALPHABETS)))
+    word = st.text(alphabet, max_size=4)
+    literals = draw(st.sets(word, max_size=4))
+    pieces = {text[:end] for text in literals for end in range(1, len(text) + 1)}
+    piece = st.sampled_from(sorted(pieces)) | word if pieces else word
+    return literals, "".join(draw(st.lists(piece, max_size=8)))
+
+
+def first(text, pos, literals, *, final):
+    """The oracle of `find`: try each place, and there each literal."""
+    for place in range(pos, len(text)):
+        rest = text[place:]
+        if not final and any(mark.startswith(rest) and mark != rest for mark in literals):
+            return place, place
+        longest = max((len(mark) for mark in literals if rest.startswith(mark)), default=0)
+        if longest:
+            return place, place + longest
+    return len(text), len(text)
+
+
+def offline(text, literals):
+    """The oracle of a whole search: every marker of `text` with the text before it."""
+    found, gap = [], ""
+    while text:
+        mark = max((m for m in literals if text.startswith(m)), key=len, default="")
+        if mark:
+            found.append((gap, mark))
+        gap = "" if mark else gap + text[0]
+        text = text[len(mark) or 1 :]
+    return [*found, (gap, "")]
+
+
+def online(chunks, literals):
+    """Every marker with the text before it, taken from `find` as it gives them."""
+    look_for, found, gap, text = Markers(literals), [], "", ""
+    for chunk in (*chunks, None):
+        text += chunk or ""
+        pos = 0
+        while True:
+            start, end = look_for.find(text, pos, final=chunk is None)
+            gap += text[pos:start]
+            pos = end
+            if start == end:
+                break
+            found.append((gap, text[start:end]))
+            gap = ""
+        text = text[pos:]
+    assert text == ""
+    return [*found, (gap, "")]
+
+
+@given(cases(), st.data())
+def test_cutting_the_text_changes_nothing(case, data):
+    literals, text = case
+
+    assert online(data.draw(cuts(text)), literals) == offline(text, literals)
+
+
+@given(cases(), st.data())
+@example(({"<a>"}, "x<a"), None)
+def test_no_more_and_no_less_is_held_back(case, data):
+    literals, text = case
+    pos = data.draw(st.integers(0, len(text))) if data else 0
+    look_for = Markers(literals)
+
+    for final in (False, True):
+        expected = first(text, pos, literals, final=final)
+        assert look_for.find(text, pos, final=final) == expected
+
+
+@given(cases(), st.data())
+def test_what_is_held_back_may_become_a_marker_and_nothing_else_may(case, data):
+    literals, text = case
+    start, end = Markers(literals).find(text)
+    more = data.draw(st.sampled_from(["", *sorted(literals)]) | st.text("ab<|>", max_size=6))
+    gap = offline(text + more, literals)[0][0]
+
+    if start < end:
+        assert offline(text + more, literals)[0] == (text[:start], text[start:end])
+    else:
+        assert len(gap) >= start
+    if start == end < len(text):
+        rest = text[start:]
+        completions = [mark[len(rest) :] for mark in literals if mark.startswith(rest)]
+        assert any(len(offline(text + tail, literals)[0][0]) == start for tail in completions)
+
+
+@given(cases())
+def test_wake_is_none_where_no_marker_begins(case):
+    literals, text = case
+    begins = any(char == mark[0] for char in text for mark in literals if mark)
+
+    assert (Markers(literals).wake(text) is not None) is begins
+
+
+@pytest.mark.parametrize(
+    ("literals", "text", "found"),
+    [
+        (["<a>"], "x<a>y", (1, 4)),
+        (["<a>"], "x<a", (1, 1)),
+        (["<a>"], "x<b", (3, 3)),
+        (["<a>"], "<<a", (1, 1)),
+        (["<a>"], "<<<", (2, 2)),
+        (["aab"], "aaa", (1, 1)),  # the longest tail that may become one, no longer
+        (["abab"], "ababa", (0, 4)),
+        (["abab", "ababab"], "abab", (0, 0)),  # a marker, but it may become the longer one
+        (["abab", "ababab"], "ababx", (0, 4)),
+        (["abcd", "bc"], "abc", (0, 0)),  # a marker within what may become one that begins before
+        (["abcd", "bc"], "abcx", (1, 3)),
+        (["abcd", "bc"], "abcd", (0, 4)),
+        (["x"], "ax", (1, 2)),  # one character is decided at once
+        (["x", "xy"], "ax", (1, 1)),
+        (["<|end|>"], "<|end", (0, 0)),
+        ([".*"], "a.*", (1, 3)),
+        (["é", "é\u0301"], "é", (0, 0)),
+        (["😀"], "\ud83d", (1, 1)),  # half of a pair is another character
+        ([], "anything", (8, 8)),
+        ([""], "anything", (8, 8)),
+    ],
+)
+def test_minimal_examples(literals, text, found):
+    assert Markers(literals).find(text) == found
+
+
+@pytest.mark.parametrize("literals", [["abab", "ababab"], ["abcd", "bc"]])
+def test_at_the_end_nothing_is_held(literals):
+    look_for = Markers(literals)
+
+    assert look_for.find("abab", final=True) == first("abab", 0, literals, final=True)
+    assert look_for.find("aba", final=True) == (3, 3)
+
+
+@pytest.mark.parametrize("marker", METACHARACTERS)
+def test_metacharacters_stand_for_themselves(marker):
+    look_for = Markers([marker, "^", "]-a"])
+
+    assert look_for.find(f"b{marker}", final=True) == (1, 1 + len(marker))
+    assert look_for.wake("bcz,_=") is None
+    assert look_for.wake(f"b{marker}")[0] == marker[0]
+
+
+def test_the_set_is_what_it_is_made_of():
+    look_for = Markers(["b", "", "abc", "b", "ab"])
+
+    assert set(look_for.literals) == {"abc", "ab", "b"}
+    assert look_for.longest == 3
+
+
+@pytest.mark.parametrize("literals", [[], [""]])
+def test_the_empty_set_finds_nothing(literals):
+    nothing = Markers(literals)
+
+    assert (nothing.literals, nothing.longest) == ((), 0)
+    assert nothing.find("") == nothing.find("", final=True) == (0, 0)
+    assert nothing.find("ab", 1, final=True) == (2, 2)
+    assert nothing.wake("\x00 <") is None
+
+
+def test_the_longest_marker():
+    marker = "<" * (LONGEST_MARKER - 1) + ">"
+    look_for = Markers([marker])
+
+    assert look_for.find("<" * 1000) == (1000 - LONGEST_MARKER + 1,) * 2
+    assert look_for.find("<" * 1000 + ">") == (1001 - LONGEST_MARKER, 1001)
+
+
+def test_a_longer_marker_is_refused():
+    with pytest.raises(UsageError, match=f"{LONGEST_MARKER + 1} characters"):
+        Markers(["ab", "<" * (LONGEST_MARKER + 1)])
+
+
+def test_the_same_literals_give_the_same_object():
+    assert markers(frozenset(["a", "b"])) is markers(frozenset(["b", "a"]))
+    assert markers(frozenset(["a", "b"])) is not markers(frozenset(["a"]))
+
+
+class CountingMarkers(Markers):
+    """Counts the characters that it is asked to search."""
+
+    def __init__(self, literals):
+        super().__init__(literals)
+        self.searched = 0
+
+    def find(self, text, pos=0, *, final=False):
+        self.searched += len(text) - pos
+        return super().find(text, pos, final=final)
+
+
+@pytest.mark.parametrize("length", [1000, 4000])
+@pytest.mark.parametrize("pattern", ["plain text ", "<", "<tool_cal", "<tool_call", "<tool_call>"])
+def test_no_character_is_searched_more_often_than_it_can_be_held(pattern, length):
+    look_for = CountingMarkers(["<tool_call>", "<tool>"])
+    text = (pattern * length)[:length]
+
+    def every_marker(src, emit):
+        while marker := (yield from until(src, look_for, emit)):
+            src.pos += len(marker)
+
+    read = drive(every_marker, list(text))
+
+    assert "".join(read.emitted) == "".join(gap for gap, _ in offline(text, look_for.literals))
+    assert look_for.searched <= 2 * look_for.longest * length
+
+
+def test_text_in_which_no_marker_begins_is_not_searched_at_all():
+    look_for = CountingMarkers(["<tool_call>"])
+    driver = Driver(lambda src, emit: until(src, look_for, emit))
+    driver.feed("a", *"plain text" * 100)
+
+    assert look_for.searched == 1
+    assert driver.resumes == 1
+    assert driver.src.offset == len(driver.text) == 1001
+
+
+def test_find_reads_a_window_from_any_place():
+    src = Source("<a><a>")
+    look_for = Markers(["<a>"])
+
+    assert look_for.find(src.text, 1) == (3, 6)
+    assert look_for.find(src.text, 6) == (6, 6)

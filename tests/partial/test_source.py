@@ -1,0 +1,208 @@
+"""The window, against a model that keeps the whole text and a position."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from tests.support import Driver
+
+from deltaparse.partial import Source
+
+TEXT = st.text("abc<\n😀", max_size=5)
+COUNT = st.integers(0, 6)
+WAKE = re.compile("<").search
+
+
+class SourceAndModel(RuleBasedStateMachine):
+    """`whole` is all that was ever fed, the prompt first; `read` how much of it was read."""
+
+    @initialize(prompt=TEXT, text=TEXT)
+    def start(self, prompt, text):
+        self.src = Source(prompt + text, offset=-len(prompt))
+        self.whole = prompt + text
+        self.prompt = len(prompt)
+        self.read = 0
+        self.marks = []
+        self.plain = []
+        self.check()
+
+    def check(self):
+        assert self.src.offset == self.read - self.prompt
+        assert self.src.unread == self.whole[self.read :]
+        assert self.src.text[self.src.pos :] == self.src.unread
+
+    @rule(text=TEXT)
+    def feed(self, text):
+        self.src.feed(text)
+        self.whole += text
+        assert self.src.pos == 0
+        assert self.src.text == self.whole[self.read :]
+        self.check()
+
+    @rule(count=COUNT)
+    def take(self, count):
+        count = min(count, len(self.whole) - self.read)
+        got = self.src.take(self.src.pos + count)
+        assert got == self.whole[max(self.read, self.prompt) : self.read + count]
+        self.read += count
+        self.check()
+
+    @rule(count=COUNT)
+    def move(self, count):
+        count = min(count, len(self.whole) - self.read)
+        self.src.pos += count
+        self.read += count
+        self.check()
+
+    @rule()
+    def mark(self):
+        self.marks.append(self.read)
+        assert self.src.mark() == self.read - self.prompt
+
+    @precondition(lambda self: self.marks)
+    @rule(data=st.data())
+    def since(self, data):
+        mark = data.draw(st.sampled_from(self.marks))
+        expected = self.whole[max(mark, self.prompt) : self.read]
+        assert self.src.since(mark - self.prompt) == expected
+        self.check()
+
+    @precondition(lambda self: self.marks)
+    @rule()
+    def release(self):
+        self.src.release()
+        self.marks.pop()
+        self.check()
+
+    @rule(texts=st.lists(TEXT, max_size=3), last=TEXT)
+    def sleep(self, texts, last):
+        self.src.sleep(WAKE, self.plain.append)
+        asleep = self.read == len(self.whole) and not self.marks
+        assert self.src.wake is (WAKE if asleep else None)
+        if asleep:
+            self.plain.clear()
+            for text in texts:
+                self.src.pass_by(text)
+                self.whole += text
+                self.read += len(text)
+                self.check()
+            assert self.plain == texts
+        self.feed(last)
+        assert self.src.wake is None
+
+
+TestSourceAndModel = SourceAndModel.TestCase
+TestSourceAndModel.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
+
+
+def test_new_source_is_open_awake_and_at_zero():
+    src = Source()
+
+    assert (src.text, src.pos, src.offset, src.unread) == ("", 0, 0, "")
+    assert not src.closed
+    assert src.wake is None
+    assert Source(closed=True).closed
+
+
+def test_what_was_read_is_cut_off():
+    src = Source("read, unread")
+    src.take(6)
+    src.feed("!")
+
+    assert (src.text, src.pos, src.offset) == ("unread!", 0, 6)
+
+
+@pytest.mark.parametrize(
+    ("end", "handed_out"),
+    [(2, ""), (4, ""), (5, "m"), (9, "model")],
+)
+def test_prompt_is_never_handed_out(end, handed_out):
+    src = Source("<p>\nmodel", offset=-4)
+    mark = src.mark()
+
+    assert src.take(end) == handed_out
+    assert src.since(mark) == handed_out
+    assert (mark, src.offset) == (-4, end - 4)
+
+
+def test_marks_nest():
+    src = Source("a")
+    outer = src.mark()
+    src.take(1)
+    src.feed("bc")
+    src.take(1)
+    inner = src.mark()
+    src.feed("d")
+    src.take(2)
+
+    assert (src.since(outer), src.since(inner)) == ("abcd", "cd")
+
+    src.release()
+    src.feed("e")
+    src.take(1)
+
+    assert src.since(outer) == "abcde"
+
+
+def test_a_new_mark_keeps_nothing_of_an_old_one():
+    src = Source("ab")
+    src.mark()
+    src.take(1)
+    src.since(0)
+    src.release()
+    mark = src.mark()
+    src.take(2)
+
+    assert src.since(mark) == "b"
+
+
+def test_mark_holds_the_text_also_before_the_prompt_ends():
+    src = Source("pr", offset=-4)
+    mark = src.mark()
+    src.take(2)
+    src.feed("om")
+    src.take(1)
+
+    assert src.since(mark) == ""
+
+    src.feed("pt!")
+    src.take(3)
+
+    assert src.since(mark) == "pt"
+
+
+def test_a_sleeping_parser_is_not_resumed():
+    def steps(src, emit):
+        while not src.closed:
+            emit(src.take(len(src.text)))
+            src.sleep(WAKE, emit)
+            yield
+
+    driver = Driver(steps)
+    driver.feed("a", "b", "c<", "d", "<e")
+
+    assert driver.emitted == ["a", "b", "c<", "d", "<e"]
+    assert driver.resumes == 3
+    assert driver.src.offset == 7
+
+
+@pytest.mark.parametrize("keep", ["unread text", "a mark"])
+def test_nobody_sleeps_while_something_is_kept(keep):
+    src = Source("ab")
+    src.pos = 1 if keep == "unread text" else 2
+    if keep == "a mark":
+        src.mark()
+    src.sleep(WAKE, print)
+
+    assert src.wake is None
+
+
+def test_text_may_pass_by_before_anything_else():
+    src = Source()
+    src.pass_by("lost, since nobody said what becomes of it")
+
+    assert src.offset == 42

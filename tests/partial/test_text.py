@@ -1,0 +1,221 @@
+"""Sub-parsers over plain text: each three ways, and `until` at every cut against a search."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.support import Driver, cuts, drive, silent, three_ways
+
+from deltaparse.partial import Markers, at, peek, skip, until, whitespace
+
+CALL = Markers(["<call>", "<call>\n", "</s>"])
+NESTED = Markers(["aab", "ab", "abab", "b<"])
+NOTHING = Markers([])
+
+
+def up_to(markers):
+    return lambda src, emit: until(src, markers, emit)
+
+
+def skipped(src, space):
+    """A marker, and white space after it."""
+    marker = yield from at(src, CALL)
+    return (yield from skip(src, marker, space))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("</s>", ("</s>", "", "</s>")),
+        ("hello</s>", ("</s>", "hello", "</s>")),
+        ("a < b, <<</s>", ("</s>", "a < b, <<", "</s>")),
+        ("</<call><", ("<call>", "</", "<call><")),
+        ("x<call>\n", ("<call>\n", "x", "<call>\n")),
+        ("x<call>y", ("<call>", "x", "<call>y")),
+    ],
+)
+def test_until(text, expected):
+    three_ways(up_to(CALL), text, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ("", "", "")),
+        ("text", ("", "text", "")),
+        ("text <call", ("", "text <call", "")),
+        ("text <call>", ("<call>", "text ", "<call>")),
+    ],
+)
+def test_until_the_end(text, expected):
+    three_ways(up_to(CALL), text, expected, at_end=True)
+
+
+@given(st.text("ab<", max_size=12), st.data())
+@example("aaab", None)
+def test_until_finds_what_a_search_of_the_whole_finds(text, data):
+    found = re.search("abab|aab|ab|b<", text)
+    gap, marker = (text[: found.start()], found[0]) if found else (text, "")
+    read = drive(up_to(NESTED), data.draw(cuts(text)) if data else list(text))
+
+    assert read.result == marker
+    assert "".join(read.emitted) == gap
+    assert read.unread == text[len(gap) :]
+
+
+@given(st.text("ab<", max_size=12))
+def test_until_holds_back_what_may_become_a_marker_and_no_more(text):
+    driver = Driver(up_to(NESTED))
+    for end, char in enumerate(text, 1):
+        driver.feed(char)
+        if not driver.running:
+            break
+        beginnings = (start for start in range(end) if _begins(text[start:end]))
+
+        assert driver.text == text[: min(beginnings, default=end)]
+
+
+def _begins(text):
+    return any(marker.startswith(text) for marker in NESTED.literals)
+
+
+def test_until_sleeps_through_plain_text():
+    driver = Driver(up_to(CALL))
+    driver.feed("plain", " text", "", " > ", "<", "b", "old", "</s>")
+
+    assert driver.emitted == ["plain", " text", "", " > ", "<b", "old"]
+    assert driver.result == "</s>"
+    assert driver.resumes == 4
+
+
+def test_until_stays_awake_under_a_mark():
+    kept = []
+
+    def steps(src, emit):
+        mark = src.mark()
+        marker = yield from until(src, CALL, emit)
+        kept.append(src.since(mark))
+        src.release()
+        return marker
+
+    read = drive(steps, list("kept<b</s>"))
+
+    assert (read.result, "".join(kept), "".join(read.emitted)) == ("</s>", "kept<b", "kept<b")
+
+
+def test_until_hands_out_nothing_of_the_prompt():
+    read = drive(up_to(CALL), ["prompt|mo", "del</s>"], prompt=7)
+
+    assert ("".join(read.emitted), read.result) == ("model", "</s>")
+
+
+@pytest.mark.parametrize("prompt", ["x<", "x<call", "x<call>"])
+def test_a_marker_may_begin_in_the_prompt(prompt):
+    text = "x<call>!"
+    read = drive(up_to(CALL), [prompt, text[len(prompt) :]], prompt=len(prompt))
+
+    assert (read.result, "".join(read.emitted)) == ("<call>", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "marker"),
+    [
+        ("</s>", "</s>"),
+        ("<call>\n", "<call>\n"),
+        ("<call>x", "<call>"),
+        ("x", ""),
+        ("<callx", ""),
+        ("<<", ""),
+    ],
+)
+def test_at(text, marker):
+    three_ways(silent(at, CALL), text, (marker, "", text))
+
+
+@pytest.mark.parametrize(("text", "marker"), [("", ""), ("<call", ""), ("<call>", "<call>")])
+def test_at_the_end(text, marker):
+    three_ways(silent(at, CALL), text, (marker, "", text), at_end=True)
+
+
+@given(st.text("ab<", max_size=8), st.data())
+def test_at_sees_what_a_match_sees(text, data):
+    found = re.match("abab|aab|ab|b<", text)
+    read = drive(silent(at, NESTED), data.draw(cuts(text)))
+
+    assert read == (found[0] if found else "", [], text)
+
+
+def test_nothing_stands_where_nothing_is_looked_for():
+    three_ways(silent(at, NOTHING), "x", ("", "", "x"))
+    three_ways(up_to(NOTHING), "x<call>", ("", "x<call>", ""), at_end=True)
+
+
+def test_peek():
+    three_ways(silent(peek), "x", ("x", "", "x"))
+    three_ways(silent(peek), "", ("", "", ""), at_end=True)
+
+
+@pytest.mark.parametrize(
+    ("limit", "text", "unread"),
+    [
+        (0, "", ""),
+        (1, "\n", ""),
+        (3, " \n\t", ""),
+        (3, "x", "x"),
+        (3, " \nx", "x"),
+        (3, "\u3000\xa0x", "x"),
+    ],
+)
+def test_whitespace(limit, text, unread):
+    three_ways(silent(whitespace, limit), text, (None, "", unread), then=" \nand more")
+
+
+@pytest.mark.parametrize("text", ["", " ", " \n"])
+def test_whitespace_at_the_end(text):
+    three_ways(silent(whitespace, 3), text, (None, "", ""), at_end=True)
+
+
+@given(st.text(" \nx", max_size=8), st.integers(0, 5), st.data())
+def test_whitespace_is_skipped_up_to_its_limit(text, limit, data):
+    read = drive(silent(whitespace, limit), data.draw(cuts(text)))
+
+    assert read.unread == re.sub(rf"\A\s{{0,{limit}}}", "", text)
+
+
+@pytest.mark.parametrize(
+    ("space", "text", "read"),
+    [
+        ("", "</s>", "</s>"),
+        ("\n", "</s>\n", "</s>\n"),
+        ("\n\n", "</s>\n\n", "</s>\n\n"),
+        ("\n\n", "</s>\nx", "</s>\n"),
+        ("\n\n", "</s>x", "</s>"),
+        (" \n", "</s>\n", "</s>"),
+        ("", "<call>x", "<call>"),
+        (" ", "<call>\n ", "<call>\n "),
+    ],
+)
+def test_skip(space, text, read):
+    three_ways(silent(skipped, space), text, (read, "", text[len(read) :]))
+
+
+@pytest.mark.parametrize("text", ["</s>", "</s>\n"])
+def test_skip_at_the_end(text):
+    three_ways(silent(skipped, "\n\n"), text, (text, "", ""), at_end=True)
+
+
+def test_skip_returns_what_the_model_wrote_of_it():
+    read = drive(silent(skipped, "\n\n"), ["</", "s>\n", "\nx"], prompt=2)
+
+    assert read == ("s>\n\n", [], "x")
+
+
+def test_skip_keeps_nothing_afterwards():
+    driver = Driver(silent(skipped, "\n"))
+    driver.feed("</s>\n")
+    driver.src.sleep(CALL.wake, driver.emitted.append)
+
+    assert driver.src.wake is CALL.wake

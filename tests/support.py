@@ -1,0 +1,191 @@
+"""What the tests share: sub-parsers fed piece by piece, ways to cut a text, JSON of all sorts."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from deltaparse.partial import Source
+
+# A busy machine is no failure. What else the profile in force says, such as CI's, stays.
+settings.register_profile("deltaparse", deadline=None)
+settings.load_profile("deltaparse")
+
+
+class Read(NamedTuple):
+    """What a sub-parser made of its input."""
+
+    result: Any
+    emitted: list[str]
+    unread: str
+
+
+class Driver:
+    """A sub-parser at work, fed as `StreamParser` feeds one.
+
+    `steps(src, emit)` makes it. `prompt` is the length of a prompt, which is fed like all else.
+    """
+
+    def __init__(self, steps, *, prompt=0):
+        self.src = Source(offset=-prompt)
+        self.emitted = []
+        self.running = True
+        self.resumes = 0
+        self.result = None
+        self._steps = steps(self.src, self.emitted.append)
+
+    def feed(self, *texts):
+        for text in texts:
+            wake = self.src.wake
+            if wake is not None and wake(text) is None:
+                self.src.pass_by(text)
+            else:
+                self.src.feed(text)
+                self._resume()
+
+    def close(self):
+        self.src.closed = True
+        self._resume()
+
+    @property
+    def text(self):
+        """All that was emitted."""
+        return "".join(self.emitted)
+
+    def _resume(self):
+        if self.running:
+            self.resumes += 1
+            try:
+                next(self._steps)
+            except StopIteration as returned:
+                self.running = False
+                self.result = returned.value
+
+
+def silent(sub_parser, *args, **kwargs):
+    """The steps of a sub-parser that emits nothing."""
+    return lambda src, emit: sub_parser(src, *args, **kwargs)
+
+
+def drive(steps, texts, *, prompt=0):
+    """Feed `texts` one by one to the sub-parser that `steps(src, emit)` makes, then the end."""
+    driver = Driver(steps, prompt=prompt)
+    driver.feed(*texts)
+    driver.close()
+    assert not driver.running, f"still waits after the end of {texts!r}"
+    return Read(driver.result, driver.emitted, driver.src.unread)
+
+
+def three_ways(steps, text, expected, *, then=" and more", at_end=False):
+    """Show that a sub-parser needs `text`, all of it and no more, however it comes.
+
+    First whole; then one character at a time, still running before the last; then cut in two
+    anywhere, with `then` after it, which stays untouched. `expected` is the result, all that is
+    emitted, and what of `text` stays unread. `at_end`: only the end of the input ends it.
+    """
+    for pieces in ([text], ["", *text]):
+        driver = Driver(steps)
+        for done, piece in enumerate(pieces):
+            assert driver.running, f"did not wait for more than {pieces[:done]!r}"
+            driver.feed(piece)
+        if at_end:
+            assert driver.running, f"did not wait for the end after {pieces!r}"
+            driver.close()
+        assert not driver.running, f"still waits after {pieces!r}"
+        got = (driver.result, driver.text, driver.src.unread)
+        assert got == expected, f"{got!r} from {pieces!r}"
+    result, emitted, unread = expected
+    for cut in range(0 if at_end else len(text) + 1):
+        pieces = [text[:cut], text[cut:] + then]
+        read = drive(steps, pieces)
+        got = (read.result, "".join(read.emitted), read.unread)
+        assert got == (result, emitted, unread + then), f"{got!r} from {pieces!r}"
+
+
+def cuts(text):
+    """Ways to cut `text` into chunks, some of them empty; one is character by character."""
+    places = st.lists(st.integers(0, len(text)), max_size=12).map(sorted)
+    chunks = places.map(lambda at: [text[a:b] for a, b in pairwise([0, *at, len(text)])])
+    return chunks | st.just(list(text))
+
+
+NASTY = st.text('"\\/bfnrtu{}[],:01e-.<\n\x00\x1f\x7f\u2028é😀\ud83d\ude00', max_size=6)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | NASTY | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NASTY, inner, max_size=3),
+    max_leaves=8,
+)
+TOKEN = re.compile(r'"(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\.)*"|[-+.\w]+')
+ESCAPE = re.compile(r"\\(?:u....|.)")
+SPACE = st.sampled_from(["", " ", "\n", "\t\r "])
+
+
+@st.composite
+def json_texts(draw):
+    """JSON texts of any spacing and either spelling of what is not ASCII."""
+    separators = (draw(SPACE) + "," + draw(SPACE), draw(SPACE) + ":" + draw(SPACE))
+    indent = draw(st.sampled_from([None, 0, "\t"]))
+    ascii_only = draw(st.booleans())
+    text = json.dumps(draw(VALUES), ensure_ascii=ascii_only, separators=separators, indent=indent)
+    return draw(SPACE) + text
+
+
+ODD = ["", *"\"\\,:{}[]-01.eE+/ \n\x00\x7f'tn١", "nul", "true", "NaN", "-Infinity"]
+ODD += ["\\u12", "\\ud83d", "\ud83d", "\xa0", "\ufeff", "1e5", "00", "//", "\\x41", '"a":']
+
+
+@st.composite
+def nearly_json(draw):
+    """JSON texts with a few pieces of them deleted, replaced or put in."""
+    text = draw(json_texts())
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(text)))
+        text = text[:at] + draw(st.sampled_from(ODD)) + text[at + draw(st.integers(0, 2)) :]
+    return text
+
+
+def certain(text):
+    """For each cut of a JSON text, the place up to which what came may be handed out.
+
+    That is the cut, but the beginning of the escape, number or literal that it cuts; a number
+    that ends at the cut is cut too, for it may go on.
+    """
+    places = list(range(len(text) + 2))
+    for token in TOKEN.finditer(text):
+        if token[0][0] == '"':
+            whole = [found.span() for found in ESCAPE.finditer(text, *token.span())]
+        else:
+            whole = [(token.start(), token.end() + (token[0][0] in "-0123456789"))]
+        for start, end in whole:
+            places[start + 1 : end] = [start] * (end - start - 1)
+    return places
+
+
+def open_brackets(text):
+    """The brackets that stand open where a JSON text is cut, `text` being what came of it."""
+    stack = []
+    for char in re.sub(r'"(?:\\.|[^"\\])*(?:"|\\?\Z)', "", text):
+        if char in "{[":
+            stack.append(char)
+        elif char in "}]":
+            stack.pop()
+    return stack
+
+
+def is_json(text):
+    """Whether `text` is one JSON value, as Python's own parser sees it without its extensions."""
+    try:
+        json.loads(text, parse_constant=_refuse)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(constant):
+    raise ValueError(constant)

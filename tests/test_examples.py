@@ -1,0 +1,80 @@
+"""The examples, run as a user runs them, print what they should."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+PLAIN_LOOP = """\
+reasoning  'The user asks'
+reasoning  ' for the'
+reasoning  ' time.'
+content    'One moment'
+content    '.'
+call       'clock' is call 0
+arguments  '{"zone": "Asia/' of call 0
+arguments  'Tokyo"' of call 0
+arguments  '}' of call 0
+tool_calls {"zone": "Asia/Tokyo"}
+"""
+ASYNC_LOOP = """\
+reasoning  'Paris'
+reasoning  ' or Lyon?'
+content    'It'
+content    ' is Paris.'
+"""
+
+
+def chunk(delta, reason=None):
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000}
+    return f"data: {json.dumps(head | {'model': 'example', 'choices': [choice]})}\n\n"
+
+
+def call(function, **first):
+    return {"tool_calls": [{"index": 0, **first, "function": function}]}
+
+
+OPENAI_CHUNKS = "".join(
+    [
+        chunk({"role": "assistant", "content": "Let me"}),
+        chunk({"content": " see."}),
+        chunk(call({"name": "add", "arguments": ""}, id="c7", type="function")),
+        chunk(call({"arguments": '{"a": '})),
+        chunk(call({"arguments": "12}"})),
+        chunk({}, "tool_calls"),
+        "data: [DONE]\n\n",
+    ]
+)
+OUTPUTS = {
+    "plain_loop.py": PLAIN_LOOP,
+    "async_loop.py": ASYNC_LOOP,
+    "openai_chunks.py": OPENAI_CHUNKS,
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_example(name, tmp_path):
+    # What this process imports, the example imports: src or the installed package.
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": path, "PYTHONUTF8": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == OUTPUTS[name]
+
+
+def test_every_example_is_run():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(OUTPUTS)
