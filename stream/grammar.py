@@ -20,10 +20,7 @@ from .region import Region
 from .tool_calls import tool_calls
 from .turn import Turn
 
-__all__ = ["LONGEST_GAP", "assistant_turn"]
-
-LONGEST_GAP = 256
-"""Characters of white space that are held to see whether a marker follows."""
+__all__ = ["assistant_turn"]
 
 BARE_CALL = "{"
 BARE_SEPARATORS = ",;"
@@ -98,14 +95,15 @@ def _sections(src: Source, turn: Turn, lex: Lexicon, edge: Edge) -> Steps[None]:
 def _at_edge(src: Source, lex: Lexicon, edge: Edge) -> Steps[str]:
     """Read white space; return the marker after it, unread, or "" if text follows.
 
-    Where calls stand in no markers, a brace is one, and after a call it may follow a separator.
+    No more white space is held than a marker is long; the rest is text. Where calls stand in no
+    markers, a brace is one, and after a call it may follow a separator.
     """
-    yield from whitespace(src, LONGEST_GAP)
+    yield from whitespace(src, lex.longest)
     if lex.bare:
         char = yield from peek(src)
         if edge is Edge.CALL and char and char in BARE_SEPARATORS:
             src.pos += 1
-            yield from whitespace(src, LONGEST_GAP)
+            yield from whitespace(src, lex.longest)
             char = yield from peek(src)
         if char == BARE_CALL:
             return char

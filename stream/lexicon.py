@@ -60,6 +60,7 @@ class Lexicon:
 
     `calls` says whether tool syntax means anything; without, it is plain text. `bare`: calls
     stand in no markers, so a JSON object where a turn, or a part of it, begins may be one.
+    `longest` is the length of the longest marker.
     """
 
     __slots__ = (
@@ -77,6 +78,7 @@ class Lexicon:
         "in_content_start",
         "in_reasoning",
         "in_reasoning_only",
+        "longest",
         "opens_reasoning",
         "reasoning_start",
     )
@@ -116,6 +118,7 @@ class Lexicon:
         self.reasoning_start = _markers(start)
         self.after_call = _markers(base + content_start + content_end + end + tool_end)
         self.after_bad_call = _markers(tool_start + tool_end + turn_end)
+        self.longest = max(map(len, self._signs), default=0)
         self.call_starts = _markers(tool_start)
 
     def role(self, marker: str) -> Role:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.stream.wire import as_joined, joined
 
 from deltaparse import ChatTemplate, StreamParser, WireFormat, analyze
-from tests.stream.wire import as_joined, joined
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 
@@ -60,7 +60,10 @@ def test_the_markers_are_those_of_another_analysis(name):
     assert tools.name_is_key == theirs["fun_name_is_key"]
     assert tools.name_field == theirs["name_field"]
     assert tools.arguments_field == theirs["args_field"]
-    assert (tools.id_field, tools.generated_id_field) == (theirs["id_field"], theirs["gen_id_field"])
+    assert (tools.id_field, tools.generated_id_field) == (
+        theirs["id_field"],
+        theirs["gen_id_field"],
+    )
     mode = reference["reasoning"]["mode"]
     assert fmt.reasoning.mode in OTHER_MODES.get(mode, {mode})
     assert fmt.reasoning.end.strip() == reference["reasoning"]["end"].strip()

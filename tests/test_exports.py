@@ -27,7 +27,9 @@ LAYER = {"partial": 0, "stream": 1, "analyzer": 2}
 def test_a_module_exports_what_it_has(name):
     module = importlib.import_module(name)
     assert module.__doc__
-    assert module.__all__ == sorted(module.__all__, key=lambda text: (text.upper() != text, text[0].islower(), text))
+    assert module.__all__ == sorted(
+        module.__all__, key=lambda text: (text.upper() != text, text[0].islower(), text)
+    )
     for exported in module.__all__:
         assert hasattr(module, exported)
 

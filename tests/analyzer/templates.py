@@ -1,4 +1,4 @@
-"""Chat templates written for these tests: a generator of them, and some with a will of their own."""
+"""Chat templates written for these tests: a generator of them, and some of special kinds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ def template_of(fmt):
         "{% if tools %}{{ 'SYSTEM tools: ' + (tools | tojson) + '\\n' }}{% endif %}",
         "{% for message in messages %}",
         "{% if message.role == 'user' %}{{ '<|header|>user\\n' + message.content }}" + quoted(end),
-        "{% elif message.role == 'tool' %}{{ '<|header|>tool\\n' + message.content }}" + quoted(end),
-        "{% elif message.role == 'system' %}{{ '<|header|>system\\n' + message.content }}" + quoted(end),
+        "{% elif message.role == 'tool' %}{{ '<|header|>tool\\n' + message.content }}"
+        + quoted(end),
+        "{% elif message.role == 'system' %}{{ '<|header|>system\\n' + message.content }}"
+        + quoted(end),
         "{% else %}" + quoted(header),
     ]
     if reasoning.mode is not ReasoningMode.NONE:
@@ -63,7 +65,13 @@ def call_lines(tools):
     elif tools.function_field:
         inner = ", ".join(fields[key] for key in tools.field_order if key != "id")
         rest = "".join(f", {fields[key]}" for key in tools.field_order if key == "id")
-        made = '{{ \'{"type": "function", "function": {\' }}' + inner + "{{ '}' }}" + rest + "{{ '}' }}"
+        made = (
+            '{{ \'{"type": "function", "function": {\' }}'
+            + inner
+            + "{{ '}' }}"
+            + rest
+            + "{{ '}' }}"
+        )
     else:
         made = "{{ '{' }}" + ", ".join(fields[key] for key in tools.field_order) + "{{ '}' }}"
     separator = quoted(", " if one_array else tools.separator)
@@ -108,18 +116,19 @@ TOLD = (
     "{% set ns = namespace(deep=true) %}{% for message in messages %}"
     "{% if message.role == 'user' and '/quick' in message.content %}{% set ns.deep = false %}"
     "{% endif %}{% endfor %}"
-    + HEAD.replace("message.content + '</u>'", "message.content.replace('/quick', '') + '</u>'")
+    + HEAD.replace("message.content +", "message.content.replace('/quick', '') +", 1)
     + "{{ '<a>' + message.content }}"
     + TAIL
-    + "{% if add_generation_prompt %}{{ '<a>[mind]' if ns.deep else '<a>[mind][/mind]' }}{% endif %}"
+    + "{% if add_generation_prompt %}{{ '<a>[mind]' ~ ('' if ns.deep else '[/mind]') }}{% endif %}"
 )
 """The same, with the switch a word in the user's message."""
 
 TOOLS_ONLY = (
     HEAD
-    + """{{ '<a>' }}{% if message.tool_calls %}{{ '<plan>' ~ message.reasoning_content ~ '</plan>' }}
-{{ '<act>' }}[{% for call in message.tool_calls %}
-{"number": "{{ loop.index0 }}", "tool": "{{ call.function.name }}", "input": {{ call.function.arguments | tojson }}}
+    + """{{ '<a>' }}{% if message.tool_calls -%}
+{{ '<plan>' ~ message.reasoning_content ~ '</plan>' }}
+{{ '<act>' }}[{% for call in message.tool_calls %}{% set made = call.function %}
+{"number": "{{ loop.index0 }}", "tool": "{{ made.name }}", "input": {{ made.arguments | tojson }}}
 {%- if not loop.last %},{% endif %}{% endfor %}]{{ '</act>' }}
 {% else %}{{ '<say>' + message.content + '</say>' }}{% endif %}"""
     + TAIL
@@ -152,8 +161,8 @@ STRICT = (
     + HEAD
     + """{% if message.tool_calls %}
 {% if message.tool_calls | length > 1 %}{{ raise_exception('one call at a time') }}{% endif %}
-{% set call = message.tool_calls[0] %}
-{{ '<a>{"name": "' + call.function.name + '", "parameters": ' + (call.function.arguments | tojson) + '}' }}
+{% set made = message.tool_calls[0].function %}
+{{ '<a>{"name": "' + made.name + '", "parameters": ' + (made.arguments | tojson) + '}' }}
 {% else %}{{ '<a>' + (message.content | trim) }}{% endif %}"""
     + TAIL
     + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
@@ -163,7 +172,8 @@ STRICT = (
 TEXTUAL = (
     HEAD
     + """{{ '<a>' ~ message.content }}{% for call in message.tool_calls or [] %}
-{{ '<do>{"name": "' ~ call.function.name ~ '", "arguments": ' ~ call.function.arguments ~ '}</do>' }}
+{% set made = call.function %}
+{{ '<do>{"name": "' ~ made.name ~ '", "arguments": ' ~ made.arguments ~ '}</do>' }}
 {% endfor %}"""
     + TAIL
     + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"

@@ -7,10 +7,10 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.stream.wire import formats, turns, write
 
 from deltaparse import ChatTemplate, TemplateError, UsageError, WireFormat, analyze, parse
 from deltaparse.analyzer.probes import PROBE_TEXTS
-from tests.stream.wire import formats, turns, write
 
 from . import templates
 
@@ -29,7 +29,9 @@ def test_a_model_that_nobody_has_seen(fmt, data):
     message = parse(wire + fmt.turn.ends[0], found)
     assert message.content == turn.content
     assert message.reasoning_content == turn.reasoning
-    assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == list(turn.calls)
+    assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == list(
+        turn.calls
+    )
     if fmt.tools.id_field:
         assert [call.id for call in message.tool_calls] == ["abc123abc", "bcd234bcd", "cde345cde"][
             : len(turn.calls)
@@ -67,7 +69,9 @@ def test_forced_reasoning_is_read_after_the_prompt():
 def test_content_markers_and_numbered_calls():
     fmt = analyze(templates.TOOLS_ONLY)
     assert (fmt.content.mode, fmt.content.start, fmt.content.end) == (
-        "ALWAYS_WRAPPED", "<say>", "</say>",
+        "ALWAYS_WRAPPED",
+        "<say>",
+        "</say>",
     )
     assert (fmt.tools.section_start, fmt.tools.section_end) == ("<act>", "</act>\n")
     assert (fmt.tools.name_field, fmt.tools.arguments_field) == ("tool", "input")
@@ -117,7 +121,11 @@ def test_a_template_that_shows_no_calls():
 
 @pytest.mark.parametrize(
     "source",
-    ["{{ raise_exception('no') }}", "the same for all", "{% for m in messages %}{{ m.x.y }}{% endfor %}"],
+    [
+        "{{ raise_exception('no') }}",
+        "the same for all",
+        "{% for m in messages %}{{ m.x.y }}{% endfor %}",
+    ],
 )
 def test_a_template_that_renders_no_conversation(source):
     fmt = analyze(source)
@@ -138,14 +146,22 @@ def test_it_takes_a_template():
 
 
 @pytest.mark.parametrize(
-    "source", [value for name, value in vars(templates).items() if name.isupper() and name not in ("HEAD", "TAIL")]
+    "source",
+    [
+        value
+        for name, value in vars(templates).items()
+        if name.isupper() and name not in ("HEAD", "TAIL")
+    ],
 )
 def test_no_probe_text_gets_into_a_format(source):
     document = analyze(source).to_json()
     assert not [probe for probe in PROBE_TEXTS if probe in document]
 
 
-EACH = "{% for call in message.tool_calls or [] %}{{ BEFORE ~ '[[ask> ' }}{{ call.function | tojson }}{{ ' <ask]]' }}{% endfor %}"
+EACH = (
+    "{% for call in message.tool_calls or [] %}"
+    "{{ BEFORE ~ '[[ask> ' }}{{ call.function | tojson }}{{ ' <ask]]' }}{% endfor %}"
+)
 
 
 @pytest.mark.parametrize("before", ["", "\n"])

@@ -47,5 +47,8 @@ def test_more_than_two_texts():
 def test_segments_are_markers_with_the_space_after_them_and_text_between():
     pieces = [(piece.text, piece.marker) for piece in segments("a <b>\n[C] d {[1, 2]} <x y")]
     assert pieces == [
-        ("a ", False), ("<b>\n", True), ("[C] ", True), ("d {[1, 2]} <x y", False),
+        ("a ", False),
+        ("<b>\n", True),
+        ("[C] ", True),
+        ("d {[1, 2]} <x y", False),
     ]

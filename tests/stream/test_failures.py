@@ -50,7 +50,7 @@ def test_a_call_with_empty_arguments_token_by_token():
 def test_name_and_arguments_come_as_soon_as_they_are_certain():
     parser = StreamParser(TAGS)
     assert parser.feed('<call>{"name": "f') == []
-    assert joined(parser.feed('", "arguments": {"code": "')) [2][0][1:] == ("f", '{"code": "')
+    assert joined(parser.feed('", "arguments": {"code": "'))[2][0][1:] == ("f", '{"code": "')
     assert [delta.arguments for delta in parser.feed("print(1)")] == ["print(1)"]
 
 
@@ -122,7 +122,11 @@ def test_reasoning_that_is_not_closed_is_reasoning(reason):
     ("prompt", "content", "reasoning"),
     [
         ("<|start|>model\n<think>\n", "4", "sum"),
-        ("<|start|>user\n<think>\n<|end|><|start|>model\n<think>\n\n</think>\n\n", "sum</think>4", ""),
+        (
+            "<|start|>user\n<think>\n<|end|><|start|>model\n<think>\n\n</think>\n\n",
+            "sum</think>4",
+            "",
+        ),
         ("<|start|>model\n<think>old</think>x<|end|><|start|>model\n", "sum</think>4", ""),
         ("<|start|>model\n<think>I know ", "4", "sum"),
         ("<|start|>model\nThe ans", "sum</think>4", ""),
@@ -139,7 +143,9 @@ def test_a_marker_that_begins_in_the_prompt_is_read():
 
 
 def test_a_call_that_begins_in_the_prompt_is_announced():
-    parser = fed(TAGS, ' 1}}</call>', prompt='<|start|>model\n<call>{"name": "f", "arguments": {"a":')
+    parser = fed(
+        TAGS, " 1}}</call>", prompt='<|start|>model\n<call>{"name": "f", "arguments": {"a":'
+    )
     assert calls(parser) == [("f", " 1}")]
 
 
@@ -151,7 +157,12 @@ def test_only_the_white_space_of_the_template_is_removed():
 def test_interleaved_reasoning_keeps_its_order():
     parser = fed(TAGS, f"<think>a</think>x<think>b</think>{CALL}<think>c</think>y")
     assert [type(part) for part in parser.message.parts] == [
-        Reasoning, Content, Reasoning, ToolCall, Reasoning, Content,
+        Reasoning,
+        Content,
+        Reasoning,
+        ToolCall,
+        Reasoning,
+        Content,
     ]
 
 
@@ -209,7 +220,10 @@ def test_an_end_of_turn_string_is_trimmed_also_when_split():
 def test_the_closer_that_is_the_stop_string_never_comes():
     parser = fed(TAGS, CALL.removesuffix("\n</call>"))
     assert parser.message.tool_calls[0].complete
-    assert fed(LIST, '[CALLS][{"name": "f", "arguments": {}, "id": "abc"}').finish_reason == "tool_calls"
+    assert (
+        fed(LIST, '[CALLS][{"name": "f", "arguments": {}, "id": "abc"}').finish_reason
+        == "tool_calls"
+    )
 
 
 def test_half_a_character_waits_for_the_other_half():
@@ -325,7 +339,11 @@ def test_arguments_that_cannot_be_mended_leave_an_incomplete_call(bad):
     [
         ('<call>{"name":"f", ', "", {}),
         ('<call>{"name":"f","arguments":', "", {}),
-        ('<call>{"name":"f","arguments":{"cmd":"rm -rf /tm', '{"cmd":"rm -rf /tm', {"cmd": "rm -rf /tm"}),
+        (
+            '<call>{"name":"f","arguments":{"cmd":"rm -rf /tm',
+            '{"cmd":"rm -rf /tm',
+            {"cmd": "rm -rf /tm"},
+        ),
         ('<call>{"name":"f","arguments":{"n": 12', '{"n": ', {}),
         ('<call>{"name":"f","arguments":{"s": "\\ud83d', '{"s": "\\ud83d', {"s": ""}),
         ('<call>{"name":"f","arguments":{"a":1}', '{"a":1}', {"a": 1}),

@@ -36,9 +36,9 @@ def test_replace_takes_groups_and_fields_of_groups():
 
 
 def test_words_stand_for_enumerated_values():
-    assert WireFormat.from_json('{"reasoning": {"mode": "DELIMITER", "end": "x"}}').reasoning.mode is (
-        ReasoningMode.DELIMITER
-    )
+    assert WireFormat.from_json(
+        '{"reasoning": {"mode": "DELIMITER", "end": "x"}}'
+    ).reasoning.mode is (ReasoningMode.DELIMITER)
 
 
 @pytest.mark.parametrize(

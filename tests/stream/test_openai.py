@@ -41,7 +41,9 @@ def test_deltas_can_be_matched():
 def test_chunks_have_one_role_one_finish_and_usage_last():
     deltas = stream([f"Hi{CALL}"], TAGS)
     chunks = list(
-        chat_completion_chunks(deltas, **HEAD, finish_reason="tool_calls", usage={"total_tokens": 3})
+        chat_completion_chunks(
+            deltas, **HEAD, finish_reason="tool_calls", usage={"total_tokens": 3}
+        )
     )
     assert all(chunk["id"] == "x" and chunk["created"] == 7 for chunk in chunks)
     assert all(chunk["object"] == "chat.completion.chunk" for chunk in chunks)
@@ -49,7 +51,10 @@ def test_chunks_have_one_role_one_finish_and_usage_last():
     assert roles[0] == "assistant"
     assert set(roles[1:]) == {None}
     assert chunks[-2]["choices"][0] == {
-        "index": 0, "delta": {}, "logprobs": None, "finish_reason": "tool_calls",
+        "index": 0,
+        "delta": {},
+        "logprobs": None,
+        "finish_reason": "tool_calls",
     }
     assert chunks[-1]["choices"] == []
     assert chunks[-1]["usage"] == {"total_tokens": 3}

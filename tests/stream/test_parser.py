@@ -48,7 +48,9 @@ def test_where_names_the_state():
     parser = StreamParser(TAGS)
     assert parser.where().startswith("assistant_turn")
     parser.feed('<call>{"name": "f", "arguments": {"a')
-    assert parser.where().endswith("json_calls > call_object > members > json_arguments > json_value")
+    assert parser.where().endswith(
+        "json_calls > call_object > members > json_arguments > json_value"
+    )
     assert "json_value" in repr(parser)
     parser.finish("length")
     assert parser.where() == "end"
@@ -79,11 +81,14 @@ def test_ids_are_a_function_of_the_output_and_the_prompt():
     assert len({call.id for call in parse(CALL * 5, TAGS).tool_calls}) == 5
 
 
-@pytest.mark.parametrize(("reasoning", "content"), [
-    ("separate", "yz"),
-    ("inline", "<think>a</think>y<think>b</think>z"),
-    ("raw", "<plan>a</plan>y<plan>b</plan>z"),
-])
+@pytest.mark.parametrize(
+    ("reasoning", "content"),
+    [
+        ("separate", "yz"),
+        ("inline", "<think>a</think>y<think>b</think>z"),
+        ("raw", "<plan>a</plan>y<plan>b</plan>z"),
+    ],
+)
 def test_where_reasoning_goes(reasoning, content):
     text = "<plan>a</plan><answer>y</answer><plan>b</plan>z"
     message = fed(WRAPPED, text, reasoning=reasoning).message
@@ -92,7 +97,9 @@ def test_where_reasoning_goes(reasoning, content):
 
 
 def test_inline_reasoning_that_the_prompt_opened_has_both_tags():
-    message = fed(TAGS, "a</think>b", prompt="<|start|>model\n<think>\n", reasoning="inline").message
+    message = fed(
+        TAGS, "a</think>b", prompt="<|start|>model\n<think>\n", reasoning="inline"
+    ).message
     assert message.content == "<think>a</think>b"
     assert fed(TAGS, "<think></think>b", reasoning="inline").message.content == "b"
 

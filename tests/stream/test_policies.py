@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import Content, MalformedOutput, Policies, Reasoning, StreamParser, UsageError, parse
+from deltaparse import (
+    Content,
+    MalformedOutput,
+    Policies,
+    Reasoning,
+    StreamParser,
+    UsageError,
+    parse,
+)
 
 from .samples import CALL, OTHER, TAGS, calls, fed, kinds
 
@@ -67,7 +75,9 @@ def test_unknown_tool_text():
 
 
 def test_malformed_arguments_strict():
-    parser = with_policy('<call>{"name":"f","arguments":{"a":1</call>', malformed_arguments="strict")
+    parser = with_policy(
+        '<call>{"name":"f","arguments":{"a":1</call>', malformed_arguments="strict"
+    )
     assert [call.complete for call in parser.message.tool_calls] == [False]
     assert kinds(parser) == ["malformed_arguments"]
 
@@ -110,12 +120,20 @@ def test_extra_calls(choice, made, content):
     ],
 )
 def test_error_raises_and_what_came_before_stays(policy, text, kind):
-    options = {"tools": TOOLS, "parallel_tool_calls": False, "policies": Policies(**{policy: "error"})}
+    options = {
+        "tools": TOOLS,
+        "parallel_tool_calls": False,
+        "policies": Policies(**{policy: "error"}),
+    }
     parser = StreamParser(TAGS, **options)
-    with pytest.raises(MalformedOutput) as raised:
+
+    def feed_all():
         for char in f"before{text}":
             parser.feed(char)
         parser.finish("stop")
+
+    with pytest.raises(MalformedOutput) as raised:
+        feed_all()
     assert raised.value.kind == kind
     assert parser.message.content.startswith("before")
     # The parser goes on: what follows is content.

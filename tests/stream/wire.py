@@ -91,8 +91,14 @@ def formats(draw, *, bare=True):
 # Text that teases: the characters that markers and JSON begin with, but white space inside only.
 TEASING = "<[{|\\\"'/>]}:, \nabthinkcal_é😀"
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(TEASING),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(TEASING), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(TEASING),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(TEASING), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 arguments = st.dictionaries(st.text("abkey<", min_size=1, max_size=6), json_values, max_size=4)

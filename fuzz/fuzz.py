@@ -1,0 +1,125 @@
+"""Try the properties of the test suite on far more inputs than the suite does, for a time.
+
+    python fuzz/fuzz.py --seconds 60        run all targets in turn
+    python fuzz/fuzz.py --redo              replay the failures that were found and kept
+
+A target is a property of tests/: what it draws, and what it asserts of that. An input that
+breaks one is made small and kept in .fuzz/, from where `--redo` replays it; make it a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.analyzer import test_analyze, test_diff  # noqa: E402
+from tests.partial import test_healing, test_json_scan, test_markers, test_source, test_text  # noqa: E402
+from tests.stream import test_format, test_invariants  # noqa: E402
+
+MODULES = (
+    test_markers,
+    test_source,
+    test_text,
+    test_json_scan,
+    test_healing,
+    test_invariants,
+    test_format,
+    test_diff,
+    test_analyze,
+)
+ROUND = 25
+"""Inputs for one target before the next has its turn."""
+
+
+class Target:
+    """One property, with a count of the inputs it was tried on."""
+
+    def __init__(self, module: ModuleType, name: str) -> None:
+        self.name = f"{module.__name__.removeprefix('tests.')}.{name}"
+        self.tried = 0
+        self.failure = ""
+        self._property: Callable[[], None] = getattr(module, name)
+        handle: Any = self._property
+        inner = handle.hypothesis.inner_test
+
+        @wraps(inner)
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self.tried += 1
+            return inner(*args, **kwargs)
+
+        handle.hypothesis.inner_test = counted
+
+    def run(self, phases: list[Phase]) -> None:
+        """Try it on a round of inputs; keep the account of the first failure."""
+        options = settings(
+            max_examples=ROUND,
+            deadline=None,
+            phases=phases,
+            database=DirectoryBasedExampleDatabase(ROOT / ".fuzz"),
+            suppress_health_check=list(HealthCheck),
+        )
+        try:
+            options(self._property)()
+        except Exception:  # noqa: BLE001 - whatever it is, it is a finding
+            self.failure = self.failure or traceback.format_exc()
+
+
+def targets() -> list[Target]:
+    """All properties of the modules that need nothing but what they draw."""
+    return [
+        Target(module, name)
+        for module in MODULES
+        for name, value in vars(module).items()
+        if name.startswith("test_") and hasattr(value, "hypothesis") and _is_plain(value)
+    ]
+
+
+def _is_plain(test: Any) -> bool:
+    code = test.hypothesis.inner_test.__code__
+    return not code.co_flags & 0x80 and not getattr(test, "pytestmark", None)  # no coroutine
+
+
+def main() -> int:
+    """Run; return 1 if a property broke."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--seconds", type=float, default=60, help="how long to run")
+    parser.add_argument("--redo", action="store_true", help="replay the failures that were kept")
+    options = parser.parse_args()
+    phases = [Phase.reuse] if options.redo else [Phase.reuse, Phase.generate, Phase.shrink]
+    found = targets()
+    end = time.monotonic() + options.seconds
+    while True:
+        for target in found:
+            if not target.failure:
+                target.run(phases)
+            if time.monotonic() > end and not options.redo:
+                break
+        if options.redo or time.monotonic() > end:
+            break
+    for target in found:
+        print(
+            f"{'broken' if target.failure else 'holds ':8}{target.tried:9,} inputs  {target.name}"
+        )
+    broken = [target for target in found if target.failure]
+    for target in broken:
+        print(f"\n{target.name}\n{target.failure}")
+    tried = sum(target.tried for target in found)
+    print(f"\n{len(found) - len(broken)} of {len(found)} properties held on {tried:,} inputs")
+    return bool(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""The sub-parsers by themselves: whole, one character at a time, what follows left untouched."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support import three_ways
+
+from deltaparse import Content, Policies, Reasoning, ToolCall
+from deltaparse.stream.grammar import assistant_turn
+from deltaparse.stream.lexicon import Role, lexicon
+from deltaparse.stream.reasoning import reasoning
+from deltaparse.stream.region import Region
+from deltaparse.stream.tool_calls import tool_calls
+from deltaparse.stream.turn import Turn
+
+from .samples import BARE, CALL, KEYED, LIST, OTHER, TAGS, WRAPPED
+
+
+def read(sub_parser, fmt, **options):
+    """A sub-parser as `three_ways` wants it: it returns what it made of the text."""
+
+    def steps(src, _emit):
+        turn = Turn(policies=Policies(**options))
+        yield from sub_parser(src, turn, lexicon(fmt, calls=True))
+        return turn.message().parts
+
+    return steps
+
+
+def calls_here(src, turn, lex):
+    yield from tool_calls(src, turn, lex, Region(src))
+
+
+def reasoning_here(src, turn, lex):
+    yield from reasoning(src, turn, lex, opened="")
+
+
+def made(*calls):
+    return [(call.name, call.arguments, call.complete) for call in calls]
+
+
+F, G = ("f", '{"a": 1}', True), ("g", '{"b": [true, "x"]}', True)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "calls"),
+    [
+        (LIST, '[CALLS] [{"name": "f", "arguments": {"a": 1}, "id": "1"}]', [F]),
+        (
+            LIST,
+            '[CALLS][{"id": 7, "name": "f", "arguments": {"a": 1}}, {"name": "g"}]',
+            [F, ("g", "{}", True)],
+        ),
+        (KEYED, '<|calls|>[{"f": {"a": 1}}]', [F]),
+        (WRAPPED, '<act>[\n{"number": "0", "tool": "f", "input": {"a": 1}}\n]', [F]),
+        (BARE, '{"name": "f", "parameters": {"a": 1}}', [F]),
+    ],
+)
+def test_calls_end_where_their_brackets_end(fmt, text, calls):
+    def steps(src, _emit):
+        parts = yield from read(calls_here, fmt)(src, _emit)
+        return made(*parts)
+
+    three_ways(steps, text, (calls, "", ""))
+
+
+def test_calls_in_tags_end_before_their_closing_tag():
+    """Another call may follow in the same tags, so the first character of the tag is needed."""
+
+    def steps(src, _emit):
+        parts = yield from read(calls_here, TAGS)(src, _emit)
+        return made(*parts)
+
+    three_ways(steps, CALL.removesuffix("/call>"), ([F], "", "<"))
+    second = '{"name": "g", "arguments": {"b": [true, "x"]}}'
+    both = f'<call>{{"name": "f", "arguments": {{"a": 1}}}}\n{second}<'
+    three_ways(steps, both, ([F, G], "", "<"))
+
+
+def test_what_is_no_call_is_given_back_as_content():
+    three_ways(read(calls_here, TAGS), "<call> n", ([Content("<call> ")], "", "n"))
+    three_ways(read(calls_here, BARE), '{"a": 1', ([Content('{"a": ')], "", "1"))
+
+
+def test_reasoning_ends_with_its_marker_and_the_white_space_the_template_puts_there():
+    three_ways(read(reasoning_here, WRAPPED), "so </plan>", ([Reasoning("so ")], "", ""))
+    three_ways(read(reasoning_here, TAGS), "so\n</think>\n\n", ([Reasoning("so")], "", ""))
+
+
+def test_reasoning_ends_before_the_end_of_the_turn():
+    three_ways(read(reasoning_here, TAGS), "so<|end|>", ([Reasoning("so")], "", "<|end|>"))
+
+
+def test_reasoning_ends_before_a_call_where_the_policy_says_so():
+    steps = read(reasoning_here, TAGS, tool_in_reasoning="call")
+    three_ways(steps, "so<call>", ([Reasoning("so")], "", "<call>"))
+
+
+def test_a_turn_ends_with_the_input():
+    text = f"<think>\nhm\n</think>\n\nYes.\n{CALL}\n{OTHER}<|end|>"
+
+    def steps(src, _emit):
+        parts = yield from read(assistant_turn, TAGS)(src, _emit)
+        return [part if not isinstance(part, ToolCall) else made(part)[0] for part in parts]
+
+    three_ways(steps, text, ([Reasoning("hm"), Content("Yes."), F, G], "", ""), at_end=True)
+
+
+def test_a_marker_is_looked_for_with_as_much_of_its_white_space_as_stands_there():
+    lex = lexicon(TAGS, calls=True)
+    assert set(lex.in_reasoning_only.literals) == {"\n</think>", "</think>", "<|end|>"}
+    assert {"\n<call>", "<call>"} <= set(lex.in_content.literals)
+    assert lex.role("\n</think>") is Role.REASONING_END
+    assert lex.trailing("</think>") == "\n\n"
+
+
+def test_without_calls_their_markers_are_not_looked_for():
+    lex = lexicon(TAGS, calls=False)
+    assert set(lex.in_content.literals) == {"<think>", "<|end|>"}
+    assert not lex.bare
+    assert lexicon(BARE, calls=True).bare
