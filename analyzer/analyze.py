@@ -9,7 +9,7 @@ from functools import lru_cache
 from deltaparse.partial import UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
-from .content import find_content
+from .content import find_frame_and_content
 from .frame import find_frame
 from .probes import PROBE_TEXTS
 from .proof import disproofs
@@ -54,8 +54,8 @@ def _analyze(template: ChatTemplate) -> WireFormat:
         return WireFormat(issues=(f"the template renders no simple conversation: {refusal}",))
     reasoning = find_reasoning(render, frame)
     frame = frame.without(reasoning.format.start.strip())
-    content = find_content(render, frame, reasoning)
-    tools = find_tool_calls(render, frame, reasoning.format)
+    frame, content = find_frame_and_content(render, frame, reasoning)
+    tools = find_tool_calls(render, frame, reasoning.format, content)
     fmt = WireFormat(
         turn=frame.turn, reasoning=reasoning.format, content=content, tools=tools.format
     )

@@ -11,7 +11,7 @@ from .probes import CONTENT, REASONING, TOOLS, assistant, call, user
 from .reasoning import ReasoningFinding
 from .render import Renderer
 
-__all__ = ["find_content", "without_reasoning"]
+__all__ = ["find_content", "find_frame_and_content", "without_reasoning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,24 @@ class Around:
 
     before: str
     after: str
+
+
+def find_frame_and_content(
+    render: Renderer, frame: Frame, reasoning: ReasoningFinding
+) -> tuple[Frame, ContentFormat]:
+    """Find the content markers, and the frame without them.
+
+    Where every turn has the content's end marker, it was taken for the end of the turn; then
+    only the last marker of that is.
+    """
+    content = find_content(render, frame, reasoning)
+    plain = _around(frame.body(render([user(), assistant()])), reasoning.format)
+    if content.mode is ContentMode.PLAIN and plain is not None and plain.before.strip():
+        shorter = frame.with_last_end_marker()
+        inside = find_content(render, shorter, reasoning)
+        if inside.mode is ContentMode.ALWAYS_WRAPPED:
+            return shorter, inside
+    return frame, content
 
 
 def find_content(render: Renderer, frame: Frame, reasoning: ReasoningFinding) -> ContentFormat:

@@ -65,6 +65,14 @@ class Frame:
                 return body.rstrip().removesuffix(end.strip())
         return body
 
+    def with_last_end_marker(self) -> Frame:
+        """The same with an end-of-turn string of one marker, the last."""
+        ends = self.turn.ends
+        pieces = [piece.text for piece in segments(ends[0]) if piece.marker] if ends else []
+        if len(pieces) < 2:
+            return self
+        return replace(self, turn=replace(self.turn, ends=(pieces[-1], *ends[1:])))
+
     def without(self, marker: str) -> Frame:
         """The same with a header that ends before `marker`, if that had got into it."""
         if not marker or marker not in self.header:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deltaparse.stream import ReasoningFormat, ToolFormat, ToolsFormat
+from deltaparse.stream import ContentFormat, ReasoningFormat, ToolFormat, ToolsFormat
 
 from .content import without_reasoning
 from .diff import common_prefix, common_suffix
@@ -58,7 +58,9 @@ class JsonInText:
     value: Any
 
 
-def find_tool_calls(render: Renderer, frame: Frame, reasoning: ReasoningFormat) -> ToolsFinding:
+def find_tool_calls(
+    render: Renderer, frame: Frame, reasoning: ReasoningFormat, content: ContentFormat
+) -> ToolsFinding:
     """Find how calls are written, as far as they are JSON objects."""
     tools_shown = render([user()], tools=TOOLS)
     supports = tools_shown is not None and all(name in tools_shown for name in FUNCTIONS)
@@ -80,12 +82,16 @@ def find_tool_calls(render: Renderer, frame: Frame, reasoning: ReasoningFormat) 
         return ToolsFinding(none, issues=(message,))
     layout = replace(layout, supports_tools=True)
     before = without_reasoning(found.before, reasoning)
+    after = found.after
+    if content.start and before.startswith(content.start) and after.endswith(content.end):
+        # The calls stand in the content's markers, which are not theirs.
+        before, after = before.removeprefix(content.start), after.removesuffix(content.end)
     two = frame.body(render([user(), assistant("", calls=[call(), call(1)])], tools=TOOLS))
     pair = _json_pair(two) if two is not None else None
     if pair is None:
-        made = _with_markers(layout, before, found.after, per_call=not layout.array_wrapped)
+        made = _with_markers(layout, before, after, per_call=not layout.array_wrapped)
     else:
-        made = _from_two(layout, before, found.after, pair)
+        made = _from_two(layout, before, after, pair)
     made = _separated(made, render, frame)
     return ToolsFinding(_code_block(made))
 

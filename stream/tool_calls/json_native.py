@@ -54,27 +54,34 @@ def json_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[b
     if char != "{":
         return False
     called = yield from _call_object(src, turn, lex, region)
-    while called:
-        # Where no marker and no bracket would tell their end, calls are looked for one by one.
-        if not in_array and lex.bare:
-            break
-        char = yield from json_space(src)
-        if in_array and char == "]":
-            src.pos += 1
-            break
-        if char == ",":
-            src.pos += 1
-            char = yield from json_space(src)
-        if char and char in "}]" and turn.policies.malformed_arguments == "repair":
-            yield from _extra_brackets(src, turn)
-            break
-        if char != "{":
-            break
-        more = Region(src)
-        if not (yield from _call_object(src, turn, lex, more)):
-            turn.content(more.text())
-        more.settle()
+    # Where no marker and no bracket would tell their end, calls are looked for one by one.
+    more = called and not lex.bare
+    while more:
+        between = Region(src)
+        more = yield from _another_call(src, turn, lex, between, in_array=in_array)
+        between.settle()
     return called
+
+
+def _another_call(
+    src: Source, turn: Turn, lex: Lexicon, region: Region, *, in_array: bool
+) -> Steps[bool]:
+    """Read what follows a call: another, or the end of the array. Return whether more may come."""
+    char = yield from json_space(src)
+    if char == ",":
+        src.pos += 1
+        char = yield from json_space(src)
+    if char == "{":
+        if not (yield from _call_object(src, turn, lex, region)):
+            turn.content(region.text())
+        return True
+    if in_array and char == "]":
+        src.pos += 1
+    elif char and char in "}]" and turn.policies.malformed_arguments == "repair":
+        yield from _extra_brackets(src, turn)
+    elif region.text().strip():
+        turn.content(region.text())
+    return False
 
 
 def _call_object(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[bool]:

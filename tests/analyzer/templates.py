@@ -198,3 +198,26 @@ SILENT = (
     + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
 )
 """Shows the tools and never a call."""
+
+INSIDE = (
+    HEAD
+    + """<a>{% if message.reasoning_content -%}
+<mind>{{ message.reasoning_content }}</mind>{% endif -%}
+<say>{{ message.content }}{% if message.tool_calls %}
+<acts>[{% for call in message.tool_calls %}{% set made = call.function %}
+{"name": "{{ made.name }}", "arguments": {{ made.arguments | tojson }}}
+{%- if not loop.last %}, {% endif %}{% endfor %}]</acts>{% endif %}</say>"""
+    + TAIL
+    + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
+)
+"""Calls inside the content's markers."""
+
+REUSED = (
+    HEAD
+    + """<a>{{ message.content }}{% for call in message.tool_calls or [] -%}
+{% set made = call.function %}
+</a>call:<b>{"name": "{{ made.name }}", "arguments": {{ made.arguments | tojson }}}{% endfor %}"""
+    + TAIL
+    + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
+)
+"""A marker of calls that begins with the end-of-turn string."""

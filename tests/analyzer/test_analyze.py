@@ -178,3 +178,18 @@ def test_markers_of_each_call_and_what_stands_between(before):
     assert (tools.per_call_start, tools.per_call_end) == ("[[ask> ", " <ask]]")
     assert (tools.separator, tools.content_separator) == (before, before)
     assert (tools.section_start, tools.section_end) == ("", "")
+
+
+def test_calls_inside_the_markers_of_content():
+    fmt = analyze(templates.INSIDE)
+    assert fmt.verified, fmt.issues
+    assert (fmt.content.start, fmt.content.end) == ("<say>", "</say>")
+    assert (fmt.tools.section_start.strip(), fmt.tools.section_end) == ("<acts>", "</acts>")
+
+
+def test_a_marker_that_begins_with_the_end_of_the_turn():
+    fmt = analyze(templates.REUSED)
+    assert fmt.verified, fmt.issues
+    wire = 'Sure.</a>call:<b>{"name": "f", "arguments": {}}</a>'
+    assert parse(wire, fmt).tool_calls[0].name == "f"
+    assert parse(wire, fmt).content == "Sure."

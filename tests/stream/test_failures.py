@@ -364,6 +364,12 @@ def test_a_call_cut_before_its_name_is_told_and_not_shown():
     assert "get_wea" in parser.issues[0].detail
 
 
+def test_a_separator_that_no_call_follows_is_text():
+    assert fed(TAGS, f"{CALL.removesuffix('</call>')}, then").message.content == "\n, then"
+    parser = fed(LIST, '[CALLS][{"name": "f", "arguments": {}, "id": "1"},]')
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], "")
+
+
 def test_an_unknown_tool_is_flagged_and_passed_on():
     parser = fed(TAGS, CALL, tools=[{"type": "function", "function": {"name": "g"}}])
     assert calls(parser) == F
