@@ -208,7 +208,6 @@ def _compiled(source: str, limits: Limits) -> Program:
     try:
         tree = room.guarded(source)
         constants = tuple(dict.fromkeys(filter(None, _texts(tree))))
-        # This works on the tree as compiling does, and folds constants in it.
         variables = frozenset(find_undeclared_variables(tree))
         return Program(room.from_string(tree), room, variables, constants)
     except Exception as error:

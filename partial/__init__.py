@@ -9,6 +9,7 @@ from .errors import (
     UsageError,
 )
 from .healing import HealedJson, heal_json
+from .json_mend import Repairs, mended_json
 from .json_scan import (
     CLOSERS,
     MAX_DEPTH,
@@ -38,6 +39,7 @@ __all__ = [
     "MalformedJson",
     "MalformedOutput",
     "Markers",
+    "Repairs",
     "Source",
     "Steps",
     "TemplateError",
@@ -50,6 +52,7 @@ __all__ = [
     "json_string",
     "json_value",
     "markers",
+    "mended_json",
     "peek",
     "skip",
     "until",

@@ -81,12 +81,22 @@ class JsonScanner:
     `state` says where it stands, `stack` which brackets are open ("{" and "["). Once the state
     is BROKEN, `problem` says what is wrong and `broken_in` what the state was. `passed` counts
     the characters that were passed; up to `settled` of them, the text can be completed with
-    closing brackets alone.
+    closing brackets alone. With `hold_commas`, a comma is passed with what follows it, and one
+    before a closing bracket is where the text breaks.
     """
 
-    __slots__ = ("_max_depth", "broken_in", "passed", "problem", "settled", "stack", "state")
+    __slots__ = (
+        "_hold_commas",
+        "_max_depth",
+        "broken_in",
+        "passed",
+        "problem",
+        "settled",
+        "stack",
+        "state",
+    )
 
-    def __init__(self, *, max_depth: int = MAX_DEPTH) -> None:
+    def __init__(self, *, max_depth: int = MAX_DEPTH, hold_commas: bool = False) -> None:
         self.stack: list[str] = []
         self.state = S.START
         self.problem = ""
@@ -94,6 +104,7 @@ class JsonScanner:
         self.passed = 0
         self.settled = 0
         self._max_depth = max_depth
+        self._hold_commas = hold_commas
 
     def scan(self, text: str, pos: int = 0, *, final: bool = False) -> int:
         """Read `text` from index `pos` on; return the index up to which it is passed.
@@ -145,8 +156,7 @@ class JsonScanner:
         top = stack[-1] if stack else ""
         if state is S.AFTER_VALUE:
             if char == ",":
-                self.state = S.AFTER_COMMA
-                return 1
+                return self._comma(text, pos, final=final)
             if char == CLOSERS[top]:
                 return self._close(read + 1)
         elif state is S.AFTER_KEY:
@@ -173,6 +183,17 @@ class JsonScanner:
             return self._scalar(text, pos, read, final=final)
         return self._broken(f"{char!r} {state.value.replace('_', ' ')}")
 
+    def _comma(self, text: str, pos: int, *, final: bool) -> int:
+        """Read a comma; where it may have to be left out again, only when a token follows."""
+        if self._hold_commas:
+            after = _end(SPACE, text, pos + 1)
+            if after == len(text) and not final and after <= pos + MAX_TOKEN:
+                return 0
+            if after < len(text) and text[after] == CLOSERS[self.stack[-1]]:
+                return self._broken("a comma before a closing bracket")
+        self.state = S.AFTER_COMMA
+        return 1
+
     def _scalar(self, text: str, pos: int, read: int, *, final: bool) -> int:
         word = LITERALS.get(text[pos])
         if word:
@@ -190,6 +211,11 @@ class JsonScanner:
             return self._broken(f"{text[pos : max(stop, pos + 1)][:40]!r} for a value")
         self._value_ends(read + stop - pos)
         return stop - pos
+
+    def go_on(self, state: JsonState) -> None:
+        """Scan on in `state`, what broke the text being mended. DONE stands for a value's end."""
+        ended = state is S.DONE and self.stack
+        self.state = S.AFTER_VALUE if ended else state
 
     def _value_ends(self, read: int) -> None:
         self.settled = self.passed + read

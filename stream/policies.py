@@ -17,8 +17,9 @@
     "pass"       a call like others: agents answer it
     "text"       its text is content
 `malformed_arguments`, issues `repaired_arguments` and `malformed_arguments`
-    "repair"     brackets that are open where the call's closer stands are closed, extra ones left
-                 out; what cannot be mended leaves the call with `complete=False`
+    "repair"     what the list in `partial/json_mend.py` has is mended as it comes; brackets that
+                 are open where the call's closer stands are closed, extra ones left out; what
+                 cannot be mended leaves the call with `complete=False`
     "strict"     no repair
     "text"       each call is held until it is whole, and is content if its arguments are bad
 `duplicate_keys`, issue `duplicate_keys`: a key stands twice in an object of the arguments.

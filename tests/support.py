@@ -7,14 +7,9 @@ import re
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from deltaparse.partial import Source
-
-# A busy machine is no failure. What else the profile in force says, such as CI's, stays.
-settings.register_profile("deltaparse", deadline=None)
-settings.load_profile("deltaparse")
 
 
 class Read(NamedTuple):
@@ -176,6 +171,11 @@ def open_brackets(text):
         elif char in "}]":
             stack.pop()
     return stack
+
+
+def closers(text):
+    """The brackets that close what stands open where a JSON text is cut."""
+    return "".join("}" if bracket == "{" else "]" for bracket in reversed(open_brackets(text)))
 
 
 def is_json(text):

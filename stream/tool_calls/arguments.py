@@ -14,6 +14,7 @@ from deltaparse.partial import (
     Steps,
     json_decoded,
     json_value,
+    mended_json,
 )
 
 from .call import Call, nowhere
@@ -23,12 +24,13 @@ __all__ = ["json_arguments"]
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def json_arguments(src: Source, call: Call) -> Steps[None]:
+def json_arguments(src: Source, call: Call, *, repair: bool) -> Steps[None]:
     """Read the value of the arguments' key, handing it on as it comes.
 
     Sets `call.whole` when it is a whole object; null and an empty string stand for an empty one.
-    Raises `MalformedJson` where it breaks off, and sets `call.closers` to the brackets that
-    would close it there, if any would.
+    With `repair`, an object that is nearly JSON is handed on as JSON, and `call.repairs` counts
+    what was mended. Raises `MalformedJson` where it breaks off, and sets `call.closers` to the
+    brackets that would close it there, if any would.
     """
     char = src.text[src.pos : src.pos + 1]
     call.started = True
@@ -38,8 +40,12 @@ def json_arguments(src: Source, call: Call) -> Steps[None]:
         src.pos += 1
         yield from _text_arguments(src, call, emit)
         return
-    scanner = yield from json_value(src, emit if char == "{" else nowhere)
-    if scanner.state is JsonState.BROKEN:
+    if char == "{" and repair:
+        scanner = yield from mended_json(src, emit, call.repaired)
+    else:
+        scanner = yield from json_value(src, emit if char == "{" else nowhere)
+    ended = src.closed and not src.unread
+    if scanner.state is JsonState.BROKEN and not ended:
         if char == "{" and scanner.broken_in in (JsonState.AFTER_VALUE, JsonState.AFTER_OPEN):
             call.closers = "".join(CLOSERS[bracket] for bracket in reversed(scanner.stack))
         raise MalformedJson(scanner.problem)

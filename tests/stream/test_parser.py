@@ -49,9 +49,9 @@ def test_where_names_the_state():
     assert parser.where().startswith("assistant_turn")
     parser.feed('<call>{"name": "f", "arguments": {"a')
     assert parser.where().endswith(
-        "json_calls > call_object > members > json_arguments > json_value"
+        "json_calls > call_object > members > json_arguments > mended_json"
     )
-    assert "json_value" in repr(parser)
+    assert "mended_json" in repr(parser)
     parser.finish("length")
     assert parser.where() == "end"
 

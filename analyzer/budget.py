@@ -1,0 +1,250 @@
+"""What one rendering may use, and what it has left.
+
+    time      steps and characters use up fuel; when a slice of it is gone the clock is read
+    text      its length is checked before it is made
+    lists     are weighed with all they hold, each once, however often it is held
+    memory    is what all that was made weighs together
+    depth     of calls is counted, that of lists is weighed
+
+No thread, no signal and no trace function is needed, so a rendering costs little more than without.
+The clock is the thread's own processor time: a busy machine must not make a template hostile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from math import inf
+from time import thread_time
+from typing import Any, cast
+
+from jinja2.exceptions import SecurityError, TemplateRuntimeError
+from jinja2.runtime import Context
+
+__all__ = [
+    "BUDGET",
+    "CONTAINERS",
+    "STEP",
+    "Budget",
+    "LimitExceeded",
+    "Limits",
+    "Watched",
+    "budget_of",
+    "check_bits",
+]
+
+STEP = 32
+"""What a step costs, and an item of a container; a character costs 1."""
+
+SLICE = 1000 * STEP
+"""What may be used up between two looks at the clock."""
+
+MAX_BITS = 64
+"""Of an integer: among longer ones there are many with the same hash, which dicts are slow with."""
+
+BUDGET = "the budget"
+"""What it is called among a rendering's variables; with a space, so no template can name it."""
+
+SCALARS = {int, float, bool, type(None)}
+
+# For `isinstance`; of no type that mypy could narrow a value to.
+VIEWS: Any = (type({}.items()), type({}.keys()), type({}.values()))
+CONTAINERS: Any = (list, tuple, dict, set, *VIEWS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one rendering may use.
+
+    `seconds` of processor time, and as many again for each 2**20 characters of input; `text`
+    characters written, and in any text on the way; `value` characters in a list or dict with all
+    it holds, an item counting as 32; `memory` in all that is made on the way; `depth` of calls,
+    and of lists within lists.
+    """
+
+    seconds: float = 1.0
+    text: int = 4 << 20
+    value: int = 16 << 20
+    memory: int = 256 << 20
+    depth: int = 100
+
+    def check_text(self, size: int) -> None:
+        """Check the size of a text before it is made."""
+        if size > self.text:
+            raise LimitExceeded(f"a value of more than {self.text} characters")
+
+    def check_value(self, size: int) -> None:
+        """Check what a list or dict weighs."""
+        if size > self.value:
+            raise LimitExceeded(f"a list or dict with more than {self.value} characters in it")
+
+
+class LimitExceeded(TemplateRuntimeError):
+    """The template asks for more than its limits allow; the text says for what."""
+
+
+class Watched:
+    """An iterable whose items are paid for as they are taken; as long and as true as it is.
+
+    A template can get hold of one, so its names have underscores, which the sandbox hides.
+    """
+
+    __slots__ = ("_budget", "_cost", "_items")
+
+    def __init__(self, items: Any, budget: Budget, cost: int) -> None:
+        self._items = items
+        self._budget = budget
+        self._cost = cost
+
+    def __iter__(self) -> Iterator[Any]:
+        pay, cost = self._budget.pay, self._cost
+        for item in self._items:
+            pay(cost)
+            yield item
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __bool__(self) -> bool:
+        return bool(self._items)
+
+
+class Budget:
+    """What one rendering has left. Methods raise `LimitExceeded`."""
+
+    __slots__ = (
+        "_calls",
+        "_deadline",
+        "_fuel",
+        "_known",
+        "_limits",
+        "_memory",
+        "_open",
+        "_seconds",
+    )
+
+    def __init__(self, limits: Limits, given: Iterable[object]) -> None:
+        self._limits = limits
+        self._seconds, self._deadline = limits.seconds, inf
+        self._fuel = SLICE
+        self._memory = limits.memory
+        self._calls = 0
+        # A list is weighed once; otherwise one that holds the same list twice, which holds the
+        # same list twice, and so on, would take for ever. The list is kept with its weight
+        # because an id is only good as long as its object lives.
+        self._known: dict[int, tuple[int, int, object]] = {}
+        # So a list may change only while no other holds it: the ids of those that may.
+        self._open: set[int] = set()
+        self._seconds += limits.seconds * sum(map(self.size, given)) / (1 << 20)
+        self._deadline = thread_time() + self._seconds
+
+    def pay(self, cost: int = STEP) -> None:
+        """Use up `cost`, and look at the clock now and then."""
+        self._fuel -= cost
+        if self._fuel < 0:
+            if thread_time() > self._deadline:
+                raise LimitExceeded(f"more than {self._seconds:.2f} s of processor time")
+            self._fuel = SLICE
+
+    def allow(self, size: int) -> None:
+        """Check the size of a text, or how many times 32 items are in a list, before it is made."""
+        self._limits.check_text(size)
+        self.pay(STEP + size)
+
+    def weigh(self, value: Any) -> tuple[int, int]:
+        """Size and depth of `value`, with all it holds."""
+        if isinstance(value, str):
+            return len(value), 0
+        known = self._known.get(id(value))
+        if known:
+            return known[0], known[1]
+        if isinstance(value, range):
+            return STEP * len(value), 1
+        if not isinstance(value, CONTAINERS):
+            return 1, 0
+        self._limits.check_value(STEP * len(value))
+        size = depth = 0
+        for child in _children(value):
+            if type(child) in SCALARS:
+                size += STEP + 1
+                continue
+            self._open.discard(id(child))
+            child_size, child_depth = self.weigh(child)
+            size += STEP + child_size
+            depth = max(depth, child_depth)
+        self._memory -= STEP * len(value)
+        self._known[id(value)] = size, depth + 1, value
+        self.pay(STEP * len(value))
+        return size, depth + 1
+
+    def size(self, value: Any) -> int:
+        """The first half of `weigh`."""
+        return len(value) if type(value) is str else self.weigh(value)[0]
+
+    def made(self, value: Any) -> Any:
+        """Hand on what the template has just made, if it is not too much."""
+        if isinstance(value, list) and id(value) not in self._known:
+            self._open.add(id(value))
+        size, depth = self.weigh(value)
+        self._limits.check_value(size)
+        if depth > self._limits.depth:
+            raise LimitExceeded(f"values nested more than {self._limits.depth} deep")
+        if isinstance(value, int):
+            check_bits(value.bit_length())
+        if isinstance(value, str):
+            self.allow(size)
+            self._memory -= size
+        if self._memory < 0:
+            raise LimitExceeded(f"more than {self._limits.memory} characters of values")
+        return value
+
+    def derived(self, value: Any, origin: object) -> Any:
+        """Hand on what a filter made of `origin`; a generator weighs what it will read."""
+        if hasattr(value, "__next__"):
+            size, depth = self.weigh(origin)
+            self._known[id(value)] = size, depth + 1, value
+        return value if value is origin else self.made(value)
+
+    def change(self, items: list[Any], name: str, args: tuple[Any, ...]) -> Any:
+        """Append to a list, or pop from it, if the template made it and no other holds it."""
+        more, depth = self.weigh(args)  # what is appended is held from now on, be it `items`
+        if id(items) not in self._open:
+            raise SecurityError(f"{name} needs a list that the template made and no other holds")
+        outcome = getattr(items, name)(*args)
+        size, old_depth, _ = self._known[id(items)]
+        size += more if name == "append" else -self.size((outcome,))
+        self._known[id(items)] = size, max(depth, old_depth), items
+        self.made(items)
+        return outcome
+
+    def watch(self, items: Any, cost: int = STEP) -> Watched:
+        """Let each item of `items` pay `cost`."""
+        return Watched(items, self, cost)
+
+    def enter(self) -> None:
+        """Begin a call."""
+        self._calls += 1
+        if self._calls > self._limits.depth:
+            raise LimitExceeded(f"calls nested more than {self._limits.depth} deep")
+
+    def leave(self) -> None:
+        """End a call."""
+        self._calls -= 1
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return chain(value, value.values())
+    return chain.from_iterable(value) if isinstance(value, VIEWS[0]) else value
+
+
+def budget_of(context: Context) -> Budget:
+    """The budget of a rendering, found in its variables."""
+    return cast("Budget", context.parent[BUDGET])
+
+
+def check_bits(bits: int) -> None:
+    """Check the length of an integer, before it is made where that can be told."""
+    if bits > MAX_BITS:
+        raise LimitExceeded(f"an integer of more than {MAX_BITS} bits")

@@ -1,0 +1,143 @@
+"""Mending JSON as it streams: what is on the list, at every cut, and nothing that is JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import cuts, drive, is_json, json_texts, nearly_json
+
+from deltaparse.partial import JsonState, Repairs, mended_json
+
+
+def mend(texts, repairs=None):
+    """State, written text, unread text, and the repairs with their offsets."""
+    notes = []
+
+    def steps(src, emit):
+        scanner = yield from mended_json(
+            src, emit, lambda *note: notes.append(note), repairs=repairs or Repairs()
+        )
+        return scanner.state
+
+    read = drive(steps, texts)
+    return read.result, "".join(read.emitted), read.unread, notes
+
+
+@given(json_texts(), st.sampled_from(["", " more", "}", ",", "'"]))
+def test_json_passes_unchanged(text, then):
+    if text.strip()[0] in "{[":
+        assert mend([text + then]) == (JsonState.DONE, text, then, [])
+
+
+@given(st.data())
+def test_cutting_the_text_changes_nothing(data):
+    text = data.draw(nearly_json() | st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
+    assert mend(data.draw(cuts(text))) == mend([text])
+
+
+@given(nearly_json() | st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
+def test_what_is_written_is_json(text):
+    state, written, unread, notes = mend([text])
+    if state is JsonState.DONE:
+        assert is_json(written)
+    if not notes and state is JsonState.DONE:
+        assert written + unread == text
+
+
+@given(st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
+def test_nothing_is_taken_back(text):
+    text = f"[{text}"
+    whole = mend([text])[1]
+    for cut in range(len(text)):
+        assert whole.startswith(mend([text[:cut]])[1])
+
+
+python_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text("ab'\"\\\n\té😀", max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text("ab'\" ", max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    st.lists(python_values, max_size=3) | st.dictionaries(st.text("ab'"), python_values, max_size=3)
+)
+def test_a_python_literal_becomes_the_json_of_its_value(value):
+    state, written, _, _ = mend(list(repr(value)))
+    assert state is JsonState.DONE
+    assert json.loads(written) == value
+
+
+TABLE = [
+    (
+        "single_quotes",
+        """['it\\'s "x"', '', 'a\\n\\u00e9']""",
+        """["it's \\"x\\"", "", "a\\n\\u00e9"]""",
+    ),
+    ("python_literals", "[True, False, None]", "[true, false, null]"),
+    ("control_characters", '["a\n\t\x00b"]', '["a\\n\\t\\u0000b"]'),
+    ("invalid_escapes", r'["\d\'\x41\u12\ "]', r'["\\d' + "'" + r'\u0041\\u12\\ "]'),
+    ("trailing_commas", '[1, {"a": 2 , } , ]', '[1, {"a": 2  }  ]'),
+    ("non_finite", "[NaN, Infinity, -Infinity]", "[null, null, null]"),
+    ("comments", '{"a": /* 1 */ 2 // x\n # y\n}', '{"a":  2  }'),
+    ("unquoted_keys", "{a: 1, $b_2: {c: 3}}", '{"a": 1, "$b_2": {"c": 3}}'),
+]
+
+
+@pytest.mark.parametrize(("name", "bad", "good"), TABLE, ids=[row[0] for row in TABLE])
+def test_each_repair(name, bad, good):
+    state, written, _, notes = mend([bad])
+    assert (state, written) == (JsonState.DONE, good)
+    assert {repair for repair, _ in notes} == {name}
+    assert all(0 <= offset < len(bad) for _, offset in notes)
+    assert mend(list(bad)) == mend([bad])
+
+
+@pytest.mark.parametrize(("name", "bad", "_"), TABLE, ids=[row[0] for row in TABLE])
+def test_each_can_be_switched_off(name, bad, _):
+    assert mend([bad], Repairs(**{name: False}))[0] is JsonState.BROKEN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1,,2]",
+        '{"a" 1}',
+        "[tru]",
+        "[.5]",
+        "[01]",
+        "[Truest]",
+        "{1: 2}",
+        '["a" "b"]',
+        "[/x]",
+        "{a b: 1}",
+    ],
+)
+def test_what_is_not_on_the_list_is_broken(text):
+    assert mend([text])[0] is JsonState.BROKEN
+
+
+def test_repairs_are_reported_where_they_are_made():
+    notes = mend(["{'a': True,}"])[3]
+    assert notes == [("single_quotes", 1), ("python_literals", 6), ("trailing_commas", 10)]
+    many = mend(['["' + "\n" * 1000 + '"]'])[3]
+    assert Counter(name for name, _ in many) == {"control_characters": 1000}
+
+
+def test_a_long_comment_is_not_kept():
+    sizes = []
+
+    def steps(src, emit):
+        for _ in mended_json(src, emit, lambda *_: None):
+            sizes.append(len(src.text))
+            yield
+
+    drive(steps, ["[1 /*", *["x" * 10] * 1000, "*/]"])
+    assert max(sizes) < 100
