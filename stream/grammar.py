@@ -42,7 +42,7 @@ def assistant_turn(src: Source, turn: Turn, lex: Lexicon) -> Steps[None]:
     if repeated:
         start = src.offset
         yield from skip(src, repeated, lex.trailing(repeated))
-        turn.issue("repeated_marker", (start, src.offset), f"{repeated!r} was written again")
+        _repeated(turn, start, src.offset, repeated)
     edge = Edge.START
     if lex.opens_reasoning:
         edge = yield from _reasoning(src, turn, lex, opened="")
@@ -88,8 +88,16 @@ def _sections(src: Source, turn: Turn, lex: Lexicon, edge: Edge) -> Steps[None]:
             markers = lex.in_content_end
         elif role is Role.CONTENT_END:
             markers = lex.in_content_start
+        elif role is Role.TOOL_END:
+            edge = Edge.CALL
         else:
-            edge = Edge.CALL if role is Role.TOOL_END else Edge.END
+            edge = Edge.END
+            if role is Role.HEADER:
+                _repeated(turn, start, src.offset, marker)
+
+
+def _repeated(turn: Turn, start: int, end: int, marker: str) -> None:
+    turn.issue("repeated_marker", (start, end), f"{marker!r} was written again")
 
 
 def _at_edge(src: Source, lex: Lexicon, edge: Edge) -> Steps[str]:
@@ -107,7 +115,8 @@ def _at_edge(src: Source, lex: Lexicon, edge: Edge) -> Steps[str]:
             char = yield from peek(src)
         if char == BARE_CALL:
             return char
-    return (yield from at(src, lex.after_call if edge is Edge.CALL else lex.at_edge))
+    after = {Edge.CALL: lex.after_call, Edge.END: lex.after_end}
+    return (yield from at(src, after.get(edge, lex.at_edge)))
 
 
 def _reasoning(src: Source, turn: Turn, lex: Lexicon, *, opened: str) -> Steps[Edge]:

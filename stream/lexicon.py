@@ -67,6 +67,7 @@ class Lexicon:
         "_signs",
         "after_bad_call",
         "after_call",
+        "after_end",
         "at_edge",
         "at_start",
         "bare",
@@ -113,6 +114,7 @@ class Lexicon:
         self.in_content_end = _markers(base + content_end)
         self.at_edge = _markers(base + content_start + content_end + end)
         self.at_start = _markers(header)
+        self.after_end = _markers(base + content_start + header)
         self.in_reasoning = _markers(end + turn_end + tool_start)
         self.in_reasoning_only = _markers(end + turn_end)
         self.reasoning_start = _markers(start)

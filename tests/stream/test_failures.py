@@ -246,6 +246,15 @@ def test_the_header_written_again_is_left_out():
     assert kinds(parser) == ["repeated_marker"]
 
 
+def test_a_header_after_the_end_is_left_out_and_text_after_it_told():
+    parser = fed(TAGS, "ok<|end|>\n<|start|>model\n")
+    assert parser.message.content == "ok"
+    assert kinds(parser) == ["repeated_marker"]
+    parser = fed(TAGS, "ok<|end|><|start|>model\nmore")
+    assert parser.message.content == "okmore"
+    assert kinds(parser) == ["repeated_marker", "text_after_end"]
+
+
 # Payload
 
 
