@@ -23,10 +23,31 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 ROOT = Path(__file__).parents[1]
+ROUND = 25
+"""Inputs for one target before the next has its turn."""
+
 sys.path.insert(0, str(ROOT))
 
+# Properties with settings of their own keep them.
+settings.register_profile(
+    "fuzz",
+    max_examples=ROUND,
+    deadline=None,
+    phases=[Phase.reuse] if "--redo" in sys.argv else [Phase.reuse, Phase.generate, Phase.shrink],
+    database=DirectoryBasedExampleDatabase(ROOT / ".fuzz"),
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("fuzz")
+
 from tests.analyzer import test_analyze, test_diff  # noqa: E402
-from tests.partial import test_healing, test_json_scan, test_markers, test_source, test_text  # noqa: E402
+from tests.partial import (  # noqa: E402
+    test_healing,
+    test_json_mend,
+    test_json_scan,
+    test_markers,
+    test_source,
+    test_text,
+)
 from tests.stream import test_format, test_invariants  # noqa: E402
 
 MODULES = (
@@ -34,14 +55,13 @@ MODULES = (
     test_source,
     test_text,
     test_json_scan,
+    test_json_mend,
     test_healing,
     test_invariants,
     test_format,
     test_diff,
     test_analyze,
 )
-ROUND = 25
-"""Inputs for one target before the next has its turn."""
 
 
 class Target:
@@ -62,19 +82,12 @@ class Target:
 
         handle.hypothesis.inner_test = counted
 
-    def run(self, phases: list[Phase]) -> None:
+    def run(self) -> None:
         """Try it on a round of inputs; keep the account of the first failure."""
-        options = settings(
-            max_examples=ROUND,
-            deadline=None,
-            phases=phases,
-            database=DirectoryBasedExampleDatabase(ROOT / ".fuzz"),
-            suppress_health_check=list(HealthCheck),
-        )
         try:
-            options(self._property)()
+            self._property()
         except Exception:  # noqa: BLE001 - whatever it is, it is a finding
-            self.failure = self.failure or traceback.format_exc()
+            self.failure = traceback.format_exc()
 
 
 def targets() -> list[Target]:
@@ -98,13 +111,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="how long to run")
     parser.add_argument("--redo", action="store_true", help="replay the failures that were kept")
     options = parser.parse_args()
-    phases = [Phase.reuse] if options.redo else [Phase.reuse, Phase.generate, Phase.shrink]
     found = targets()
     end = time.monotonic() + options.seconds
     while True:
         for target in found:
             if not target.failure:
-                target.run(phases)
+                target.run()
             if time.monotonic() > end and not options.redo:
                 break
         if options.redo or time.monotonic() > end:

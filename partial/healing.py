@@ -6,6 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from ijson.backends import python as ijson
+from ijson.common import ObjectBuilder
+
 from .json_scan import CLOSERS, HALF_PAIR, MAX_DEPTH, JsonScanner, JsonState
 
 __all__ = ["HealedJson", "heal_json"]
@@ -44,7 +47,7 @@ def heal_json(text: str, *, max_depth: int = MAX_DEPTH) -> HealedJson:
     if scanner.state is JsonState.BROKEN:
         text = text[:end]
         scanner = JsonScanner(max_depth=max_depth)
-        scanner.scan(text)
+        end = scanner.scan(text)
     head = text[: scanner.settled]
     if scanner.state is JsonState.STRING:
         half = HALF_PAIR.search(text, 0, end)
@@ -52,8 +55,19 @@ def heal_json(text: str, *, max_depth: int = MAX_DEPTH) -> HealedJson:
     healed = head + "".join(CLOSERS[bracket] for bracket in reversed(scanner.stack))
     return HealedJson(
         text=healed,
-        value=json.loads(healed) if healed.strip() else None,
+        value=_value(healed) if healed.strip() else None,
         state=scanner.state,
         stack=tuple(scanner.stack),
         end=end,
     )
+
+
+def _value(text: str) -> Any:
+    """The value of a JSON text. Python's own parser nests calls, and may be called deep down."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        builder = ObjectBuilder()
+        for event, value in ijson.basic_parse(text.encode(errors="surrogatepass"), use_float=True):
+            builder.event(event, value)
+        return builder.value

@@ -111,8 +111,8 @@ class JsonScanner:
 
         That is less than `len(text)` when the value has ended (DONE), when the text cannot go on
         like this (BROKEN, at the character that breaks it), or when what follows is a number,
-        literal or escape that is not all there: feed that again with more text, or with `final`
-        when no more comes.
+        literal or escape that is not all there: feed that again with more text. `final` says that
+        a number that reaches the end of the text is all there.
         """
         start = pos
         end = len(text)
@@ -128,7 +128,7 @@ class JsonScanner:
                         self.state = S.AFTER_KEY
                     else:
                         self._value_ends(pos - start)
-                elif not final and CUT_ESCAPE.match(text, pos):
+                elif CUT_ESCAPE.match(text, pos):
                     break
                 else:
                     self._broken("an escape" if text[pos] == "\\" else "a control character")
@@ -156,7 +156,7 @@ class JsonScanner:
         top = stack[-1] if stack else ""
         if state is S.AFTER_VALUE:
             if char == ",":
-                return self._comma(text, pos, final=final)
+                return self._comma(text, pos)
             if char == CLOSERS[top]:
                 return self._close(read + 1)
         elif state is S.AFTER_KEY:
@@ -183,34 +183,36 @@ class JsonScanner:
             return self._scalar(text, pos, read, final=final)
         return self._broken(f"{char!r} {state.value.replace('_', ' ')}")
 
-    def _comma(self, text: str, pos: int, *, final: bool) -> int:
+    def _comma(self, text: str, pos: int) -> int:
         """Read a comma; where it may have to be left out again, only when a token follows."""
         if self._hold_commas:
             after = _end(SPACE, text, pos + 1)
-            if after == len(text) and not final and after <= pos + MAX_TOKEN:
-                return 0
-            if after < len(text) and text[after] == CLOSERS[self.stack[-1]]:
-                return self._broken("a comma before a closing bracket")
+            if after <= pos + MAX_TOKEN:
+                if after == len(text):
+                    return 0
+                if text[after] == CLOSERS[self.stack[-1]]:
+                    return self._broken("a comma before a closing bracket")
         self.state = S.AFTER_COMMA
         return 1
 
     def _scalar(self, text: str, pos: int, read: int, *, final: bool) -> int:
-        word = LITERALS.get(text[pos])
+        char = text[pos]
+        word = LITERALS.get(char)
         if word:
             if text.startswith(word, pos):
                 self._value_ends(read + len(word))
                 return len(word)
-            if not final and word.startswith(text[pos:]):
-                return 0
-            return self._broken(f"{text[pos : pos + len(word)]!r} for a value")
+            return 0 if word.startswith(text[pos:]) else self._broken(f"{char!r} begins no value")
         stop = _end(IN_NUMBER, text, pos)
-        # A number ends where another character stands, or the text: "12" may become "125".
-        if stop == len(text) and not final and pos < stop <= pos + MAX_TOKEN:
-            return 0
-        if stop > pos + MAX_TOKEN or not NUMBER.fullmatch(text, pos, stop):
-            return self._broken(f"{text[pos : max(stop, pos + 1)][:40]!r} for a value")
-        self._value_ends(read + stop - pos)
-        return stop - pos
+        if pos < stop <= pos + MAX_TOKEN:
+            whole = NUMBER.fullmatch(text, pos, stop)
+            # A number ends where another character stands, or the text: "12" may become "125".
+            if stop == len(text) and not (final and whole):
+                return 0
+            if whole:
+                self._value_ends(read + stop - pos)
+                return stop - pos
+        return self._broken(f"{char!r} begins no value")
 
     def go_on(self, state: JsonState) -> None:
         """Scan on in `state`, what broke the text being mended. DONE stands for a value's end."""
@@ -252,7 +254,10 @@ def json_value(
             return scanner
         if state is S.STRING or state is S.KEY:
             src.sleep(STRING_WAKE, emit)
+        start = src.offset
         yield
+        # What passed by in the sleep was passed too.
+        scanner.passed += src.offset - start
 
 
 def json_string(src: Source) -> Steps[str]:
@@ -265,7 +270,7 @@ def json_string(src: Source) -> Steps[str]:
         text, pos = src.text, src.pos
         if pos < len(text):
             end = _end(IN_STRING, text, pos + 1)
-            if text[pos] == '"' and text.startswith('"', end):
+            if text[pos] == '"' and text.startswith('"', end) and end - pos <= MAX_TOKEN:
                 src.pos = end + 1
                 return str(json.loads(text[pos : end + 1]))
             cut = text[pos] == '"' and (end == len(text) or CUT_ESCAPE.match(text, end) is not None)
@@ -285,16 +290,21 @@ def json_decoded(src: Source, emit: Callable[[str], None]) -> Steps[bool]:
     while True:
         text, pos = src.text, src.pos
         end = _end(IN_STRING, text, pos)
-        cut = not src.closed and (end == len(text) or CUT_ESCAPE.match(text, end) is not None)
+        cut = end == len(text) or CUT_ESCAPE.match(text, end) is not None
         half = HALF_PAIR.search(text, pos, end) if cut else None
         stop = half.start(1) if half else end
         if stop > pos:
-            piece = src.take(stop)
+            # An escape that begins in the prompt and ends after it is the model's.
+            found = IN_STRING.match(text, pos, max(src.prompt_end, pos))
+            piece = text[found.end() if found else pos : stop]
+            src.pos = stop
             emit(json.loads(f'"{piece}"') if "\\" in piece else piece)
         if not cut:
             closed = text.startswith('"', end)
             src.pos += closed
             return closed
+        if src.closed:
+            return False
         yield
 
 

@@ -64,6 +64,11 @@ class Source:
         return self._base + self.pos
 
     @property
+    def prompt_end(self) -> int:
+        """The index into `text` before which it is the prompt's."""
+        return max(-self._base, 0)
+
+    @property
     def unread(self) -> str:
         """The unread text, for a look ahead or for what follows the end of a parse."""
         return self.text[self.pos :]
@@ -81,6 +86,9 @@ class Source:
     def pass_by(self, text: str) -> None:
         """Hand out `text` unread: for which the sleeping parser's `wake` found nothing."""
         self._base += len(text)
+        end = self._base + self.pos
+        if end < len(text):
+            text = text[len(text) - max(end, 0) :]
         self.plain(text)
 
     def take(self, end: int) -> str:
@@ -88,7 +96,7 @@ class Source:
         start = self.pos
         self.pos = end
         if self._base < 0:
-            start = min(max(start, -self._base), end)
+            start = max(start, -self._base)
         return self.text[start:end]
 
     def sleep(self, wake: Callable[[str], object], plain: Callable[[str], None]) -> None:

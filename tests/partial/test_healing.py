@@ -197,3 +197,18 @@ def test_deeper_than_the_limit_is_cut(limit):
 def test_healed_json_does_not_change():
     with pytest.raises(AttributeError):
         heal_json("{").text = ""
+
+
+def test_the_end_is_that_of_the_text_that_is_taken_for_cut():
+    for text in ("[1, 2x", '{"a": "b\n', "[tru1"):
+        end = heal_json(text).end
+        assert heal_json(text[:end]).end == end
+
+
+def test_deep_nesting_is_healed_from_deep_down():
+    def deep(levels):
+        return deep(levels - 1) if levels else heal_json("[" * 512)
+
+    assert deep(450).end == 512
+    healed = heal_json('[{"a": [1, 2.5, "x", null,' + "[" * 1000, max_depth=2000)
+    assert healed.value[0]["a"][:4] == [1, 2.5, "x", None]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import cuts, drive, is_json, json_texts, nearly_json
 
-from deltaparse.partial import JsonState, Repairs, mended_json
+from deltaparse.partial import MAX_TOKEN, JsonState, Repairs, mended_json
 
 
 def mend(texts, repairs=None):
@@ -141,3 +141,9 @@ def test_a_long_comment_is_not_kept():
 
     drive(steps, ["[1 /*", *["x" * 10] * 1000, "*/]"])
     assert max(sizes) < 100
+
+
+@pytest.mark.parametrize("spaces", [MAX_TOKEN - 1, MAX_TOKEN, MAX_TOKEN + 1])
+def test_a_comma_is_held_only_so_long_at_every_cut(spaces):
+    text = "[1," + " " * spaces + "]"
+    assert mend(list(text)) == mend([text])

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from tests import support
 from tests.support import Driver, closers, cuts, drive, is_json, silent, three_ways
 
-from deltaparse.partial import JsonScanner, JsonState, MalformedJson, json_scan, json_value
+from deltaparse.partial import (
+    JsonScanner,
+    JsonState,
+    MalformedJson,
+    json_decoded,
+    json_scan,
+    json_string,
+    json_value,
+)
 from deltaparse.partial.json_scan import MAX_DEPTH, MAX_TOKEN
 
 SUITE = Path(__file__).parents[2] / "../shared/corpus/json/jsontestsuite.jsonl"
@@ -258,7 +266,7 @@ def test_decoded_holds_back_what_may_change_its_meaning(text):
 def test_no_end_of_a_decoded_string_three_ways():
     three_ways(json_scan.json_decoded, "a\\x", (False, "a", "\\x"))
     three_ways(json_scan.json_decoded, "\\ud83d\n", (False, "\ud83d", "\n"))
-    three_ways(json_scan.json_decoded, "a\\ud83d", (False, "a\ud83d", ""), at_end=True)
+    three_ways(json_scan.json_decoded, "a\\ud83d", (False, "a", "\\ud83d"), at_end=True)
     three_ways(json_scan.json_decoded, "a\\", (False, "a", "\\"), at_end=True)
 
 
@@ -288,3 +296,38 @@ def test_space_three_ways():
     three_ways(silent(json_scan.json_space), " \t\r\nx", ("x", "", "x"))
     three_ways(silent(json_scan.json_space), "\xa0", ("\xa0", "", "\xa0"))
     three_ways(silent(json_scan.json_space), " ", ("", "", ""), at_end=True)
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
+def test_the_length_of_a_string_is_limited_at_every_cut(size):
+    text = '"' + "a" * MAX_TOKEN + '"'
+    with pytest.raises(MalformedJson):
+        drive(silent(json_string), [text[at : at + size] for at in range(0, len(text), size)])
+
+
+@pytest.mark.parametrize("text", ["[nope]", "[1-2]", '{"a": tru}', "[01]"])
+def test_the_problem_is_the_same_at_every_cut(text):
+    whole, cut = drive(json_value, [text]).result, drive(json_value, list(text)).result
+    assert whole.state is cut.state is JsonState.BROKEN
+    assert whole.problem == cut.problem
+
+
+@pytest.mark.parametrize("text", ['"abc"', '["abc", 1, {"d": "e"}]'])
+def test_what_passes_in_a_sleep_is_counted(text):
+    whole, cut = drive(json_value, [text]).result, drive(json_value, list(text)).result
+    assert (cut.passed, cut.settled) == (whole.passed, whole.settled) == (len(text), len(text))
+
+
+@pytest.mark.parametrize("text", ['"a\\', '"a\\u00', "tru", "-", "1."])
+def test_a_scalar_that_the_input_cuts_is_not_broken(text):
+    assert drive(json_value, [text]).result.state in (JsonState.STRING, JsonState.START)
+
+
+def test_an_escape_that_begins_in_the_prompt_is_decoded():
+    read = drive(json_decoded, ["x\\", '"y\\n"'], prompt=2)
+    assert "".join(read.emitted) == '"y\n'
+
+
+def test_half_a_pair_at_the_end_of_the_input_is_not_handed_on():
+    read = drive(json_decoded, ["a\\ud83d"])
+    assert (read.result, "".join(read.emitted), read.unread) == (False, "a", "\\ud83d")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from tests.support import Driver
 
-from deltaparse.partial import Source
+from deltaparse.partial import Markers, Source, until
 
 TEXT = st.text("abc<\n😀", max_size=5)
 COUNT = st.integers(0, 6)
@@ -206,3 +206,12 @@ def test_text_may_pass_by_before_anything_else():
     src.pass_by("lost, since nobody said what becomes of it")
 
     assert src.offset == 42
+
+
+def test_text_that_passes_by_in_a_sleep_may_be_the_prompts():
+    driver = Driver(lambda src, emit: until(src, Markers(["<"]), emit), prompt=4)
+    driver.feed("pr", "om", "a")
+    assert driver.text == "a"
+    driver = Driver(lambda src, emit: until(src, Markers(["<"]), emit), prompt=4)
+    driver.feed("pr", "ompt", "a")
+    assert driver.text == "pta"
