@@ -221,3 +221,13 @@ REUSED = (
     + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
 )
 """A marker of calls that begins with the end-of-turn string."""
+
+BESIDE = (
+    HEAD
+    + """<a>{% if message.reasoning_content -%}
+<mind>{{ message.reasoning_content }}</mind><say>{{ message.content }}</say>
+{%- else %}{{ message.content }}{% endif %}"""
+    + TAIL
+    + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
+)
+"""Content in markers only where there is reasoning."""

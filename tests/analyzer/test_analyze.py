@@ -193,3 +193,16 @@ def test_a_marker_that_begins_with_the_end_of_the_turn():
     wire = 'Sure.</a>call:<b>{"name": "f", "arguments": {}}</a>'
     assert parse(wire, fmt).tool_calls[0].name == "f"
     assert parse(wire, fmt).content == "Sure."
+
+
+def test_content_in_markers_only_beside_reasoning():
+    fmt = analyze(templates.BESIDE)
+    assert fmt.verified, fmt.issues
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<mind>", "</mind>")
+    assert (fmt.content.mode, fmt.content.start, fmt.content.end) == (
+        "WRAPPED_WITH_REASONING",
+        "<say>",
+        "</say>",
+    )
+    assert parse("<mind>hm</mind><say>Hi</say></a>", fmt).content == "Hi"
+    assert parse("The tag <say> says it.", fmt).content == "The tag <say> says it."

@@ -16,7 +16,9 @@ from deltaparse import (
     parse,
     stream,
 )
+from deltaparse.partial import JsonScanner, Markers, Source
 
+from .samples import TAGS
 from .wire import as_joined, formats, joined, markers_of, turns, write
 
 
@@ -297,3 +299,49 @@ def test_7_white_space_is_held_back_no_longer_than_a_marker(gap, case):
     parser = StreamParser(fmt)
     got = joined(delta for _ in range(gap) for delta in parser.feed(" "))[0]
     assert gap - len(got) <= longest
+
+
+WORK = [
+    ("plain text", "", "It was a bright cold day. "),
+    ("beginnings of markers", "", "a <ca <call <th < "),
+    ("no calls", "", "<call> no "),
+    ("reasoning", "<think>", "hm <call> </thin "),
+    ("a string", '<call>{"name": "f", "arguments": {"a": "', 'x = \\"y\\" \\u00e9\\n '),
+    ("a mended string", '<call>{"name": "f", "arguments": {"a": "', "x\ny \\d "),
+    ("nested", '<call>{"name": "f", "arguments": {"a": [', '{"b": [1, "x", null]}, '),
+    ("before the name", '<call>{"arguments": {"a": [', '{"b": [1, "x", null]}, '),
+    ("calls", "", '<call>{"name": "f", "arguments": {"a": 1}}</call>\n'),
+    ("drafts", '<think><call>{"name": "f", "arguments": {}}</call>', "<call> no "),
+    ("white space", "", "  \n\n"),
+]
+
+
+@pytest.mark.parametrize(("start", "unit"), [row[1:] for row in WORK], ids=[row[0] for row in WORK])
+def test_8_work_and_buffers_do_not_grow_with_what_came_before(monkeypatch, start, unit):
+    searched = []
+    find, scan, feed = Markers.find, JsonScanner.scan, Source.feed
+
+    def counted_find(self, text, pos=0, *, final=False):
+        searched.append(len(text) - pos)
+        return find(self, text, pos, final=final)
+
+    def counted_scan(self, text, pos=0, *, final=False):
+        searched.append(len(text) - pos)
+        return scan(self, text, pos, final=final)
+
+    def counted_feed(self, text):
+        feed(self, text)
+        searched.append(len(self.text))
+
+    monkeypatch.setattr(Markers, "find", counted_find)
+    monkeypatch.setattr(JsonScanner, "scan", counted_scan)
+    monkeypatch.setattr(Source, "feed", counted_feed)
+    works = []
+    for times in (100, 1000):
+        parser = StreamParser(TAGS)
+        parser.feed(start)
+        searched.clear()
+        for char in unit * times:
+            parser.feed(char)
+        works.append(sum(searched) / times)
+    assert works[1] <= works[0] * 1.1 + 1
