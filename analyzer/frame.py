@@ -84,8 +84,8 @@ class Frame:
 
 def find_frame(render: Renderer) -> Frame | None:
     """Find what stands around a turn; None when the template renders no conversation."""
-    spoken = render([user(), assistant()])
     asked = render([user()])
+    spoken = render([user(), assistant()]) if asked is not None else None
     if spoken is None or asked is None or not _in_order(spoken, USER, CONTENT):
         return None
     prompt = prompt_tail(render) or ""

@@ -34,6 +34,9 @@ __all__ = ["ReasoningFinding", "find_reasoning"]
 LONGEST_SWITCH = 32
 """Characters of a constant that is tried as a switch word or as an end marker."""
 
+MOST_TRIED = 100
+"""Switches, words and markers of one template that are tried: real ones have about twenty."""
+
 NOT_SWITCHES = frozenset(
     {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
 )
@@ -122,7 +125,7 @@ def _prompt_tails(render: Renderer) -> list[str]:
     Switches are the variables that the template reads and does not set itself.
     """
     tails = [prompt_tail(render) or ""]
-    for name in sorted(render.template.variables - NOT_SWITCHES):
+    for name in sorted(render.template.variables - NOT_SWITCHES)[:MOST_TRIED]:
         for value in (True, False):
             tail = prompt_tail(render, USER, {name: value})
             if tail is not None and tail not in tails:
@@ -162,7 +165,7 @@ def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
 
 def _cut_marker(render: Renderer) -> str:
     """The text up to which the template cuts an earlier turn's output, "" if it cuts nowhere."""
-    for text in sorted(filter(_is_word, render.template.constants), key=len, reverse=True):
+    for text in sorted(_words(render), key=len, reverse=True):
         marker = text.strip()
         whole = f"{REASONING}{marker}{CONTENT}"
         past = render([user(), assistant(whole), user(NEXT_USER)]) or ""
@@ -189,14 +192,16 @@ def _last_marker(text: str) -> str:
     return pieces[-1].text if pieces and pieces[-1].marker else ""
 
 
-def _is_word(text: str) -> bool:
-    return bool(text.strip()) and len(text) <= LONGEST_SWITCH and "\n" not in text.strip()
+def _words(render: Renderer) -> list[str]:
+    """The short constants of the template."""
+    short = (text for text in render.template.constants if len(text) <= LONGEST_SWITCH)
+    return [text for text in short if text.strip() and "\n" not in text.strip()][:MOST_TRIED]
 
 
 def _told(render: Renderer, frame: Frame, default: str) -> list[str]:
     """The ends of prompts whose message holds a word that the template may look for."""
     tails = []
-    for word in filter(_is_word, render.template.constants):
+    for word in _words(render):
         tail = prompt_tail(render, f"{USER} {word}")
         if tail and frame.header in tail and frame.header in default:
             # The message itself may differ by the word; only what follows it counts.

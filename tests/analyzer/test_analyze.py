@@ -206,3 +206,14 @@ def test_content_in_markers_only_beside_reasoning():
     )
     assert parse("<mind>hm</mind><say>Hi</say></a>", fmt).content == "Hi"
     assert parse("The tag <say> says it.", fmt).content == "The tag <say> says it."
+
+
+def test_a_template_that_burns_is_refused_after_two_tries():
+    burns = "{% for a in range(10**5) %}{% for b in range(10**5) %}{% endfor %}{% endfor %}"
+    fmt = analyze("{{ messages[0].content }}" + burns)
+    assert "processor time" in fmt.issues[0]
+
+
+def test_a_template_of_thousands_of_words_is_analysed():
+    words = "".join(f"{{% if v{at} == 'w{at}' %}}x{{% endif %}}" for at in range(400))
+    assert analyze(words + templates.WORDY).verified
