@@ -23,6 +23,16 @@ from .json_scan import (
     json_value,
 )
 from .markers import LONGEST_MARKER, Markers, markers
+from .patterns import (
+    Absent,
+    Found,
+    Held,
+    Pattern,
+    PatternSearch,
+    reversed_partial_pattern,
+    search,
+    until_pattern,
+)
 from .source import Source, Steps
 from .text import at, peek, skip, until, whitespace
 
@@ -31,14 +41,19 @@ __all__ = [
     "LONGEST_MARKER",
     "MAX_DEPTH",
     "MAX_TOKEN",
+    "Absent",
     "DeltaParseError",
     "FormatError",
+    "Found",
     "HealedJson",
+    "Held",
     "JsonScanner",
     "JsonState",
     "MalformedJson",
     "MalformedOutput",
     "Markers",
+    "Pattern",
+    "PatternSearch",
     "Repairs",
     "Source",
     "Steps",
@@ -54,7 +69,10 @@ __all__ = [
     "markers",
     "mended_json",
     "peek",
+    "reversed_partial_pattern",
+    "search",
     "skip",
     "until",
+    "until_pattern",
     "whitespace",
 ]

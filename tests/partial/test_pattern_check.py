@@ -1,0 +1,191 @@
+"""Which patterns are taken, which are refused, and that one is read as `regex` reads it."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+import regex
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from deltaparse.partial import UsageError
+from deltaparse.partial.pattern_check import MAX_BEHIND, MISSING, check_pattern, parse_pattern
+
+REFUSED = [
+    (r"\bword", r"\b", r"(?<!\w)"),
+    (r"a\B", r"\B", r"(?<=\w)(?=\w)"),
+    (r"a\Kb", r"\K", "lookbehind"),
+    (r"\Ga", r"\G", "match()"),
+    (r"\Ra", r"\R", r"\r\n|\n"),
+    (r"\Xa", r"\X", "class"),
+    (r"\ma", r"\m", r"(?<!\w)"),
+    (r"a\0", r"\0", r"\x00"),
+    (r"\ha", r"\h", r"\xHH"),
+    (r"a\123", r"\1", r"\xHH"),
+    ("a{e<=1}", "{", r"\{"),
+    ("a{2", "{", r"\{"),
+    ("[[a]b", "[", r"\["),
+    ("[]([]", "[", r"\["),
+    ("(?r)ab", "(?r", "forwards"),
+    ("(?p)ab|abc", "(?p", "longer"),
+    ("(?b)ab", "(?b", "fuzzy"),
+    ("(?f)ab", "(?f", "(?i)"),
+    ("(?V1)ab", "(?V", "version 0"),
+    ("a(?i)b", "(?i", "(?i:...)"),
+    ("(a)?b(?(1)c|d)", "(?(", "alternatives"),
+    ("(?|(a)|(b))", "(?|", "groups"),
+    ("a(?R)?b", "(?R", "recursion"),
+    ("(?<n>a)(?&n)", "(?&", "recursion"),
+    ("(?<n>a)(?P>n)", "(?P", "known"),
+    ("a(*FAIL)", "(*", "verbs"),
+    (".*?a", ".*?", "greedy"),
+    ("(?:a)*?b", "(?:a)*?", "greedy"),
+    ("(?s:.??)b", ".??", "without a limit"),
+    ("(?s:.*?)(?<=a)b", ".*?", "beside a lookbehind"),
+    ("(?s:.*?)(?m:^)b", ".*?", "(?m:^)"),
+    ("(?:(?s:.*?)b)+", "(?:(?s:.*?)b)+", "take all of it"),
+    ("(?:ab)++c", "(?:ab)++", "possessive"),
+    ("(?>ab)c", "(?>ab)", "(?:...)"),
+    ("(?<=a*)b", "(?<=a*)", "limit"),
+    (f"(?<=a{{{MAX_BEHIND + 1}}})b", "(?<=a", str(MAX_BEHIND)),
+    ("(?<=(?<=a{200})b{200})c", "(?<=", str(MAX_BEHIND)),
+    ("(?<=a(?=b))b", "(?<=a(?=b))", "neither ahead"),
+    ("(?<!a$)b", "(?<!a$)", "neither ahead"),
+    ("(?:(?=a))*b", "(?:(?=a))*", "cannot be repeated"),
+    ("^*a", "^*", "cannot be repeated"),
+    ("(?x)a + +", "+", "one quantifier"),
+    ("a*", "a*", "empty"),
+    ("", "", "empty"),
+    ("a|", "a|", "empty"),
+    ("(?=a)", "(?=a)", "empty"),
+    (r"(a)?\1", "", "empty"),
+    ("(a", "(a", "not a pattern"),
+    ("a**", "a**", "not a pattern"),
+    ("(?:" * 60 + "a" + ")" * 60, "", "nested"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "construct", "instead"), REFUSED)
+def test_refused(pattern, construct, instead):
+    with pytest.raises(UsageError) as refusal:
+        check_pattern(pattern)
+
+    message = str(refusal.value)
+    assert construct in message
+    assert instead in message
+
+
+@pytest.mark.parametrize("flag", [regex.R, regex.P, regex.B, regex.E, regex.F, regex.W, regex.V1])
+def test_refused_flags(flag):
+    with pytest.raises(UsageError, match="supported"):
+        check_pattern("a", flag)
+
+
+def test_bytes_are_refused():
+    with pytest.raises(UsageError, match="not bytes"):
+        check_pattern(b"a")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "probe"),
+    [
+        ("a(?#comment)b", "ab"),
+        ("(?x) a b # c\n | [ #]\\ \n", "ab|[ #]\\ "),
+        ("(?x)a {2}", "a{2}"),
+        ("(?x: a b)c", "(?x:ab)c"),
+        ('{"name"', r"\{\"name\"".replace(r"\"", '"')),
+        (r"[\]\[{]\p{L}\N{DIGIT ONE}\u00e9", r"[\]\[{]\p{L}\N{DIGIT ONE}\u00e9"),
+        ("[]a][^]a][[:alpha:]-]", "[]a][^]a][[:alpha:]-]"),
+        ("(?P<x>a)(?P=x)", "(?P<x>a)(?:(?P=x))"),
+        (r"(?<x>a)\g<x>\1", r"(?<x>a)(?:\g<x>)(?:\1)"),
+        ("(?i-s:.)b", "(?i-s:.)b"),
+        ("(ab)+", "(?:(?:|(?!))(ab))+"),
+        ("a*+b?+c{2,3}+d", "a*+b?+c{2,3}+d"),
+        ("(?>a)b", "(?>a)b"),
+        (r"a\Z", f"a{MISSING}"),
+        ("a$", rf"a(?=\n?{MISSING})"),
+        ("(?m)a$", rf"a(?=\n|{MISSING})"),
+        ("(?m)^a", "^a"),
+        ("(?<=a(?<!bc))d", "(?<=a(?<!bc))d"),
+        (r"[\s\S]*?x", r"[\s\S]*?x"),
+    ],
+)
+def test_the_probe(pattern, probe):
+    assert check_pattern(pattern).probe == f"(?:{probe})"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "behind"),
+    [("a", 0), ("(?<=ab|c)d", 2), ("(?:(?<=a{2,5})b)+", 5), ("(?<=a(?<!bc))d", 3), ("(?m)^a", 0)],
+)
+def test_how_far_it_looks_behind(pattern, behind):
+    assert check_pattern(pattern).behind == behind
+
+
+@pytest.mark.parametrize(
+    ("pattern", "first"),
+    [
+        ("<a", "<"),
+        (r"\s*<|[ab]c", r"<|[ab]|\s"),
+        ("(?:a?b|(?=x)c)d", "a|b|c"),
+        ("^a", "a"),
+        ("(?i:a)b", "(?i:a)"),
+        ("(?s).a", "(?s:.)"),
+        (r"(?:(x)|y\1)z", "x|y"),
+        (r"\1(a)b", ""),
+        (r"(?:\1)?(a)b", ""),
+    ],
+)
+def test_the_characters_that_it_begins_with(pattern, first):
+    assert check_pattern(pattern).first == first
+
+
+def test_flags_in_front():
+    flags, tree = parse_pattern("(?ix)a b", regex.S)
+
+    assert flags == regex.I | regex.X | regex.S
+    assert [node.flags for node in tree.branches[0]] == ["isx", "isx"]
+
+
+PIECES = [
+    *"aab.^$|()*+?{}[] #\n",
+    "(?:",
+    "(?=",
+    "(?!",
+    "(?<=",
+    "(?x)",
+    "(?i)",
+    "(?x:",
+    "(?#",
+    "(?-s:",
+]
+PIECES += ["{2}", "{,2}", "{1,", "[a", "[^", r"\s", r"\Z", r"\1", "\\", "a-b", "[:alpha:]", r"\x61"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=7).map("".join), st.text("aAb #\n", max_size=6))
+def test_it_is_read_as_regex_reads_it(pattern, text):
+    """Written again from what was understood, it matches the same."""
+    try:
+        checked = check_pattern(pattern)
+    except UsageError:
+        assume(condition=False)
+    assume(MISSING not in checked.probe)
+    again = regex.compile(checked.probe, checked.flags)
+    first = regex.compile(checked.first)
+    for place in range(len(text) + 1):
+        expected = regex.compile(pattern).match(text, place)
+        got = again.match(text, place)
+
+        assert (got and (got.span(), got.groups())) == (
+            expected and (expected.span(), expected.groups())
+        )
+        if expected:
+            assert expected.end() > place
+            assert first.match(text, place)
+
+
+@given(st.text())
+def test_any_text_is_a_pattern_or_refused(pattern):
+    with contextlib.suppress(UsageError):
+        regex.compile(check_pattern(pattern).probe)
