@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import io
 import re
 from pathlib import Path
@@ -26,3 +27,11 @@ def test_the_two_commands_are_targets():
     for target in ("demo", "test"):
         assert f"make {target} " in text
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_the_session_shows_what_it_gives():
+    text = README.read_text(encoding="utf-8")
+    session = re.search(r"```python\n(>>>.*?)```", text, re.DOTALL)[1]
+    test = doctest.DocTestParser().get_doctest(session, {}, "README.md", None, 0)
+    assert len(test.examples) > 1
+    assert doctest.DocTestRunner().run(test).failed == 0
