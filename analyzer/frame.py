@@ -44,6 +44,11 @@ class Frame:
 
         It is the last of the rendering, or followed by `NEXT_USER`. None when there is none.
         """
+        parts = self.body_and_end(rendered)
+        return parts[0] if parts else None
+
+    def body_and_end(self, rendered: str | None) -> tuple[str, str] | None:
+        """The same with the end of the turn as the template wrote it, "" if it wrote none."""
         if rendered is None or USER not in rendered:
             return None
         after = rendered[rendered.rindex(USER) + len(USER) :]
@@ -51,19 +56,19 @@ class Frame:
         header = next((text for text in (self.header, self.header.rstrip()) if text in after), None)
         if header is None:
             return None
-        body = after[after.index(header) + len(header) :]
-        if NEXT_USER in body:
-            body = body[: body.index(NEXT_USER)]
-            cuts = [body.index(end) for end in self.turn.ends if end in body]
-            return body[: min(cuts)] if cuts else None
-        body = body.removesuffix(self.trailer)
+        turn = after[after.index(header) + len(header) :]
+        if NEXT_USER in turn:
+            turn = turn[: turn.index(NEXT_USER)]
+            cuts = [(turn.index(end), end) for end in self.turn.ends if end in turn]
+            return (turn[: min(cuts)[0]], min(cuts)[1]) if cuts else None
+        turn = turn.removesuffix(self.trailer)
         for end in self.turn.ends:
-            if body.endswith(end):
-                return body.removesuffix(end)
             # The white space round an end-of-turn string may differ between kinds of turns.
-            if body.rstrip().endswith(end.strip()):
-                return body.rstrip().removesuffix(end.strip())
-        return body
+            core = end if turn.endswith(end) else end.strip()
+            if turn.endswith(end) or turn.rstrip().endswith(core):
+                at = turn.rindex(core)
+                return turn[:at], turn[at:]
+        return turn, ""
 
     def with_last_end_marker(self) -> Frame:
         """The same with an end-of-turn string of one marker, the last."""

@@ -84,10 +84,14 @@ def disproofs(
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A turn as the model would write it, after which prompt; what of it the template renders."""
+    """A turn as the model would write it, after which prompt; what of it the template renders.
+
+    `end` is the end of the turn as the template wrote it.
+    """
 
     prompt: str
     text: str
+    end: str
     content: str
     reasoning: str
 
@@ -105,8 +109,11 @@ def _wires(
     tools = TOOLS if turn.calls else None
     results = [result(at) for at in range(len(turn.calls))]
     for after in ([], [*results, user(NEXT_USER)]):
-        body = frame.body(render([user(), said, *after], tools=tools))
-        if body is None or (turn.calls and FUNCTIONS[0] not in body and FUNCTIONS[1] not in body):
+        parts = frame.body_and_end(render([user(), said, *after], tools=tools))
+        if parts is None:
+            continue
+        body, end = parts
+        if turn.calls and FUNCTIONS[0] not in body and FUNCTIONS[1] not in body:
             continue
         prompt = fmt.turn.headers[0] if fmt.turn.headers else ""
         content = turn.content if turn.content and turn.content in body else ""
@@ -118,14 +125,14 @@ def _wires(
             body = thought + fmt.reasoning.end + body
         elif fmt.reasoning.mode is ReasoningMode.DELIMITER and not thought:
             body = fmt.reasoning.end + body
-        yield Wire(prompt, body, content, thought)
+        yield Wire(prompt, body, end, content, thought)
 
 
 def _difference(turn: Turn, wire: Wire, fmt: WireFormat) -> str:
     """What is wrong with what comes back, "" if nothing."""
     tools = TOOLS if turn.calls else None
     expected = [(made["function"]["name"], made["function"]["arguments"]) for made in turn.calls]
-    for end in ("", *fmt.turn.ends):
+    for end in ("", wire.end):
         whole = _parse([wire.text + end], fmt, wire.prompt, tools)
         if _parse(list(wire.text + end), fmt, wire.prompt, tools) != whole:
             return "whole and by characters, it is parsed differently"

@@ -45,6 +45,7 @@ from tests.partial import (  # noqa: E402
     test_json_mend,
     test_json_scan,
     test_markers,
+    test_patterns,
     test_source,
     test_text,
 )
@@ -57,6 +58,7 @@ MODULES = (
     test_json_scan,
     test_json_mend,
     test_healing,
+    test_patterns,
     test_invariants,
     test_format,
     test_diff,
@@ -122,14 +124,15 @@ def main() -> int:
         if options.redo or time.monotonic() > end:
             break
     for target in found:
-        print(
-            f"{'broken' if target.failure else 'holds ':8}{target.tried:9,} inputs  {target.name}"
-        )
+        verdict = "broken" if target.failure else "holds" if target.tried else "untried"
+        print(f"{verdict:8}{target.tried:9,} inputs  {target.name}")
     broken = [target for target in found if target.failure]
     for target in broken:
         print(f"\n{target.name}\n{target.failure}")
-    tried = sum(target.tried for target in found)
-    print(f"\n{len(found) - len(broken)} of {len(found)} properties held on {tried:,} inputs")
+    tried = [target for target in found if target.tried]
+    inputs = sum(target.tried for target in tried)
+    held = len(tried) - len(broken)
+    print(f"\n{held} of {len(found)} properties held on {inputs:,} inputs")
     return bool(broken)
 
 

@@ -1,0 +1,43 @@
+"""The programs behind `make fuzz` and `make bench` run."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_fuzzer_tries_and_says_what_it_did_not_try():
+    paths = f"import sys; sys.path[:] = {sys.path!r}; sys.argv = ['fuzz', '--seconds', '0']"
+    script = str(ROOT / "fuzz" / "fuzz.py")
+    run = f"{paths}; import runpy; runpy.run_path({script!r}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("holds")
+    assert sum(line.startswith("untried") for line in lines) > 30
+    assert lines[-1].startswith("1 of ")
+
+
+def test_the_benchmark_measures(monkeypatch):
+    spec = importlib.util.spec_from_file_location("bench", ROOT / "bench" / "bench.py")
+    bench = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "bench", bench)
+    spec.loader.exec_module(bench)
+    monkeypatch.setattr(bench, "ROUNDS", 2)
+    monkeypatch.setattr(bench, "LARGE", 4000)
+    monkeypatch.setattr(bench, "SMALL", 2000)
+    for workload in bench.WORKLOADS:
+        assert bench.measure(workload)["floors"] > 0
+    assert bench.measure_construction(2).floors > 0
+
+
+@pytest.mark.parametrize("name", ["fuzz", "bench"])
+def test_make_runs_them(name):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert f"{name}/{name}.py" in makefile
