@@ -41,25 +41,42 @@ settings.load_profile("fuzz")
 
 from tests.analyzer import test_analyze, test_diff  # noqa: E402
 from tests.partial import (  # noqa: E402
+    test_decode,
     test_healing,
+    test_json_lexer,
     test_json_mend,
-    test_json_scan,
+    test_json_read,
+    test_json_scanner,
+    test_json_spell,
+    test_json_values,
     test_markers,
+    test_pattern_check,
+    test_pattern_search,
     test_patterns,
+    test_reversed_pattern,
     test_source,
     test_text,
 )
-from tests.stream import test_format, test_invariants  # noqa: E402
+from tests.stream import test_format, test_invariants, test_parser  # noqa: E402
 
 MODULES = (
     test_markers,
     test_source,
     test_text,
-    test_json_scan,
+    test_json_lexer,
+    test_json_read,
+    test_json_scanner,
+    test_json_spell,
+    test_json_values,
     test_json_mend,
     test_healing,
+    test_decode,
+    test_pattern_check,
     test_patterns,
+    test_pattern_search,
+    test_reversed_pattern,
     test_invariants,
+    test_parser,
     test_format,
     test_diff,
     test_analyze,

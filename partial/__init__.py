@@ -1,5 +1,6 @@
 """Primitives over text that is not all there yet; nothing here knows of chat or models."""
 
+from .decode import TextDecoder, is_whole
 from .errors import (
     DeltaParseError,
     FormatError,
@@ -8,31 +9,18 @@ from .errors import (
     TemplateError,
     UsageError,
 )
-from .healing import HealedJson, heal_json
+from .healing import HealedJson, JsonPath, heal_json
+from .json_lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
 from .json_mend import Repairs, mended_json
-from .json_scan import (
-    CLOSERS,
-    MAX_DEPTH,
-    MAX_TOKEN,
-    JsonScanner,
-    JsonState,
-    json_decoded,
-    json_key,
-    json_space,
-    json_string,
-    json_value,
-)
+from .json_read import json_decoded, json_key, json_space, json_string, json_value
+from .json_scanner import JsonScanner
+from .json_spell import CompactJson, compact_json, escape_surrogates, sound_json
+from .json_values import JsonValue, JsonValues, argument_events
 from .markers import LONGEST_MARKER, Markers, markers
-from .patterns import (
-    Absent,
-    Found,
-    Held,
-    Pattern,
-    PatternSearch,
-    reversed_partial_pattern,
-    search,
-    until_pattern,
-)
+from .pattern_search import PatternSearch, until_pattern
+from .patterns import Absent, Found, Held, Pattern, search
+from .python_json import PythonReading, python_arguments, python_value
+from .reversed_pattern import reversed_partial_pattern
 from .source import Source, Steps
 from .text import at, peek, skip, until, whitespace
 
@@ -42,25 +30,36 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_TOKEN",
     "Absent",
+    "CompactJson",
     "DeltaParseError",
     "FormatError",
     "Found",
     "HealedJson",
     "Held",
+    "JsonLexer",
+    "JsonPath",
     "JsonScanner",
     "JsonState",
+    "JsonValue",
+    "JsonValues",
     "MalformedJson",
     "MalformedOutput",
     "Markers",
     "Pattern",
     "PatternSearch",
+    "PythonReading",
     "Repairs",
     "Source",
     "Steps",
     "TemplateError",
+    "TextDecoder",
     "UsageError",
+    "argument_events",
     "at",
+    "compact_json",
+    "escape_surrogates",
     "heal_json",
+    "is_whole",
     "json_decoded",
     "json_key",
     "json_space",
@@ -69,9 +68,12 @@ __all__ = [
     "markers",
     "mended_json",
     "peek",
+    "python_arguments",
+    "python_value",
     "reversed_partial_pattern",
     "search",
     "skip",
+    "sound_json",
     "until",
     "until_pattern",
     "whitespace",

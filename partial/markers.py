@@ -69,6 +69,17 @@ class Markers:
         # At the same place, what is held may become a longer marker than the one found.
         return found.span() if found and found.start() < held else (held, held)
 
+    def match(self, text: str, pos: int = 0, *, final: bool = False) -> int:
+        """Where the marker that begins at index `pos` ends.
+
+        `pos` itself if text that may come could make one; -1 if none begins here.
+        """
+        if len(text) - pos < self.longest and not final:
+            if pos == len(text) or self._tail.match(text, pos):
+                return pos
+        found = self._pattern.match(text, pos)
+        return found.end() if found else -1
+
 
 def _prefixes(literals: Iterable[str]) -> str:
     """A pattern for every proper, non-empty prefix of `literals`: a trie of nested options."""

@@ -64,6 +64,11 @@ class Source:
         return self._base + self.pos
 
     @property
+    def end(self) -> int:
+        """The offset of the end of the text that has come."""
+        return self._base + len(self.text)
+
+    @property
     def prompt_end(self) -> int:
         """The index into `text` before which it is the prompt's."""
         return max(-self._base, 0)

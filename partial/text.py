@@ -35,12 +35,10 @@ def until(src: Source, markers: Markers, emit: Callable[[str], None]) -> Steps[s
 def at(src: Source, markers: Markers) -> Steps[str]:
     """Return the marker that begins right here, left unread, or "" when none does."""
     while True:
-        start, end = markers.find(src.text, src.pos, final=src.closed)
-        if start > src.pos:
-            return ""
-        if end > start:
-            return src.text[start:end]
-        if src.closed:
+        end = markers.match(src.text, src.pos, final=src.closed)
+        if end > src.pos:
+            return src.text[src.pos : end]
+        if end < 0 or src.closed:
             return ""
         yield
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
-from deltaparse.partial import MalformedOutput, Source, UsageError
+from deltaparse.partial import MalformedOutput, Source, TextDecoder, UsageError, is_whole
 
 from .deltas import Delta
 from .format import ReasoningMode, WireFormat
@@ -48,6 +47,7 @@ class StreamParser:
     """
 
     __slots__ = (
+        "_alert",
         "_decoder",
         "_failed",
         "_finish_reason",
@@ -71,13 +71,13 @@ class StreamParser:
         response_schema: Mapping[str, Any] | None = None,
     ) -> None:
         _check(fmt, prompt, reasoning)
-        names = None if tools is None else [_tool_name(tool) for tool in tools]
-        only = _choice(tool_choice, names)
+        known = None if tools is None else dict(map(_tool, tools))
+        only = _choice(tool_choice, known)
         self.format = fmt
         self._required = tool_choice not in ("auto", "none")
-        calls = tool_choice != "none" and names != []
+        calls = tool_choice != "none" and known != {}
         self._turn = Turn(
-            tools=names,
+            tools=known,
             only=only,
             parallel=parallel_tool_calls,
             policies=policies,
@@ -88,7 +88,9 @@ class StreamParser:
         tail = _turn_so_far(fmt, prompt)
         self._source = Source(offset=-len(tail))
         self._steps: Generator[None, None, None] = assistant_turn(self._source, self._turn, lex)
-        self._decoder: codecs.IncrementalDecoder | None = None
+        self._decoder = TextDecoder()
+        # While half a character waits, and after the end: no piece is taken as it is.
+        self._alert = False
         self._failed = False
         self._finish_reason: FinishReason | None = None
         if tail:
@@ -99,16 +101,15 @@ class StreamParser:
     def feed(self, text: str | bytes) -> list[Delta]:
         """Take the next piece of the output; return what it makes certain, often nothing.
 
-        Bytes are UTF-8 that may be cut anywhere; what is not UTF-8 becomes U+FFFD.
+        Bytes are UTF-8 that may be cut anywhere. What is not UTF-8 becomes U+FFFD, and so does
+        half of a surrogate pair whose other half does not follow; `finish` makes it an issue.
 
         Raises:
             UsageError: after `finish`.
             MalformedOutput: where a policy says "error".
         """
-        if self._finish_reason is not None:
-            message = "feed() after finish(): a parser reads one turn; make a new one for the next"
-            raise UsageError(message)
-        if not isinstance(text, str) or self._decoder is not None:
+        # Most pieces are text as they are: a call would cost more than all these questions.
+        if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
             text = self._decode(text)
         source = self._source
         wake = source.wake
@@ -141,9 +142,7 @@ class StreamParser:
         turn = self._turn
         turn.natural = reason != "length"
         self._finish_reason = "stop" if turn.natural else "length"
-        if self._decoder is not None:
-            self._source.feed(self._decoder.decode(b"", final=True))
-        self._source.closed = True
+        self._end_text()
         self._resume()
         turn.finish(required=self._required)
         if reason is None and any(issue.kind == "truncated_call" for issue in turn.issues):
@@ -202,17 +201,29 @@ class StreamParser:
             self._turn.end_call(complete=False)
             self._turn.content(source.take(len(source.text)))
 
-    def _decode(self, text: object) -> str:
-        """Text as it is; bytes decoded, with what they leave of a character kept for the next."""
-        if isinstance(text, str):
-            rest = self._decoder.decode(b"", final=True) if self._decoder is not None else ""
-            return rest + text
-        if not isinstance(text, bytes | bytearray | memoryview):
-            message = f"feed() takes str or bytes, not {type(text).__name__}"
+    def _decode(self, piece: str | bytes) -> str:
+        """The text that a piece adds; refuses pieces after the end."""
+        if self._finish_reason is not None:
+            message = "feed() after finish(): a parser reads one turn; make a new one for the next"
             raise UsageError(message)
-        if self._decoder is None:
-            self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        return self._decoder.decode(bytes(text))
+        decoder = self._decoder
+        decoder.given = self._source.end
+        text = decoder.feed(piece)
+        self._alert = decoder.waiting
+        return text
+
+    def _end_text(self) -> None:
+        """Give the source the last of the decoder, close it, and tell what was replaced."""
+        source, decoder = self._source, self._decoder
+        self._alert = True
+        decoder.given = source.end
+        source.feed(decoder.finish())
+        source.closed = True
+        if decoder.first_replaced is not None and decoder.last_replaced is not None:
+            count = decoder.replaced
+            what = "1 piece was" if count == 1 else f"{count} pieces were"
+            span = decoder.first_replaced, decoder.last_replaced + 1
+            self._turn.issue("invalid_text", span, f"{what} not UTF-8 and became U+FFFD")
 
 
 def _check(fmt: object, prompt: object, reasoning: object) -> None:
@@ -227,24 +238,24 @@ def _check(fmt: object, prompt: object, reasoning: object) -> None:
         raise UsageError(message)
 
 
-def _tool_name(tool: object) -> str:
-    """The name in an OpenAI tool, or in a bare function description."""
+def _tool(tool: object) -> tuple[str, Any]:
+    """The name and the schema of an OpenAI tool, or of a bare function description."""
     function = tool.get("function", tool) if isinstance(tool, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(name, str):
+    if not isinstance(function, Mapping) or not isinstance(name, str):
         message = f'a tool is {{"type": "function", "function": {{"name": ...}}}}, not {tool!r}'
         raise UsageError(message)
-    return name
+    return name, function.get("parameters")
 
 
-def _choice(tool_choice: object, names: list[str] | None) -> str | None:
+def _choice(tool_choice: object, names: Mapping[str, Any] | None) -> str | None:
     """The function that `tool_choice` names, if it names one."""
     if tool_choice in ("auto", "none", "required"):
         return None
     if not isinstance(tool_choice, Mapping):
         message = f'tool_choice={tool_choice!r}: "auto", "none", "required" or a tool choice object'
         raise UsageError(message)
-    name = _tool_name(tool_choice)
+    name, _ = _tool(tool_choice)
     if names is not None and name not in names:
         message = f"tool_choice names {name!r}, which is not one of the tools"
         raise UsageError(message)

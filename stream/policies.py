@@ -35,8 +35,9 @@ Issues that no policy governs: `truncated_call` (the output ends in a call; what
 and not handed out is in the detail), `text_after_end` (text after an end-of-turn marker is
 content), `repeated_marker` (the model wrote again what its prompt ends with), `orphan_marker` (an
 end of reasoning where none is open), `no_calls` (an empty list of calls), `wrong_tool` and
-`missing_call` (`tool_choice` asked for something else), `internal_error` (a bug of ours: the rest
-of the text is content).
+`missing_call` (`tool_choice` asked for something else), `invalid_text` (bytes that are not UTF-8,
+or half of a surrogate pair, became U+FFFD: told once, at the end, from the first to the last),
+`internal_error` (a bug of ours: the rest of the text is content).
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from io import StringIO
-from typing import Literal
+from typing import Any, Literal
 
 from deltaparse.partial import MalformedOutput
 
@@ -42,9 +42,10 @@ class _Run:
 class Turn:
     """The sink of the sub-parsers.
 
-    `out` takes the deltas until they are handed out. `tools` are the names that may be called,
-    None for any; `only` is the one that `tool_choice` names. `natural` says, once the input is
-    closed, whether the turn ended by itself or was cut off.
+    `out` takes the deltas until they are handed out. `tools` are the functions that may be
+    called, each with the JSON Schema of its arguments; None for any. `only` is the one that
+    `tool_choice` names. `natural` says, once the input is closed, whether the turn ended by
+    itself or was cut off.
     """
 
     __slots__ = (
@@ -68,7 +69,7 @@ class Turn:
     def __init__(
         self,
         *,
-        tools: Collection[str] | None = None,
+        tools: Mapping[str, Any] | None = None,
         only: str | None = None,
         parallel: bool = True,
         policies: Policies,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from deltaparse.partial import Source
+from deltaparse.partial import Source, sound_json
 
 
 class Read(NamedTuple):
@@ -103,10 +103,10 @@ def three_ways(steps, text, expected, *, then=" and more", at_end=False):
 
 
 def cuts(text):
-    """Ways to cut `text` into chunks, some of them empty; one is character by character."""
+    """Ways to cut a text, or bytes, into chunks, some empty; one is character by character."""
     places = st.lists(st.integers(0, len(text)), max_size=12).map(sorted)
     chunks = places.map(lambda at: [text[a:b] for a, b in pairwise([0, *at, len(text)])])
-    return chunks | st.just(list(text))
+    return chunks | st.just([text[at : at + 1] for at in range(len(text))])
 
 
 NASTY = st.text('"\\/bfnrtu{}[],:01e-.<\n\x00\x1f\x7f\u2028é😀\ud83d\ude00', max_size=6)
@@ -129,6 +129,18 @@ def json_texts(draw):
     ascii_only = draw(st.booleans())
     text = json.dumps(draw(VALUES), ensure_ascii=ascii_only, separators=separators, indent=indent)
     return draw(SPACE) + text
+
+
+def without_twins(text):
+    """Whether no object of the text has a key twice, also when half pairs are replaced."""
+    twins = []
+
+    def members(pairs):
+        twins.append(len(dict(pairs)) < len(pairs))
+        return dict(pairs)
+
+    json.loads(sound_json(text), object_pairs_hook=members)
+    return not any(twins)
 
 
 ODD = ["", *"\"\\,:{}[]-01.eE+/ \n\x00\x7f'tn١", "nul", "true", "NaN", "-Infinity"]

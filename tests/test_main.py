@@ -384,6 +384,12 @@ class TestParse:
         files("odd.txt", b"a\xffb\xe2\x82")
         out = run("parse", "--template", "t.jinja", "--as", "message", *argv, "odd.txt")
         assert json.loads(out)["content"] == "a\ufffdb\ufffd"
+        issues = [
+            event
+            for event in events(run("parse", "--template", "t.jinja", *argv, "odd.txt"))
+            if event["type"] == "issue"
+        ]
+        assert [(issue["kind"], issue["span"]) for issue in issues] == [("invalid_text", [1, 4])]
 
     def test_line_ends_stay(self, run, files):
         files("lines.txt", "a\r\nb\rc\n")

@@ -146,9 +146,7 @@ def _parse(options: argparse.Namespace) -> None:
         _FORMS[options.form](parser, deltas, options)
 
 
-def _deltas(
-    parser: dp.StreamParser, texts: Iterable[str | bytes], reason: Any
-) -> Iterator[dp.Delta]:
+def _deltas(parser: dp.StreamParser, texts: Iterable[bytes], reason: Any) -> Iterator[dp.Delta]:
     for text in texts:
         yield from parser.feed(text)
     yield from parser.finish(reason)

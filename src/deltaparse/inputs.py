@@ -74,7 +74,7 @@ def model_output(name: str) -> Iterator[io.BufferedReader]:
         yield output
 
 
-def pieces(output: io.BufferedReader, size: int | None) -> Iterator[str | bytes]:
+def pieces(output: io.BufferedReader, size: int | None) -> Iterator[bytes]:
     """Yield model output as it arrives, or cut into pieces of `size` characters."""
     # `read1` gives what is there; `read` would wait for a whole block.
     arriving = iter(lambda: output.read1(BLOCK), b"")
@@ -82,14 +82,15 @@ def pieces(output: io.BufferedReader, size: int | None) -> Iterator[str | bytes]
         yield from arriving
         return
     held = ""
-    for text in codecs.iterdecode(arriving, "utf-8", errors="replace"):
+    # What is not UTF-8 goes through as it is: the parser replaces it, and says so.
+    for text in codecs.iterdecode(arriving, "utf-8", errors="surrogateescape"):
         held += text
         whole = len(held) - len(held) % size
         for start in range(0, whole, size):
-            yield held[start : start + size]
+            yield held[start : start + size].encode(errors="surrogateescape")
         held = held[whole:]
     if held:
-        yield held
+        yield held.encode(errors="surrogateescape")
 
 
 def _source(name: str, config: dict[str, Any]) -> str:

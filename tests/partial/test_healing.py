@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import re
 
@@ -10,7 +11,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support import NASTY, certain, closers, is_json, json_texts, nearly_json, open_brackets
 
-from deltaparse.partial import MAX_DEPTH, JsonState, heal_json
+from deltaparse.partial import (
+    MAX_DEPTH,
+    JsonState,
+    JsonValues,
+    Repairs,
+    UsageError,
+    escape_surrogates,
+    heal_json,
+    healing,
+    sound_json,
+)
 
 MISSING = object()
 S = JsonState
@@ -52,8 +63,8 @@ def test_healed_is_valid_json_that_agrees_with_the_whole(text, data):
 
     if healed.text:
         assert is_json(healed.text)
-        assert json.loads(healed.text) == healed.value
-        assert agrees(healed.value, json.loads(text))
+        assert json.loads(sound_json(healed.text)) == healed.value
+        assert agrees(healed.value, json.loads(sound_json(text)))
     else:
         assert healed.value is None
     assert healed.end == certain(text)[cut]
@@ -65,7 +76,7 @@ def test_healed_is_valid_json_that_agrees_with_the_whole(text, data):
 @example('["\\\\', None)
 def test_healed_has_all_that_is_certain(text, data):
     text = text[: data.draw(st.integers(0, len(text)))] if data else text
-    value = obvious(text)
+    value = obvious(sound_json(text))
 
     assert value is MISSING or heal_json(text).value == value
 
@@ -87,7 +98,7 @@ def test_whole_json_is_returned_as_it_is(text, then):
     whole = text + "\n" if text[-1].isdigit() else text  # or the number might go on
     healed = heal_json(whole + then)
 
-    assert healed.text == text.rstrip()
+    assert healed.text == escape_surrogates(text.strip())
     assert (healed.end, healed.state, healed.stack) == (len(text.rstrip()), S.DONE, ())
 
 
@@ -135,7 +146,7 @@ def test_broken_json_is_healed_up_to_where_it_breaks(text):
         ('{"a":"x\\ud83d\\', {"a": "x"}),
         ('{"a":"x\\ud83d\\ude0', {"a": "x"}),
         ('{"a":"x\\ud83d\\ude00', {"a": "x😀"}),
-        ('{"a":"x\\ud83dy', {"a": "x\ud83dy"}),
+        ('{"a":"x\\ud83dy', {"a": "x\ufffdy"}),
         ('{"a":"x\\\\ud83d', {"a": "x\\ud83d"}),
         *[('{"a":' + number, {}) for number in ("-", "1", "12", "1.", "1.5", "1e", "1e+", "1e5")],
         *[('{"a":' + literal, {}) for literal in ("t", "tru", "f", "fals", "n", "nul")],
@@ -176,7 +187,7 @@ def test_the_value_of_what_there_is(text, value):
 def test_what_stood_open():
     healed = heal_json(' {"a": [1, "x\\u00')
 
-    assert healed.text == ' {"a": [1, "x"]}'
+    assert healed.text == '{"a": [1, "x"]}'
     assert (healed.state, healed.stack, healed.end) == (S.STRING, ("{", "["), 13)
 
 
@@ -200,7 +211,7 @@ def test_healed_json_does_not_change():
 
 
 def test_the_end_is_that_of_the_text_that_is_taken_for_cut():
-    for text in ("[1, 2x", '{"a": "b\n', "[tru1"):
+    for text in ("[1, 2x", "[2x", '{"a": "b\n', "[tru1"):
         end = heal_json(text).end
         assert heal_json(text[:end]).end == end
 
@@ -212,3 +223,156 @@ def test_deep_nesting_is_healed_from_deep_down():
     assert deep(450).end == 512
     healed = heal_json('[{"a": [1, 2.5, "x", null,' + "[" * 1000, max_depth=2000)
     assert healed.value[0]["a"][:4] == [1, 2.5, "x", None]
+
+
+# PRIMITIVES: a text cut in each state, completed round the marker M, what is certain of it in
+# compact spelling, and where it was cut.
+TABLE = [
+    ("", "", "", S.START, ()),
+    ("  ", "", "", S.START, ()),
+    ("{", '{"M":1}', "{", S.AFTER_OPEN, (None,)),
+    ("[", '["M"]', "[", S.AFTER_OPEN, (0,)),
+    ('{"co', '{"coM":1}', '{"co', S.KEY, (None,)),
+    ('{"co\\', '{"coM":1}', '{"co', S.KEY, (None,)),
+    ('{"a"', '{"a":"M"}', '{"a"', S.AFTER_KEY, ("a",)),
+    ('{"a":', '{"a":"M"}', '{"a":', S.AFTER_COLON, ("a",)),
+    ('{"a":"he', '{"a":"heM"}', '{"a":"he', S.STRING, ("a",)),
+    ('{"a":"x\\', '{"a":"xM"}', '{"a":"x', S.STRING, ("a",)),
+    *[('{"a":"x' + cut, '{"a":"xM"}', '{"a":"x', S.STRING, ("a",)) for cut in ("\\u", "\\u004")],
+    ('{"a":"x\\ud83d', '{"a":"xM"}', '{"a":"x', S.STRING, ("a",)),
+    ('{"a":"x\\ud83d\\', '{"a":"xM"}', '{"a":"x', S.STRING, ("a",)),
+    ('{"a":"x\\ud83d\\ude0', '{"a":"xM"}', '{"a":"x', S.STRING, ("a",)),
+    ('{"a":"x\\ud83d\\ude00', '{"a":"x\\ud83d\\ude00M"}', '{"a":"x😀', S.STRING, ("a",)),
+    ('{"a":"x\\ud83dy', '{"a":"x\\ud83dyM"}', '{"a":"x\\ud83dy', S.STRING, ("a",)),
+    *[
+        ('{"a":' + cut, '{"a":"M"}', '{"a":', S.AFTER_COLON, ("a",))
+        for cut in ("-", "1", "12", "1.", "1.5", "1e", "1e+", "1e5", "t", "tru", "nul")
+    ],
+    ('{"a":true', '{"a":true,"M":1}', '{"a":true', S.AFTER_VALUE, ("a",)),
+    ('{"a":1 ', '{"a":1 ,"M":1}', '{"a":1', S.AFTER_VALUE, ("a",)),
+    ("[{}", '[{},"M"]', "[{}", S.AFTER_VALUE, (0,)),
+    ("[1,", '[1,"M"]', "[1,", S.AFTER_COMMA, (1,)),
+    ('{"a":1,', '{"a":1,"M":1}', '{"a":1,', S.AFTER_COMMA, (None,)),
+    ('[1, 2, {"a": ["x', '[1, 2, {"a": ["xM"]}]', '[1,2,{"a":["x', S.STRING, (2, "a", 0)),
+    ('"abc', '"abcM"', '"abc', S.STRING, ()),
+    ("12", "", "", S.START, ()),
+    ("tru", "", "", S.START, ()),
+    ('{"a":1} trailing', '{"a":1}', '{"a":1}', S.DONE, ()),
+]
+
+
+@pytest.mark.parametrize(("text", "marked", "safe", "state", "path"), TABLE)
+def test_the_truth_table(text, marked, safe, state, path):
+    healed = heal_json(text, marker="M")
+
+    assert (healed.text, healed.safe, healed.state, healed.path) == (marked, safe, state, path)
+    assert healed.value == heal_json(text).value
+
+
+@given(json_texts(), st.data())
+def test_the_marker_stands_where_the_text_was_cut(text, data):
+    cut = data.draw(st.integers(0, len(text)))
+    marked = heal_json(text[:cut], marker="@HERE@")
+
+    if marked.text and marked.state is not S.DONE:
+        assert is_json(marked.text)
+        assert marked.text.count("@HERE@") == 1
+        head = marked.text.partition("@HERE@")[0]
+        assert marked.certain.startswith(head.rstrip('",:')) or head.startswith(marked.certain)
+
+
+@given(json_texts(), st.data())
+def test_what_is_safe_stays(text, data):
+    cut = data.draw(st.integers(0, len(text)))
+    less, more = heal_json(text[:cut]), heal_json(text)
+
+    assert more.safe.startswith(less.safe)
+    values = JsonValues()
+    values.feed(text[:cut])
+    assert less.path == values.path
+
+
+@pytest.mark.parametrize("marker", ['"', "\\", "\n", "a\x00"])
+def test_a_marker_is_plain(marker):
+    with pytest.raises(UsageError, match="plain"):
+        heal_json("{", marker=marker)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "args"),
+    [
+        ('{"name": "pyt', {}, {}),
+        ('{"name": "py", "args": ', {"name": "py"}, {}),
+        ('{"name": "py", "args": {"co', {"name": "py", "args": {}}, {("args",): '{"co'}),
+        ('{"args": {"a": "x', {"args": {"a": "x"}}, {("args",): '{"a":"x'}),
+        ('{"args": {"a": 1}, "name": "p', {"args": {"a": 1}}, {("args",): '{"a":1}'}),
+        ('{"args": [1, 2', {"args": [1]}, {("args",): "[1,"}),
+        ('{"x": {"args": "a', {"x": {}}, {}),
+        ('{"x": {"args": 1}, "args": tr', {"x": {"args": 1}}, {}),
+    ],
+)
+def test_under_chosen_paths_only(text, value, args):
+    healed = heal_json(text, args_paths=[["args"]])
+
+    assert (healed.value, healed.args) == (value, args)
+
+
+def test_the_whole_is_a_path_too():
+    healed = heal_json('{"a": "b', args_paths=[[]])
+    assert (healed.value, healed.args) == ({"a": "b"}, {(): '{"a":"b'})
+
+
+def test_several_paths_with_indices():
+    text = '[{"f": {"x": 1}}, {"f": {"x": "y'
+    healed = heal_json(text, args_paths=[[0, "f"], [1, "f"]])
+    assert healed.args == {(0, "f"): '{"x":1}', (1, "f"): '{"x":"y'}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 12', {"a": 12}),
+        ('{"a": 1.', {"a": 1}),
+        ('{"a": 1e+', {"a": 1}),
+        ('{"a": -', {}),
+        ("[1, 2", [1, 2]),
+        ("[2", [2]),
+        ("12", 12),
+        ('{"a": tru', {}),
+        ('{"a": "1', {"a": "1"}),
+        ('{"a": 1x', {}),
+    ],
+)
+def test_eager_numbers(text, value):
+    assert heal_json(text, eager_numbers=True).value == value
+
+
+def test_a_number_is_whole_when_no_more_comes():
+    assert (heal_json("12", final=True).value, heal_json("12").value) == (12, None)
+    assert heal_json("[12", final=True).value == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "repairs"),
+    [
+        ("{'a': 'b", {"a": "b"}, ("single_quotes",)),
+        ('{a: [True, "x', {"a": [True, "x"]}, ("unquoted_keys", "python_literals")),
+        ("[1, 2,", [1, 2], ()),
+        ("[1, 2,]", [1, 2], ("trailing_commas",)),
+        ('{"a": Tru', {}, ()),
+        ('{"a": "x\ny', {"a": "x\ny"}, ("control_characters",)),
+    ],
+)
+def test_healing_what_is_nearly_json(text, value, repairs):
+    healed = heal_json(text, repairs=Repairs())
+
+    assert (healed.value, healed.repairs, healed.problem) == (value, repairs, "")
+
+
+def test_what_cannot_follow_is_told():
+    healed = heal_json('{"a": nope}')
+    assert (healed.problem, healed.end, healed.value) == ("'n' begins no value", 6, {})
+
+
+def test_the_examples():
+    assert doctest.testmod(healing).failed == 0

@@ -253,3 +253,17 @@ def test_find_reads_a_window_from_any_place():
 
     assert look_for.find(src.text, 1) == (3, 6)
     assert look_for.find(src.text, 6) == (6, 6)
+
+
+@given(cases())
+def test_match_says_what_find_says_of_a_place(case):
+    literals, text = case
+    markers = Markers(literals)
+    for final in (False, True):
+        for pos in range(len(text) + 1):
+            start, end = markers.find(text, pos, final=final)
+            may_come = not final and (start == pos == len(text) and bool(markers.literals))
+            expected = end if start == pos and end > start else -1
+            if start == end == pos and (pos < len(text) or may_come) and not final:
+                expected = pos
+            assert markers.match(text, pos, final=final) == expected

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import doctest
 import itertools
-import json
-import random
 import warnings
-from pathlib import Path
 
 import pytest
 import regex
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.support import Driver, cuts, drive, three_ways
 
 from deltaparse.partial import UsageError, patterns
-from deltaparse.partial.patterns import (
-    Absent,
-    Found,
-    Held,
-    Pattern,
-    PatternSearch,
-    reversed_partial_pattern,
-    search,
-    until_pattern,
-)
+from deltaparse.partial.patterns import Absent, Found, Held, Pattern, search
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "regex"
+from .pattern_samples import RANDOM, accepted, rows
+
 CALL = r"<tool_call>\s*(?:\{|\[)"
 KINDS = {Found: "full", Held: "partial", Absent: "none"}
 
@@ -140,82 +128,13 @@ def test_limits_must_make_sense(wrong):
         Pattern("a", **wrong)
 
 
-# The oracle: patterns of the accepted kinds, and one loop of searches over the whole text.
+def test_a_search_that_takes_too_long_is_given_up():
+    hostile = Pattern("(?:a|aa)+b", timeout=0.01)
 
-ATOMS = ["a", "b", "c", "a", "b", ".", "[ab]", "[^a]", "\n", r"\s"]
-ANCHORS = ["^", "$", r"\A", r"\Z", "(?m:^)", "(?m:$)"]
-QUANTIFIERS = ["", "", "", "", "*", "+", "?", "{2}", "{1,2}", "{2,}", "{,2}"]
-LAZY = ["(?s:.*?)", "(?s:.+?)", r"[\s\S]*?", "(?s:.{2,}?)"]
-BEHIND = ["(?<=a)", "(?<!b)", "(?<=[ab]c)", "(?<=ab|c)", "(?<!a{1,2})", "(?<=^a)"]
+    assert hostile.search("a" * 60 + "c", 1) == Absent(1, timed_out=True)
 
 
-def branches(rnd, depth, *, lazy):
-    """A random pattern: alternatives, each one to three items."""
-    sizes = rnd.choices([1, 2, 3], k=rnd.choice([1, 1, 2, 3]))
-    return "|".join("".join(item(rnd, depth, lazy) for _ in range(size)) for size in sizes)
-
-
-def item(rnd, depth, lazy):
-    kind = rnd.random() if depth else rnd.choice([0, 0.05, 0.13, 1, 1, 1, 1, 1])
-    if kind < 0.05:
-        return rnd.choice(ANCHORS)
-    if kind < 0.13:
-        return rnd.choice(LAZY if lazy else BEHIND)
-    if kind < 0.16:
-        return r"\1"
-    if kind < 0.24:
-        return rnd.choice(["(?=", "(?!"]) + branches(rnd, depth - 1, lazy=lazy) + ")"
-    if kind < 0.5:
-        inside = branches(rnd, depth - 1, lazy=False)
-        return rnd.choice(["(", "(?:", "(?i:"]) + inside + ")" + rnd.choice(QUANTIFIERS)
-    return rnd.choice(ATOMS) + rnd.choice([*QUANTIFIERS, *QUANTIFIERS, "++", "*+", "?+"])
-
-
-# From a seed: a pattern drawn choice by choice takes longer than all else.
-RANDOM = st.builds(
-    lambda seed, lazy: branches(random.Random(seed), 2, lazy=lazy),
-    st.integers(0, 2**32),
-    st.booleans(),
-)
-
-
-def accepted(text):
-    """The pattern; what is refused is another test's. (`regex` must not compile in a strategy.)"""
-    try:
-        return Pattern(text)
-    except UsageError:
-        assume(condition=False)
-
-
-TEXTS = st.text("abc\n", max_size=9)
-
-
-def offline(pattern, text, flags=0):
-    """All matches of the whole text, as `regex` finds them."""
-    compiled, found, pos = regex.compile(pattern.pattern, flags), [], 0
-    while match := compiled.search(text, pos):
-        found.append((match.span(), match[0], match.groups()))
-        pos = match.end()
-    return found
-
-
-def online(pattern, chunks):
-    """All matches, and the text joined again."""
-    numbers = PatternSearch(pattern)
-    pieces = [piece for chunk in chunks for piece in numbers.feed(chunk)] + numbers.finish()
-    found = [(each.span, each.text, each.groups) for each in pieces if isinstance(each, Found)]
-    return found, "".join(each if isinstance(each, str) else each.text for each in pieces)
-
-
-@settings(max_examples=300)
-@given(RANDOM, TEXTS, st.data())
-def test_cutting_the_text_changes_nothing(pattern, text, data):
-    pattern = accepted(pattern)
-    expected = offline(pattern, text), text
-
-    assert online(pattern, data.draw(cuts(text))) == expected
-    assert online(pattern, [text]) == expected
-
+# Against `regex`, with all that may still come.
 
 EXTENSIONS = [
     "".join(more) for size in range(4) for more in itertools.product("abc\n", repeat=size)
@@ -273,145 +192,7 @@ def test_nothing_is_held_that_cannot_become_a_match(pattern, text):
         assert any(match and match.start() == now.start < match.end() for match in found)
 
 
-@pytest.mark.parametrize("size", [1, 3, 7, 10_000])
-def test_a_long_text_in_many_steps(size):
-    text = ("prose and <b> 1 < 2 " * 40 + "<call>[x]" + "\n" * 300 + "{") * 3
-    pattern = Pattern(r"(?<=\])\n+\{|<call>|(?<=and )<\w>")
-    chunks = [text[at : at + size] for at in range(0, len(text), size)]
-
-    assert online(pattern, chunks) == (offline(pattern, text), text)
-
-
-# Limits.
-
-
-@given(st.text("<ab>", max_size=40), st.integers(1, 6), st.data())
-def test_what_is_given_up_does_not_depend_on_the_chunks(text, limit, data):
-    pattern = Pattern(r"<(?s:.*?)>|<a+|b<", max_hold=limit)
-    whole = PatternSearch(pattern)
-    expected = [*whole.feed(text), *whole.finish()]
-    pieces = PatternSearch(pattern)
-    chunks = data.draw(cuts(text))
-    got = [piece for chunk in chunks for piece in pieces.feed(chunk)] + pieces.finish()
-
-    assert [each for each in got if isinstance(each, Found)] == [
-        each for each in expected if isinstance(each, Found)
-    ]
-    assert pieces.given_up == whole.given_up
-    assert all(len(each.text) <= limit for each in got if isinstance(each, Found))
-    assert text == "".join(each if isinstance(each, str) else each.text for each in got)
-
-
-def test_no_more_is_held_than_the_limit():
-    numbers = PatternSearch(Pattern("(?s:<a>.*?</a>)", max_hold=10))
-
-    assert numbers.feed("x<a>123456") == ["x"]
-    assert numbers.feed("7") == ["<a>1234567"]
-    assert numbers.given_up == 1
-    assert numbers.feed("<a>b</a>")[0].span == (11, 19)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        ("[^<]*<tool_call>", "prose without " * 600),
-        ("(?s:<a>.*?</a>)", "<a>" * 3000),
-        (r"\s*<tool_call>", " " * 9000),
-    ],
-)
-def test_a_pattern_that_always_hopes_is_let_go(pattern, text):
-    hopes = PatternSearch(Pattern(pattern))
-    pieces = [piece for at in range(0, len(text), 40) for piece in hopes.feed(text[at : at + 40])]
-
-    assert hopes.given_up
-    assert len("".join(pieces)) > len(text) - patterns.MAX_HOLD
-    assert "".join([*pieces, *hopes.finish()]) == text
-
-
-HOSTILE = "(?:a|aa)+b"
-
-
-def test_a_pattern_that_explodes_is_no_longer_looked_for():
-    hostile = PatternSearch(Pattern(HOSTILE, timeout=0.01))
-    pieces = [*hostile.feed("ab-"), *hostile.feed("a" * 60 + "-"), *hostile.feed("ab")]
-
-    assert hostile.timed_out
-    assert pieces == [Found(0, "ab", (), {}), "-", "a" * 60 + "-", "ab"]
-    assert hostile.finish() == []
-    assert Pattern(HOSTILE, timeout=0.01).search("a" * 60 + "c", 1) == Absent(1, timed_out=True)
-
-
-# As a sub-parser.
-
-
-def up_to(pattern):
-    def steps(src, emit):
-        found = yield from until_pattern(src, PatternSearch(pattern), emit)
-        return found and found.text
-
-    return steps
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("</s>", ("</s>", "", "</s>")),
-        ("a < b, <<</s>", ("</s>", "a < b, <<", "</s>")),
-        ("x<f=go>", ("<f=go>", "x", "<f=go>")),
-    ],
-)
-def test_until_pattern(text, expected):
-    three_ways(up_to(Pattern(r"</s>|<f=\w+>")), text, expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", (None, "", "")),
-        ("text <f=go", (None, "text <f=go", "")),
-        ("text 12", ("12", "text ", "12")),
-    ],
-)
-def test_until_pattern_at_the_end(text, expected):
-    three_ways(up_to(Pattern(r"<f=\w+>|\d+")), text, expected, at_end=True)
-
-
-def test_until_pattern_sleeps_and_still_knows_what_was_before():
-    driver = Driver(up_to(Pattern("(?<=ab)<")))
-    driver.feed("plain", "xa", "b", "<")
-
-    assert driver.result == "<"
-    assert driver.resumes == 2
-    assert driver.text == "plainxab"
-
-
-@given(RANDOM, TEXTS, st.data())
-def test_until_pattern_again_and_again(pattern, text, data):
-    pattern = accepted(pattern)
-
-    def steps(src, emit):
-        look_for, found = PatternSearch(pattern), []
-        while match := (yield from until_pattern(src, look_for, emit)):
-            found.append((match.text, match.groups))
-            assert match.start == src.pos
-            look_for.read(src.take(match.end))
-        return found
-
-    expected = offline(pattern, text)
-    read = drive(steps, data.draw(cuts(text)))
-
-    assert read.result == [(whole, groups) for _, whole, groups in expected]
-    assert len("".join(read.emitted)) == len(text) - sum(len(whole) for _, whole, _ in expected)
-
-
 # Cases of others.
-
-
-def rows(name):
-    path = CORPUS / name
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_llamacpp_cases():
@@ -511,58 +292,6 @@ def test_mrab_regex_cases_that_are_patterns_of_ours():
         else:
             assert isinstance(found, Held | Found), row
     assert checked > 5
-
-
-# The transformation of llama.cpp.
-
-
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("abc", "^((?:(?:c)?b)?a)"),
-        ("ab?", "^((?:b?)?a)"),
-        ("a{2,}", "^((?:a+)?a)"),
-        ("a{0,2}b", "^((?:(?:b)?a?)?a?)"),
-        ("(ab|c)d*", "^((?:d*)?(?:(?:b)?a|c))"),
-        ("(?<name>a)b", "^((?:b)?(?:a))"),
-        (r"\{[ab]", r"^((?:[ab])?\{)"),
-    ],
-)
-def test_reversed(pattern, expected):
-    assert reversed_partial_pattern(pattern) == expected
-
-
-def test_reversed_cases_of_llamacpp():
-    checked = [row for row in rows("llamacpp_reversed_patterns.jsonl") if row["expected"]]
-
-    for row in checked:
-        assert reversed_partial_pattern(row["pattern"]) == row["expected"]
-    assert checked
-
-
-@pytest.mark.parametrize(
-    "pattern", ["^a", "a$", "(?=a)b", "(?<!a)b", r"(a)\1", "(?>a)b", "a{9999}"]
-)
-def test_what_cannot_be_reversed(pattern):
-    with pytest.raises(UsageError):
-        reversed_partial_pattern(pattern)
-
-
-@given(st.lists(st.sampled_from(["a", "b", "[ab]", "c"]), min_size=1, max_size=5), TEXTS)
-def test_reversed_finds_what_is_held_of_a_plain_pattern(parts, text):
-    pattern = "".join(parts)
-    found = search(pattern, text)
-    assume(not isinstance(found, Found))
-    backwards = regex.match(reversed_partial_pattern(pattern), text[::-1])
-
-    assert len(text) - (backwards.end(1) if backwards else 0) <= found.start
-
-
-def test_reversed_is_not_exact():
-    backwards = regex.match(reversed_partial_pattern("bc|aba"), "ab"[::-1])
-
-    assert backwards[1] == "b"
-    assert search("bc|aba", "ab") == Held(0)
 
 
 def test_the_examples():

@@ -32,6 +32,7 @@ class SourceAndModel(RuleBasedStateMachine):
 
     def check(self):
         assert self.src.offset == self.read - self.prompt
+        assert self.src.end == len(self.whole) - self.prompt
         assert self.src.unread == self.whole[self.read :]
         assert self.src.text[self.src.pos :] == self.src.unread
 

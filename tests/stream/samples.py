@@ -89,10 +89,9 @@ DELIMITED = WireFormat(
 
 
 def chunkings(text):
-    """The text whole, by characters, in pieces of some sizes, and at every single cut."""
+    """The text, or bytes, whole, one by one, in pieces of some sizes, and at every single cut."""
     yield [text]
-    yield list(text)
-    for size in (2, 3, 5, 8):
+    for size in (1, 2, 3, 5, 8):
         yield [text[at : at + size] for at in range(0, len(text), size)]
     for cut in range(1, len(text)):
         yield [text[:cut], text[cut:]]

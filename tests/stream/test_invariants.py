@@ -16,7 +16,7 @@ from deltaparse import (
     parse,
     stream,
 )
-from deltaparse.partial import JsonScanner, Markers, Source
+from deltaparse.partial import JsonLexer, Markers, Source
 
 from .samples import TAGS
 from .wire import as_joined, formats, joined, markers_of, turns, write
@@ -319,7 +319,7 @@ WORK = [
 @pytest.mark.parametrize(("start", "unit"), [row[1:] for row in WORK], ids=[row[0] for row in WORK])
 def test_8_work_and_buffers_do_not_grow_with_what_came_before(monkeypatch, start, unit):
     searched = []
-    find, scan, feed = Markers.find, JsonScanner.scan, Source.feed
+    find, scan, feed = Markers.find, JsonLexer.scan, Source.feed
 
     def counted_find(self, text, pos=0, *, final=False):
         searched.append(len(text) - pos)
@@ -334,7 +334,7 @@ def test_8_work_and_buffers_do_not_grow_with_what_came_before(monkeypatch, start
         searched.append(len(self.text))
 
     monkeypatch.setattr(Markers, "find", counted_find)
-    monkeypatch.setattr(JsonScanner, "scan", counted_scan)
+    monkeypatch.setattr(JsonLexer, "scan", counted_scan)
     monkeypatch.setattr(Source, "feed", counted_feed)
     works = []
     for times in (100, 1000):

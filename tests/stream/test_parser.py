@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import cuts
 
 from deltaparse import StreamParser, UsageError, WireFormat, parse
 from deltaparse.stream import grammar
 from deltaparse.stream import parser as parser_module
 
-from .samples import BARE, CALL, TAGS, WRAPPED, fed
-from .wire import joined
+from .samples import BARE, CALL, TAGS, WRAPPED, chunkings, fed, kinds
+from .wire import as_joined, joined
 
 
 @pytest.mark.parametrize(
@@ -165,3 +170,107 @@ def test_the_span_of_an_issue_is_where_it_stands():
     parser = fed(TAGS, text, tools=[{"name": "g"}])
     (issue,) = parser.issues
     assert text[slice(*issue.span)] == '"f"'
+
+
+# Bytes, and halves of characters.
+
+PIECES = [CALL, "<think>\n", "\n</think>\n\n", "plain", "é€😀", "\ufffd", "<call>\n{", '"']
+
+
+@given(
+    st.lists(
+        st.sampled_from([*(piece.encode() for piece in PIECES), b"\xff", b"\xf0\x9f", b"\xa9"])
+    ),
+    st.data(),
+)
+def test_bytes_cut_anywhere_give_what_the_whole_gives(parts, data):
+    output = b"".join(parts)
+    text = output.decode("utf-8", "replace")
+    whole = StreamParser(TAGS)
+    whole.feed(text)
+    whole.finish()
+    parser = StreamParser(TAGS)
+    deltas = [delta for piece in data.draw(cuts(output)) for delta in parser.feed(piece)]
+    deltas += parser.finish()
+    told = [issue for issue in parser.issues if issue.kind == "invalid_text"]
+
+    assert parser.message == whole.message
+    assert joined(deltas) == as_joined(whole.message)
+    assert [issue for issue in parser.issues if issue not in told] == whole.issues
+    assert len(told) == (text.count("\ufffd") > output.count("\ufffd".encode()))
+    for issue in told:
+        assert text[slice(*issue.span)].strip("\ufffd") != text[slice(*issue.span)]
+
+
+@given(st.lists(st.sampled_from([*PIECES, "\ud83d", "\ude00", "\ud83d\ude00"])), st.data())
+def test_no_surrogate_leaves(parts, data):
+    parser = StreamParser(TAGS)
+    deltas = [delta for piece in data.draw(cuts("".join(parts))) for delta in parser.feed(piece)]
+    deltas += parser.finish()
+    given_out = [delta.to_openai() for delta in deltas]
+    given_out += [parser.message.to_openai(), *(issue.detail for issue in parser.issues)]
+
+    json.dumps(given_out, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("output", "span", "detail"),
+    [
+        (b"a\xffb\xf0\x9f", (1, 4), "2 pieces were not UTF-8 and became U+FFFD"),
+        (b"caf\xc3\xa9 \xff.", (5, 6), "1 piece was not UTF-8 and became U+FFFD"),
+        (b"<think>\nx\xff</think>y", (9, 10), "1 piece was not UTF-8 and became U+FFFD"),
+        (b"<call>\n{\x80", (8, 9), "1 piece was not UTF-8 and became U+FFFD"),
+    ],
+)
+def test_what_is_not_utf_8_is_told_at_the_end(output, span, detail):
+    for pieces in chunkings(output):
+        parser = StreamParser(TAGS, prompt="<|start|>model\n")
+        for piece in pieces:
+            parser.feed(piece)
+        assert "invalid_text" not in kinds(parser)
+        parser.finish()
+        (issue,) = (issue for issue in parser.issues if issue.kind == "invalid_text")
+        assert (issue.span, issue.detail) == (span, detail)
+        assert output.decode(errors="replace")[slice(*span)].startswith("\ufffd")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "given"),
+    [
+        (["a\ud83d", "\ude00b"], ["a", "😀b", ""]),
+        (["a\ud83d", "b"], ["a", "\ufffdb", ""]),
+        (["a\ud83d", b"\xc3", "b"], ["a", "\ufffd", "\ufffdb", ""]),
+        (["\ude00", "\ud83d"], ["\ufffd", "", "\ufffd"]),
+        (["你\ud83d", "", "\ude00"], ["你", "", "😀", ""]),
+    ],
+)
+def test_half_a_pair_waits_for_the_next_piece(pieces, given):
+    parser = StreamParser(TAGS)
+    content = [joined(parser.feed(piece))[0] for piece in pieces]
+    assert [*content, joined(parser.finish())[0]] == given
+    assert ("invalid_text" in kinds(parser)) == any("\ufffd" in text for text in given)
+
+
+def test_halves_of_a_pair_in_arguments_and_markers():
+    text = CALL.replace('"a": 1', '"a": "\ud83d\ude00"') + "<think>\n\ud83d</think>"
+    parser = fed(TAGS, text)
+    assert parser.message.tool_calls[0].arguments == '{"a": "😀"}'
+    assert parser.message.reasoning_content == "\ufffd"
+    assert kinds(parser) == ["invalid_text"]
+
+
+def test_genuine_replacement_characters_are_no_issue():
+    assert fed(TAGS, "a\ufffd").issues == []
+    parser = StreamParser(TAGS)
+    parser.feed("\ufffd".encode())
+    parser.finish()
+    assert parser.issues == []
+
+
+def test_the_span_counts_text_that_went_past_the_decoder():
+    parser = StreamParser(TAGS)
+    for piece in ("<think>\n", "plain", "né", b"", "x\ud83d", "\n</think>\n\n", CALL, b"\xff"):
+        parser.feed(piece)
+    parser.finish()
+    (issue,) = (issue for issue in parser.issues if issue.kind == "invalid_text")
+    assert issue.span == (16, 16 + 1 + len("\n</think>\n\n") + len(CALL) + 1)

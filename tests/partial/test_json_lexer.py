@@ -10,18 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests import support
-from tests.support import Driver, closers, cuts, drive, is_json, silent, three_ways
+from tests.support import Driver, closers, cuts, drive, is_json
 
 from deltaparse.partial import (
-    JsonScanner,
+    JsonLexer,
     JsonState,
-    MalformedJson,
-    json_decoded,
-    json_scan,
-    json_string,
     json_value,
 )
-from deltaparse.partial.json_scan import MAX_DEPTH, MAX_TOKEN
+from deltaparse.partial.json_lexer import MAX_DEPTH, MAX_TOKEN
 
 SUITE = Path(__file__).parents[2] / "../shared/corpus/json/jsontestsuite.jsonl"
 S = JsonState
@@ -39,12 +35,6 @@ STATES = {
 BROKEN = ["ˇ]", "[1,ˇ]", "[ˇ}", "[1ˇ}", '{"a":1ˇ]', '{"a":1,ˇ}', "{ˇ1", '{"a" ˇ1', '{"a":ˇ}']
 BROKEN += ['["" ˇ""]', "[ˇ-]", "[ˇ01]", "[ˇ-00]", "[ˇTrue]", "[ˇnulL]", "[1ˇx]", "[ˇ'a']"]
 BROKEN += ['["aˇ\nb"]', '["aˇ\\x41"]', '{"ˇ\\u12g']
-KEYS = {"truncated": ["", '"', '"a\\', '"a" '], "malformed_json": ["1", '"a" 1', '"a"}', ","]}
-NO_STRINGS = ["a", '"a\nb"', '"a\\x"', '"' + "a" * 2 * MAX_TOKEN]
-ESCAPES = ["\\ud83d", "\\uDE00", "\\\\", "\\/", '\\"', "\\n", "\\u0041", "😀", "\ud83d", "u", "d8"]
-# The mark shows what of a string is handed out so far: half of a surrogate pair is not.
-DECODED = ["aˇ", "aˇ\\", "aˇ\\u004", "a\\u0041ˇ", "aˇ\\ud83d", "\\\\ud83dˇ", "\\\\ˇ\\ud83d"]
-DECODED += ["ˇ\\ud83d\\ude0", "\\ud83d\\ude00ˇ", "\\ud83d!ˇ", "\\ud83d\\nˇ", "a\\ude00ˇ"]
 
 
 def pieces(text, size):
@@ -54,10 +44,6 @@ def pieces(text, size):
 def accepts(chunks):
     read = drive(json_value, chunks)
     return read.result.state is S.DONE and not read.unread.strip(" \t\n\r")
-
-
-def value(src, emit):
-    return (yield from json_value(src, emit)).state
 
 
 @given(support.json_texts(), st.data())
@@ -136,7 +122,7 @@ def test_the_json_test_suite(size):
 
 @pytest.mark.parametrize(("state", "text"), [(s, text) for s in STATES for text in STATES[s]])
 def test_the_state_says_where_the_text_was_cut(state, text):
-    scanner = JsonScanner()
+    scanner = JsonLexer()
     passed = scanner.scan(text)
     whole = [end for end in range(1, passed + 1) if is_json(text[:end] + closers(text[:end]))]
 
@@ -166,13 +152,13 @@ def test_the_character_that_breaks_it_stays_unread(text):
 @pytest.mark.parametrize("limit", [None, 1, 3, MAX_DEPTH])
 @pytest.mark.parametrize("opener", ["[", '{"a":'])
 def test_the_depth_limit_is_exact(limit, opener):
-    options = {"max_depth": limit} if limit else {}
+    lexer = lambda: JsonLexer(max_depth=limit) if limit else None  # noqa: E731
     deepest = opener * (limit or MAX_DEPTH)
 
-    read = drive(lambda src, emit: json_value(src, emit, **options), [deepest])
+    read = drive(lambda src, emit: json_value(src, emit, lexer()), [deepest])
     assert read.result.state in (S.AFTER_OPEN, S.AFTER_COLON)
 
-    read = drive(lambda src, emit: json_value(src, emit, **options), ["[" + deepest])
+    read = drive(lambda src, emit: json_value(src, emit, lexer()), ["[" + deepest])
     assert (read.result.state, len(read.result.stack)) == (S.BROKEN, limit or MAX_DEPTH)
     assert read.unread == opener
 
@@ -201,133 +187,13 @@ def test_strings_pass_by_a_sleeping_parser():
 @pytest.mark.parametrize("length", [1000, 4000])
 @pytest.mark.parametrize("pattern", ["{},", '"plain",', '"\\u00e9\\\\",', "true,", "-1.5e6,"])
 def test_no_character_is_scanned_more_often_than_it_can_be_held(pattern, length, monkeypatch):
-    scan, scanned = JsonScanner.scan, []
+    scan, scanned = JsonLexer.scan, []
 
     def counting(self, text, pos=0, *, final=False):
         scanned.append(len(text) - pos)
         return scan(self, text, pos, final=final)
 
-    monkeypatch.setattr(JsonScanner, "scan", counting)
+    monkeypatch.setattr(JsonLexer, "scan", counting)
     drive(json_value, list(("[" + pattern * length)[:length]))
 
     assert 0 < sum(scanned) <= 8 * length
-
-
-def test_value_three_ways():
-    for text in ('{"a": [1, {"b": "\\u00e9"}]}', '"a\\"b"', "[]", "null"):
-        three_ways(value, text, (S.DONE, text, ""))
-    three_ways(value, "12", (S.DONE, "12", ""), at_end=True)
-    three_ways(value, "12 ", (S.DONE, "12", " "))
-
-
-@given(st.text() | support.NASTY, st.booleans())
-@example("\ud83d", True)
-def test_string_three_ways(value, ascii_only):
-    text = json.dumps(value, ensure_ascii=ascii_only)
-    three_ways(silent(json_scan.json_string), text, (json.loads(text), "", ""), then='"more')
-
-
-@pytest.mark.parametrize("text", NO_STRINGS)
-def test_no_string(text):
-    for chunks in ([text], list(text)):
-        with pytest.raises(MalformedJson) as caught:
-            Driver(silent(json_scan.json_string)).feed(*chunks)
-
-        assert (caught.value.kind, caught.value.span) == ("malformed_json", (0, 1))
-
-
-@pytest.mark.parametrize("text", ["", '"a', '"a\\u00'])
-def test_the_input_ends_before_the_string_is_read(text):
-    with pytest.raises(MalformedJson) as caught:
-        drive(silent(json_scan.json_string), [text])
-
-    assert (caught.value.kind, caught.value.span) == ("truncated", (0, 1))
-
-
-@given(st.lists(st.sampled_from(ESCAPES), max_size=6).map("".join))
-@example("\\\\ud83d\\ude00")
-@example("\\ud83d\\ud83d\\ude00")
-def test_decoded_three_ways(text):
-    expected = (True, json.loads(f'"{text}"'), "")
-    three_ways(json_scan.json_decoded, text + '"', expected, then='"more')
-
-
-@pytest.mark.parametrize("text", DECODED)
-def test_decoded_holds_back_what_may_change_its_meaning(text):
-    passed, held = text.split("ˇ")
-    for chunks in ([passed + held], list(passed + held)):
-        driver = Driver(json_scan.json_decoded)
-        driver.feed(*chunks)
-
-        assert driver.running
-        assert (driver.text, driver.src.unread) == (json.loads(f'"{passed}"'), held)
-
-
-def test_no_end_of_a_decoded_string_three_ways():
-    three_ways(json_scan.json_decoded, "a\\x", (False, "a", "\\x"))
-    three_ways(json_scan.json_decoded, "\\ud83d\n", (False, "\ud83d", "\n"))
-    three_ways(json_scan.json_decoded, "a\\ud83d", (False, "a", "\\ud83d"), at_end=True)
-    three_ways(json_scan.json_decoded, "a\\", (False, "a", "\\"), at_end=True)
-
-
-def test_key_three_ways():
-    three_ways(silent(json_scan.json_key, first=True), "}", (None, "", ""))
-    three_ways(silent(json_scan.json_key, first=False), " \n}", (None, "", ""))
-    three_ways(silent(json_scan.json_key, first=True), ' "\\u0041" : {', ("A", "", "{"))
-    three_ways(silent(json_scan.json_key, first=False), ' , "":1', ("", "", "1"))
-
-
-@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind in KEYS for text in KEYS[kind]])
-@pytest.mark.parametrize(("first", "comma"), [(True, ""), (False, ", ")])
-def test_no_key(first, comma, kind, text):
-    with pytest.raises(MalformedJson) as caught:
-        drive(silent(json_scan.json_key, first=first), list(comma + text))
-
-    assert caught.value.kind == kind
-
-
-@pytest.mark.parametrize("text", ['"a": 1', ", }", ",, "])
-def test_one_comma_stands_between_members(text):
-    with pytest.raises(MalformedJson):
-        Driver(silent(json_scan.json_key, first=False)).feed(text)
-
-
-def test_space_three_ways():
-    three_ways(silent(json_scan.json_space), " \t\r\nx", ("x", "", "x"))
-    three_ways(silent(json_scan.json_space), "\xa0", ("\xa0", "", "\xa0"))
-    three_ways(silent(json_scan.json_space), " ", ("", "", ""), at_end=True)
-
-
-@pytest.mark.parametrize("size", [1, 10_000])
-def test_the_length_of_a_string_is_limited_at_every_cut(size):
-    text = '"' + "a" * MAX_TOKEN + '"'
-    with pytest.raises(MalformedJson):
-        drive(silent(json_string), [text[at : at + size] for at in range(0, len(text), size)])
-
-
-@pytest.mark.parametrize("text", ["[nope]", "[1-2]", '{"a": tru}', "[01]"])
-def test_the_problem_is_the_same_at_every_cut(text):
-    whole, cut = drive(json_value, [text]).result, drive(json_value, list(text)).result
-    assert whole.state is cut.state is JsonState.BROKEN
-    assert whole.problem == cut.problem
-
-
-@pytest.mark.parametrize("text", ['"abc"', '["abc", 1, {"d": "e"}]'])
-def test_what_passes_in_a_sleep_is_counted(text):
-    whole, cut = drive(json_value, [text]).result, drive(json_value, list(text)).result
-    assert (cut.passed, cut.settled) == (whole.passed, whole.settled) == (len(text), len(text))
-
-
-@pytest.mark.parametrize("text", ['"a\\', '"a\\u00', "tru", "-", "1."])
-def test_a_scalar_that_the_input_cuts_is_not_broken(text):
-    assert drive(json_value, [text]).result.state in (JsonState.STRING, JsonState.START)
-
-
-def test_an_escape_that_begins_in_the_prompt_is_decoded():
-    read = drive(json_decoded, ["x\\", '"y\\n"'], prompt=2)
-    assert "".join(read.emitted) == '"y\n'
-
-
-def test_half_a_pair_at_the_end_of_the_input_is_not_handed_on():
-    read = drive(json_decoded, ["a\\ud83d"])
-    assert (read.result, "".join(read.emitted), read.unread) == (False, "a", "\\ud83d")

@@ -1,0 +1,224 @@
+r"""JSON that is not all there yet: a lexer that reads each character once.
+
+    value   = object | array | string | number | "true" | "false" | "null"     (RFC 8259)
+
+`JsonLexer.scan` reads on from where it stopped and says how far it came. What it has passed
+is certain: it ends between tokens or inside a string, never inside a number, a literal or an
+escape, so what lies before may be handed on as it stands, and after the last character of the
+value it stops: the text that follows belongs to the caller. Its state says what stands open,
+which is what completes ("heals") a value that was cut off. Nesting is a list, never the call
+stack, and has a limit, because a model can write `[[[[[...`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+__all__ = ["CLOSERS", "MAX_DEPTH", "MAX_TOKEN", "JsonLexer", "JsonState"]
+
+CLOSERS = {"{": "}", "[": "]"}
+
+MAX_DEPTH = 512
+"""Open brackets that a value may have: far above honest output, far below every stack."""
+
+MAX_TOKEN = 4096
+"""Characters of a number, or of a key or name that must be whole: these are held back."""
+
+# Whole escapes only: a string is passed on up to an escape that may still be cut.
+IN_STRING = re.compile(r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
+# The first half of a surrogate pair at the end; backslashes before it come in pairs.
+HALF_PAIR = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
+CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+IN_NUMBER = re.compile(r"[-+.0-9eE]*+")
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+SPACE = re.compile(r"[ \t\n\r]*+")
+LITERALS = {"t": "true", "f": "false", "n": "null"}
+
+
+class JsonState(StrEnum):
+    """Where in a JSON text a lexer or scanner stands."""
+
+    START = "start"
+    AFTER_OPEN = "after_open"
+    KEY = "key"
+    AFTER_KEY = "after_key"
+    AFTER_COLON = "after_colon"
+    STRING = "string"
+    AFTER_VALUE = "after_value"
+    AFTER_COMMA = "after_comma"
+    DONE = "done"
+    BROKEN = "broken"
+
+
+S = JsonState
+# The value of an object's key, an array's element, or the whole: which states read a value.
+BEFORE_VALUE = frozenset({S.START, S.AFTER_COLON})
+
+
+class JsonLexer:
+    """Reads one JSON value in a text that the caller keeps, piece by piece.
+
+    `state` says where it stands, `stack` which brackets are open ("{" and "["). Once the state
+    is BROKEN, `problem` says what is wrong and `broken_in` what the state was. `passed` counts
+    the characters that were passed; up to `settled` of them, the text can be completed with
+    closing brackets alone; `opened` of them lie before the last string. With `hold_commas`, a
+    comma is passed with what follows it, and one before a closing bracket is where the text
+    breaks.
+    """
+
+    __slots__ = (
+        "_max_depth",
+        "broken_in",
+        "hold_commas",
+        "opened",
+        "passed",
+        "problem",
+        "settled",
+        "stack",
+        "state",
+    )
+
+    def __init__(self, *, max_depth: int = MAX_DEPTH, hold_commas: bool = False) -> None:
+        self.stack: list[str] = []
+        self.state = S.START
+        self.problem = ""
+        self.broken_in: JsonState | None = None
+        self.passed = 0
+        self.settled = 0
+        self.opened = 0
+        self.hold_commas = hold_commas
+        self._max_depth = max_depth
+
+    def scan(self, text: str, pos: int = 0, *, final: bool = False) -> int:
+        """Read `text` from index `pos` on; return the index up to which it is passed.
+
+        That is less than `len(text)` when the value has ended (DONE), when the text cannot go on
+        like this (BROKEN, at the character that breaks it), or when what follows is a number,
+        literal or escape that is not all there: feed that again with more text. `final` says that
+        no more comes: then a number that stands alone is all there.
+        """
+        start = pos
+        end = len(text)
+        while True:
+            state = self.state
+            if state is S.STRING or state is S.KEY:
+                pos = match_end(IN_STRING, text, pos)
+                if pos == end:
+                    break
+                if text[pos] == '"':
+                    pos += 1
+                    if state is S.KEY:
+                        self.state = S.AFTER_KEY
+                    else:
+                        self.value_ends(pos - start)
+                elif CUT_ESCAPE.match(text, pos):
+                    break
+                else:
+                    self.breaks("an escape" if text[pos] == "\\" else "a control character")
+            elif state is S.DONE or state is S.BROKEN:
+                break
+            else:
+                pos = match_end(SPACE, text, pos)
+                if pos == end:
+                    break
+                token = self._token(text, pos, pos - start, final=final)
+                if not token:
+                    break
+                pos += token
+        self.passed += pos - start
+        return pos
+
+    def _token(self, text: str, pos: int, read: int, *, final: bool) -> int:
+        """Read the token at `pos`; return its length, or 0 when it is not all there or wrong.
+
+        `read` is how many characters of this scan lie before it.
+        """
+        char = text[pos]
+        state = self.state
+        stack = self.stack
+        top = stack[-1] if stack else ""
+        if state is S.AFTER_VALUE:
+            if char == ",":
+                return self._comma(text, pos)
+            if char == CLOSERS[top]:
+                return self._close(read + 1)
+        elif state is S.AFTER_KEY:
+            if char == ":":
+                self.state = S.AFTER_COLON
+                return 1
+        elif state is S.AFTER_OPEN and char == CLOSERS[top]:
+            return self._close(read + 1)
+        elif top == "{" and state not in BEFORE_VALUE:
+            if char == '"':
+                self.state = S.KEY
+                self.opened = self.passed + read
+                return 1
+        elif char == '"':
+            self.state = S.STRING
+            self.opened = self.passed + read
+            return 1
+        elif char in "{[":
+            if len(stack) < self._max_depth:
+                stack.append(char)
+                self.state = S.AFTER_OPEN
+                self.settled = self.passed + read + 1
+                return 1
+            return self.breaks(f"more than {self._max_depth} open brackets")
+        else:
+            return self._scalar(text, pos, read, final=final)
+        return self.breaks(f"{char!r} {state.value.replace('_', ' ')}")
+
+    def _comma(self, text: str, pos: int) -> int:
+        """Read a comma; where it may have to be left out again, only when a token follows."""
+        if self.hold_commas:
+            after = match_end(SPACE, text, pos + 1)
+            if after <= pos + MAX_TOKEN:
+                if after == len(text):
+                    return 0
+                if text[after] == CLOSERS[self.stack[-1]]:
+                    return self.breaks("a comma before a closing bracket")
+        self.state = S.AFTER_COMMA
+        return 1
+
+    def _scalar(self, text: str, pos: int, read: int, *, final: bool) -> int:
+        char = text[pos]
+        word = LITERALS.get(char)
+        if word:
+            if text.startswith(word, pos):
+                self.value_ends(read + len(word))
+                return len(word)
+            return 0 if word.startswith(text[pos:]) else self.breaks(f"{char!r} begins no value")
+        stop = match_end(IN_NUMBER, text, pos)
+        if pos < stop <= pos + MAX_TOKEN:
+            whole = NUMBER.fullmatch(text, pos, stop)
+            # A number ends where another character stands, or the text: "12" may become "125".
+            if stop == len(text) and not (final and whole and not self.stack):
+                return 0
+            if whole:
+                self.value_ends(read + stop - pos)
+                return stop - pos
+        return self.breaks(f"{char!r} begins no value")
+
+    def value_ends(self, read: int = 0) -> None:
+        """A value ends here, `read` characters from what was passed."""
+        self.settled = self.passed + read
+        self.state = S.AFTER_VALUE if self.stack else S.DONE
+
+    def _close(self, read: int) -> int:
+        self.stack.pop()
+        self.value_ends(read)
+        return 1
+
+    def breaks(self, problem: str) -> int:
+        """The text cannot go on as it does."""
+        self.broken_in = self.state
+        self.state = S.BROKEN
+        self.problem = problem
+        return 0
+
+
+def match_end(pattern: re.Pattern[str], text: str, pos: int) -> int:
+    """Where a match of `pattern`, which matches the empty text too, ends."""
+    found = pattern.match(text, pos)
+    return found.end() if found else pos

@@ -1,0 +1,139 @@
+"""Sub-parsers over JSON: a whole value, a string, the members of an object."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from .errors import MalformedJson
+from .json_lexer import (
+    CUT_ESCAPE,
+    HALF_PAIR,
+    IN_STRING,
+    MAX_TOKEN,
+    SPACE,
+    JsonLexer,
+    JsonState,
+    match_end,
+)
+from .source import Source, Steps
+from .text import peek
+
+__all__ = ["json_decoded", "json_key", "json_space", "json_string", "json_value"]
+
+S = JsonState
+# In a string: what ends it, escapes, or breaks it; all else passes by a sleeping parser.
+STRING_WAKE = re.compile(r'["\\\x00-\x1f]').search
+
+
+def json_value(
+    src: Source, emit: Callable[[str], None], lexer: JsonLexer | None = None
+) -> Steps[JsonLexer]:
+    """Read one JSON value, handing its text on as it stands, character for character.
+
+    Begins at its first character. Returns the lexer, a new one unless one is given: DONE;
+    BROKEN, the text from the offending character on unread; or in the state in which the input
+    ended.
+    """
+    lexer = lexer or JsonLexer()
+    while True:
+        pos = lexer.scan(src.text, src.pos, final=src.closed)
+        if pos > src.pos:
+            emit(src.take(pos))
+        state = lexer.state
+        if state is S.DONE or state is S.BROKEN or src.closed:
+            return lexer
+        if state is S.STRING or state is S.KEY:
+            src.sleep(STRING_WAKE, emit)
+        start = src.offset
+        yield
+        # What passed by in the sleep was passed too.
+        lexer.passed += src.offset - start
+
+
+def json_string(src: Source) -> Steps[str]:
+    """Read one whole JSON string and return its value.
+
+    Raises `MalformedJson`, the text unread, when there is none, when it has more than `MAX_TOKEN`
+    characters, or when the input ends in it.
+    """
+    while True:
+        text, pos = src.text, src.pos
+        if pos < len(text):
+            end = match_end(IN_STRING, text, pos + 1)
+            if text[pos] == '"' and text.startswith('"', end) and end - pos <= MAX_TOKEN:
+                src.pos = end + 1
+                return str(json.loads(text[pos : end + 1]))
+            cut = text[pos] == '"' and (end == len(text) or CUT_ESCAPE.match(text, end) is not None)
+            if src.closed or not cut or end - pos > MAX_TOKEN:
+                raise _malformed(src, "no whole string", cut=cut)
+        elif src.closed:
+            raise _malformed(src, "no string")
+        yield
+
+
+def json_decoded(src: Source, emit: Callable[[str], None]) -> Steps[bool]:
+    """Read a JSON string whose opening quote is read, handing on the text it stands for.
+
+    Returns whether its closing quote was read; if not, the text from what breaks it on is
+    unread. Half of a surrogate pair waits for the other half.
+    """
+    while True:
+        text, pos = src.text, src.pos
+        end = match_end(IN_STRING, text, pos)
+        cut = end == len(text) or CUT_ESCAPE.match(text, end) is not None
+        half = HALF_PAIR.search(text, pos, end) if cut else None
+        stop = half.start(1) if half else end
+        if stop > pos:
+            # An escape that begins in the prompt and ends after it is the model's.
+            found = IN_STRING.match(text, pos, max(src.prompt_end, pos))
+            piece = text[found.end() if found else pos : stop]
+            src.pos = stop
+            emit(json.loads(f'"{piece}"') if "\\" in piece else piece)
+        if not cut:
+            closed = text.startswith('"', end)
+            src.pos += closed
+            return closed
+        if src.closed:
+            return False
+        yield
+
+
+def json_key(src: Source, *, first: bool) -> Steps[str | None]:
+    """Read on to the next value of an object whose opening brace is read.
+
+    Returns its key, the value being next, or None when the closing brace was read instead.
+    `first` says that no member was read yet. Raises `MalformedJson` where there is neither.
+    """
+    char = yield from json_space(src)
+    if char == "}":
+        src.pos += 1
+        return None
+    if not first:
+        if char != ",":
+            raise _malformed(src, "no comma")
+        src.pos += 1
+        yield from json_space(src)
+    key = yield from json_string(src)
+    if (yield from json_space(src)) != ":":
+        raise _malformed(src, "no colon")
+    src.pos += 1
+    yield from json_space(src)
+    return key
+
+
+def json_space(src: Source) -> Steps[str]:
+    """Skip JSON's white space; return the character after it, unread, or "" at the end."""
+    while True:
+        src.pos = match_end(SPACE, src.text, src.pos)
+        if src.pos < len(src.text) or src.closed:
+            return (yield from peek(src))
+        yield
+
+
+def _malformed(src: Source, detail: str, *, cut: bool = False) -> MalformedJson:
+    """The error for where the parser stands; `cut`: more text might have mended it."""
+    ended = src.closed and (cut or src.pos == len(src.text))
+    kind = "truncated" if ended else "malformed_json"
+    return MalformedJson(detail, kind=kind, span=(src.offset, src.offset + 1))

@@ -1,0 +1,225 @@
+"""The values in a JSON text, typed, each as soon as it is complete."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import ijson
+
+from .errors import UsageError
+from .healing import JsonPath
+from .json_lexer import HALF_PAIR, MAX_DEPTH, JsonLexer, JsonState
+from .json_spell import sound_json
+
+__all__ = ["JsonValue", "JsonValues", "argument_events"]
+
+S = JsonState
+# An exponent that no float has, which `Decimal` may refuse.
+HUGE = re.compile(r"[eE][-+]?0*+[0-9]{7}")
+# A string, or a number with such an exponent: its sign, its first digit but 0, the exponent's sign.
+HUGE_NUMBER = re.compile(
+    r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(-?)(?<![0-9.])[0.]*+([1-9]?)[0-9.]*+[eE]([-+]?)0*+[0-9]{7,}'
+)
+
+
+class JsonValue(NamedTuple):
+    """A value that is complete, and where it stands: keys and indices from the outside in."""
+
+    path: JsonPath
+    value: Any
+
+
+class JsonValues:
+    """Reads one JSON value that is fed in pieces, and gives each value in it when it is complete.
+
+    Members come before the object that holds them; the whole comes last, at the path (). Numbers
+    are int or float, half of a surrogate pair is U+FFFD. Where the text stops being JSON, nothing
+    more comes, and `problem` says why. Give it a call's `arguments` as its deltas come, and act
+    on an argument before the call is finished.
+
+    The values are made by ijson, in C where it can be. It gets whole strings only: it would read
+    one that grows from its beginning each time.
+
+    >>> values = JsonValues()
+    >>> values.feed('{"path": "a.t'), values.feed('xt", "lines": [1, 2')
+    ([], [JsonValue(path=('path',), value='a.txt'), JsonValue(path=('lines', 0), value=1)])
+    >>> values.value
+    {'path': 'a.txt', 'lines': [1]}
+    """
+
+    __slots__ = (
+        "_events",
+        "_held",
+        "_lexer",
+        "_open",
+        "_parser",
+        "_path",
+        "_root",
+        "_shown",
+        "_string",
+    )
+
+    def __init__(self, *, max_depth: int = MAX_DEPTH) -> None:
+        self._lexer = JsonLexer(max_depth=max_depth)
+        self._held = ""
+        self._string: list[str] = []
+        self._shown: tuple[int, str] = (0, "")
+        self._events: Any = ijson.sendable_list()
+        self._parser: Any = ijson.basic_parse_coro(self._events)
+        self._path: list[str | int | None] = []
+        self._open: list[Any] = []
+        self._root: Any = None
+
+    @property
+    def state(self) -> JsonState:
+        """Where in the text what was fed so far ends."""
+        return self._lexer.state
+
+    @property
+    def problem(self) -> str:
+        """Why nothing more comes; "" while the text is JSON."""
+        return self._lexer.problem
+
+    @property
+    def path(self) -> JsonPath:
+        """Where what was fed so far ends."""
+        path, state = self._path.copy(), self.state
+        if path and state is S.AFTER_VALUE and isinstance(path[-1], int):
+            path[-1] -= 1  # it was counted already
+        elif path and self._lexer.stack[-1] == "{" and state in (S.KEY, S.AFTER_COMMA):
+            path[-1] = None
+        return tuple(path)
+
+    @property
+    def value(self) -> Any:
+        """All that there is so far, a string that is not finished too; None for nothing.
+
+        It is always the same object, which grows: copy what you want to keep as it is.
+        """
+        if self.state is not S.STRING:
+            return self._root
+        text = self._string_so_far()
+        if not self._open:
+            return text
+        self._put(text)
+        return self._root
+
+    def feed(self, text: str) -> list[JsonValue]:
+        """Take the next piece; return the values that it completes, in order."""
+        if not isinstance(text, str):
+            raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
+        return self._read(text, final=False)
+
+    def finish(self) -> list[JsonValue]:
+        """Say that no more comes: a number that is all there is is complete then."""
+        return self._read("", final=True)
+
+    def _read(self, text: str, *, final: bool) -> list[JsonValue]:
+        lexer = self._lexer
+        text = self._held + text
+        begun = lexer.passed
+        in_string = lexer.state is S.STRING or lexer.state is S.KEY
+        end = lexer.scan(text, final=final)
+        self._held = text[end:] if lexer.state not in (S.DONE, S.BROKEN) else ""
+        text = text[:end]
+        if lexer.state is S.STRING or lexer.state is S.KEY:
+            start = lexer.opened - begun
+            if start < 0 and in_string:
+                self._string.append(text)
+                return []
+            found = self._parse(text[:start])
+            self._string.append(text[start:])
+            return found
+        return self._parse(text)
+
+    def _parse(self, text: str) -> list[JsonValue]:
+        """Give the parser text that ends between tokens."""
+        if self._string:
+            text = "".join(self._string) + text
+            self._string.clear()
+            self._shown = (0, "")
+        if text:  # nothing at all would mean the end
+            text = sound_json(text)
+            if HUGE.search(text):
+                text = HUGE_NUMBER.sub(_tamed, text)
+            self._parser.send(text.encode())
+        if self._lexer.state is S.DONE:
+            self._parser.close()
+        found: list[JsonValue] = []
+        for event, value in self._events:
+            self._take(event, value, found)
+        self._events.clear()
+        return found
+
+    def _take(self, event: str, value: Any, found: list[JsonValue]) -> None:
+        if event == "map_key":
+            self._path[-1] = value
+        elif event in ("start_map", "start_array"):
+            value = {} if event == "start_map" else []
+            self._put(value)
+            self._open.append(value)
+            self._path.append(None if event == "start_map" else 0)
+        else:
+            if event in ("end_map", "end_array"):
+                self._path.pop()
+                value = self._open.pop()
+            else:
+                value = float(value) if isinstance(value, Decimal) else value
+                self._put(value)
+            found.append(JsonValue(tuple(self._path), value))
+            if self._path and isinstance(self._path[-1], int):
+                self._path[-1] += 1
+
+    def _put(self, value: Any) -> None:
+        """Put a value where the parser stands."""
+        if not self._open:
+            self._root = value
+            return
+        holder, key = self._open[-1], self._path[-1]
+        if isinstance(holder, list) and key == len(holder):
+            holder.append(value)
+        else:
+            holder[key] = value
+
+    def _string_so_far(self) -> str:
+        """The string that is not finished, each piece of it decoded once."""
+        pieces, (known, text) = self._string, self._shown
+        if len(pieces) > known:
+            raw = "".join(pieces[known:])
+            raw = raw[1:] if known == 0 else raw
+            half = HALF_PAIR.search(raw)
+            cut = half.start(1) if half else len(raw)
+            text += json.loads(sound_json(f'"{raw[:cut]}"'))
+            pieces[known:] = [raw[:cut], raw[cut:]]
+            if known == 0:
+                pieces[0] = '"' + pieces[0]
+            self._shown = (len(pieces) - 1, text)
+        return text
+
+
+def argument_events(texts: Iterable[str], *, max_depth: int = MAX_DEPTH) -> Iterator[JsonValue]:
+    """Yield each value in the JSON that `texts` join to, as soon as it is complete.
+
+    >>> for path, value in argument_events(['{"path": "a.t', 'xt", "n": [1', "2]}"]):
+    ...     print(path, value)
+    ('path',) a.txt
+    ('n', 0) 12
+    ('n',) [12]
+    () {'path': 'a.txt', 'n': [12]}
+    """
+    values = JsonValues(max_depth=max_depth)
+    for text in texts:
+        yield from values.feed(text)
+    yield from values.finish()
+
+
+def _tamed(number: re.Match[str]) -> str:
+    """The number as large, or as small, as a float can be; a string as it is."""
+    sign, digit, exponent_sign = number.groups()
+    if sign is None:
+        return number[0]
+    return sign + ("0.0" if not digit or exponent_sign == "-" else "1e999")

@@ -1,0 +1,144 @@
+"""All matches of a pattern in a stream, and reading up to the first, whatever the chunks are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .patterns import Absent, Found, Held, Pattern
+from .source import Source, Steps
+
+__all__ = ["PatternSearch", "until_pattern"]
+
+STEP = 256
+"""Characters that one search goes through, where nothing is held."""
+
+
+class PatternSearch:
+    """All matches of a pattern in one stream: what was read of it, and whether it was given up.
+
+    Text goes in by `feed` and `finish`, and comes out in order as pieces of plain text and
+    matches (whose `start` is the offset in the stream), whatever the chunks were: the same as
+    from one loop of searches over the whole. Only the held tail is kept, and before it as much as
+    the pattern looks behind.
+
+    A match that is not decided within `max_hold` characters is no match: the text is released
+    from its first character on, and the search goes on behind it; `given_up` counts that. A search
+    that takes more than the timeout is the last: all further text is plain, and `timed_out` is
+    True. (That alone depends on the machine.)
+
+    >>> numbers = PatternSearch(Pattern("[0-9]+"))
+    >>> numbers.feed("a 1"), numbers.feed("2 b")
+    (['a '], [Found(start=2, text='12', groups=(), groupdict={}), ' b'])
+    """
+
+    __slots__ = ("_held", "_left", "_offset", "_unread", "given_up", "pattern", "timed_out")
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.pattern = pattern
+        self.given_up = 0
+        self.timed_out = False
+        self._held = False
+        self._left = ""
+        self._unread = ""
+        self._offset = 0
+
+    def feed(self, text: str) -> list[str | Found]:
+        """Take the next `text`; return what is certain now."""
+        if not self._unread and self.pattern.wake(text) is None:
+            self.read(text)
+            self._offset += len(text)
+            return [text] if text else []
+        self._unread += text
+        return self._pieces(final=False)
+
+    def finish(self) -> list[str | Found]:
+        """Say that no more text comes; return the rest."""
+        return self._pieces(final=True)
+
+    def find(self, text: str, pos: int = 0, *, final: bool = False) -> Found | Held | Absent:
+        """Find the first match in `text` from index `pos` on, which follows what was `read`."""
+        pattern, left, start = self.pattern, self._left, pos
+        held, self._held = self._held, False
+        while not self.timed_out and start < len(text):
+            # Where the text was held, that place is looked at alone, and as far as it may see.
+            # Else a step is enough to find where to look: `regex` goes through all that it gets.
+            size = pattern.max_hold if held else min(STEP, pattern.max_hold)
+            stop = min(len(text), start + size)
+            last = final and stop == len(text) and stop - start < pattern.max_hold
+            look = pattern.match if held else pattern.search
+            found = look(left + text[start:stop], len(left), final=last)
+            at = found.start + start - len(left)
+            if isinstance(found, Found):
+                return Found(at, found.text, found.groups, found.groupdict)
+            if isinstance(found, Held):
+                # No place sees more than `max_hold` characters, not even when they are there:
+                # so it is the same for all chunks which places are given up.
+                held = stop - at < pattern.max_hold
+                if held and stop == len(text) and not final:
+                    self._held = True
+                    return Held(at)
+                if not held:
+                    self.given_up += 1
+                    at += 1
+            else:
+                self.timed_out = found.timed_out
+                at += held
+                held = False
+            left = self._context(left + text[start:at])
+            start = at
+        return Absent(len(text), timed_out=self.timed_out)
+
+    def read(self, text: str) -> None:
+        """Note that `text` was read: what is looked at next comes after it."""
+        self._left = self._context(self._left + text)
+
+    def _context(self, text: str) -> str:
+        # One character more than is looked at, for `^` and `\A` are not true after it.
+        return text[-self.pattern.behind - 1 :]
+
+    def _pieces(self, *, final: bool) -> list[str | Found]:
+        pieces: list[str | Found] = []
+        text, pos = self._unread, 0
+        while pos < len(text):
+            found = self.find(text, pos, final=final)
+            if found.start > pos:
+                pieces.append(text[pos : found.start])
+            end = found.start
+            if isinstance(found, Found):
+                end = found.end
+                offset = self._offset + found.start
+                pieces.append(Found(offset, found.text, found.groups, found.groupdict))
+            self.read(text[pos:end])
+            pos = end
+            if not isinstance(found, Found):
+                break
+        self._unread = text[pos:]
+        self._offset += pos
+        return pieces
+
+
+def until_pattern(
+    src: Source, search: PatternSearch, emit: Callable[[str], None]
+) -> Steps[Found | None]:
+    """Read text up to the first match, handing it to `emit` as soon as it is certain.
+
+    Returns the match, which is left unread, its `start` an index into `src.text`; or None at the
+    end of input. `search` carries what was read here from one call to the next: what is read by
+    others it does not see, unless its `read` is told.
+    """
+
+    def plain(text: str) -> None:
+        search.read(text)
+        emit(text)
+
+    while True:
+        found = search.find(src.text, src.pos, final=src.closed)
+        if found.start > src.pos:
+            search.read(src.text[src.pos : found.start])
+            emit(src.take(found.start))
+        if isinstance(found, Found):
+            return found
+        if src.closed:
+            return None
+        src.sleep(search.pattern.wake, plain)
+        yield

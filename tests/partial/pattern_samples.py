@@ -1,0 +1,79 @@
+"""Random patterns, one loop of searches over the whole text as the oracle, cases of others."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import regex
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from deltaparse.partial import Pattern, UsageError
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "regex"
+
+ATOMS = ["a", "b", "c", "a", "b", ".", "[ab]", "[^a]", "\n", r"\s"]
+ANCHORS = ["^", "$", r"\A", r"\Z", "(?m:^)", "(?m:$)"]
+QUANTIFIERS = ["", "", "", "", "*", "+", "?", "{2}", "{1,2}", "{2,}", "{,2}"]
+LAZY = ["(?s:.*?)", "(?s:.+?)", r"[\s\S]*?", "(?s:.{2,}?)"]
+BEHIND = ["(?<=a)", "(?<!b)", "(?<=[ab]c)", "(?<=ab|c)", "(?<!a{1,2})", "(?<=^a)"]
+
+
+def branches(rnd, depth, *, lazy):
+    """A random pattern: alternatives, each one to three items."""
+    sizes = rnd.choices([1, 2, 3], k=rnd.choice([1, 1, 2, 3]))
+    return "|".join("".join(item(rnd, depth, lazy) for _ in range(size)) for size in sizes)
+
+
+def item(rnd, depth, lazy):
+    kind = rnd.random() if depth else rnd.choice([0, 0.05, 0.13, 1, 1, 1, 1, 1])
+    if kind < 0.05:
+        return rnd.choice(ANCHORS)
+    if kind < 0.13:
+        return rnd.choice(LAZY if lazy else BEHIND)
+    if kind < 0.16:
+        return r"\1"
+    if kind < 0.24:
+        return rnd.choice(["(?=", "(?!"]) + branches(rnd, depth - 1, lazy=lazy) + ")"
+    if kind < 0.5:
+        inside = branches(rnd, depth - 1, lazy=False)
+        return rnd.choice(["(", "(?:", "(?i:"]) + inside + ")" + rnd.choice(QUANTIFIERS)
+    return rnd.choice(ATOMS) + rnd.choice([*QUANTIFIERS, *QUANTIFIERS, "++", "*+", "?+"])
+
+
+# From a seed: a pattern drawn choice by choice takes longer than all else.
+RANDOM = st.builds(
+    lambda seed, lazy: branches(random.Random(seed), 2, lazy=lazy),
+    st.integers(0, 2**32),
+    st.booleans(),
+)
+
+
+def accepted(text):
+    """The pattern; what is refused is another test's. (`regex` must not compile in a strategy.)"""
+    try:
+        return Pattern(text)
+    except UsageError:
+        assume(condition=False)
+
+
+TEXTS = st.text("abc\n", max_size=9)
+
+
+def offline(pattern, text, flags=0):
+    """All matches of the whole text, as `regex` finds them."""
+    compiled, found, pos = regex.compile(pattern.pattern, flags), [], 0
+    while match := compiled.search(text, pos):
+        found.append((match.span(), match[0], match.groups()))
+        pos = match.end()
+    return found
+
+
+def rows(name):
+    path = CORPUS / name
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

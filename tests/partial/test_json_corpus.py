@@ -1,0 +1,455 @@
+"""The JSON cases of other projects' tests: each agrees, or has a reason why we differ.
+
+Per file, `DIFFERENCES` names the reasons, each with a rule that says of a case whether it explains
+it, and how many cases it explains. The first rule counts. So a case that comes to differ fails the
+test, and so does a listed one that comes to agree.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deltaparse.partial import (
+    JsonScanner,
+    JsonState,
+    JsonValues,
+    Repairs,
+    TextDecoder,
+    heal_json,
+    sound_json,
+)
+
+CORPUS = Path(__file__).parents[2] / "../shared/corpus/json"
+pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no JSON cases in ../shared/corpus")
+
+S = JsonState
+NOTHING = "(no value)"
+REFUSED = "(refused)"
+SPACE = " \t\n\r"
+SCALARS = ("null", "boolean", "number", "string")
+# partial-json-parser's flags.
+STR, NUM, ALL = 1, 2, 511
+
+
+@dataclass
+class Case:
+    """A line of a file: what is expected of `input`, and what `healed` is of it."""
+
+    line: dict[str, Any]
+    input: str
+    expected: Any = None
+    healed: Any = None
+
+    @property
+    def value(self):
+        return self.healed.value if self.healed.text else NOTHING
+
+    @property
+    def rest(self):
+        """What follows the value."""
+        return self.input[self.healed.end :].strip(SPACE) if self.healed.state is S.DONE else ""
+
+
+def decoded(value):
+    """A value of the corpus, of which some stand for what JSON cannot hold."""
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$bytes_b64" in value:
+        return TextDecoder().feed(base64.b64decode(value["$bytes_b64"]))
+    if "$float" in value:
+        return float(value["$float"])
+    if "$decimal" in value:
+        return float(value["$decimal"])
+    return {key: decoded(item) for key, item in value.items()}
+
+
+def cases(name):
+    rows = (CORPUS / f"{name}.jsonl").read_text(encoding="utf-8").split("\n")
+    for row in map(decoded, map(json.loads, filter(None, rows))):
+        given = row | row.get("params", {})
+        text = given.get("input", given.get("raw", given.get("payload")))
+        yield Case(given, text, given.get("expected"))
+
+
+def same(a, b):
+    """Whether two values are the same to JSON, which has one type of number."""
+    dumps = [json.dumps(json.loads(json.dumps(v), parse_int=float), sort_keys=True) for v in (a, b)]
+    return dumps[0] == dumps[1]
+
+
+def pieces(text, size):
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def check(name, differing):
+    """See that the differing cases of a file are those that have a reason, each its number."""
+    reasons = DIFFERENCES[name]
+    counts = Counter()
+    for case in differing:
+        reason = next((reason for reason, (_, rule) in reasons.items() if rule(case)), None)
+        assert reason, f"no reason why {case.input!r} gives {case.healed}, not {case.expected!r}"
+        counts[reason] += 1
+    assert counts == {reason: count for reason, (count, _) in reasons.items()}
+
+
+def one_of(*inputs):
+    return lambda case: case.input in inputs
+
+
+def state_in(*states):
+    return lambda case: case.healed.state in states and not case.healed.problem
+
+
+IN_MEMBER = (S.KEY, S.AFTER_KEY, S.AFTER_COLON)
+OPEN_STRING = "an open string goes on to its end: where a quote is missing is a guess"
+NO_VALUE = "a member without a value is dropped, not given one"
+BEYOND = "what breaks it is none of our repairs, the text counts as cut there"
+AFTER = "what follows the first value belongs to the caller"
+MISSING = "the corpus has no text or value there"
+TYPES = "all that is open is completed, whatever its type"
+WHOLE_LITERALS = "a literal is a value when it is all there, and then at once"
+HELD_ESCAPES = "half an escape is held, neither taken as text nor completed with zeros"
+OPEN_STRINGS = "open strings count, as with trailing-strings"
+
+
+def half_escape(case):
+    return re.search(r"\\(?:u[0-9a-f]{0,3}|ud[89ab]..(?:\\(?:u[0-9a-f]{0,3})?)?)?\Z", case.input)
+
+
+def beyond(case):
+    return case.healed.problem
+
+
+def after(case):
+    return case.rest
+
+
+def by_schema(case):
+    return case.line["func"] == "validate_json"
+
+
+def held_number(case):
+    return case.healed.state is S.START and case.input[0] in "-.0123456789e"
+
+
+def strips_space(case):
+    """Whether it is only white space at the end of a member's text that the other drops."""
+    texts = isinstance(case.value, dict) and all(isinstance(v, str) for v in case.value.values())
+    return texts and {key: text.rstrip() for key, text in case.value.items()} == case.expected
+
+
+DIFFERENCES: dict[str, Any] = {
+    "llamacpp_json_partial": {
+        WHOLE_LITERALS: (1, one_of("[true")),
+        HELD_ESCAPES: (5, half_escape),
+    },
+    "llamacpp_dumped_args": {HELD_ESCAPES: (11, half_escape)},
+    "jiter_tests": {
+        "keys may stand twice": (1, lambda c: "catch_duplicate_keys" in c.line["kwargs"]),
+        "it is about a wrong option": (1, lambda c: "wrong" in c.line["kwargs"].values()),
+        OPEN_STRINGS: (5, state_in(S.STRING)),
+    },
+    "pydantic_core_partial_tests": {
+        "a schema checks and converts the values": (11, by_schema),
+        OPEN_STRINGS: (1, state_in(S.STRING)),
+    },
+    "partial_json_parser_tests": {
+        WHOLE_LITERALS: (1, one_of("t")),
+        "Infinity is no JSON": (2, one_of("I", "-I")),
+        TYPES: (14, lambda c: c.expected == REFUSED or not c.line["args"][0] & STR),
+    },
+    "partial_json_parser_js_tests": {
+        WHOLE_LITERALS: (2, lambda c: c.input in "nt" and c.expected != REFUSED),
+        "Infinity is no JSON": (2, one_of("I", "-I")),
+        TYPES: (12, lambda c: c.expected == REFUSED or "STR" not in c.line["js_args"]),
+    },
+    "untruncate_json_js_tests": {
+        MISSING: (1, lambda c: "expected" not in c.line),
+        WHOLE_LITERALS: (5, one_of("tr", "fal", "nu", "[true, fa", "[nul")),
+        "a sign is no number": (1, one_of("-")),
+    },
+    "json_repair_tests": {
+        MISSING: (5, lambda c: c.input is None),
+        "keys may be empty, and stand twice": (2, lambda c: c.expected == REFUSED),
+        BEYOND: (89, beyond),
+        AFTER: (6, after),
+        "a scalar is a value": (4, lambda c: c.expected in ("", NOTHING)),
+        "white space at the end of a string is part of it": (9, strips_space),
+        "a comment goes on to the end of its line": (1, lambda c: "# comment }" in c.input),
+        OPEN_STRING: (9, state_in(S.STRING)),
+        NO_VALUE: (1, state_in(*IN_MEMBER)),
+    },
+    "jsonrepair_js_tests": {
+        MISSING: (1, lambda c: c.input is None),
+        BEYOND: (102, beyond),
+        AFTER: (14, after),
+        "an unknown escape means a backslash": (1, one_of('"\\a"')),
+        "what is no number counts as far as it is one": (9, held_number),
+        OPEN_STRING: (10, state_in(S.STRING)),
+        NO_VALUE: (6, state_in(*IN_MEMBER)),
+    },
+    "llamacpp_peg_json_python": {
+        "it is about members without an object": (1, one_of('"name": "bo')),
+    },
+    "ijson_tests": {
+        AFTER: (1, one_of("[1, 2] dangling junk")),
+        "half a surrogate pair is taken, and becomes U+FFFD": (1, one_of('"\udca8"')),
+    },
+}
+
+
+def test_llama_cpp_heals_with_a_marker():
+    differing = []
+    for case in cases("llamacpp_json_partial"):
+        marker = case.line.get("marker")
+        if marker is None:
+            continue
+        case.healed = heal_json(case.input, marker=marker)
+        case.expected = json.loads(case.line["expected_dump_ascii"])
+        if json.loads(case.healed.text) != case.expected:
+            differing.append(case)
+    check("llamacpp_json_partial", differing)
+
+
+def test_llama_cpp_heals_every_prefix():
+    texts = [case.input for case in cases("llamacpp_json_partial") if "marker" not in case.line]
+    assert len(texts) == 2
+    for text in texts:
+        for end in range(1, len(text)):
+            assert "HERE" in json.dumps(json.loads(heal_json(text[:end], marker="HERE").text))
+        assert heal_json(text, marker="HERE").text == text
+
+
+def test_llama_cpp_dumps_arguments():
+    differing = []
+    for case in cases("llamacpp_dumped_args"):
+        paths = case.line["args_paths"]
+        case.healed = heal_json(case.input, args_paths=paths)
+        assert case.line["is_partial"] is (case.healed.state is not S.DONE)
+        if "expected_args" in case.line:
+            got, case.expected = case.healed.args[()], case.line["expected_args"]
+        else:
+            args = {path[0]: dumped for path, dumped in case.healed.args.items()}
+            got, case.expected = case.healed.value | args, json.loads(case.line["expected_dump"])
+        if got != case.expected:
+            differing.append(case)
+    check("llamacpp_dumped_args", differing)
+
+
+def test_llama_cpp_reads_python_literals():
+    differing = []
+    for case in cases("llamacpp_peg_json_python"):
+        strict = case.line["grammar"] == "json"
+        case.healed = heal_json(case.input, repairs=None if strict else Repairs(), final=True)
+        if case.line["name"].startswith("json() rejects"):
+            ok = case.healed.problem
+        elif case.line["partial"]:
+            ok = case.healed.state is not S.DONE and not case.healed.problem
+        else:
+            case.expected = (json.loads if strict else ast.literal_eval)(case.input)
+            ok = case.healed.state is S.DONE and case.value == case.expected
+        if not ok:
+            differing.append(case)
+    check("llamacpp_peg_json_python", differing)
+
+
+def differing(name, options):
+    """The cases of a file whose value is not the expected one, nor refused as expected.
+
+    `options(case)` returns whether the text may be cut, and whether a number that is cut counts.
+    """
+    for case in cases(name):
+        partial, eager = options(case)
+        case.healed = heal_json(case.input, eager_numbers=eager, final=not partial)
+        got = case.value
+        if not partial and (case.healed.state is not S.DONE or case.rest):
+            got = REFUSED
+        if case.expected == REFUSED and got == NOTHING:
+            continue
+        if not same(got, case.expected):
+            yield case
+
+
+def test_jiter():
+    def options(case):
+        case.line.setdefault("kwargs", {"partial_mode": "trailing-strings"})
+        case.expected = REFUSED if "raises" in case.line else case.expected
+        return case.line["kwargs"].get("partial_mode", "off") not in (False, "off"), True
+
+    check("jiter_tests", differing("jiter_tests", options))
+
+
+def test_pydantic_core():
+    def options(case):
+        case.expected = REFUSED if "raises" in case.line else case.expected
+        return case.line["kwargs"].get("allow_partial", False), True
+
+    check("pydantic_core_partial_tests", differing("pydantic_core_partial_tests", options))
+
+
+def test_partial_json_parser():
+    def options(case):
+        if case.line["func"].startswith("fix") and case.expected:
+            case.expected = json.loads("".join(case.expected))
+        case.expected = REFUSED if "raises" in case.line else case.expected
+        case.line["args"] = case.line["args"] or [ALL]
+        cut = heal_json(case.input, final=True).state is not S.DONE
+        return cut, bool(case.line["args"][0] & NUM)
+
+    check("partial_json_parser_tests", differing("partial_json_parser_tests", options))
+
+
+def test_partial_json_parser_js():
+    def options(case):
+        throws = case.line["how"] == "toThrow"
+        case.expected = REFUSED if throws else json.loads(case.line["js_expected"])
+        cut = heal_json(case.input, final=True).state is not S.DONE
+        return cut, case.line["js_args"].endswith(", NUM")
+
+    check("partial_json_parser_js_tests", differing("partial_json_parser_js_tests", options))
+
+
+def test_untruncate():
+    def options(case):
+        case.expected = json.loads(case.line.get("expected", "null"))
+        return heal_json(case.input, final=True).state is not S.DONE, True
+
+    check("untruncate_json_js_tests", differing("untruncate_json_js_tests", options))
+
+
+def repaired(name, expectation):
+    """The cases of a file whose repaired value is not the expected one, nor refused as expected."""
+    for case in cases(name):
+        if case.input is not None:
+            case.expected = expectation(case)
+            case.healed = heal_json(case.input, eager_numbers=True, repairs=Repairs(), final=True)
+            if case.expected == REFUSED and (case.healed.problem or case.rest):
+                continue
+            if same(case.value, case.expected):
+                continue
+        yield case
+
+
+def test_what_is_mended_has_the_value_that_json_repair_gives_it():
+    def expectation(case):
+        options = case.line.get("kwargs", {})
+        given = case.line.get("serialized", case.expected)
+        if "raises" in case.line or "payload" in case.line:
+            return REFUSED
+        if "logging" in options:
+            return given[0]
+        dumped = isinstance(given, str) and not options.get("return_objects")
+        if dumped and case.line.get("func") != "loads":
+            return json.loads(given) if given else NOTHING
+        return given
+
+    check("json_repair_tests", repaired("json_repair_tests", expectation))
+
+
+def test_what_is_mended_has_the_value_that_jsonrepair_gives_it():
+    def expectation(case):
+        # Without an expectation the text is JSON, to be left as it is.
+        return json.loads(case.input if case.line["how"] is None else case.expected)
+
+    check("jsonrepair_js_tests", repaired("jsonrepair_js_tests", expectation))
+
+
+@pytest.mark.parametrize("size", [1, 4, 1_000_000])
+def test_ijson(size):
+    differing = []
+    for case in cases("ijson_tests"):
+        values = case.healed = JsonValues()
+        found = [one for piece in pieces(case.input, size) for one in values.feed(piece)]
+        found += values.finish()
+        kind = case.line["kind"]
+        if kind == "invalid":
+            agrees = values.problem
+        elif kind == "valid_or_named":
+            agrees = values.state is S.DONE
+            assert values.value == json.JSONDecoder().raw_decode(case.input.lstrip(SPACE))[0]
+        else:
+            agrees = values.state is not S.DONE and not values.problem
+            items = [value for path, value in found if len(path) == 1]
+            assert items == case.line.get("expected_items", items)
+        if wanted := case.line.get("expected_events"):
+            ended = [event for event, _ in wanted if event.startswith("end_")]
+            scalars = [value for event, value in wanted if event in SCALARS]
+            assert len(ended) + len(scalars) == len(found)
+            assert scalars == [one.value for one in found if not isinstance(one.value, dict | list)]
+        if not agrees:
+            differing.append(case)
+    check("ijson_tests", differing)
+
+
+def suite():
+    """JSONTestSuite's texts, with what is expected of them: "accept", "reject" or neither.
+
+    Two deep ones are only named there: here are shorter ones, still deeper than any limit.
+    """
+    deep = {"n_structure_100000_opening_arrays": "[" * 5000}
+    deep["n_structure_open_array_object"] = '[{"":' * 2500 + "\n"
+    for case in cases("jsontestsuite"):
+        name = Path(case.line["file"]).stem
+        raw = base64.b64decode(case.line.get("input_b64", ""))
+        text = deep.get(name) or case.input or TextDecoder().feed(raw)
+        yield name, text, case.line["expect"]
+
+
+def read(text, size, **options):
+    """The verdict on a text that comes in pieces, and all that was handed on of it."""
+    scanner = JsonScanner(**options)
+    out = [scanner.feed(piece) for piece in pieces(text, size)] + [scanner.finish()]
+    accepted = scanner.state is S.DONE and not scanner.unread.strip(SPACE)
+    assert (scanner.problem == "") is (scanner.state is not S.BROKEN)
+    return ("accept" if accepted else "reject"), "".join(out)
+
+
+@pytest.mark.parametrize("options", [{}, {"compact": True}], ids=str)
+def test_the_json_test_suite_is_judged_and_handed_on_the_same_in_any_pieces(options):
+    judged = Counter()
+    for name, text, expect in suite():
+        whole = read(text, 1_000_000, **options)
+        assert read(text, 1, **options) == read(text, 4, **options) == whole, name
+        assert expect in (whole[0], "implementation"), name
+        if whole[0] == "accept":
+            value = json.loads(sound_json(text))
+            assert json.loads(sound_json(whole[1])) == value, name
+            assert options or whole[1] == text.strip(SPACE), name
+        judged[expect] += 1
+    assert judged == {"accept": 95, "reject": 188, "implementation": 35}
+
+
+@pytest.mark.parametrize("size", [1, 4, 1_000_000])
+def test_the_values_in_the_json_test_suite(size):
+    for name, text, expect in suite():
+        values = JsonValues()
+        found = [one for piece in pieces(text, size) for one in values.feed(piece)]
+        found += values.finish()
+        if read(text, size)[0] == "accept":
+            assert found[-1] == ((), values.value), name
+            assert values.value == json.loads(sound_json(text)), name
+        else:
+            # If there is a whole value all the same, what follows belongs to the caller.
+            assert expect != "accept"
+            assert any(one.path == () for one in found) is (values.state is S.DONE), name
+
+
+@pytest.mark.parametrize("repairs", [None, Repairs()], ids=["strict", "repairs"])
+def test_every_beginning_in_the_json_test_suite_heals(repairs):
+    for name, text, _ in suite():
+        ends = range(min(len(text), 120) + 1)
+        safe = [heal_json(text[:end], repairs=repairs).safe for end in ends]
+        for before, after in pairwise(safe):
+            assert after.startswith(before), name

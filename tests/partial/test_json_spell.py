@@ -1,0 +1,98 @@
+"""Compact JSON while it streams, against Python's own spelling of the whole."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.support import NASTY, cuts, drive, json_texts, without_twins
+
+from deltaparse.partial import (
+    CompactJson,
+    compact_json,
+    escape_surrogates,
+    json_space,
+    json_value,
+    sound_json,
+)
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def compact(src, emit):
+    yield from json_space(src)
+    yield from json_value(src, CompactJson(emit).write)
+
+
+# Numbers keep their spelling, and keys that stand twice stay.
+@given(json_texts().filter(lambda text: not re.search(r"\d[eE.]|-0|\d{16}", text)), st.data())
+def test_it_is_what_dumps_writes(text, data):
+    value = json.loads(text)
+    assume(without_twins(text))
+    spelled = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    written = "".join(drive(compact, data.draw(cuts(text))).emitted)
+
+    assert written == escape_surrogates(spelled)
+
+
+@given(json_texts(), st.data())
+def test_cutting_the_text_changes_nothing(text, data):
+    whole = drive(compact, [text]).emitted
+
+    assert "".join(drive(compact, data.draw(cuts(text))).emitted) == "".join(whole)
+    assert compact_json("".join(whole)) == "".join(whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ('{ "a" :\t[ 1 , 2 ]\n}', '{"a":[1,2]}'),
+        (r'"\u0041\/\n\u007f\u00e9"', '"A/\\n\x7fé"'),
+        ("[1E5, -0, 1.50, 12345678901234567890]", "[1E5,-0,1.50,12345678901234567890]"),
+        ('{"a": 1, "a": 2}', '{"a":1,"a":2}'),
+        (r'"\ud83d\ude00"', '"😀"'),
+        (r'"\ud83d\n\uDE00"', r'"\ud83d\n\ude00"'),
+        ('"\ud83d"', r'"\ud83d"'),
+        ('" a  b "', '" a  b "'),
+    ],
+)
+def test_the_spelling(text, spelled):
+    for chunks in ([text], list(text)):
+        assert "".join(drive(compact, chunks).emitted) == spelled
+
+
+@given(st.text() | NASTY)
+def test_surrogates_are_escaped_and_nothing_else_changes(text):
+    escaped = escape_surrogates(text)
+
+    assert not SURROGATE.search(escaped)
+    assert SURROGATE.search(text) or escaped == text
+    escaped.encode()
+
+
+@given(json_texts())
+def test_a_sound_text_has_a_value_that_can_be_sent(text):
+    sound = sound_json(text)
+    value = json.loads(sound)
+
+    assert json.dumps(value, ensure_ascii=False).encode()
+    if not re.search(r"\\u[dD][89a-fA-F]", escape_surrogates(text)):
+        assert sound == text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'"\ud83d\ude00"', "😀"),
+        (r'"\ud83d"', "\ufffd"),
+        (r'"\ude00\ud83d"', "\ufffd\ufffd"),
+        (r'"\\ud83d"', "\\ud83d"),
+        (r'"\\\ud83d"', "\\\ufffd"),
+        ('"\ud83d\ude00"', "😀"),
+    ],
+)
+def test_half_of_a_pair_is_replaced(text, value):
+    assert json.loads(sound_json(text)) == value

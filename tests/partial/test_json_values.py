@@ -1,0 +1,144 @@
+"""Typed values as they are completed, against Python's own parser on the whole text."""
+
+from __future__ import annotations
+
+import doctest
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.support import cuts, json_texts, nearly_json, without_twins
+
+from deltaparse.partial import (
+    JsonState,
+    JsonValue,
+    JsonValues,
+    UsageError,
+    argument_events,
+    heal_json,
+    json_values,
+    sound_json,
+)
+
+S = JsonState
+
+
+def completed(value, path=()):
+    """All the values in a value, in the order in which they end."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from completed(value[key], (*path, key))
+    yield path, value
+
+
+def exactly(value):
+    """Tells 1 from 1.0 and True, and 0.0 from -0.0."""
+    return repr(value)
+
+
+@given(json_texts().filter(without_twins), st.data())
+@example("[12345678901234567890, 1E400, -1e99999999999999999999, 0e9999999, 1e-99999999]", None)
+@example('["1e99999999", {"1e99999999": -0.0}]', None)
+def test_each_value_comes_once_in_order_typed(text, data):
+    found = list(argument_events(data.draw(cuts(text)) if data else list(text)))
+
+    assert exactly(found) == exactly(
+        [JsonValue(*pair) for pair in completed(json.loads(sound_json(text)))]
+    )
+
+
+@given(json_texts(), st.data())
+@example('{"a": 1, "a": {"b": 2}}', None)
+def test_the_whole_is_what_python_reads(text, data):
+    values = JsonValues()
+    for piece in data.draw(cuts(text)) if data else list(text):
+        values.feed(piece)
+    values.finish()
+
+    assert exactly(values.value) == exactly(json.loads(sound_json(text)))
+    assert values.state is S.DONE
+
+
+@given(json_texts(), st.data())
+def test_at_each_cut_there_is_all_that_healing_gives(text, data):
+    values = JsonValues()
+    for at, char in enumerate(text):
+        values.feed(char)
+        if data.draw(st.booleans()):
+            healed = heal_json(text[: at + 1])
+            assert exactly(values.value) == exactly(healed.value)
+            assert values.path == healed.path
+
+
+@given(json_texts(), st.data())
+def test_a_value_comes_with_the_character_that_completes_it(text, data):
+    values = JsonValues()
+    for at, char in enumerate(text):
+        for path, value in values.feed(char):
+            end = at + (isinstance(value, int | float) and not isinstance(value, bool))
+            rest = heal_json(text[:end] + char if end == at else text[: at + 1], eager_numbers=True)
+            place = rest.value
+            for key in path:
+                place = place[key]
+            assert exactly(place) == exactly(value)
+
+
+@given(nearly_json() | st.text(), st.data())
+@example("[1, 2x", None)
+@example('["\ud83d"]', None)
+def test_text_that_is_no_json_gives_what_stands_before(text, data):
+    values = JsonValues()
+    found = []
+    for piece in data.draw(cuts(text)) if data else list(text):
+        found += values.feed(piece)
+    again = JsonValues()
+    assert exactly(again.feed(text)) == exactly(found)
+    assert (values.state, values.problem) == (again.state, again.problem)
+    assert bool(values.problem) is (values.state is S.BROKEN)
+
+
+def test_nothing_comes_after_the_end():
+    values = JsonValues()
+    assert values.feed("[] [1") == [((), [])]
+    assert values.feed(", 2]") == []
+    assert values.finish() == []
+    assert values.value == []
+
+
+def test_a_number_alone_ends_with_the_input():
+    values = JsonValues()
+    assert values.feed("12") == []
+    assert values.finish() == [((), 12)]
+
+
+def test_deep_nesting_is_refused():
+    values = JsonValues(max_depth=3)
+    values.feed("[[[[")
+    assert values.problem == "more than 3 open brackets"
+
+
+def test_text_only():
+    with pytest.raises(UsageError, match="TextDecoder"):
+        JsonValues().feed(b"[]")
+
+
+@pytest.mark.parametrize("length", [1000, 8000])
+def test_a_long_string_is_read_once(length, monkeypatch):
+    sent = []
+
+    class Parser:
+        def send(self, text):
+            sent.append(len(text))
+
+    values = JsonValues()
+    values._parser = Parser()
+    for char in '{"a": "' + "x" * length:
+        values.feed(char)
+    values.feed('"')
+    assert sum(sent) == length + 8
+    assert len(sent) < 10
+
+
+def test_the_examples():
+    assert doctest.testmod(json_values).failed == 0

@@ -1,0 +1,167 @@
+"""All matches in a stream, however it is cut, against one loop of searches over the whole text."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support import Driver, cuts, drive, three_ways
+
+from deltaparse.partial import Found, Pattern, PatternSearch, pattern_search, until_pattern
+from deltaparse.partial.patterns import MAX_HOLD
+
+from .pattern_samples import RANDOM, TEXTS, accepted, offline
+
+
+def online(pattern, chunks):
+    """All matches, and the text joined again."""
+    numbers = PatternSearch(pattern)
+    pieces = [piece for chunk in chunks for piece in numbers.feed(chunk)] + numbers.finish()
+    found = [(each.span, each.text, each.groups) for each in pieces if isinstance(each, Found)]
+    return found, "".join(each if isinstance(each, str) else each.text for each in pieces)
+
+
+@settings(max_examples=300)
+@given(RANDOM, TEXTS, st.data())
+def test_cutting_the_text_changes_nothing(pattern, text, data):
+    pattern = accepted(pattern)
+    expected = offline(pattern, text), text
+
+    assert online(pattern, data.draw(cuts(text))) == expected
+    assert online(pattern, [text]) == expected
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 10_000])
+def test_a_long_text_in_many_steps(size):
+    text = ("prose and <b> 1 < 2 " * 40 + "<call>[x]" + "\n" * 300 + "{") * 3
+    pattern = Pattern(r"(?<=\])\n+\{|<call>|(?<=and )<\w>")
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+
+    assert online(pattern, chunks) == (offline(pattern, text), text)
+
+
+# Limits.
+
+
+@given(st.text("<ab>", max_size=40), st.integers(1, 6), st.data())
+def test_what_is_given_up_does_not_depend_on_the_chunks(text, limit, data):
+    pattern = Pattern(r"<(?s:.*?)>|<a+|b<", max_hold=limit)
+    whole = PatternSearch(pattern)
+    expected = [*whole.feed(text), *whole.finish()]
+    pieces = PatternSearch(pattern)
+    chunks = data.draw(cuts(text))
+    got = [piece for chunk in chunks for piece in pieces.feed(chunk)] + pieces.finish()
+
+    assert [each for each in got if isinstance(each, Found)] == [
+        each for each in expected if isinstance(each, Found)
+    ]
+    assert pieces.given_up == whole.given_up
+    assert all(len(each.text) <= limit for each in got if isinstance(each, Found))
+    assert text == "".join(each if isinstance(each, str) else each.text for each in got)
+
+
+def test_no_more_is_held_than_the_limit():
+    numbers = PatternSearch(Pattern("(?s:<a>.*?</a>)", max_hold=10))
+
+    assert numbers.feed("x<a>123456") == ["x"]
+    assert numbers.feed("7") == ["<a>1234567"]
+    assert numbers.given_up == 1
+    assert numbers.feed("<a>b</a>")[0].span == (11, 19)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("[^<]*<tool_call>", "prose without " * 600),
+        ("(?s:<a>.*?</a>)", "<a>" * 3000),
+        (r"\s*<tool_call>", " " * 9000),
+    ],
+)
+def test_a_pattern_that_always_hopes_is_let_go(pattern, text):
+    hopes = PatternSearch(Pattern(pattern))
+    pieces = [piece for at in range(0, len(text), 40) for piece in hopes.feed(text[at : at + 40])]
+
+    assert hopes.given_up
+    assert len("".join(pieces)) > len(text) - MAX_HOLD
+    assert "".join([*pieces, *hopes.finish()]) == text
+
+
+HOSTILE = "(?:a|aa)+b"
+
+
+def test_a_pattern_that_explodes_is_no_longer_looked_for():
+    hostile = PatternSearch(Pattern(HOSTILE, timeout=0.01))
+    pieces = [*hostile.feed("ab-"), *hostile.feed("a" * 60 + "-"), *hostile.feed("ab")]
+
+    assert hostile.timed_out
+    assert pieces == [Found(0, "ab", (), {}), "-", "a" * 60 + "-", "ab"]
+    assert hostile.finish() == []
+
+
+# As a sub-parser.
+
+
+def up_to(pattern):
+    def steps(src, emit):
+        found = yield from until_pattern(src, PatternSearch(pattern), emit)
+        return found and found.text
+
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("</s>", ("</s>", "", "</s>")),
+        ("a < b, <<</s>", ("</s>", "a < b, <<", "</s>")),
+        ("x<f=go>", ("<f=go>", "x", "<f=go>")),
+    ],
+)
+def test_until_pattern(text, expected):
+    three_ways(up_to(Pattern(r"</s>|<f=\w+>")), text, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", (None, "", "")),
+        ("text <f=go", (None, "text <f=go", "")),
+        ("text 12", ("12", "text ", "12")),
+    ],
+)
+def test_until_pattern_at_the_end(text, expected):
+    three_ways(up_to(Pattern(r"<f=\w+>|\d+")), text, expected, at_end=True)
+
+
+def test_until_pattern_sleeps_and_still_knows_what_was_before():
+    driver = Driver(up_to(Pattern("(?<=ab)<")))
+    driver.feed("plain", "xa", "b", "<")
+
+    assert driver.result == "<"
+    assert driver.resumes == 2
+    assert driver.text == "plainxab"
+
+
+@given(RANDOM, TEXTS, st.data())
+def test_until_pattern_again_and_again(pattern, text, data):
+    pattern = accepted(pattern)
+
+    def steps(src, emit):
+        look_for, found = PatternSearch(pattern), []
+        while match := (yield from until_pattern(src, look_for, emit)):
+            found.append((match.text, match.groups))
+            assert match.start == src.pos
+            look_for.read(src.take(match.end))
+        return found
+
+    expected = offline(pattern, text)
+    read = drive(steps, data.draw(cuts(text)))
+
+    assert read.result == [(whole, groups) for _, whole, groups in expected]
+    assert len("".join(read.emitted)) == len(text) - sum(len(whole) for _, whole, _ in expected)
+
+
+def test_the_examples():
+    assert doctest.testmod(pattern_search).failed == 0

@@ -1,0 +1,74 @@
+"""The transformation of llama.cpp: what it writes, and that it is not exact."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+import regex
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from deltaparse.partial import (
+    Found,
+    Held,
+    UsageError,
+    reversed_partial_pattern,
+    reversed_pattern,
+    search,
+)
+
+from .pattern_samples import TEXTS, rows
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("abc", "^((?:(?:c)?b)?a)"),
+        ("ab?", "^((?:b?)?a)"),
+        ("a{2,}", "^((?:a+)?a)"),
+        ("a{0,2}b", "^((?:(?:b)?a?)?a?)"),
+        ("(ab|c)d*", "^((?:d*)?(?:(?:b)?a|c))"),
+        ("(?<name>a)b", "^((?:b)?(?:a))"),
+        (r"\{[ab]", r"^((?:[ab])?\{)"),
+    ],
+)
+def test_reversed(pattern, expected):
+    assert reversed_partial_pattern(pattern) == expected
+
+
+def test_reversed_cases_of_llamacpp():
+    checked = [row for row in rows("llamacpp_reversed_patterns.jsonl") if row["expected"]]
+
+    for row in checked:
+        assert reversed_partial_pattern(row["pattern"]) == row["expected"]
+    assert checked
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^a", "a$", "(?=a)b", "(?<!a)b", r"(a)\1", "(?>a)b", "a{9999}"]
+)
+def test_what_cannot_be_reversed(pattern):
+    with pytest.raises(UsageError):
+        reversed_partial_pattern(pattern)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "[ab]", "c"]), min_size=1, max_size=5), TEXTS)
+def test_reversed_finds_what_is_held_of_a_plain_pattern(parts, text):
+    pattern = "".join(parts)
+    found = search(pattern, text)
+    assume(not isinstance(found, Found))
+    backwards = regex.match(reversed_partial_pattern(pattern), text[::-1])
+
+    assert len(text) - (backwards.end(1) if backwards else 0) <= found.start
+
+
+def test_reversed_is_not_exact():
+    backwards = regex.match(reversed_partial_pattern("bc|aba"), "ab"[::-1])
+
+    assert backwards[1] == "b"
+    assert search("bc|aba", "ab") == Held(0)
+
+
+def test_the_examples():
+    assert doctest.testmod(reversed_pattern).failed == 0
