@@ -29,6 +29,8 @@ __all__ = [
     "ArgumentsFormat",
     "CallIdFormat",
     "CallIdPosition",
+    "ChannelsFormat",
+    "CodeFormat",
     "ContentFormat",
     "ContentMode",
     "FunctionFormat",
@@ -75,6 +77,8 @@ class ToolFormat(StrEnum):
     """The name in a tag or between markers, the arguments a JSON object."""
     TAG_WITH_TAGGED = "TAG_WITH_TAGGED"
     """The name, each argument's name and each value between markers."""
+    PYTHONIC = "PYTHONIC"
+    """A Python call: `f(a="b", c=[1, None])`; several of them in a list."""
 
 
 class CallIdPosition(StrEnum):
@@ -162,7 +166,10 @@ class ToolsFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionFormat:
-    """The markers round a function's name, outside JSON; `namespace` stands before the name."""
+    """The markers round a function's name, outside JSON; `namespace` stands before the name.
+
+    `close` stands behind the arguments.
+    """
 
     name_prefix: str = ""
     name_suffix: str = ""
@@ -172,7 +179,11 @@ class FunctionFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentsFormat:
-    """The markers round arguments, outside JSON."""
+    """The markers round arguments, outside JSON.
+
+    Between those of a value, a string stands as it is, or, with `quoted_strings`, as JSON. Other
+    values are JSON, or, with `python_literals`, as Python writes them.
+    """
 
     start: str = ""
     end: str = ""
@@ -181,18 +192,60 @@ class ArgumentsFormat:
     value_prefix: str = ""
     value_suffix: str = ""
     separator: str = ""
+    quoted_strings: bool = False
+    python_literals: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallIdFormat:
-    """Where a call's id stands outside JSON, and the markers round it."""
+    """Where a call's id stands outside JSON, and the markers round it.
+
+    `holds_name`: it stands in the place of the name, and holds it: `functions.get_weather:0`.
+    """
 
     position: CallIdPosition = CallIdPosition.NONE
     prefix: str = ""
     suffix: str = ""
+    holds_name: bool = False
 
     def __post_init__(self) -> None:
         _coerce(self, "position", CallIdPosition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelsFormat:
+    """Messages with headers, of which a turn has several: where `message` is not empty.
+
+        turn    = header message text end { start role header message text end }
+        header  = { channel name | recipient name | constrain word }, in any order
+
+    A message to a recipient in `function.namespace` is a call of that function, its arguments
+    JSON. Otherwise the name of its channel says what it is: `reasoning` names those of
+    reasoning; all others are content.
+    """
+
+    start: str = ""
+    channel: str = ""
+    message: str = ""
+    constrain: str = ""
+    recipient: str = ""
+    ends: tuple[str, ...] = ()
+    reasoning: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeFormat:
+    """Code that a model writes as it is, for one function: where `function` is not empty.
+
+    It becomes the argument `argument` of `function`. It stands behind `start`, up to the end of
+    the turn; where `start` is empty, behind the function's name like other arguments, when it is
+    not an object. Behind `start`, a call `name` + `method` + `(a="b")` is a call of `name`.
+    """
+
+    start: str = ""
+    function: str = ""
+    argument: str = "code"
+    method: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +266,8 @@ class WireFormat:
     function: FunctionFormat = field(default_factory=FunctionFormat)
     arguments: ArgumentsFormat = field(default_factory=ArgumentsFormat)
     call_id: CallIdFormat = field(default_factory=CallIdFormat)
+    channels: ChannelsFormat = field(default_factory=ChannelsFormat)
+    code: CodeFormat = field(default_factory=CodeFormat)
     preserved_tokens: tuple[str, ...] = ()
     verified: bool = False
     issues: tuple[str, ...] = ()
@@ -273,13 +328,20 @@ def _contradictions(fmt: WireFormat) -> list[str]:
     if reasoning.mode in (ReasoningMode.TAG_BASED, ReasoningMode.TOOLS_ONLY):
         if not reasoning.start.strip():
             found.append(f"reasoning mode {reasoning.mode} needs a reasoning.start")
-    if content.mode is not ContentMode.PLAIN and not (
-        content.start.strip() and content.end.strip()
-    ):
-        found.append(f"content mode {content.mode} needs a content.start and a content.end")
+    if content.mode is not ContentMode.PLAIN and not content.start.strip():
+        found.append(f"content mode {content.mode} needs a content.start")
     if tools.format is ToolFormat.JSON_NATIVE and not tools.name_is_key:
         if not (tools.name_field and tools.arguments_field):
             found.append("JSON_NATIVE needs a name_field and an arguments_field, or name_is_key")
+    if tools.format is ToolFormat.TAG_WITH_TAGGED:
+        arguments = fmt.arguments
+        if not arguments.name_prefix.strip() or not arguments.value_suffix.strip():
+            found.append("TAG_WITH_TAGGED needs an arguments.name_prefix and a value_suffix")
+    tagged = tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED)
+    if tagged and not fmt.channels.message:
+        starts = tools.section_start + tools.per_call_start + fmt.function.name_prefix
+        if not starts.strip():
+            found.append(f"{tools.format} needs a marker before the name of a function")
     return found
 
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from deltaparse.partial import Markers, markers
 
+from .channel_header import ChannelMarkers
 from .format import ContentMode, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
 
 __all__ = ["Field", "Lexicon", "Role", "lexicon"]
@@ -72,6 +73,8 @@ class Lexicon:
         "at_start",
         "bare",
         "call_starts",
+        "calls",
+        "channels",
         "fields",
         "fmt",
         "in_content",
@@ -87,10 +90,11 @@ class Lexicon:
     def __init__(self, fmt: WireFormat, *, calls: bool) -> None:
         reasoning, content, tools, turn = fmt.reasoning, fmt.content, fmt.tools, fmt.turn
         has_reasoning = reasoning.mode is not ReasoningMode.NONE
-        calls = calls and tools.format is ToolFormat.JSON_NATIVE
+        self.calls = calls
+        self.channels = ChannelMarkers(fmt)
+        calls = calls and tools.format is not ToolFormat.NONE and not fmt.channels.message
         gap = tools.content_separator
-        openers = [tools.section_start, tools.per_call_start] if calls else []
-        closers = [tools.section_end, tools.per_call_end] if calls else []
+        openers, closers = _round_calls(fmt) if calls else ([], [])
         start = _signs(Role.REASONING_START, [reasoning.start] if has_reasoning else [])
         end = _signs(Role.REASONING_END, [reasoning.end] if has_reasoning else [])
         wrapped = content.mode is not ContentMode.PLAIN
@@ -99,14 +103,18 @@ class Lexicon:
         tool_start = _signs(Role.TOOL_START, openers, gap)
         tool_end = _signs(Role.TOOL_END, closers)
         turn_end = _signs(Role.TURN_END, turn.ends)
+        # Where a turn has several messages, the end of one is that of the call in it.
+        message_end = _signs(Role.TOOL_END, self.channels.ends)
         header = _signs(Role.HEADER, [again for text in turn.headers for again in _tails(text)])
 
         self.fmt = fmt
-        self.bare = calls and not any(text.strip() for text in openers)
+        own = (tools.section_start, tools.per_call_start, fmt.function.name_prefix)
+        self.bare = calls and not any(text.strip() for text in own)
         self.opens_reasoning = has_reasoning and not reasoning.start.strip()
         self.fields = _fields(tools)
         # Where two markers are spelled alike, the one named first here is meant.
-        order = (end, start, content_start, tool_start, tool_end, content_end, turn_end, header)
+        order = (end, start, content_start, tool_start, tool_end, content_end, message_end)
+        order += (turn_end, header)
         self._signs = {sign.literal: sign for group in reversed(order) for sign in group}
         base = start + tool_start + turn_end
         self.in_content = _markers(base)
@@ -119,7 +127,7 @@ class Lexicon:
         self.in_reasoning_only = _markers(end + turn_end)
         self.reasoning_start = _markers(start)
         self.after_call = _markers(base + content_start + content_end + end + tool_end)
-        self.after_bad_call = _markers(tool_start + tool_end + turn_end)
+        self.after_bad_call = _markers(tool_start + tool_end + message_end + turn_end)
         self.longest = max(map(len, self._signs), default=0)
         self.call_starts = _markers(tool_start)
 
@@ -131,6 +139,20 @@ class Lexicon:
     def trailing(self, marker: str) -> str:
         """The white space that the template writes after a marker."""
         return self._signs[marker].trailing
+
+
+def _round_calls(fmt: WireFormat) -> tuple[list[str], list[str]]:
+    """The markers that may begin calls, and those that may end them.
+
+    Models leave out the outer ones: so a call may begin with any that stands before its name.
+    """
+    tools = fmt.tools
+    openers = [tools.section_start, tools.per_call_start, fmt.code.start]
+    closers = [tools.section_end, tools.per_call_end]
+    if tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED):
+        openers.append(fmt.function.name_prefix)
+        closers.append(fmt.function.close)
+    return openers, closers
 
 
 @lru_cache(maxsize=256)

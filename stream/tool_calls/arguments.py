@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from deltaparse.partial import (
     CLOSERS,
-    JsonScanner,
+    JsonLexer,
     JsonState,
     MalformedJson,
     Source,
     Steps,
+    escape_surrogates,
     json_decoded,
     json_value,
     mended_json,
@@ -20,8 +20,6 @@ from deltaparse.partial import (
 from .call import Call, nowhere
 
 __all__ = ["json_arguments"]
-
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def json_arguments(src: Source, call: Call, *, repair: bool) -> Steps[None]:
@@ -41,15 +39,15 @@ def json_arguments(src: Source, call: Call, *, repair: bool) -> Steps[None]:
         yield from _text_arguments(src, call, emit)
         return
     if char == "{" and repair:
-        scanner = yield from mended_json(src, emit, call.repaired)
+        lexer = yield from mended_json(src, emit, call.repaired)
     else:
-        scanner = yield from json_value(src, emit if char == "{" else nowhere)
+        lexer = yield from json_value(src, emit if char == "{" else nowhere)
     ended = src.closed and not src.unread
-    if scanner.state is JsonState.BROKEN and not ended:
-        if char == "{" and scanner.broken_in in (JsonState.AFTER_VALUE, JsonState.AFTER_OPEN):
-            call.closers = "".join(CLOSERS[bracket] for bracket in reversed(scanner.stack))
-        raise MalformedJson(scanner.problem)
-    if scanner.state is not JsonState.DONE:
+    if lexer.state is JsonState.BROKEN and not ended:
+        if char == "{" and lexer.broken_in in (JsonState.AFTER_VALUE, JsonState.AFTER_OPEN):
+            call.closers = "".join(CLOSERS[bracket] for bracket in reversed(lexer.stack))
+        raise MalformedJson(lexer.problem)
+    if lexer.state is not JsonState.DONE:
         raise MalformedJson("the output ends in the arguments", kind="truncated")
     if char == "n":
         emit("{}")
@@ -71,27 +69,27 @@ def _text_arguments(src: Source, call: Call, emit: Callable[[str], None]) -> Ste
 class HeldText:
     """Passes on text that is one JSON object, as far as it is certain, and nothing else."""
 
-    __slots__ = ("_emit", "_scanner", "_src", "empty", "whole")
+    __slots__ = ("_emit", "_lexer", "_src", "empty", "whole")
 
     def __init__(self, emit: Callable[[str], None]) -> None:
         self._emit = emit
-        self._scanner = JsonScanner()
+        self._lexer = JsonLexer()
         self._src = Source()
         self.empty = True
         self.whole = False
 
     def write(self, text: str) -> None:
         """Take the next piece."""
-        src, scanner = self._src, self._scanner
+        src, lexer = self._src, self._lexer
         if self.empty:
             text = text.lstrip()
             if text and text[0] != "{":
                 # No object: scanning on would only pass a scalar or an array.
-                scanner.scan("}")
+                lexer.scan("}")
             self.empty = not text
         # Half a surrogate pair cannot be sent as text; in JSON it is spelled.
-        src.feed(LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
-        pos = scanner.scan(src.text, src.pos)
+        src.feed(escape_surrogates(text))
+        pos = lexer.scan(src.text, src.pos)
         if pos > src.pos:
             self._emit(src.take(pos))
-        self.whole = scanner.state is JsonState.DONE and not src.unread.strip()
+        self.whole = lexer.state is JsonState.DONE and not src.unread.strip()

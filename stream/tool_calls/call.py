@@ -9,6 +9,7 @@ from typing import Any
 
 from deltaparse.partial import Source
 
+from ..format import CallIdPosition
 from ..lexicon import Lexicon
 from ..region import Region
 from ..turn import Turn, Verdict
@@ -25,7 +26,7 @@ class Call:
 
     `started` says that its arguments have begun, `whole` that they are a whole JSON object;
     `closers` are the brackets that would make them one where they break off; `repairs` counts
-    what was mended in them.
+    what was mended in them, `ambiguous` the markers in them that were taken for text.
     """
 
     __slots__ = (
@@ -34,20 +35,21 @@ class Call:
         "_lex",
         "_name_span",
         "_src",
-        "_turn",
         "_verdict",
+        "ambiguous",
         "closers",
         "id",
         "name",
         "region",
         "repairs",
         "started",
+        "turn",
         "whole",
     )
 
     def __init__(self, src: Source, turn: Turn, lex: Lexicon, region: Region) -> None:
         self._src = src
-        self._turn = turn
+        self.turn = turn
         self._lex = lex
         self._begin(region)
 
@@ -59,6 +61,7 @@ class Call:
         self.started = False
         self.whole = False
         self.closers = ""
+        self.ambiguous = 0
         self.repairs: Counter[str] = Counter()
         self._begun = False
         self._held: list[str] = []
@@ -72,7 +75,7 @@ class Call:
     @property
     def may_repair(self) -> bool:
         """Whether the policy allows to mend the arguments."""
-        return self._turn.policies.malformed_arguments == "repair"
+        return self.turn.policies.malformed_arguments == "repair"
 
     def repaired(self, repair: str, offset: int) -> None:  # noqa: ARG002 - counted, not placed
         """Count a repair; they are told together when the call ends."""
@@ -83,13 +86,13 @@ class Call:
         """Whether this is a call: with a name, and where no marker says so, with arguments."""
         if not self.name or not self._lex.bare:
             return bool(self.name)
-        return self.started or self.name in (self._turn.tools or ())
+        return self.started or self.name in (self.turn.tools or ())
 
     @property
     def emit(self) -> Callable[[str], None]:
         """Where the text of the arguments goes, for as long as no other member is read."""
         if self._begun:
-            return self._turn.arguments
+            return self.turn.arguments
         return self._held.append if self._verdict in (None, "call") else nowhere
 
     def announce(self, *, last: bool = False) -> None:
@@ -98,10 +101,12 @@ class Call:
         The id is waited for where the format has one; under "text", so is the whole call,
         because bad arguments make it content.
         """
-        turn, tools = self._turn, self._lex.fmt.tools
+        turn, fmt = self.turn, self._lex.fmt
         if self._begun or self._verdict is not None or not self.known:
             return
-        waits_for_id = (tools.id_field or tools.generated_id_field) and not self.id
+        behind = fmt.call_id.position is CallIdPosition.POST_ARGS
+        has_id = fmt.tools.id_field or fmt.tools.generated_id_field or behind
+        waits_for_id = has_id and not self.id
         waits_for_all = turn.policies.malformed_arguments == "text" and not self.whole
         if not last and (waits_for_id or waits_for_all or (self._lex.bare and not self.started)):
             return
@@ -117,7 +122,7 @@ class Call:
         """The call has ended, or was cut off. Returns whether it was one."""
         if not self.known:
             return False
-        turn = self._turn
+        turn = self.turn
         if not self.started and not cut:
             self.emit("{}")
             self.started = self.whole = True
@@ -126,6 +131,9 @@ class Call:
             made = ", ".join(f"{name} ({times})" for name, times in self.repairs.items())
             detail = f"the arguments of {self.name!r} were mended: {made}"
             turn.issue("repaired_arguments", self.region.span, detail)
+        if self.ambiguous:
+            detail = f"{self.ambiguous} times, what ends a value was text in {self.name!r}"
+            turn.issue("ambiguous_marker", self.region.span, detail)
         if self._begun:
             if self.whole and turn.policies.duplicate_keys == "error":
                 self._check_keys(turn.open_arguments)
@@ -147,7 +155,7 @@ class Call:
             value = dict(pairs)
             if len(value) < len(pairs):
                 detail = f"a key stands twice in the arguments of {self.name!r}"
-                self._turn.issue("duplicate_keys", self.region.span, detail, "error")
+                self.turn.issue("duplicate_keys", self.region.span, detail, "error")
             return value
 
         json.loads(arguments, object_pairs_hook=members)

@@ -19,19 +19,18 @@ from deltaparse.partial import (
     MalformedJson,
     Source,
     Steps,
-    at,
     json_key,
     json_space,
     json_string,
     json_value,
-    until,
 )
 
-from ..lexicon import Field, Lexicon, Role
+from ..lexicon import Field, Lexicon
 from ..region import Region
 from ..turn import Turn
 from .arguments import json_arguments
 from .call import Call, nowhere
+from .ending import broken, malformed, truncated
 
 __all__ = ["json_calls"]
 
@@ -92,10 +91,10 @@ def _call_object(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps
         yield from _members(src, call, lex, nested=False)
     except MalformedJson as problem:
         if problem.kind == "truncated":
-            return _truncated(src, turn, lex, call)
-        return (yield from _broken(src, turn, lex, call, str(problem)))
+            return truncated(src, turn, lex, call)
+        return (yield from broken(src, turn, lex, call, str(problem)))
     if call.known and call.started and not call.whole:
-        _malformed(turn, call, f"the arguments of {call.name!r} are no JSON object")
+        malformed(turn, call, f"the arguments of {call.name!r} are no JSON object")
     return call.end()
 
 
@@ -153,58 +152,6 @@ def _skipped(src: Source) -> Steps[None]:
         raise MalformedJson(scanner.problem)
     if scanner.state is not JsonState.DONE:
         raise MalformedJson("the output ends in a value", kind="truncated")
-
-
-def _broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> Steps[bool]:
-    """The JSON of a call breaks off here. Returns whether it was a call.
-
-    Where its closer stands, brackets that are still open are closed; where the arguments were
-    whole, nothing is missing that matters. Otherwise the text up to the next marker is the
-    call's too, and is told in an issue.
-    """
-    if not call.known:
-        return False
-    start = src.offset
-    marker = yield from at(src, lex.after_bad_call)
-    role = lex.role(marker) if marker else None
-    mends = not call.started or (call.closers and call.may_repair)
-    if role is not None and (call.whole or (mends and role is Role.TOOL_END)):
-        if call.started and not call.whole:
-            call.emit(call.closers)
-            call.whole = True
-        detail = f"the brackets of the call of {call.name!r} were closed: {problem}"
-        turn.issue("repaired_arguments", (start, start), detail)
-        return call.end()
-    rest: list[str] = []
-    yield from until(src, lex.after_bad_call, rest.append)
-    detail = f"{problem} in the call of {call.name!r}; not handed out: {''.join(rest)!r}"
-    if role is Role.TURN_END:
-        turn.issue("truncated_call", (start, start), detail)
-    else:
-        _malformed(turn, call, detail)
-    call.whole = False
-    return call.end(cut=True)
-
-
-def _truncated(src: Source, turn: Turn, lex: Lexicon, call: Call) -> bool:
-    """The output ends in a call. Returns whether it was one."""
-    start = src.offset
-    rest = src.take(len(src.text))
-    if not call.known:
-        if turn.natural or lex.bare:
-            return False
-        turn.issue("truncated_call", call.region.span, f"no name: {call.region.text()!r}")
-        return True
-    call.whole = call.whole and turn.natural
-    if not call.whole:
-        detail = f"the output ends in the call of {call.name!r}; not handed out: {rest!r}"
-        turn.issue("truncated_call", (start, src.offset), detail)
-    return call.end(cut=True)
-
-
-def _malformed(turn: Turn, call: Call, detail: str) -> None:
-    policy = turn.policies.malformed_arguments
-    turn.issue("malformed_arguments", call.region.span, detail, policy)
 
 
 def _extra_brackets(src: Source, turn: Turn) -> Steps[None]:

@@ -51,7 +51,7 @@ def test_words_stand_for_enumerated_values():
         ('{"tools": {"format": "JSON_NATIVE"}}', "name_field"),
         ('{"reasoning": {"mode": "TAG_BASED", "start": "<a>"}}', "reasoning.end"),
         ('{"reasoning": {"mode": "TAG_BASED", "end": "<a>"}}', "reasoning.start"),
-        ('{"content": {"mode": "ALWAYS_WRAPPED", "start": "<a>"}}', "content.end"),
+        ('{"content": {"mode": "ALWAYS_WRAPPED", "end": "<a>"}}', "content.start"),
         ('{"turn": {"ends": "x"}}', "must be"),
         ('{"turn": {"ends": [1]}}', "must be"),
         ('{"verified": 1}', "must be bool"),

@@ -1,0 +1,64 @@
+"""How a call ends that does not end as it should."""
+
+from __future__ import annotations
+
+from deltaparse.partial import Source, Steps, at, until
+
+from ..lexicon import Lexicon, Role
+from ..turn import Turn
+from .call import Call
+
+__all__ = ["broken", "malformed", "truncated"]
+
+
+def broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> Steps[bool]:
+    """The JSON of a call breaks off here. Returns whether it was a call.
+
+    Where its closer stands, brackets that are still open are closed; where the arguments were
+    whole, nothing is missing that matters. Otherwise the text up to the next marker is the
+    call's too, and is told in an issue.
+    """
+    if not call.known:
+        return False
+    start = src.offset
+    marker = yield from at(src, lex.after_bad_call)
+    role = lex.role(marker) if marker else None
+    mends = not call.started or (call.closers and call.may_repair)
+    if role is not None and (call.whole or (mends and role is Role.TOOL_END)):
+        if call.started and not call.whole:
+            call.emit(call.closers)
+            call.whole = True
+        detail = f"the brackets of the call of {call.name!r} were closed: {problem}"
+        turn.issue("repaired_arguments", (start, start), detail)
+        return call.end()
+    rest: list[str] = []
+    yield from until(src, lex.after_bad_call, rest.append)
+    detail = f"{problem} in the call of {call.name!r}; not handed out: {''.join(rest)!r}"
+    if role is Role.TURN_END:
+        turn.issue("truncated_call", (start, start), detail)
+    else:
+        malformed(turn, call, detail)
+    call.whole = False
+    return call.end(cut=True)
+
+
+def truncated(src: Source, turn: Turn, lex: Lexicon, call: Call) -> bool:
+    """The output ends in a call. Returns whether it was one."""
+    start = src.offset
+    rest = src.take(len(src.text))
+    if not call.known:
+        if turn.natural or lex.bare:
+            return False
+        turn.issue("truncated_call", call.region.span, f"no name: {call.region.text()!r}")
+        return True
+    call.whole = call.whole and turn.natural
+    if not call.whole:
+        detail = f"the output ends in the call of {call.name!r}; not handed out: {rest!r}"
+        turn.issue("truncated_call", (start, src.offset), detail)
+    return call.end(cut=True)
+
+
+def malformed(turn: Turn, call: Call, detail: str) -> None:
+    """The arguments of a call are no JSON object, and cannot be mended."""
+    policy = turn.policies.malformed_arguments
+    turn.issue("malformed_arguments", call.region.span, detail, policy)

@@ -1,0 +1,73 @@
+"""What a tool's JSON Schema says of the type of an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["ALL_TYPES", "argument_types", "type_of"]
+
+ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
+DEEPEST = 32
+
+
+def argument_types(schema: object, key: str) -> frozenset[str]:
+    """The JSON types that the argument `key` may have, an integer being a number.
+
+    `schema` is that of the arguments: a tool's `parameters`. All types where it does not say,
+    or is none; what no JSON Schema allows is taken for not said.
+    """
+    if not isinstance(schema, Mapping):
+        return ALL_TYPES
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and key in properties:
+        return _types(properties[key], schema, 0)
+    return _types(schema.get("additionalProperties"), schema, 0)
+
+
+def type_of(value: object) -> str:
+    """The JSON type of a Python value, an integer being a number."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, Mapping) else "array"
+
+
+def _types(schema: object, root: Mapping[str, Any], depth: int) -> frozenset[str]:
+    if not isinstance(schema, Mapping) or depth > DEEPEST:
+        return ALL_TYPES
+    types = ALL_TYPES
+    if "type" in schema:
+        named = schema["type"]
+        words = {named} if isinstance(named, str) else set(map(str, named or ()))
+        known = {"number" if word == "integer" else word for word in words} & ALL_TYPES
+        types = frozenset(known) or ALL_TYPES
+        if schema.get("nullable") is True:
+            types |= {"null"}
+    if isinstance(schema.get("enum"), list):
+        types &= frozenset(map(type_of, schema["enum"])) or ALL_TYPES
+    if "const" in schema:
+        types &= {type_of(schema["const"])}
+    for either in ("anyOf", "oneOf"):
+        if isinstance(schema.get(either), list) and schema[either]:
+            types &= frozenset().union(*(_types(part, root, depth + 1) for part in schema[either]))
+    if isinstance(schema.get("allOf"), list):
+        for part in schema["allOf"]:
+            types &= _types(part, root, depth + 1)
+    if isinstance(schema.get("$ref"), str):
+        types &= _types(_referred(schema["$ref"], root), root, depth + 1)
+    return types or ALL_TYPES
+
+
+def _referred(reference: str, root: Mapping[str, Any]) -> object:
+    """What a reference within the same schema means; None for any other."""
+    place: object = root
+    for step in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [""]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        place = place.get(name) if isinstance(place, Mapping) else None
+    return place

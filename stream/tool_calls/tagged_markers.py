@@ -1,0 +1,105 @@
+"""The markers inside a call that is written in tags, ready to be looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from deltaparse.partial import Markers, markers
+
+from ..format import CallIdPosition, ToolFormat, WireFormat
+
+__all__ = ["TaggedMarkers", "spellings", "tagged_markers"]
+
+
+class TaggedMarkers:
+    """What to look for in each place of a call in tags.
+
+    White space at a marker's edges is optional. So a marker is looked for as its core, which
+    what was read before it may end in white space of; where that would be a value's, with as
+    much of the marker's own leading white space as stands there.
+    """
+
+    __slots__ = (
+        "after_name",
+        "arguments_end",
+        "arguments_start",
+        "behind_call",
+        "behind_value",
+        "id_end",
+        "id_ends",
+        "id_start",
+        "in_arguments",
+        "key",
+        "key_end",
+        "name_ends",
+        "name_prefix",
+        "separator",
+        "turn_ends",
+        "value_ends",
+        "value_prefix",
+        "value_suffix",
+    )
+
+    def __init__(self, fmt: WireFormat) -> None:
+        tools, function, arguments, call_id = fmt.tools, fmt.function, fmt.arguments, fmt.call_id
+        ends = cores([function.close, tools.per_call_end, tools.section_end])
+        starts = cores([tools.section_start, tools.per_call_start, function.name_prefix])
+        turn_ends = cores(fmt.turn.ends)
+        key = set()
+        if tools.format is ToolFormat.TAG_WITH_TAGGED:
+            key = cores([arguments.name_prefix])
+        outer = ends | starts | turn_ends
+        around = key | cores([arguments.start]) or {"{"}
+        suffix = cores([function.name_suffix]) or {function.name_suffix}
+        id_start, id_end = cores([call_id.prefix]), cores([call_id.suffix])
+        between = call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
+        value_ends = set(spellings(arguments.value_suffix))
+        if key:
+            # Models forget suffixes: then what can only stand behind a value ends it.
+            gap = arguments.value_suffix[: -len(arguments.value_suffix.lstrip())]
+            value_ends.update(*(spellings(gap + text) for text in ends | turn_ends))
+
+        self.name_prefix = of(cores([function.name_prefix]))
+        self.name_ends = of(outer | around | suffix | (id_start | id_end if between else set()))
+        self.after_name = of(suffix)
+        self.id_start = of(id_start)
+        self.id_end = of(id_end)
+        self.id_ends = of(outer | around | id_end | cores([function.name_prefix]))
+        self.arguments_start = of(cores([arguments.start]))
+        self.arguments_end = of(cores([arguments.end]))
+        self.in_arguments = of(key | outer | cores([arguments.end]))
+        self.separator = of(cores([arguments.separator]))
+        self.key = of(key)
+        self.key_end = of(cores([arguments.name_suffix, arguments.value_prefix]))
+        self.value_prefix = of(cores([arguments.value_prefix]))
+        self.value_suffix = of(cores([arguments.value_suffix]))
+        self.value_ends = of(value_ends)
+        self.behind_value = of(
+            key | outer | cores([arguments.separator, arguments.end]) if ends else set()
+        )
+        self.behind_call = of(outer)
+        self.turn_ends = turn_ends
+
+
+@lru_cache(maxsize=256)
+def tagged_markers(fmt: WireFormat) -> TaggedMarkers:
+    """The `TaggedMarkers` of a format, made once."""
+    return TaggedMarkers(fmt)
+
+
+def cores(texts: Iterable[str]) -> set[str]:
+    """The markers without the white space at their edges, and without those that are nothing."""
+    return {text.strip() for text in texts} - {""}
+
+
+def spellings(marker: str) -> list[str]:
+    """A marker's core with each end of its leading white space before it."""
+    core = marker.strip()
+    leading = marker[: len(marker) - len(marker.lstrip())]
+    return [leading[cut:] + core for cut in range(len(leading) + 1)] if core else []
+
+
+def of(literals: set[str]) -> Markers:
+    """The `Markers` object for a set of literals."""
+    return markers(frozenset(literals))

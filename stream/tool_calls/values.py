@@ -1,0 +1,146 @@
+"""One argument's value that stands between markers, written as JSON.
+
+The schema decides what it is. A string streams from its first character; so does a value that may
+be a string, as soon as it can be nothing else. Numbers, literals, and what may be several things
+wait for their end, and are then JSON, else a Python literal, else a string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from json.encoder import encode_basestring
+from typing import TypeVar
+
+from deltaparse.partial import JsonLexer, JsonState, Source, Steps, python_value
+
+from .schema import ALL_TYPES
+
+__all__ = ["Value"]
+
+T = TypeVar("T")
+
+NUMBER_SO_FAR = re.compile(r"[-+.0-9][-+.0-9a-zA-Z_]{0,400}\s*")
+WORDS = {
+    "true": "boolean",
+    "false": "boolean",
+    "null": "null",
+    "True": "boolean",
+    "False": "boolean",
+    "None": "null",
+}
+# What a value begins with that may be one of these types up to its end.
+OPENERS = {"{": "object", "[": "array", "(": "array", '"': "quoted", "'": "quoted"}
+# What JSON of a type begins with; all else is a number.
+FIRST = {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null"}
+LONGEST_WORD = max(map(len, WORDS))
+
+
+class Value:
+    """Takes the text of one value, piece by piece, and writes JSON.
+
+    `types` are the JSON types that it may have. `note` is told how a value was read that was not
+    spelled as the format has it: "python_literals", or "argument_type" for text that is none of
+    the types and is therefore a string.
+    """
+
+    __slots__ = ("_deciding", "_emit", "_held", "_note", "_python", "_streams", "_types")
+
+    def __init__(
+        self,
+        emit: Callable[[str], None],
+        note: Callable[[str], None],
+        types: Collection[str],
+        *,
+        python: bool = False,
+    ) -> None:
+        self._emit = emit
+        self._note = note
+        self._types = types
+        self._python = python
+        self._held: list[str] = []
+        self._streams = False
+        self._deciding = "string" in types
+        if set(types) == {"string"}:
+            self._begin_string()
+
+    def write(self, text: str) -> None:
+        """Take the next piece of the value."""
+        if self._streams:
+            self._emit(encode_basestring(text)[1:-1])
+            return
+        self._held.append(text)
+        if self._deciding:
+            so_far = "".join(self._held).strip()
+            if not so_far:
+                return
+            if OPENERS.get(so_far[0]) in self._may_be:
+                self._deciding = False
+            elif not self._may_go_on(so_far):
+                self._begin_string()
+
+    def end(self) -> None:
+        """The value is all there."""
+        if self._streams:
+            self._emit('"')
+            return
+        text = "".join(self._held)
+        value = self._as_json(text.strip())
+        if value is None:
+            if "string" not in self._types:
+                self._note("argument_type")
+            value = encode_basestring(text)
+        self._emit(value)
+
+    @property
+    def _may_be(self) -> set[str]:
+        # Quotes belong to a string whose type is known.
+        return set(self._types) | ({"quoted"} if set(self._types) == ALL_TYPES else set())
+
+    def _begin_string(self) -> None:
+        held = "".join(self._held)
+        self._held.clear()
+        self._streams = True
+        self._deciding = False
+        self._emit('"' + encode_basestring(held)[1:-1])
+
+    def _may_go_on(self, text: str) -> bool:
+        """Whether `text` is, or may become, a number or a word of one of the types."""
+        if "number" in self._types and NUMBER_SO_FAR.fullmatch(text):
+            return True
+        return len(text) <= LONGEST_WORD and any(
+            word.startswith(text) and kind in self._types for word, kind in WORDS.items()
+        )
+
+    def _as_json(self, text: str) -> str | None:
+        """The JSON that the whole `text` is or stands for, if it has one of the types."""
+        lexer = JsonLexer()
+        if lexer.scan(text, final=True) == len(text) and lexer.state is JsonState.DONE:
+            return text if self._allows(text) else None
+        pieces: list[str] = []
+        noted: list[str] = []
+        src = Source(text, closed=True)
+        reading = _result(python_value(src, pieces.append, lambda name, _: noted.append(name)))
+        written = "".join(pieces)
+        if reading.state != "done" or src.unread or not self._allows(written):
+            return None
+        if noted or not self._python:
+            self._note("python_literals")
+        return written
+
+    def _allows(self, text: str) -> bool:
+        """Whether JSON is of one of the types. One that is left out may be null all the same."""
+        kind = FIRST.get(text[0], "number")
+        if kind == "string":
+            return "quoted" in self._may_be
+        return kind in self._types or (kind == "null" and "string" not in self._types)
+
+
+def _result(steps: Steps[T]) -> T:
+    """What a sub-parser returns whose input is all there."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as returned:
+            result: T = returned.value
+            return result
