@@ -1,7 +1,7 @@
 # What the README, the developers and CI run. Needs Python 3.11 or newer, git and make; all else goes
 # into .venv. Variables:
 #   PYTHON=python3.12    the interpreter that .venv is made with
-#   ARGS="-k json -x"    arguments for pytest (test), the benchmark (bench) or the fuzzer (fuzz)
+#   ARGS="-k json -x"    arguments for pytest (test), the benchmarks (bench) or the fuzzer (fuzz)
 #   WHEEL=1              test the built wheel instead of src; the default where CI is set, WHEEL= undoes it
 #   T=60                 seconds to fuzz
 
@@ -48,8 +48,9 @@ format: .venv/dev.stamp ## write the code the way that lint wants it
 	$(BIN)/ruff check --fix --exit-zero
 	$(BIN)/ruff format
 
-bench: .venv/dev.stamp ## measure speed
+bench: .venv/bench.stamp ## measure speed
 	$(BIN)/python bench/bench.py $(ARGS)
+	$(BIN)/python bench/partial.py $(ARGS)
 
 fuzz: .venv/dev.stamp ## look for inputs that break an invariant, T seconds long
 	$(BIN)/python fuzz/fuzz.py --seconds $(T) $(ARGS)
@@ -78,4 +79,8 @@ endef
 
 .venv/dev.stamp: pyproject.toml .venv/run.stamp
 	$(BIN)/$(PIP) install --group dev
+	@touch $@
+
+.venv/bench.stamp: pyproject.toml .venv/run.stamp
+	$(BIN)/$(PIP) install --group bench
 	@touch $@

@@ -182,7 +182,7 @@ def closing(lexer: JsonLexer, held: str) -> str:
         S.KEY: '":null',
         S.AFTER_KEY: ":null",
         S.AFTER_COLON: value,
-        S.AFTER_COMMA: value,
+        S.AFTER_COMMA: '"":null' if lexer.stack[-1:] == ["{"] else value,
         S.AFTER_OPEN: value if number and lexer.stack[-1:] == ["["] else "",
         S.STRING: '"',
         S.START: value if number else "",

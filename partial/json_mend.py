@@ -21,13 +21,22 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .json_lexer import MAX_TOKEN, JsonLexer, JsonState
-from .json_read import STRING_WAKE
+from .json_lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
+from .json_read import STRING_WAKE, json_space
 from .source import Source, Steps
 
 __all__ = ["Repairs", "mended_json"]
 
-S = JsonState
+START = JsonState.START
+AFTER_OPEN = JsonState.AFTER_OPEN
+KEY = JsonState.KEY
+AFTER_KEY = JsonState.AFTER_KEY
+AFTER_COLON = JsonState.AFTER_COLON
+STRING = JsonState.STRING
+AFTER_VALUE = JsonState.AFTER_VALUE
+AFTER_COMMA = JsonState.AFTER_COMMA
+DONE = JsonState.DONE
+BROKEN = JsonState.BROKEN
 LITERALS = {
     "True": ("python_literals", "true"),
     "False": ("python_literals", "false"),
@@ -44,7 +53,7 @@ SINGLE_WAKE = re.compile(r"""['"\\\x00-\x1f]""").search
 ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 CUT_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3})?\Z")
 COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
-BEFORE_KEY = frozenset({S.AFTER_OPEN, S.AFTER_COMMA})
+BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +94,7 @@ def mended_json(
         pos = lexer.scan(src.text, src.pos, final=src.closed)
         if pos > src.pos:
             emit(src.take(pos))
-        if lexer.state is S.BROKEN:
+        if lexer.state is BROKEN:
             start, problem = src.offset, lexer.problem
             repair = yield from mender.mend()
             if repair is None:
@@ -95,9 +104,9 @@ def mended_json(
                 return lexer
             note(repair, start)
             continue
-        if lexer.state is S.DONE or src.closed:
+        if lexer.state is DONE or src.closed:
             return lexer
-        if lexer.state is S.STRING or lexer.state is S.KEY:
+        if lexer.state is STRING or lexer.state is KEY:
             src.sleep(STRING_WAKE, mender.write)
         yield
 
@@ -127,23 +136,48 @@ class Mender:
     def mend(self) -> Steps[str | None]:
         """Mend what breaks the text here; the lexer goes on in the state in which it broke."""
         src, lexer, repairs = self._src, self._lexer, self._repairs
-        state = lexer.state = lexer.broken_in or S.START
+        state = lexer.state = lexer.broken_in or START
         char = src.text[src.pos]
-        if state is S.STRING or state is S.KEY:
+        if state is STRING or state is KEY:
             return (yield from self._odd_character())
         is_key = bool(lexer.stack) and lexer.stack[-1] == "{" and state in BEFORE_KEY
-        is_value = not is_key and state in (S.START, S.AFTER_COLON, S.AFTER_OPEN, S.AFTER_COMMA)
-        if char == "," and repairs.trailing_commas and state is S.AFTER_VALUE:
-            src.pos += 1
-            return "trailing_commas"
+        is_value = not is_key and state in (START, AFTER_COLON, AFTER_OPEN, AFTER_COMMA)
+        if char == "," and state is AFTER_VALUE:
+            return (yield from self._comma())
         if char in "/#" and repairs.comments:
             return (yield from self._comment())
         if char == "'" and repairs.single_quotes and (is_key or is_value):
-            lexer.state = S.KEY if is_key else S.STRING
+            lexer.state = KEY if is_key else STRING
             return (yield from self._single_quoted())
         if is_key or is_value:
             return (yield from self._word(is_key=is_key))
         return ""
+
+    def _comma(self) -> Steps[str | None]:
+        """Read a comma that is followed by no member: a bracket, a comment, or nearly one.
+
+        It is handed on when it is known that it is not the last.
+        """
+        src, lexer = self._src, self._lexer
+        src.pos += 1
+        done = ""
+        while True:
+            char = yield from json_space(src)
+            if not char:
+                return done or None
+            if char not in "/#" or not self._repairs.comments:
+                break
+            done = yield from self._comment()
+            if not done:
+                return done
+        if char == CLOSERS[lexer.stack[-1]]:
+            return "trailing_commas" if self._repairs.trailing_commas else ""
+        self.write(", ")
+        lexer.state = AFTER_COMMA
+        if char in MEMBER[lexer.stack[-1]]:
+            return done
+        lexer.broken_in = AFTER_COMMA
+        return (yield from self.mend())
 
     def _word(self, *, is_key: bool) -> Steps[str | None]:
         """Mend a word where a key or a value must stand, once it is known where it ends."""
@@ -161,7 +195,7 @@ class Mender:
         if is_key and found and word[0] != "-" and repairs.unquoted_keys:
             src.pos = end
             self.write(f'"{word}"')
-            lexer.state = S.AFTER_KEY
+            lexer.state = AFTER_KEY
             return "unquoted_keys"
         name, literal = LITERALS.get(word, ("", ""))
         if is_key or not name or not getattr(repairs, name):
@@ -215,8 +249,8 @@ class Mender:
             if char == "'":
                 src.pos += 1
                 self.write('"')
-                if lexer.state is S.KEY:
-                    lexer.state = S.AFTER_KEY
+                if lexer.state is KEY:
+                    lexer.state = AFTER_KEY
                 else:
                     lexer.value_ends()
                 return "single_quotes"

@@ -22,9 +22,12 @@ from .text import peek
 
 __all__ = ["json_decoded", "json_key", "json_space", "json_string", "json_value"]
 
-S = JsonState
-# In a string: what ends it, escapes, or breaks it; all else passes by a sleeping parser.
-STRING_WAKE = re.compile(r'["\\\x00-\x1f]').search
+KEY = JsonState.KEY
+STRING = JsonState.STRING
+DONE = JsonState.DONE
+BROKEN = JsonState.BROKEN
+# In a string: all but plain characters and whole escapes, which pass by a sleeping parser.
+STRING_WAKE = re.compile(rf"(?!{IN_STRING.pattern}\Z)").match
 
 
 def json_value(
@@ -42,9 +45,9 @@ def json_value(
         if pos > src.pos:
             emit(src.take(pos))
         state = lexer.state
-        if state is S.DONE or state is S.BROKEN or src.closed:
+        if state is DONE or state is BROKEN or src.closed:
             return lexer
-        if state is S.STRING or state is S.KEY:
+        if state is STRING or state is KEY:
             src.sleep(STRING_WAKE, emit)
         start = src.offset
         yield

@@ -149,8 +149,12 @@ class JsonScanner:
 
     def _handed_on(self) -> str:
         out = self._out
-        piece = escape_surrogates(out[0] if len(out) == 1 else "".join(out))
+        if not out:
+            return ""
+        piece = out[0] if len(out) == 1 else "".join(out)
         out.clear()
-        if self._kept is not None and piece:
+        if not piece.isascii():
+            piece = escape_surrogates(piece)
+        if self._kept is not None:
             self._kept.append(piece)
         return piece

@@ -24,6 +24,10 @@ ESCAPES = re.compile(
 HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
+# `json.dumps` would make an encoder at each call.
+ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+
+
 class CompactJson:
     """Writes JSON compactly as it comes, in pieces that end between tokens or within a string.
 
@@ -41,6 +45,10 @@ class CompactJson:
     def write(self, text: str) -> None:
         """Take the next piece."""
         text = self._half + escape_surrogates(text)
+        if self._in_string and '"' not in text and "\\" not in text:
+            self._half = ""
+            self._emit(text)
+            return
         self._half = ""
         out: list[str] = []
         pos, end = 0, len(text)
@@ -48,7 +56,7 @@ class CompactJson:
             if self._in_string:
                 stop = match_end(IN_STRING, text, pos)
                 closes = stop < end
-                half = None if closes else HALF_PAIR.search(text, pos)
+                half = None if closes or "\\u" not in text else HALF_PAIR.search(text, pos)
                 if half:
                     stop = half.start(1)
                     self._half = text[stop:]
@@ -98,5 +106,5 @@ def _respelled(body: str) -> str:
     """The inside of a string, each character in its shortest spelling."""
     if "\\" not in body:
         return body
-    spelled = json.dumps(json.loads(f'"{body}"'), ensure_ascii=False)[1:-1]
+    spelled = ENCODE(json.loads(f'"{body}"'))[1:-1]
     return escape_surrogates(spelled)

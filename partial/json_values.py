@@ -17,7 +17,12 @@ from .json_spell import sound_json
 
 __all__ = ["JsonValue", "JsonValues", "argument_events"]
 
-S = JsonState
+KEY = JsonState.KEY
+STRING = JsonState.STRING
+AFTER_VALUE = JsonState.AFTER_VALUE
+AFTER_COMMA = JsonState.AFTER_COMMA
+DONE = JsonState.DONE
+BROKEN = JsonState.BROKEN
 # An exponent that no float has, which `Decimal` may refuse.
 HUGE = re.compile(r"[eE][-+]?0*+[0-9]{7}")
 # A string, or a number with such an exponent: its sign, its first digit but 0, the exponent's sign.
@@ -88,9 +93,9 @@ class JsonValues:
     def path(self) -> JsonPath:
         """Where what was fed so far ends."""
         path, state = self._path.copy(), self.state
-        if path and state is S.AFTER_VALUE and isinstance(path[-1], int):
+        if path and state is AFTER_VALUE and isinstance(path[-1], int):
             path[-1] -= 1  # it was counted already
-        elif path and self._lexer.stack[-1] == "{" and state in (S.KEY, S.AFTER_COMMA):
+        elif path and self._lexer.stack[-1] == "{" and state in (KEY, AFTER_COMMA):
             path[-1] = None
         return tuple(path)
 
@@ -100,7 +105,7 @@ class JsonValues:
 
         It is always the same object, which grows: copy what you want to keep as it is.
         """
-        if self.state is not S.STRING:
+        if self.state is not STRING:
             return self._root
         text = self._string_so_far()
         if not self._open:
@@ -122,11 +127,11 @@ class JsonValues:
         lexer = self._lexer
         text = self._held + text
         begun = lexer.passed
-        in_string = lexer.state is S.STRING or lexer.state is S.KEY
+        in_string = lexer.state is STRING or lexer.state is KEY
         end = lexer.scan(text, final=final)
-        self._held = text[end:] if lexer.state not in (S.DONE, S.BROKEN) else ""
+        self._held = text[end:] if lexer.state not in (DONE, BROKEN) else ""
         text = text[:end]
-        if lexer.state is S.STRING or lexer.state is S.KEY:
+        if lexer.state is STRING or lexer.state is KEY:
             start = lexer.opened - begun
             if start < 0 and in_string:
                 self._string.append(text)
@@ -147,7 +152,7 @@ class JsonValues:
             if HUGE.search(text):
                 text = HUGE_NUMBER.sub(_tamed, text)
             self._parser.send(text.encode())
-        if self._lexer.state is S.DONE:
+        if self._lexer.state is DONE:
             self._parser.close()
         found: list[JsonValue] = []
         for event, value in self._events:

@@ -13,15 +13,18 @@ __all__ = ["at", "peek", "skip", "until", "whitespace"]
 SPACE = re.compile(r"\s*")
 
 
-def until(src: Source, markers: Markers, emit: Callable[[str], None]) -> Steps[str]:
+def until(
+    src: Source, markers: Markers, emit: Callable[[str], None], *, certain: bool = False
+) -> Steps[str]:
     """Read text up to the first marker, handing it to `emit` as soon as it is certain.
 
     Returns the marker, which is left unread, or "" at the end of input. Holds back only the
-    tail that may become a marker.
+    tail that may become a marker; the end of input makes that text, unless only what is
+    `certain` is wanted: then it is left unread.
     """
     while True:
         text = src.text
-        start, end = markers.find(text, src.pos, final=src.closed)
+        start, end = markers.find(text, src.pos, final=src.closed and not certain)
         if start > src.pos:
             emit(src.take(start))
         if end > start:

@@ -24,20 +24,36 @@ def test_the_fuzzer_tries_and_says_what_it_did_not_try():
     assert lines[-1].startswith("1 of ")
 
 
-def test_the_benchmark_measures(monkeypatch):
-    spec = importlib.util.spec_from_file_location("bench", ROOT / "bench" / "bench.py")
+def script(name, monkeypatch):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "bench" / f"{name}.py")
     bench = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "bench", bench)
+    monkeypatch.setitem(sys.modules, name, bench)
     spec.loader.exec_module(bench)
     monkeypatch.setattr(bench, "ROUNDS", 2)
     monkeypatch.setattr(bench, "LARGE", 4000)
     monkeypatch.setattr(bench, "SMALL", 2000)
+    return bench
+
+
+def test_the_benchmark_measures(monkeypatch):
+    bench = script("bench", monkeypatch)
     for workload in bench.WORKLOADS:
         assert bench.measure(workload)["floors"] > 0
     assert bench.measure_construction(2).floors > 0
 
 
-@pytest.mark.parametrize("name", ["fuzz", "bench"])
+def test_the_benchmark_of_the_primitives_measures(monkeypatch):
+    bench = script("partial", monkeypatch)
+    monkeypatch.setattr(bench, "BUDGET", 0.02)
+    rows = bench.measure_json() + bench.measure_text()
+    measured = {row.reader for row in rows}
+    assert {*bench.OURS, "ijson.backends.python", "Markers", "PatternSearch"} <= measured
+    assert all(row.microseconds > 0 for row in rows if row.reader in bench.OURS)
+    assert all(bench.growth(reader) > 0 for reader in bench.STRINGS)
+    assert 0 < bench.state_size() < 64 * 1024
+
+
+@pytest.mark.parametrize("name", ["fuzz/fuzz.py", "bench/bench.py", "bench/partial.py"])
 def test_make_runs_them(name):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert f"{name}/{name}.py" in makefile
+    assert name in makefile

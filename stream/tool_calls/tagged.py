@@ -91,8 +91,10 @@ def _head(
     position = fmt.call_id.position
     yield from json_space(src)
     if position is CallIdPosition.PRE_FUNC_NAME and not prefixed and not fmt.call_id.holds_name:
+        yield from _past(src, m.id_start)
         call.id = yield from _name(src, (), m.id_ends)
         yield from _past(src, m.id_end)
+        yield from json_space(src)
     if m.name_prefix.literals and not prefixed and not (yield from _past(src, m.name_prefix)):
         return False
     start = src.offset
@@ -170,7 +172,7 @@ def _tagged_arguments(
     first = True
     while True:
         yield from json_space(src)
-        if not (yield from at(src, m.in_arguments)):
+        if m.has_ends and not (yield from at(src, m.in_arguments)):
             yield from _junk(src, call, m)
         if not (yield from _past(src, m.key)):
             break
@@ -202,7 +204,7 @@ def _key(src: Source, m: TaggedMarkers, lex: Lexicon) -> Steps[str]:
     """Read an argument's name and what stands between it and the value."""
     arguments = lex.fmt.arguments
     pieces: list[str] = []
-    marker = yield from until(src, m.key_end, pieces.append)
+    marker = yield from until(src, m.key_end, pieces.append, certain=True)
     if not marker:
         raise MalformedJson("the output ends in the name of an argument", kind="truncated")
     before_value = arguments.value_prefix.strip()
@@ -213,6 +215,8 @@ def _key(src: Source, m: TaggedMarkers, lex: Lexicon) -> Steps[str]:
             return "".join(pieces).strip()
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
+        if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
+            raise MalformedJson("the output ends before an argument", kind="truncated")
     if marker:
         yield from skip(src, marker, _trailing(arguments.value_prefix))
     return "".join(pieces).strip()
@@ -275,7 +279,7 @@ def _up_to_end(
     it is left unread.
     """
     while True:
-        marker = yield from until(src, m.value_ends, take)
+        marker = yield from until(src, m.value_ends, take, certain=True)
         if not marker:
             return False
         core = marker.strip()
@@ -302,10 +306,11 @@ def _followed(src: Source, length: int, behind: Markers) -> Steps[bool]:
         start = src.pos + length
         found = SPACE.match(text, start, start + GAP)
         pos = found.end() if found else start
-        end = behind.match(text, pos, final=src.closed)
-        if end > pos or (src.closed and pos == len(text)):
+        end = behind.match(text, pos)
+        # What is cut by the end of the output may have been a marker.
+        if end > pos or (end == pos and src.closed):
             return True
-        if end < 0 or src.closed or pos == start + GAP:
+        if end < 0 and pos < len(text):
             return False
         yield
 

@@ -26,6 +26,7 @@ class TaggedMarkers:
         "arguments_start",
         "behind_call",
         "behind_value",
+        "has_ends",
         "id_end",
         "id_ends",
         "id_start",
@@ -54,6 +55,9 @@ class TaggedMarkers:
         suffix = cores([function.name_suffix]) or {function.name_suffix}
         id_start, id_end = cores([call_id.prefix]), cores([call_id.suffix])
         between = call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
+        behind = cores([arguments.end])
+        if call_id.position is CallIdPosition.POST_ARGS:
+            behind |= id_start
         value_ends = set(spellings(arguments.value_suffix))
         if key:
             # Models forget suffixes: then what can only stand behind a value ends it.
@@ -68,7 +72,7 @@ class TaggedMarkers:
         self.id_ends = of(outer | around | id_end | cores([function.name_prefix]))
         self.arguments_start = of(cores([arguments.start]))
         self.arguments_end = of(cores([arguments.end]))
-        self.in_arguments = of(key | outer | cores([arguments.end]))
+        self.in_arguments = of(key | outer | behind)
         self.separator = of(cores([arguments.separator]))
         self.key = of(key)
         self.key_end = of(cores([arguments.name_suffix, arguments.value_prefix]))
@@ -76,10 +80,11 @@ class TaggedMarkers:
         self.value_suffix = of(cores([arguments.value_suffix]))
         self.value_ends = of(value_ends)
         self.behind_value = of(
-            key | outer | cores([arguments.separator, arguments.end]) if ends else set()
+            key | outer | behind | cores([arguments.separator]) if ends else set()
         )
         self.behind_call = of(outer)
         self.turn_ends = turn_ends
+        self.has_ends = bool(ends)
 
 
 @lru_cache(maxsize=256)

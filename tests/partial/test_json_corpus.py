@@ -265,68 +265,56 @@ def test_llama_cpp_reads_python_literals():
     check("llamacpp_peg_json_python", differing)
 
 
-def differing(name, options):
-    """The cases of a file whose value is not the expected one, nor refused as expected.
+def is_cut(case):
+    return heal_json(case.input, final=True).state is not S.DONE
 
-    `options(case)` returns whether the text may be cut, and whether a number that is cut counts.
-    """
+
+def jiter(case):
+    mode = case.line.setdefault("kwargs", {"partial_mode": "on"}).get("partial_mode", "off")
+    return mode not in (False, "off"), True, case.expected
+
+
+def pydantic_core(case):
+    return case.line["kwargs"].get("allow_partial", False), True, case.expected
+
+
+def partial_json_parser(case):
+    flags = case.line["args"] = case.line["args"] or [ALL]
+    fixed = case.line["func"].startswith("fix") and case.expected
+    expected = json.loads("".join(fixed)) if fixed else case.expected
+    return is_cut(case), bool(flags[0] & NUM), expected
+
+
+def partial_json_parser_js(case):
+    throws = case.line["how"] == "toThrow"
+    expected = REFUSED if throws else json.loads(case.line["js_expected"])
+    return is_cut(case), case.line["js_args"].endswith(", NUM"), expected
+
+
+def untruncate_json_js(case):
+    return is_cut(case), True, json.loads(case.line.get("expected", "null"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [jiter, pydantic_core, partial_json_parser, partial_json_parser_js, untruncate_json_js],
+)
+def test_what_is_cut_has_the_value_that_others_give_it(options):
+    """`options(case)`: whether the text may be cut, whether a cut number counts, the value."""
+    pattern = f"{options.__name__}(_partial)?_tests"
+    name = next(name for name in DIFFERENCES if re.fullmatch(pattern, name))
+    differing = []
     for case in cases(name):
-        partial, eager = options(case)
+        partial, eager, expected = options(case)
+        case.expected = REFUSED if "raises" in case.line else expected
         case.healed = heal_json(case.input, eager_numbers=eager, final=not partial)
-        got = case.value
-        if not partial and (case.healed.state is not S.DONE or case.rest):
-            got = REFUSED
-        if case.expected == REFUSED and got == NOTHING:
+        whole = case.healed.state is S.DONE and not case.rest
+        got = case.value if partial or whole else REFUSED
+        if got == NOTHING and case.expected == REFUSED:
             continue
         if not same(got, case.expected):
-            yield case
-
-
-def test_jiter():
-    def options(case):
-        case.line.setdefault("kwargs", {"partial_mode": "trailing-strings"})
-        case.expected = REFUSED if "raises" in case.line else case.expected
-        return case.line["kwargs"].get("partial_mode", "off") not in (False, "off"), True
-
-    check("jiter_tests", differing("jiter_tests", options))
-
-
-def test_pydantic_core():
-    def options(case):
-        case.expected = REFUSED if "raises" in case.line else case.expected
-        return case.line["kwargs"].get("allow_partial", False), True
-
-    check("pydantic_core_partial_tests", differing("pydantic_core_partial_tests", options))
-
-
-def test_partial_json_parser():
-    def options(case):
-        if case.line["func"].startswith("fix") and case.expected:
-            case.expected = json.loads("".join(case.expected))
-        case.expected = REFUSED if "raises" in case.line else case.expected
-        case.line["args"] = case.line["args"] or [ALL]
-        cut = heal_json(case.input, final=True).state is not S.DONE
-        return cut, bool(case.line["args"][0] & NUM)
-
-    check("partial_json_parser_tests", differing("partial_json_parser_tests", options))
-
-
-def test_partial_json_parser_js():
-    def options(case):
-        throws = case.line["how"] == "toThrow"
-        case.expected = REFUSED if throws else json.loads(case.line["js_expected"])
-        cut = heal_json(case.input, final=True).state is not S.DONE
-        return cut, case.line["js_args"].endswith(", NUM")
-
-    check("partial_json_parser_js_tests", differing("partial_json_parser_js_tests", options))
-
-
-def test_untruncate():
-    def options(case):
-        case.expected = json.loads(case.line.get("expected", "null"))
-        return heal_json(case.input, final=True).state is not S.DONE, True
-
-    check("untruncate_json_js_tests", differing("untruncate_json_js_tests", options))
+            differing.append(case)
+    check(name, differing)
 
 
 def repaired(name, expectation):

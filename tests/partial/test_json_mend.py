@@ -84,7 +84,7 @@ TABLE = [
     ("python_literals", "[True, False, None]", "[true, false, null]"),
     ("control_characters", '["a\n\t\x00b"]', '["a\\n\\t\\u0000b"]'),
     ("invalid_escapes", r'["\d\'\x41\u12\ "]', r'["\\d' + "'" + r'\u0041\\u12\\ "]'),
-    ("trailing_commas", '[1, {"a": 2 , } , ]', '[1, {"a": 2  }  ]'),
+    ("trailing_commas", '[1, {"a": 2 , } , ]', '[1, {"a": 2 } ]'),
     ("non_finite", "[NaN, Infinity, -Infinity]", "[null, null, null]"),
     ("comments", '{"a": /* 1 */ 2 // x\n # y\n}', '{"a":  2  }'),
     ("unquoted_keys", "{a: 1, $b_2: {c: 3}}", '{"a": 1, "$b_2": {"c": 3}}'),
@@ -147,3 +147,19 @@ def test_a_long_comment_is_not_kept():
 def test_a_comma_is_held_only_so_long_at_every_cut(spaces):
     text = "[1," + " " * spaces + "]"
     assert mend(list(text)) == mend([text])
+
+
+@pytest.mark.parametrize(
+    ("bad", "good"),
+    [
+        ("[1, 2, /*c*/]", "[1, 2]"),
+        ('{"a": 1, // x\n}', '{"a": 1}'),
+        ('{"a": 1, # x\n // y\n "b": 2}', '{"a": 1, "b": 2}'),
+        ("[1, /* x */ True, ]", "[1, true]"),
+        ("{'a': 1, b: 2,}", '{"a": 1, "b": 2}'),
+    ],
+)
+def test_commas_and_comments(bad, good):
+    for chunks in ([bad], list(bad)):
+        state, written, _, _ = mend(chunks)
+        assert (state, written) == (JsonState.DONE, good)

@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.support import ESCAPE, TOKEN, Driver, cuts, drive, is_json, three_ways
 
-from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, python_json
+from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, json_lexer, python_json, python_strings
 from deltaparse.partial.python_json import PythonReading, python_arguments, python_value
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus/json/llamacpp_peg_json_python.jsonl"
@@ -632,7 +632,7 @@ PATTERNS = [
     "pattern", [*PATTERNS, "'''\"''\n''',", "r'\\d',", "{'a': 1, 2: 3},", "((('a'))),"]
 )
 def test_no_character_is_read_more_often_than_it_can_be_held(pattern, length, monkeypatch):
-    end_of, seen, matched = python_json.match_end, [], []
+    end_of, seen, matched = json_lexer.match_end, [], []
 
     def counting(found, text, pos):
         end = end_of(found, text, pos)
@@ -640,7 +640,8 @@ def test_no_character_is_read_more_often_than_it_can_be_held(pattern, length, mo
         matched.append(end - pos)
         return end
 
-    monkeypatch.setattr(python_json, "match_end", counting)
+    for module in (python_json, python_strings):
+        monkeypatch.setattr(module, "match_end", counting)
     text = ("[" + pattern * length)[:length]
     drive(quietly, list(text))
     assert 0 < sum(seen) <= 8 * length

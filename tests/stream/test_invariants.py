@@ -19,7 +19,18 @@ from deltaparse import (
 from deltaparse.partial import JsonLexer, Markers, Source
 
 from .samples import TAGS
-from .wire import as_joined, formats, joined, markers_of, turns, write
+from .wire import (
+    TOOLS,
+    Written,
+    as_joined,
+    formats,
+    is_bare,
+    joined,
+    markers_of,
+    tagged_formats,
+    turns,
+    write,
+)
 
 
 @st.composite
@@ -39,6 +50,7 @@ def soups(draw):
     pieces += [marker[:cut] for marker in pieces for cut in (1, 3) if marker[:cut]]
     call = '{"name": "f", "arguments": {"a": "<b>", "n": 12.5e-2}}'
     pieces += [call, f"[{call}, {call}]", call[:30], '{"f": {}}', '"id": "7"', "{", "}", "]", ","]
+    pieces += ["f", "1", "True", '"x"', "s", "n"]
     pieces += ["text", " ", "\n", "<", "[", "é😀", '"', "\\", "a < b"]
     return fmt, "".join(draw(st.lists(st.sampled_from(pieces), max_size=14)))
 
@@ -53,7 +65,7 @@ def cuts(draw, text):
 options = st.fixed_dictionaries(
     {},
     optional={
-        "tools": st.sampled_from([None, [], [{"name": "f"}], [{"name": "get_weather"}]]),
+        "tools": st.sampled_from([None, [], TOOLS, [{"name": "f"}], [{"name": "get_weather"}]]),
         "reasoning": st.sampled_from(["separate", "inline", "raw"]),
         "parallel_tool_calls": st.booleans(),
         "policies": st.builds(
@@ -81,13 +93,13 @@ def run(fmt, texts, reason="stop", **given_options):
 @given(case=written(), data=st.data())
 def test_what_is_written_comes_back(case, data):
     fmt, turn, wire = case
-    parser, deltas = run(fmt, data.draw(cuts(wire)))
+    parser, deltas = run(fmt, data.draw(cuts(wire)), tools=TOOLS)
     content, reasoning, calls = joined(deltas)
 
     assert reasoning == turn.reasoning
     assert content == turn.content
     assert [(name, json.loads(text)) for _, name, text in calls] == list(turn.calls)
-    if fmt.tools.id_field:
+    if fmt.tools.id_field or fmt.call_id.position != "NONE":
         assert [call_id for call_id, _, _ in calls] == [f"id{at}" for at in range(len(calls))]
     assert all(call.complete for call in parser.message.tool_calls)
     assert parser.finish_reason == ("tool_calls" if turn.calls else "stop")
@@ -144,7 +156,7 @@ def test_4_a_call_begins_once_and_calls_are_not_interleaved(case, reason):
 @given(case=written())
 def test_5_arguments_parse_at_their_end_and_not_before(case):
     fmt, turn, wire = case
-    _, deltas = run(fmt, list(wire))
+    _, deltas = run(fmt, list(wire), tools=TOOLS)
     calls = joined(deltas)[2]
     for (_, _, text), (_, values) in zip(calls, turn.calls, strict=True):
         assert text == json.dumps(values, ensure_ascii=False)
@@ -163,7 +175,7 @@ def test_6_text_without_a_marker_is_content_to_the_byte(case, reason):
         or fmt.reasoning.mode == "DELIMITER"
     ):
         return
-    if not (fmt.tools.section_start or fmt.tools.per_call_start):
+    if is_bare(fmt):
         text = "." + text.replace("{", "")
     assert parse(text, fmt, finish_reason=reason).content == text
 
@@ -208,6 +220,7 @@ def test_7_content_is_held_back_no_longer_than_a_marker(case):
 def test_7_arguments_are_held_back_no_longer_than_a_token(case):
     fmt, turn, wire = case
     waits = fmt.tools.id_field or fmt.tools.field_order[:1] == ("arguments",)
+    waits = waits or fmt.call_id.position == "POST_ARGS" or fmt.tools.format == "TAG_WITH_TAGGED"
     if len(turn.calls) != 1 or waits or fmt.tools.arguments_as_text:
         return
     text = json.dumps(turn.calls[0][1], ensure_ascii=False)
@@ -220,6 +233,24 @@ def test_7_arguments_are_held_back_no_longer_than_a_token(case):
         seen += "".join(delta.arguments for delta in parser.feed(char))
         assert text[:at].startswith(seen)
         assert at - len(seen) <= max(token, 6)
+
+
+@given(fmt=tagged_formats(), text=st.text("ab<[/\n> é", max_size=60))
+def test_7_a_string_in_tags_is_held_back_no_longer_than_what_ends_it(fmt, text):
+    if fmt.tools.format != "TAG_WITH_TAGGED" or fmt.call_id.position == "POST_ARGS":
+        return
+    text = "a" + text
+    wire = write(fmt, Written("", "", (("f", {"s": text}),)))
+    start = wire.rindex(text)
+    longest = 2 * max(map(len, markers_of(fmt))) + 8
+    parser = StreamParser(fmt, tools=TOOLS)
+    parser.feed(wire[:start])
+    seen = ""
+    for at, char in enumerate(text, 1):
+        seen += "".join(delta.arguments for delta in parser.feed(char))
+        value = json.loads(seen + '"}')["s"] if seen.count('"') > 2 else ""
+        assert text[:at].startswith(value)
+        assert at - len(value) <= longest
 
 
 @given(case=soups(), data=st.data())
@@ -251,7 +282,7 @@ def test_finish_and_message_may_be_asked_for_at_any_time(case, kw):
 @given(case=written(), cut=st.integers(0, 200))
 def test_a_cut_call_never_looks_whole_and_heals_to_what_was_there(case, cut):
     fmt, turn, wire = case
-    message = parse(wire[:cut], fmt, finish_reason="length")
+    message = parse(wire[:cut], fmt, finish_reason="length", tools=TOOLS)
     for call, (name, values) in zip(message.tool_calls, turn.calls, strict=False):
         assert call.name == name
         if call.complete:

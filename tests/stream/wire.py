@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from deltaparse import (
+    ArgumentsFormat,
+    CallIdFormat,
     ContentDelta,
+    FunctionFormat,
     ReasoningDelta,
     ReasoningFormat,
     ReasoningMode,
@@ -50,6 +53,74 @@ spaces = st.sampled_from(["", "", "\n", "\n\n", " "])
 
 @st.composite
 def formats(draw, *, bare=True):
+    """A wire format of any family that has markers."""
+    return draw(st.one_of(json_formats(bare=bare), tagged_formats()))
+
+
+@st.composite
+def tagged_formats(draw):
+    """A wire format of the families in tags."""
+    markers = draw(marker_sets(17))
+    opens, closes, section, section_end, per_call, per_call_end, end = markers[:7]
+    prefix, suffix, close, start, stop, key, key_end, value, value_end, id_start = markers[7:]
+    family = draw(st.sampled_from(["TAG_WITH_JSON", "TAG_WITH_TAGGED"]))
+    tagged = family == "TAG_WITH_TAGGED"
+    shape = draw(st.sampled_from(["section", "per_call", "both", "name"]))
+    mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
+    has_prefix = shape in ("name", "section") or draw(st.booleans())
+    positions = ["NONE", "BETWEEN_FUNC_AND_ARGS", "POST_ARGS"]
+    if shape in ("per_call", "both"):
+        positions.append("PRE_FUNC_NAME")
+    position = draw(st.sampled_from(positions))
+    has_start = draw(st.booleans())
+
+    def maybe(marker):
+        return draw(st.sampled_from(["", marker]))
+
+    def spaced(marker):
+        return marker and draw(spaces) + marker + draw(spaces)
+
+    name_suffix = spaced(suffix) if position != "NONE" else draw(spaces) + maybe(suffix)
+    value_start = spaced(maybe(value)) if tagged else ""
+    return WireFormat(
+        turn=TurnFormat(headers=(HEADER,), ends=(end,), generation_prompt=HEADER),
+        reasoning=ReasoningFormat(
+            mode=ReasoningMode(mode),
+            start=opens + draw(spaces) if mode == "TAG_BASED" else "",
+            end=draw(spaces) + closes + draw(spaces) if mode != "NONE" else "",
+        ),
+        tools=ToolsFormat(
+            format=family,
+            section_start=spaced(section) if shape in ("section", "both") else "",
+            section_end=spaced(section_end) if shape in ("section", "both") else "",
+            per_call_start=spaced(per_call) if shape in ("per_call", "both") else "",
+            per_call_end=spaced(per_call_end) if shape in ("per_call", "both") else "",
+            separator=draw(spaces),
+        ),
+        function=FunctionFormat(
+            name_prefix=spaced(prefix) if has_prefix else "",
+            name_suffix=name_suffix,
+            close=spaced(close if shape == "name" else maybe(close)),
+        ),
+        arguments=ArgumentsFormat(
+            start=spaced(start) if has_start else "",
+            end=spaced(stop) if has_start else "",
+            name_prefix=spaced(key) if tagged else "",
+            name_suffix=spaced(key_end) if tagged else "",
+            value_prefix=value_start,
+            value_suffix=spaced(value_end) if tagged else "",
+            separator=draw(spaces) if tagged else "",
+        ),
+        call_id=CallIdFormat(
+            position=position,
+            prefix=spaced(id_start) if position != "NONE" else "",
+            suffix=spaced("<id/>") if position != "NONE" else "",
+        ),
+    )
+
+
+@st.composite
+def json_formats(draw, *, bare=True):
     """A wire format of the JSON family."""
     markers = draw(marker_sets(7))
     opens, closes, section, section_end, per_call, per_call_end, end = markers
@@ -102,7 +173,45 @@ json_values = st.recursive(
     max_leaves=6,
 )
 arguments = st.dictionaries(st.text("abkey<", min_size=1, max_size=6), json_values, max_size=4)
-names = st.sampled_from(["get_weather", "f", "run", "multi edit", 'quo"te'])
+NAMES = ["get_weather", "f", "run", "multi edit", 'quo"te']
+TAG_NAMES = ["get_weather", "f", "mcp.server-1/run", "été"]
+# In tags the first letter of an argument's name says which type the schema gives it.
+TYPES = {
+    "s": ("string", st.text(TEASING, max_size=12)),
+    "n": ("number", st.integers() | st.floats(allow_nan=False, allow_infinity=False)),
+    "i": ("integer", st.integers()),
+    "b": ("boolean", st.booleans()),
+    "z": ("null", st.none()),
+    "l": ("array", st.lists(json_values, max_size=3)),
+    "o": ("object", arguments),
+}
+KEYS = ["s", "s2", "n", "i", "b", "z", "l", "o", "s-3.x", "n é"]
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "parameters": {
+                "type": "object",
+                "properties": {key: {"type": TYPES[key[0]][0]} for key in KEYS},
+            },
+        },
+    }
+    for name in (*NAMES, *TAG_NAMES, "quote")
+]
+"""Tools with which what is written in any family comes back."""
+
+
+@st.composite
+def tagged_arguments(draw, fmt):
+    """Arguments that can be written in tags: no string holds a marker."""
+    literals = [text.strip() for text in markers_of(fmt)]
+    keys = draw(st.lists(st.sampled_from(KEYS), max_size=4, unique=True))
+    values = {key: draw(TYPES[key[0]][1]) for key in keys}
+    for key, value in values.items():
+        if isinstance(value, str) and any(literal in value for literal in literals):
+            values[key] = "x"
+    return values
 
 
 def plain_text(fmt):
@@ -121,20 +230,30 @@ def plain_text(fmt):
 def turns(draw, fmt):
     """A turn that can be written in a format."""
     has_reasoning = fmt.reasoning.mode is not ReasoningMode.NONE
-    calls = draw(st.lists(st.tuples(names, arguments), max_size=3))
     tools = fmt.tools
-    if not (tools.section_start or tools.per_call_start):
+    tagged = tools.format != "JSON_NATIVE"
+    values = tagged_arguments(fmt) if tools.format == "TAG_WITH_TAGGED" else arguments
+    calls = draw(
+        st.lists(st.tuples(st.sampled_from(TAG_NAMES if tagged else NAMES), values), max_size=3)
+    )
+    if not tagged and not (tools.section_start or tools.per_call_start):
         # A second bare call would be told from text only by what stands between.
         calls = calls[:1]
     if tools.name_is_key:
         calls = [(name.replace('"', ""), values) for name, values in calls]
     content = draw(plain_text(fmt))
-    bare = not (tools.section_start or tools.per_call_start)
+    bare = is_bare(fmt)
     return Written(
         reasoning=draw(plain_text(fmt)) if has_reasoning else "",
         content="" if bare and calls else content,
         calls=tuple(calls),
     )
+
+
+def is_bare(fmt):
+    """Whether calls stand in no markers at all."""
+    tools = fmt.tools
+    return not (tools.section_start or tools.per_call_start or fmt.function.name_prefix)
 
 
 def markers_of(fmt):
@@ -147,6 +266,17 @@ def markers_of(fmt):
         tools.section_end,
         tools.per_call_start,
         tools.per_call_end,
+        fmt.function.name_prefix,
+        fmt.function.name_suffix,
+        fmt.function.close,
+        fmt.arguments.start,
+        fmt.arguments.end,
+        fmt.arguments.name_prefix,
+        fmt.arguments.name_suffix,
+        fmt.arguments.value_prefix,
+        fmt.arguments.value_suffix,
+        fmt.call_id.prefix,
+        fmt.call_id.suffix,
         *fmt.turn.ends,
         *fmt.turn.headers,
     )
@@ -162,7 +292,7 @@ def write(fmt, turn, ids=()):
     if turn.calls:
         tools = fmt.tools
         made = [
-            write_call(tools, name, values, ids[at] if ids else f"id{at}")
+            write_any(fmt, name, values, ids[at] if ids else f"id{at}")
             for at, (name, values) in enumerate(turn.calls)
         ]
         if tools.array_wrapped and not tools.per_call_start:
@@ -175,6 +305,33 @@ def write(fmt, turn, ids=()):
             body = tools.separator.join(pieces)
         wire += tools.content_separator + tools.section_start + body + tools.section_end
     return wire
+
+
+def write_any(fmt, name, values, call_id):
+    """One call, between the markers of each call."""
+    if fmt.tools.format == "JSON_NATIVE":
+        return write_call(fmt.tools, name, values, call_id)
+    function, position = fmt.function, fmt.call_id.position
+    id_text = fmt.call_id.prefix + call_id + fmt.call_id.suffix
+    if fmt.tools.format == "TAG_WITH_JSON":
+        body = json.dumps(values, ensure_ascii=False)
+    else:
+        body = fmt.arguments.separator.join(
+            write_argument(fmt.arguments, key, value) for key, value in values.items()
+        )
+    wire = id_text if position == "PRE_FUNC_NAME" else ""
+    wire += function.name_prefix + name + function.name_suffix
+    wire += id_text if position == "BETWEEN_FUNC_AND_ARGS" else ""
+    wire += fmt.arguments.start + body + fmt.arguments.end
+    wire += id_text if position == "POST_ARGS" else ""
+    return wire + function.close
+
+
+def write_argument(arguments, key, value):
+    """One argument in tags."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    wire = arguments.name_prefix + key + arguments.name_suffix
+    return wire + arguments.value_prefix + text + arguments.value_suffix
 
 
 def write_call(tools, name, values, call_id):
