@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import lru_cache
 
 from deltaparse.partial import UsageError
@@ -57,7 +57,13 @@ def _analyze(template: ChatTemplate) -> WireFormat:
     frame, content = find_frame_and_content(render, frame, reasoning)
     tools = find_tool_calls(render, frame, reasoning.format, content)
     fmt = WireFormat(
-        turn=frame.turn, reasoning=reasoning.format, content=content, tools=tools.format
+        turn=replace(frame.turn, ends=(*frame.turn.ends, *tools.ends)),
+        reasoning=reasoning.format,
+        content=content,
+        tools=tools.format,
+        function=tools.function,
+        arguments=tools.arguments,
+        call_id=tools.call_id,
     )
     fmt = fmt.replace(preserved_tokens=_markers(fmt))
     proved, failed = disproofs(render, frame, reasoning, fmt)

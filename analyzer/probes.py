@@ -12,17 +12,20 @@ from typing import Any
 
 __all__ = [
     "ARGUMENT",
+    "ARGUMENTS",
     "CALL_IDS",
     "CONTENT",
     "FUNCTIONS",
     "NEXT_USER",
     "PROBE_TEXTS",
+    "QUOTED",
     "REASONING",
     "REASONING_KEYS",
     "RESULT",
     "TOOLS",
     "USER",
     "VALUE",
+    "VALUES",
     "assistant",
     "call",
     "result",
@@ -35,10 +38,24 @@ CONTENT = "zqsaidzq"
 REASONING = "zqthoughtzq"
 RESULT = "zqreturnedzq"
 FUNCTIONS = ("zqfirstzq", "zqotherzq")
-ARGUMENT = "zqkeyzq"
-VALUE = "zqvaluezq"
+ARGUMENTS = ("zqkeyzq", "zqnextkeyzq")
+ARGUMENT = ARGUMENTS[0]
+VALUES = ("zqvaluezq", "zqnextvaluezq")
+VALUE = VALUES[0]
+QUOTED = 'zqquo"tedzq'
 CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
-PROBE_TEXTS = (USER, NEXT_USER, CONTENT, REASONING, RESULT, *FUNCTIONS, ARGUMENT, VALUE, *CALL_IDS)
+PROBE_TEXTS = (
+    USER,
+    NEXT_USER,
+    CONTENT,
+    REASONING,
+    RESULT,
+    *FUNCTIONS,
+    *ARGUMENTS,
+    *VALUES,
+    *CALL_IDS,
+    QUOTED,
+)
 
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking", "thought")
 """Under which keys of a message templates look for reasoning, the usual one first."""
@@ -51,7 +68,9 @@ TOOLS: list[dict[str, Any]] = [
             "description": "what it does",
             "parameters": {
                 "type": "object",
-                "properties": {ARGUMENT: {"type": "string", "description": "what it is"}},
+                "properties": {
+                    name: {"type": "string", "description": "what it is"} for name in ARGUMENTS
+                },
                 "required": [ARGUMENT],
             },
         },

@@ -32,20 +32,13 @@ from .probes import (
     user,
 )
 from .render import Renderer
+from .tagged import Bodies, ToolsFinding, find_tagged
 
 __all__ = ["ToolsFinding", "find_tool_calls"]
 
 DECODER = json.JSONDecoder()
 CODE_BLOCK = re.compile(r"(?P<marker>[^`]*?)\s*```(?P<language>\w*)\s*\Z")
 Path = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolsFinding:
-    """What was found: the format, and in words what could not be told."""
-
-    format: ToolsFormat
-    issues: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +61,21 @@ def find_tool_calls(
     one = frame.body(render([user(), assistant("", calls=[call()])], tools=TOOLS))
     if one is None or FUNCTIONS[0] not in one:
         reason = "the template does not render tool calls" if supports else ""
-        return ToolsFinding(none, issues=(reason,) if reason else ())
+        return ToolsFinding(format=none, issues=(reason,) if reason else ())
     found = _json_with(one, FUNCTIONS[0])
     if found is None or not isinstance(found.value, dict | list):
+        tagged = find_tagged(Bodies(render, frame, reasoning, content))
+        if tagged is not None:
+            return tagged
         message = (
             "tool calls are rendered, but not as JSON objects: this syntax is not derived yet; "
             "describe it with fmt.replace(tools=...)"
         )
-        return ToolsFinding(none, issues=(message,))
+        return ToolsFinding(format=none, issues=(message,))
     layout = _layout(found.value)
     if layout is None:
         message = "tool calls are JSON, but the function's name and arguments were not found in it"
-        return ToolsFinding(none, issues=(message,))
+        return ToolsFinding(format=none, issues=(message,))
     layout = replace(layout, supports_tools=True)
     before = without_reasoning(found.before, reasoning)
     after = found.after
@@ -93,7 +89,7 @@ def find_tool_calls(
     else:
         made = _from_two(layout, before, after, pair)
     made = _separated(made, render, frame)
-    return ToolsFinding(_code_block(made))
+    return ToolsFinding(format=_code_block(made))
 
 
 def _layout(value: Any) -> ToolsFormat | None:

@@ -1,0 +1,66 @@
+"""Grammars for constrained decoding: rules as data, their writers, and JSON Schema compiled."""
+
+from .json_schema import NotExpressed, SchemaRules, schema_rules
+from .json_text import COMPACT, DUMPS, EITHER, FLEXIBLE, JsonText, Spacing
+from .rulebook import Grammar, RuleBook
+from .rules import (
+    EMPTY,
+    NOTHING,
+    Chars,
+    Choice,
+    Expr,
+    Literal,
+    Ref,
+    Repeat,
+    Sequence,
+    TextUntil,
+    Token,
+    chars,
+    choice,
+    except_chars,
+    literal,
+    optional,
+    repeat,
+    seq,
+    token,
+)
+from .until import text_until, until_rules
+from .write_gbnf import to_gbnf
+from .write_lark import to_lark
+
+__all__ = [
+    "COMPACT",
+    "DUMPS",
+    "EITHER",
+    "EMPTY",
+    "FLEXIBLE",
+    "NOTHING",
+    "Chars",
+    "Choice",
+    "Expr",
+    "Grammar",
+    "JsonText",
+    "Literal",
+    "NotExpressed",
+    "Ref",
+    "Repeat",
+    "RuleBook",
+    "SchemaRules",
+    "Sequence",
+    "Spacing",
+    "TextUntil",
+    "Token",
+    "chars",
+    "choice",
+    "except_chars",
+    "literal",
+    "optional",
+    "repeat",
+    "schema_rules",
+    "seq",
+    "text_until",
+    "to_gbnf",
+    "to_lark",
+    "token",
+    "until_rules",
+]

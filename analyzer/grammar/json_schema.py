@@ -1,0 +1,298 @@
+"""A JSON Schema as rules for the text of its values.
+
+All that fits the rules is valid, but for the keywords in `SchemaRules.not_expressed`, each with the
+place where it stands. The other way round, what is valid fits the rules where it is written as
+models write, which leaves out on purpose:
+
+- members in another order than the schema's, or keys not described in an object with `properties`
+  (but for `additionalProperties`, or `closed=False`);
+- values of other types than a schema without `type` has keywords for: `{"properties": ...}` means
+  an object, though by the standard 5 is valid too;
+- integers written as `1.0`, and what `numbers`, `string_formats` and `Spacing` leave out.
+
+`oneOf` is a choice of any, and is listed where one text might fit two of its schemas. A schema that
+allows nothing is an error, as is one that is none; a part that allows nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from deltaparse.partial import UsageError
+
+from .json_text import FLEXIBLE, JsonText, Spacing
+from .rulebook import Grammar, RuleBook
+from .rules import NOTHING, Expr, Literal, Ref, choice, token
+from .schema_branches import MAX_BRANCHES, apart, expanded
+from .schema_containers import array, object_
+from .schema_document import (
+    COMBINING,
+    TYPES,
+    Schema,
+    canonical,
+    check_document,
+    check_schema,
+    pointed,
+    step,
+)
+from .schema_merge import plain
+from .schema_scalars import fitting, integer, number, string
+
+__all__ = ["MAX_SCHEMAS", "NotExpressed", "SchemaRules", "schema_rules"]
+
+MAX_SCHEMAS = 20_000
+"""Schemas looked at for one set of rules, those counted that arise when schemas are joined."""
+
+Plain = dict[str, Any]
+
+
+class NotExpressed(NamedTuple):
+    """A keyword that the rules do not hold the text to, and the JSON pointer of its schema."""
+
+    path: str
+    keyword: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaRules:
+    """What a schema became: `value` stands for its values, and refers to rules in `rules`."""
+
+    value: Expr
+    rules: RuleBook
+    not_expressed: tuple[NotExpressed, ...]
+
+    def grammar(self) -> Grammar:
+        """Make the grammar of one value and nothing else."""
+        return self.rules.grammar(self.value)
+
+
+def schema_rules(
+    document: Schema,
+    *,
+    at: str = "#",
+    name: str = "value",
+    spacing: Spacing = FLEXIBLE,
+    closed: bool = True,
+    rules: RuleBook | None = None,
+) -> SchemaRules:
+    """Compile a JSON Schema into rules for the text of its values.
+
+    Args:
+        document: the schema, in whose `$defs` a `$ref` is looked up; draft 4 to 2020-12.
+        at: the pointer of the part of it to compile, "#/properties/city" say.
+        name: what the rules' names begin with.
+        spacing: the white space that is allowed.
+        closed: an object with `properties` has no others, unless `additionalProperties` says so.
+        rules: add to these, so that schemas share what they have in common.
+
+    Raises:
+        UsageError: the schema is none, allows nothing, or is too large; the text begins with the
+            pointer of what is wrong.
+    """
+    check_document(document)
+    compiler = _Compiler(document, RuleBook() if rules is None else rules, spacing, closed)
+    try:
+        value = compiler.compiled(pointed(document, at), at, name)
+        found = SchemaRules(value, compiler.rules, tuple(compiler.not_expressed))
+        found.grammar()
+    except UsageError as error:
+        # What is wrong with the rules as a whole has no place of its own.
+        text = str(error)
+        raise UsageError(text if text.startswith("#") else f"{at}: {text}") from None
+    return found
+
+
+_SCALARS = {
+    "boolean": choice(token(Literal("true")), token(Literal("false"))),
+    "null": token(Literal("null")),
+}
+
+_KEYWORDS = {
+    "object": "properties required additionalProperties minProperties maxProperties"
+    " patternProperties propertyNames unevaluatedProperties dependentRequired dependentSchemas"
+    " dependencies",
+    "array": "items prefixItems minItems maxItems uniqueItems contains minContains maxContains"
+    " unevaluatedItems",
+    "string": "minLength maxLength pattern format",
+    "number": "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
+}
+_BY_TYPE = {name: frozenset(text.split()) for name, text in _KEYWORDS.items()}
+_BY_TYPE["integer"] = _BY_TYPE["number"]
+
+# Of which the containers and scalars know nothing.
+_UNKNOWN_TO = {
+    "object": _BY_TYPE["object"]
+    & {"unevaluatedProperties", "dependentRequired", "dependentSchemas", "dependencies"},
+    "array": _BY_TYPE["array"] & {"contains", "minContains", "maxContains", "unevaluatedItems"},
+}
+_ALL_KEYWORDS = frozenset().union(*_BY_TYPE.values())
+_OTHER_KEYWORDS = frozenset({"type", "enum", "then", "else"})  # the latter two are told by `if`
+
+
+class _Compiler:
+    """One run of `schema_rules`; what `schema_containers.Values` asks for."""
+
+    def __init__(self, document: Schema, rules: RuleBook, spacing: Spacing, closed: bool) -> None:
+        self.rules = rules
+        self.json_text = JsonText(rules, spacing)
+        self.closed = closed
+        self.not_expressed: dict[NotExpressed, None] = {}
+        self._document = document
+        self._known: dict[str, Ref] = {}
+        self._todo: deque[tuple[str, Schema, str]] = deque()
+        self._count = 0
+
+    def compiled(self, schema: Schema, path: str, name: str) -> Expr:
+        """Make a schema's values, and all the rules that this needs."""
+        value = self._later(path, schema, path, name)
+        while self._todo:
+            # One by one and not where they are met, since they may be deep, or go in circles.
+            key, schema, path = self._todo.popleft()
+            ref = self._known[key]
+            make = self.value if key.startswith("#") else self._joined
+            self.rules.define(ref, make(schema, path, ref.name))
+        return value
+
+    def report(self, path: str, keyword: str) -> None:
+        self.not_expressed[NotExpressed(path, keyword)] = None
+
+    def value(self, schema: Schema, path: str, name: str) -> Expr:
+        """Make the text of a schema's values."""
+        self._spend(1, path)
+        check_schema(schema, path)
+        if isinstance(schema, bool):
+            return self._any() if schema else NOTHING
+        combining = [key for key in COMBINING if key in schema]
+        own = plain(schema)
+        if not combining:
+            return self._plain(own, path, name)
+        if len(combining) == 1 and not own:
+            key = combining[0]
+            if key == "$ref":
+                return self._reference(schema[key], path)
+            if key != "allOf":
+                return self._choice(schema[key], step(path, key), name)
+            if len(schema[key]) == 1:
+                return self.value(schema[key][0], step(path, key, 0), name)
+        return self._later(canonical(schema), schema, path, name)
+
+    def _spend(self, count: int, path: str) -> None:
+        self._count += count
+        if self._count > MAX_SCHEMAS:
+            raise UsageError(f"{path}: the schema takes too much work, or joins itself without end")
+
+    def _later(self, key: str, schema: Schema, path: str, name: str) -> Expr:
+        """Refer to the rule of a schema, which is made once; `key` is a pointer, or the schema."""
+        if key not in self._known:
+            self._spend(len(key) // 100, path)
+            self._known[key] = self.rules.reserve(name)
+            self._todo.append((key, schema, path))
+        return self._known[key]
+
+    def _reference(self, pointer: str, path: str) -> Expr:
+        target = self._target(pointer, path)
+        if target is True:
+            return self._any()
+        return self._later(pointer, target, pointer, pointer.rpartition("/")[2])
+
+    def _target(self, pointer: str, path: str) -> Schema:
+        if pointer != "#" and not pointer.startswith("#/"):
+            self.report(path, "$ref")  # another document, or an anchor
+            return True
+        return pointed(self._document, pointer)
+
+    def _choice(self, schemas: list[Schema], path: str, name: str) -> Expr:
+        if path.endswith("/oneOf"):
+            self._check_one(schemas, path)
+        values = [self.value(schema, step(path, i), name) for i, schema in enumerate(schemas)]
+        return choice(*(value for value in values if value != NOTHING))
+
+    def _check_one(self, schemas: list[Schema], path: str) -> None:
+        """Report `oneOf` where a text might fit more than one of its schemas."""
+        where = path.removesuffix("/oneOf")
+        if len(schemas) > MAX_BRANCHES:
+            self.report(where, "oneOf")
+            return
+        branches = [
+            expanded(schema, step(path, i), self._target, lambda _path, _keyword: None)
+            for i, schema in enumerate(schemas)
+        ]
+        self._spend(sum(map(len, branches)) ** 2 // 10, path)
+        for i, first in enumerate(branches):
+            for j, second in enumerate(branches):
+                if i != j and not all(apart(a, b, self.closed) for a in first for b in second):
+                    self.report(where, "oneOf")
+                    return
+
+    def _joined(self, schema: Plain, path: str, name: str) -> Expr:
+        """Make the values that fit all that a schema combines, and its own keywords."""
+        if "oneOf" in schema:
+            self._check_one(schema["oneOf"], step(path, "oneOf"))
+        branches = expanded(schema, path, self._target, self.report)
+        self._spend(len(branches), path)
+        values = [self._plain(branch, path, name) for branch in branches]
+        return choice(*(value for value in values if value != NOTHING))
+
+    def _plain(self, schema: Plain, path: str, name: str) -> Expr:
+        """Make the values of a schema that combines no others."""
+
+        def report(keyword: str) -> None:
+            self.report(path, keyword)
+
+        for keyword in schema.keys() - _ALL_KEYWORDS - _OTHER_KEYWORDS:
+            if not keyword.startswith("x-"):
+                report(keyword)
+        if "enum" in schema:
+            values = fitting(schema["enum"], schema, report)
+            return choice(*map(self.json_text.written, values))
+        types = _types(schema)
+        if set(types) == set(TYPES) - {"integer"} and not schema.keys() & _ALL_KEYWORDS:
+            return self._any()
+        for keyword in sorted(schema.keys() & frozenset().union(*map(_unknown, types))):
+            report(keyword)
+        return choice(*(self._typed(type_, schema, path, name) for type_ in types))
+
+    def _typed(self, type_: str, schema: Plain, path: str, name: str) -> Expr:
+        def report(keyword: str) -> None:
+            self.report(path, keyword)
+
+        own = {key: value for key, value in schema.items() if key in _BY_TYPE.get(type_, ())}
+        match type_:
+            case "object":
+                return object_(self, own, path, name)
+            case "array":
+                return array(self, own, path, name)
+            case "string":
+                text = string(own, self.json_text, report)
+                return text if own else self.rules.add("string", text)
+            case "integer":
+                text = integer(own, report)
+                return text if own else self.rules.add("integer", text)
+            case "number":
+                text = number(own, report)
+                return text if own else self.rules.add("number", text)
+            case _:
+                return _SCALARS[type_]
+
+    def _any(self) -> Expr:
+        """Make any JSON value."""
+        if "any" not in self._known:
+            ref = self._known["any"] = self.rules.reserve("any")
+            parts = [self._typed(name, {}, "#", "any") for name in TYPES if name != "integer"]
+            self.rules.define(ref, choice(*parts))
+        return self._known["any"]
+
+
+def _unknown(type_: str) -> frozenset[str]:
+    return _UNKNOWN_TO.get(type_, frozenset())
+
+
+def _types(schema: Plain) -> list[str]:
+    """Tell the types: those named, or those that there are keywords for, or all."""
+    types = schema.get("type") or [
+        name for name in TYPES if name != "integer" and schema.keys() & _BY_TYPE.get(name, set())
+    ]
+    types = list(dict.fromkeys(types or TYPES))
+    return [name for name in types if name != "integer" or "number" not in types]

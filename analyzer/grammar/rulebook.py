@@ -1,0 +1,183 @@
+"""Rules on their way to becoming a grammar: named, counted, and checked for what engines refuse."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from deltaparse.partial import UsageError
+
+from .rules import (
+    EMPTY,
+    NOTHING,
+    Choice,
+    Expr,
+    Ref,
+    Repeat,
+    Sequence,
+    Token,
+    choice,
+    may_be_empty,
+    not_empty,
+    optional,
+    repeat,
+    seq,
+    walk,
+)
+
+__all__ = ["MAX_SIZE", "ROOT", "Grammar", "RuleBook"]
+
+MAX_SIZE = 50_000
+"""Expressions in one grammar. The largest tool lists in use need a tenth of it."""
+
+ROOT = "root"
+"""The rule that the whole output is; llama.cpp's name for it."""
+
+TAKEN = {ROOT, "start"}
+"""Names with a meaning: Lark's root is called `start`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Rules by name, `ROOT` among them. Made by `RuleBook.grammar`."""
+
+    rules: Mapping[str, Expr]
+
+
+class RuleBook:
+    """Rules while they are made: names them, counts them, and makes a `Grammar` of them."""
+
+    __slots__ = ("_counts", "_names", "_size", "rules")
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Expr] = {}
+        self._names: dict[tuple[str, Expr], str] = {}
+        self._counts: Counter[str] = Counter()
+        self._size = 0
+
+    def reserve(self, name: str) -> Ref:
+        """Take a name like `name` for a rule to be given later, with `define`."""
+        # What llama.cpp and Lark both take for a name: not `_`, and no digit first.
+        name = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
+        name = name[:40] if name[:1].isalpha() else f"rule-{name[:40]}".strip("-")
+        unique = name
+        while unique in self.rules or unique in TAKEN:
+            self._counts[name] += 1
+            unique = f"{name}-{self._counts[name] + 1}"
+        self.rules[unique] = NOTHING
+        return Ref(unique)
+
+    def define(self, ref: Ref, body: Expr) -> Ref:
+        """Say what a reserved rule is; `body` is never the empty text."""
+        self._size += sum(1 for _ in walk(body))
+        if self._size > MAX_SIZE:
+            raise UsageError(f"the grammar gets too large: more than {MAX_SIZE} parts")
+        self.rules[ref.name] = body
+        return ref
+
+    def add(self, name: str, body: Expr) -> Expr:
+        """Make a rule, or find the one that says the same, and refer to it."""
+        if body in (NOTHING, EMPTY):
+            return body
+        if may_be_empty(body):
+            return optional(self.add(name, not_empty(body)))
+        key = name, body
+        if key not in self._names:
+            self._names[key] = self.define(self.reserve(name), body).name
+        return Ref(self._names[key])
+
+    def grammar(self, root: Expr) -> Grammar:
+        """Make the grammar of `root`: what is needed for it, and can be written to an end.
+
+        Raises:
+            UsageError: no text at all fits, or a rule begins with itself.
+        """
+        rules = _finite(_reachable({ROOT: root} | self.rules))
+        if ROOT not in rules:
+            raise UsageError(
+                "no finite text fits: what is required contradicts itself, or never ends"
+            )
+        rules = _reachable(rules)
+        _check_recursion(rules)
+        return Grammar(rules)
+
+
+def _finite(rules: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Leave out what never ends, like a list whose every node must have a next one."""
+    ending: set[str] = set()
+    while new := {
+        name for name, body in rules.items() if name not in ending and _ends(body, ending)
+    }:
+        ending |= new
+    return {name: _pruned(rules[name], ending) for name in rules if name in ending}
+
+
+def _ends(expr: Expr, ending: set[str]) -> bool:
+    match expr:
+        case Sequence(parts):
+            return all(_ends(part, ending) for part in parts)
+        case Choice(options):
+            return any(_ends(option, ending) for option in options)
+        case Repeat(body, least, _):
+            return least == 0 or _ends(body, ending)
+        case Ref(name):
+            return name in ending
+        case _:
+            return True
+
+
+def _pruned(expr: Expr, ending: set[str]) -> Expr:
+    match expr:
+        case Ref(name) if name not in ending:
+            return NOTHING
+        case Sequence(parts):
+            return seq(*(_pruned(part, ending) for part in parts))
+        case Choice(options):
+            kept = (_pruned(option, ending) for option in options)
+            return choice(*(option for option in kept if option != NOTHING))
+        case Repeat(body, least, most):
+            return repeat(_pruned(body, ending), least, most)
+        case _:
+            return expr
+
+
+def _references(expr: Expr) -> list[str]:
+    return [inner.name for inner in walk(expr) if isinstance(inner, Ref)]
+
+
+def _reachable(rules: Mapping[str, Expr]) -> dict[str, Expr]:
+    seen, stack = {ROOT: rules[ROOT]}, [ROOT]
+    while stack:
+        for name in _references(rules[stack.pop()]):
+            if name not in seen:
+                seen[name] = rules[name]
+                stack.append(name)
+    return seen
+
+
+def _check_recursion(rules: Mapping[str, Expr]) -> None:
+    """No rule may begin with itself: engines that parse from the top would never come back."""
+    begins = {name: _begins_with(body) for name, body in rules.items()}
+    while begins:
+        free = {name for name, first in begins.items() if not first & begins.keys()}
+        if not free:
+            raise UsageError(f"{min(begins)}: the schema refers to itself and to nothing else")
+        begins = {name: first for name, first in begins.items() if name not in free}
+
+
+def _begins_with(expr: Expr) -> frozenset[str]:
+    match expr:
+        case Ref(name):
+            return frozenset({name})
+        case Sequence(parts):
+            # Up to the first part that is not empty, and with it.
+            count = next((i for i, part in enumerate(parts) if not may_be_empty(part)), len(parts))
+            return reduce(frozenset.union, map(_begins_with, parts[: count + 1]), frozenset[str]())
+        case Choice(options):
+            return reduce(frozenset.union, map(_begins_with, options), frozenset[str]())
+        case Repeat(body, _, _) | Token(body):
+            return _begins_with(body)
+        case _:
+            return frozenset()

@@ -1,0 +1,247 @@
+"""Grammars as data: what a constrained sampler may write, apart from any engine's notation.
+
+A grammar is rules by name; a rule's body is an expression of seven kinds. `Literal`, `Chars`,
+`Sequence`, `Choice`, `Repeat` and `Ref` are what every engine has. `Token` says that its text can
+be told by reading on as long as it fits, which engines with a lexer need to know; to others it
+means nothing. `TextUntil` is raw text up to and with a marker, which each writer puts in its own
+way, since GBNF has no negation.
+
+Build expressions with the functions: they keep them small, and repeat nothing that may be empty,
+which llama.cpp takes for left recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = [
+    "EMPTY",
+    "MAX_REPEAT",
+    "NOTHING",
+    "Chars",
+    "Choice",
+    "Expr",
+    "Literal",
+    "Ref",
+    "Repeat",
+    "Sequence",
+    "TextUntil",
+    "Token",
+    "chars",
+    "choice",
+    "except_chars",
+    "literal",
+    "may_be_empty",
+    "not_empty",
+    "optional",
+    "repeat",
+    "seq",
+    "token",
+    "walk",
+]
+
+MAX_REPEAT = 1_000
+"""Largest bound of a `Repeat`. llama.cpp refuses from 2,000 on, and copies what repeats."""
+
+LAST_CHAR = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """This text, which is not empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """One character of ranges of code points: sorted, apart from each other, no surrogates."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One after the other; without parts, the empty text."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of these; without options, no text at all."""
+
+    options: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`body`, which is never empty, from `least` to `most` times (None: any number)."""
+
+    body: Expr
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """What the rule of this name says."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`body`, which is not recursive, never empty, and ends where nothing more of it fits."""
+
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class TextUntil:
+    """Any text that ends with its first `marker`, and has none of `others` in it."""
+
+    marker: str
+    others: tuple[str, ...] = ()
+
+
+Expr: TypeAlias = Literal | Chars | Sequence | Choice | Repeat | Ref | Token | TextUntil
+
+EMPTY = Sequence(())
+NOTHING = Choice(())
+
+
+def literal(text: str) -> Expr:
+    """Make a text that is given, maybe empty."""
+    return Literal(text) if text else EMPTY
+
+
+def chars(*ranges: tuple[int, int] | str) -> Expr:
+    """Make the characters of ranges of code points, each a pair or a text like "a" or "az"."""
+    pairs = sorted((ord(r[0]), ord(r[-1])) if isinstance(r, str) else r for r in ranges)
+    joined: list[tuple[int, int]] = []
+    for low, high in _without_surrogates(pairs):
+        if joined and low <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(high, joined[-1][1])
+        else:
+            joined.append((low, high))
+    return Chars(tuple(joined)) if joined else NOTHING
+
+
+def _without_surrogates(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for low, high in pairs:
+        for piece in ((low, min(high, SURROGATES[0] - 1)), (max(low, SURROGATES[1] + 1), high)):
+            if piece[0] <= piece[1]:
+                yield piece
+
+
+def except_chars(expr: Expr) -> Expr:
+    """Make all characters but these."""
+    gaps, at = [], 0
+    for low, high in expr.ranges if isinstance(expr, Chars) else ():
+        gaps.append((at, low - 1))
+        at = high + 1
+    return chars(*(gap for gap in (*gaps, (at, LAST_CHAR)) if gap[0] <= gap[1]))
+
+
+def seq(*parts: Expr) -> Expr:
+    """Put parts one after the other; neighbouring literals become one."""
+    flat: list[Expr] = []
+    for part in parts:
+        for piece in part.parts if isinstance(part, Sequence) else (part,):
+            if piece == NOTHING:
+                return NOTHING
+            alone = _only_char(piece)
+            if alone and flat and isinstance(flat[-1], Literal):
+                flat[-1] = Literal(flat[-1].text + alone)
+            else:
+                flat.append(Literal(alone) if alone else piece)
+    return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
+
+
+def _only_char(expr: Expr) -> str:
+    """The text of a literal, or of a class of one character; otherwise none."""
+    match expr:
+        case Literal(text):
+            return text
+        case Chars(((low, high),)) if low == high:
+            return chr(low)
+        case _:
+            return ""
+
+
+def choice(*options: Expr) -> Expr:
+    """Let one of the options stand, each taken once."""
+    flat: dict[Expr, None] = {}
+    for option in options:
+        flat |= dict.fromkeys(option.options if isinstance(option, Choice) else (option,))
+    return next(iter(flat)) if len(flat) == 1 else Choice(tuple(flat))
+
+
+def optional(expr: Expr) -> Expr:
+    """Let something stand or not."""
+    return repeat(expr, 0, 1)
+
+
+def repeat(body: Expr, least: int = 0, most: int | None = None) -> Expr:
+    """Repeat `body`; one that may be empty is replaced by what else it may be."""
+    if may_be_empty(body):
+        body, least = not_empty(body), 0
+    if most == 0 or body == NOTHING:
+        return EMPTY if least == 0 else NOTHING
+    if (least, most) == (1, 1):
+        return body
+    if isinstance(body, Repeat) and body.least == 1 >= least:
+        # `(x+)*` and `(x{1,3})?`: one count says the same, and in one way only.
+        if most == 1 or (most is None and body.most is None):
+            return Repeat(body.body, least, body.most)
+    return Repeat(body, least, most)
+
+
+def token(body: Expr) -> Expr:
+    """Mark a token; see `Token`."""
+    return body if body == NOTHING or isinstance(body, Token) else Token(body)
+
+
+def may_be_empty(expr: Expr) -> bool:
+    """Tell whether the empty text fits. A `Ref` is not looked into: no rule made here is empty."""
+    match expr:
+        case Sequence(parts):
+            return all(map(may_be_empty, parts))
+        case Choice(options):
+            return any(map(may_be_empty, options))
+        case Repeat(_, least, _):
+            return least == 0
+        case _:
+            return False
+
+
+def not_empty(expr: Expr) -> Expr:
+    """What `expr` may be, the empty text left out."""
+    match expr:
+        case Sequence(parts) if may_be_empty(expr):
+            # The first part that is not empty may be any of them.
+            pieces = (seq(not_empty(part), *parts[i + 1 :]) for i, part in enumerate(parts))
+            return choice(*pieces)
+        case Choice(options):
+            return choice(*map(not_empty, options))
+        case Repeat(body, 0, most):
+            return repeat(body, 1, most)
+        case _:
+            return expr
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Iterate over an expression and all in it, outermost first."""
+    stack = [expr]
+    while stack:
+        expr = stack.pop()
+        yield expr
+        match expr:
+            case Sequence(inner) | Choice(inner):
+                stack.extend(reversed(inner))
+            case Repeat(body, _, _) | Token(body):
+                stack.append(body)

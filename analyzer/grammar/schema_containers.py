@@ -1,0 +1,211 @@
+"""Objects and arrays of a JSON Schema, as text of JSON.
+
+    object = "{" [member *("," member)] "}"        member = key ":" value
+    array  = "[" [item *("," item)] "]"
+
+Members stand in the order of `properties`, then come those that are required and not described,
+then additional ones; each optional one may be missing. Other orders would take a rule for each set
+of members written so far. What decodes with a grammar, llama.cpp first, keeps the schema's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from .json_text import JsonText, other_texts
+from .rulebook import RuleBook
+from .rules import (
+    EMPTY,
+    MAX_REPEAT,
+    NOTHING,
+    Expr,
+    choice,
+    literal,
+    optional,
+    repeat,
+    seq,
+)
+from .schema_document import Schema, step
+
+__all__ = ["Values", "array", "object_"]
+
+Plain = dict[str, Any]
+
+
+class Values(Protocol):
+    """What knows how to make the values inside."""
+
+    rules: RuleBook
+    json_text: JsonText
+    closed: bool
+
+    def value(self, schema: Schema, path: str, name: str) -> Expr:
+        """Make the text of a schema's values."""
+
+    def report(self, path: str, keyword: str) -> None:
+        """Note that a keyword is not expressed."""
+
+
+class Member(NamedTuple):
+    text: Expr
+    required: bool
+
+
+def object_(values: Values, schema: Plain, path: str, name: str) -> Expr:
+    """Make an object's text."""
+    rest = schema.get("additionalProperties", not (values.closed and "properties" in schema))
+    members = list(_members(values, schema, path, name))
+    if any(member.required and member.text == NOTHING for member in members):
+        return NOTHING
+    members = [member for member in members if member.text != NOTHING]
+    extra: Expr = NOTHING
+    if "patternProperties" in schema:
+        # Keys that a pattern matches cannot be told from others, so no others are offered.
+        values.report(path, "patternProperties")
+    elif rest is not False:
+        names = [*schema.get("properties", {}), *schema.get("required", [])]
+        value = values.value(rest, step(path, "additionalProperties"), name)
+        extra = _pair(values, other_texts(names), value, f"{name}-other")
+    if extra != NOTHING and schema.get("propertyNames", True) not in (True, {}):
+        values.report(path, "propertyNames")
+    return _counted(values, schema, path, name, members, extra)
+
+
+def _members(values: Values, schema: Plain, path: str, name: str) -> Iterator[Member]:
+    required = schema.get("required", [])
+    rest = schema.get("additionalProperties", True)
+    properties = schema.get("properties", {})
+    for key in [*properties, *(key for key in dict.fromkeys(required) if key not in properties)]:
+        where = step(
+            path, *(("properties", key) if key in properties else ["additionalProperties"])
+        )
+        value = values.value(properties.get(key, rest), where, f"{name}-{key}")
+        pair = _pair(values, literal(key), value, f"{name}-{key}-member")
+        yield Member(pair, key in required)
+
+
+def _pair(values: Values, key: Expr, value: Expr, name: str) -> Expr:
+    if value == NOTHING:
+        return NOTHING
+    return values.rules.add(name, values.json_text.pair(key, value))
+
+
+def _counted(
+    values: Values, schema: Plain, path: str, name: str, members: list[Member], extra: Expr
+) -> Expr:
+    """Make an object of members and extra ones, as many as the schema allows."""
+    least, most = int(schema.get("minProperties", 0)), schema.get("maxProperties")
+    needed = sum(member.required for member in members)
+    if most is not None and (needed > most or least > most):
+        return NOTHING
+    all_needed = needed == len(members)
+    low, high = 0, None
+    if most is not None and (extra != NOTHING or most < len(members)):
+        if all_needed:
+            high = int(most) - needed
+        else:
+            values.report(path, "maxProperties")
+    if least > needed and all_needed:
+        low = least - needed
+        if low > 1:
+            values.report(path, "minProperties")  # two that have the same key are one
+    elif least > max(1, needed):
+        values.report(path, "minProperties")
+    high = high if high is None or high <= MAX_REPEAT else None
+    following = repeat(values.json_text.after_comma(extra), min(low, MAX_REPEAT), high)
+    body = _ordered(values, name, members, _first(extra, values, low, high), following)
+    return _bracketed(values, "{}", body, may_be_empty=least == 0 and needed == 0)
+
+
+def _bracketed(values: Values, brackets: str, body: Expr, *, may_be_empty: bool) -> Expr:
+    options = [values.json_text.within(brackets, body)]
+    if may_be_empty:
+        options.append(values.json_text.within(brackets, EMPTY))
+    return choice(*(option for option in options if option != NOTHING))
+
+
+def _first(extra: Expr, values: Values, low: int, high: int | None) -> Expr:
+    """Make the extra members of an object that has no others."""
+    if high == 0:
+        return NOTHING
+    rest = repeat(
+        values.json_text.after_comma(extra),
+        min(max(0, low - 1), MAX_REPEAT),
+        None if high is None else high - 1,
+    )
+    return seq(extra, rest)
+
+
+def _ordered(
+    values: Values, name: str, members: list[Member], alone: Expr, following: Expr
+) -> Expr:
+    """Make one or more members in order: any of the optional ones may be missing.
+
+    The first that is written has no comma, and may be any up to the first that is required; what
+    may follow it is a rule, since several of these share it.
+    """
+    options = []
+    after = [following]
+    first_required = next((i for i, m in enumerate(members) if m.required), len(members))
+    for i in reversed(range(len(members))):
+        if i < first_required:
+            after.append(values.rules.add(f"{name}-rest", after[-1]))
+        else:
+            after.append(after[-1])
+        options.append(seq(members[i].text, after[-1]))
+        part = values.json_text.after_comma(members[i].text)
+        after[-1] = seq(part if members[i].required else optional(part), after[-1])
+    options = list(reversed(options))[: first_required + 1]
+    return choice(*options) if first_required < len(members) else choice(*options, alone)
+
+
+def array(values: Values, schema: Plain, path: str, name: str) -> Expr:
+    """Make an array's text."""
+    least, most = int(schema.get("minItems", 0)), schema.get("maxItems")
+    most = None if most is None else int(most)
+    for keyword, bound in (("minItems", least), ("maxItems", most)):
+        if bound is not None and bound > MAX_REPEAT:
+            values.report(path, keyword)
+    most = None if most is not None and most > MAX_REPEAT else most
+    least = min(least, MAX_REPEAT)
+    if schema.get("uniqueItems") and most not in (0, 1):
+        values.report(path, "uniqueItems")
+    if most is not None and least > most:
+        return NOTHING
+    prefix = schema.get("prefixItems", [])
+    if most is not None:
+        prefix = prefix[:most]
+    items = [
+        _item(values, item, step(path, "prefixItems", i), f"{name}-{i + 1}")
+        for i, item in enumerate(prefix)
+    ]
+    rest: Expr = NOTHING
+    if most is None or most > len(items):
+        rest = _item(values, schema.get("items", True), step(path, "items"), f"{name}-item")
+    body = _in_order(values, name, items, rest, least, most)
+    return _bracketed(values, "[]", body, may_be_empty=least == 0)
+
+
+def _item(values: Values, schema: Schema, path: str, name: str) -> Expr:
+    return values.rules.add(name, values.value(schema, path, name))
+
+
+def _in_order(
+    values: Values, name: str, items: list[Expr], rest: Expr, least: int, most: int | None
+) -> Expr:
+    """Make one or more items: those given, as far as they go, then others of `rest`."""
+    another = values.json_text.after_comma(rest)
+    count = len(items)
+    if not items:
+        if rest == NOTHING or most == 0:
+            return NOTHING
+        return seq(
+            rest,
+            repeat(another, max(0, least - 1), None if most is None else most - 1),
+        )
+    after = repeat(another, max(0, least - count), None if most is None else most - count)
+    for i in reversed(range(1, count)):
+        part = seq(values.json_text.after_comma(items[i]), after)
+        after = part if i < least else values.rules.add(f"{name}-rest", optional(part))
+    return seq(items[0], after)

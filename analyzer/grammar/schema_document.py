@@ -1,0 +1,191 @@
+"""A JSON Schema as it was given: that it is one, within limits, and what its pointers point at."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+from deltaparse.partial import UsageError
+
+__all__ = [
+    "COMBINING",
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "TYPES",
+    "Schema",
+    "canonical",
+    "check_document",
+    "check_schema",
+    "pointed",
+    "step",
+]
+
+Schema: TypeAlias = Any
+"""A dict, or a bool."""
+
+MAX_DEPTH = 64
+"""Levels of a schema document, objects and lists counted alike."""
+
+MAX_NODES = 100_000
+"""Values in a schema document, a hundred characters of a text counted as one more."""
+
+TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
+
+COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
+"""Keywords that say what other schemas say."""
+
+
+def step(path: str, *keys: str | int) -> str:
+    """Lengthen a JSON pointer."""
+    escaped = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+    return "/".join((path, *escaped))
+
+
+def canonical(schema: Schema) -> str:
+    """Write a schema so that those that are the same, in the same order, are the same text."""
+    return json.dumps(schema)
+
+
+def check_document(document: Any) -> None:
+    """Check that a document is JSON, of a size that can be worked on.
+
+    Raises:
+        UsageError: it holds something else, is too large or too deep, or holds itself.
+    """
+    stack, count = [(document, "#", 0)], 0
+    while stack:
+        value, path, depth = stack.pop()
+        count += 1
+        if count > MAX_NODES or depth > MAX_DEPTH:
+            raise UsageError(f"{path}: the schema is too large (or refers to itself as an object)")
+        match value:
+            case dict():
+                for key, inner in value.items():
+                    _check_scalar(key, path)
+                    count += len(key) // 100
+                    stack.append((inner, step(path, key), depth + 1))
+            case list():
+                stack += [(inner, step(path, i), depth + 1) for i, inner in enumerate(value)]
+            case _:
+                _check_scalar(value, path, inner=True)
+                count += len(value) // 100 if isinstance(value, str) else 0
+
+
+def _check_scalar(value: Any, path: str, *, inner: bool = False) -> None:
+    match value:
+        case str():
+            # Half a surrogate pair is no character, and no engine takes one.
+            if any("\ud800" <= char <= "\udfff" for char in value):
+                raise UsageError(f"{path}: a text that is not Unicode")
+        case bool() | int() | None if inner:
+            # Python refuses to write out integers that are longer than 4,300 digits.
+            if isinstance(value, int) and value.bit_length() > 1_000:
+                raise UsageError(f"{path}: a number that is too large")
+        case float() if inner and math.isfinite(value):
+            pass
+        case _:
+            raise UsageError(f"{path}: not a JSON value: {type(value).__name__}")
+
+
+def pointed(document: Any, pointer: str) -> Schema:
+    """Return what a pointer within the document, like "#/$defs/a", points at.
+
+    Raises:
+        UsageError: it points at nothing.
+    """
+    value = document
+    for raw in pointer.split("/")[1:]:
+        key = unquote(raw).replace("~1", "/").replace("~0", "~")
+        try:
+            value = value[int(key) if isinstance(value, list) else key]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise UsageError(f"{pointer}: a $ref to what is not there") from None
+    return value
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, (bool, dict))
+
+
+def _are_schemas(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_schema, value))
+
+
+def _named_schemas(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_schema, value.values()))
+
+
+def _is_type(value: Any) -> bool:
+    names = value if isinstance(value, list) else [value]
+    return (
+        bool(names)
+        and all(name in TYPES for name in names if isinstance(name, str))
+        and all(isinstance(name, str) for name in names)
+    )
+
+
+def _is_count(value: Any) -> bool:
+    return _is_number(value) and value >= 0 and value == int(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_bound(value: Any) -> bool:
+    return isinstance(value, bool) or _is_number(value)  # a bool in draft 4
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _are_items(value: Any) -> bool:
+    return _is_schema(value) or value == [] or _are_schemas(value)  # a list up to draft 2019-09
+
+
+_HELD_BY_A_SCHEMA = (
+    "additionalProperties additionalItems unevaluatedProperties unevaluatedItems propertyNames"
+    " contains not if then else"
+)
+
+_SHAPES: dict[Callable[[Any], bool], tuple[str, str]] = {
+    _is_schema: (_HELD_BY_A_SCHEMA, "a schema"),
+    _are_schemas: ("allOf anyOf oneOf prefixItems", "a list of schemas"),
+    _named_schemas: ("properties patternProperties $defs definitions", "an object of schemas"),
+    _are_items: ("items", "a schema"),
+    _is_type: ("type", f"one of {', '.join(TYPES)}, or a list of these"),
+    _is_count: (
+        "minLength maxLength minItems maxItems minProperties maxProperties",
+        "an integer that is not negative",
+    ),
+    _is_number: ("minimum maximum multipleOf", "a number"),
+    _is_bound: ("exclusiveMinimum exclusiveMaximum", "a number"),
+    _are_names: ("required", "a list of names"),
+    lambda value: isinstance(value, list): ("enum", "a list"),
+    lambda value: isinstance(value, str): ("pattern format $ref", "a text"),
+    lambda value: isinstance(value, bool): ("uniqueItems nullable", "true or false"),
+}
+
+SHAPES = {
+    keyword: (fits, what)
+    for fits, (keywords, what) in _SHAPES.items()
+    for keyword in keywords.split()
+}
+
+
+def check_schema(schema: Schema, path: str) -> None:
+    """Check the keywords of one schema, not those of schemas within.
+
+    Raises:
+        UsageError: it is no schema, or a keyword's value is not of the form that it must have.
+    """
+    if not _is_schema(schema):
+        raise UsageError(f"{path}: a schema must be an object, true or false")
+    for keyword, value in schema.items() if isinstance(schema, dict) else ():
+        fits, what = SHAPES.get(keyword, (None, ""))
+        if fits and not fits(value):
+            raise UsageError(f"{step(path, keyword)}: must be {what}")

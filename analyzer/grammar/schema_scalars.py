@@ -1,0 +1,182 @@
+"""Strings, numbers and enums of a JSON Schema, as text of JSON.
+
+Each function takes a plain schema and `report`, which is told the keywords that it has and that are
+not expressed; it makes what fits the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from .json_text import ANY_CHAR, JsonText
+from .numbers import MAX_DIGITS, Bound, integers, numbers
+from .patterns import NotRegular, lengths, pattern_text
+from .rules import MAX_REPEAT, NOTHING, Chars, Expr, Repeat, repeat, token
+from .schema_document import canonical
+from .string_formats import format_text
+
+__all__ = ["Report", "fitting", "integer", "number", "string", "string_text"]
+
+Report = Callable[[str], None]
+
+Plain = dict[str, Any]
+
+
+def string(schema: Plain, json_text: JsonText, report: Report) -> Expr:
+    """Make a JSON string."""
+    return json_text.quoted(string_text(schema, report))
+
+
+def string_text(schema: Plain, report: Report) -> Expr:
+    """Make the text that a string may be, not spelled as JSON."""
+    least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
+    if most is not None and most < least:
+        return NOTHING
+    text = _shape(schema, report)
+    if text is None:
+        text = repeat(ANY_CHAR)
+    return _sized(text, least, None if most is None else int(most), report)
+
+
+def _shape(schema: Plain, report: Report) -> Expr | None:
+    """What pattern or format say, the pattern first."""
+    result = None
+    if "pattern" in schema:
+        try:
+            result = pattern_text(schema["pattern"])
+        except NotRegular:
+            report("pattern")
+    if "format" in schema:
+        shape = format_text(schema["format"])
+        if shape is None or result is not None:
+            report("format")
+        else:
+            result = shape
+    return result
+
+
+def _sized(text: Expr, least: int, most: int | None, report: Report) -> Expr:
+    """Hold a text to a length: where it repeats one character, or has that length anyway."""
+    low, high = lengths(text)
+    if isinstance(text, Chars):
+        text = Repeat(text, 1, 1)
+    if isinstance(text, Repeat) and isinstance(text.body, Chars):
+        low = _limited(max(least, low), "minLength", report) or 0
+        ends = [end for end in (most, high) if end is not None]
+        high = _limited(min(ends, default=None), "maxLength", report)
+        return repeat(text.body, low, high) if high is None or low <= high else NOTHING
+    if low < least:
+        report("minLength")
+    if most is not None and (high is None or high > most):
+        report("maxLength")
+    return text
+
+
+def _limited(count: int | None, keyword: str, report: Report) -> int | None:
+    """Give up a bound that is too large to be counted to."""
+    if count is None or count <= MAX_REPEAT:
+        return count
+    report(keyword)
+    return MAX_REPEAT if keyword.startswith("min") else None
+
+
+def integer(schema: Plain, report: Report) -> Expr:
+    """Make an integer, of digits only: `1.0` and `1e3` are integers too, but nobody writes them."""
+    if schema.get("multipleOf", 1) != 1:
+        report("multipleOf")
+    # Integers lie between the bounds whatever is not one is moved to.
+    least = [math.ceil(schema["minimum"])] if "minimum" in schema else []
+    most = [math.floor(schema["maximum"])] if "maximum" in schema else []
+    if "exclusiveMinimum" in schema:
+        least.append(math.floor(schema["exclusiveMinimum"]) + 1)
+    if "exclusiveMaximum" in schema:
+        most.append(math.ceil(schema["exclusiveMaximum"]) - 1)
+    return token(integers(max(least, default=None), min(most, default=None)))
+
+
+def number(schema: Plain, report: Report) -> Expr:
+    """Make a number; an integer, where it must be a multiple of 1."""
+    if schema.get("multipleOf") == 1:
+        return integer(schema, report)
+    if "multipleOf" in schema:
+        report("multipleOf")
+    low = [_bound(schema, key, report) for key in ("minimum", "exclusiveMinimum")]
+    high = [_bound(schema, key, report) for key in ("maximum", "exclusiveMaximum")]
+    lows = [bound for bound in low if bound]
+    highs = [bound for bound in high if bound]
+    # Of two bounds that are the same, the exclusive one counts.
+    return token(
+        numbers(
+            max(lows, key=lambda bound: (bound.value, not bound.inclusive), default=None),
+            min(highs, key=lambda bound: (bound.value, bound.inclusive), default=None),
+        )
+    )
+
+
+def _bound(schema: Plain, keyword: str, report: Report) -> Bound | None:
+    if keyword not in schema:
+        return None
+    value = Decimal(str(schema[keyword]))
+    _, digits, exponent = value.as_tuple()
+    places = max(0, -int(exponent))
+    if places > MAX_DIGITS or max(len(digits) - places, int(exponent) + len(digits)) > MAX_DIGITS:
+        report(keyword)
+        return None
+    return Bound(value, inclusive=not keyword.startswith("exclusive"))
+
+
+def fitting(values: list[Any], schema: Plain, report: Report) -> list[Any]:
+    """Return those of an enum's values that fit the other keywords, as far as these are simple."""
+    unsure = set()
+    kept = {}
+    for value in values:
+        fits, relevant = _fits(value, schema)
+        unsure |= relevant
+        if fits:
+            kept[canonical(value)] = value
+    for keyword in sorted(unsure):
+        report(keyword)
+    return list(kept.values())
+
+
+def _fits(value: Any, schema: Plain) -> tuple[bool, set[str]]:
+    """Tell whether a value fits, and which keywords were not looked at."""
+    if "type" in schema and not _has_type(value, schema["type"]):
+        return False, set()
+    match value:
+        case str():
+            size, skipped = len(value), {"pattern", "format"}
+            keys = "minLength", "maxLength"
+        case list():
+            size, skipped = len(value), {"items", "prefixItems", "uniqueItems", "contains"}
+            keys = "minItems", "maxItems"
+        case dict():
+            missing = any(name not in value for name in schema.get("required", []))
+            size = -1 if missing else len(value)
+            skipped = {"properties", "additionalProperties", "patternProperties", "propertyNames"}
+            keys = "minProperties", "maxProperties"
+        case bool() | None:
+            return True, set()
+        case _:
+            return _within(value, schema), {"multipleOf"} & schema.keys()
+    fits = max(0, schema.get(keys[0], 0)) <= size <= schema.get(keys[1], size)
+    return fits, skipped & schema.keys() if fits else set()
+
+
+def _has_type(value: Any, types: list[str]) -> bool:
+    names = {bool: ["boolean"], str: ["string"], list: ["array"], dict: ["object"]}
+    names |= {int: ["integer", "number"], float: ["number"], type(None): ["null"]}
+    if isinstance(value, float) and value == int(value):
+        return "integer" in types or "number" in types
+    return any(name in types for name in names[type(value)])
+
+
+def _within(value: float, schema: Plain) -> bool:
+    return (
+        schema.get("minimum", value) <= value <= schema.get("maximum", value)
+        and not value <= schema.get("exclusiveMinimum", -math.inf)
+        and not value >= schema.get("exclusiveMaximum", math.inf)
+    )

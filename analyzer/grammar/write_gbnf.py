@@ -1,0 +1,159 @@
+r"""A grammar in GBNF, the notation of llama.cpp.
+
+Held to what `llama-grammar.cpp` reads, which is less than its guide says: a name has letters,
+digits and `-` only; what is counted (`{m,n}`) must be one symbol, since the rules that a group is
+made of count against the limit of 2,000.
+
+Held too to what xgrammar reads the same way, which takes `-` in a class for a range unless it comes
+last, even where it is escaped, `^` for a negation where it comes first, even so, and for `\xHH` all
+the hexadecimal digits that follow. So `^` and `-` come last in a class, after what must be escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .rulebook import Grammar
+from .rules import (
+    Chars,
+    Choice,
+    Expr,
+    Literal,
+    Ref,
+    Repeat,
+    Sequence,
+    TextUntil,
+    Token,
+    except_chars,
+)
+from .until import until_rules
+
+__all__ = ["to_gbnf"]
+
+ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+LAST_CHAR = 0x10FFFF
+
+COUNTS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+
+
+def to_gbnf(grammar: Grammar) -> str:
+    """Write a grammar as GBNF; the rule to begin with is called `root`."""
+    return _Writer(grammar).text()
+
+
+class _Writer:
+    def __init__(self, grammar: Grammar) -> None:
+        self._rules = grammar.rules
+        self._todo = dict(grammar.rules)
+        self._helpers: dict[Expr, str] = {}
+
+    def text(self) -> str:
+        lines = []
+        while self._todo:
+            name = next(iter(self._todo))
+            body = self._todo.pop(name)
+            if isinstance(body, TextUntil):
+                rules = until_rules(body, name, self._stem(f"{name}-s"))
+                lines += [f"{rule} ::= {self._expr(inner, name)}" for rule, inner in rules.items()]
+            else:
+                lines.append(f"{name} ::= {self._expr(body, name)}")
+        return "\n".join(lines) + "\n"
+
+    def _expr(self, expr: Expr, rule: str) -> str:
+        match expr:
+            case Literal(text):
+                return '"' + "".join(map(_escaped, text)) + '"'
+            case Chars():
+                return _class(expr)
+            case Sequence(parts):
+                return " ".join(self._part(part, rule) for part in parts) or '""'
+            case Choice(options):
+                return " | ".join(self._expr(option, rule) for option in options)
+            case Repeat(body, least, most):
+                return self._repeated(body, least, most, rule)
+            case Ref(name):
+                return name
+            case Token(body):
+                return self._expr(body, rule)
+            case TextUntil():
+                return self._helper(expr, rule)
+
+    def _part(self, expr: Expr, rule: str) -> str:
+        """Write what stands in a sequence."""
+        inner = expr.body if isinstance(expr, Token) else expr
+        text = self._expr(inner, rule)
+        return f"({text})" if isinstance(inner, Choice) else text
+
+    def _repeated(self, body: Expr, least: int, most: int | None, rule: str) -> str:
+        inner = body.body if isinstance(body, Token) else body
+        single = isinstance(inner, Literal | Chars | Ref | TextUntil)
+        if (least, most) in COUNTS:
+            text = self._expr(inner, rule)
+            return (text if single else f"({text})") + COUNTS[least, most]
+        text = self._expr(inner, rule) if single else self._helper(inner, rule)
+        if least == most:
+            return f"{text}{{{least}}}"
+        return f"{text}{{{least},{'' if most is None else most}}}"
+
+    def _helper(self, body: Expr, rule: str) -> str:
+        """Name a rule for `body`, to be written later."""
+        if body not in self._helpers:
+            name = f"{self._stem(f'{rule}-x')}{len(self._helpers) + 1}"
+            self._helpers[body] = name
+            self._todo[name] = body
+        return self._helpers[body]
+
+    def _stem(self, stem: str) -> str:
+        """Lengthen `stem` until no other rule's name begins with it."""
+        while any(name.startswith(stem) for name in self._rules):
+            stem += "x"
+        return stem
+
+
+def _class(expr: Chars) -> str:
+    """Write a class; what goes to the last character there is, by what it leaves out."""
+    rest = except_chars(expr)
+    if not isinstance(rest, Chars):
+        # All there are; what each engine takes `.` for differs.
+        return r'([^\n] | "\n")'
+    negated = expr.ranges[-1][1] == LAST_CHAR
+    ranges = (rest if negated else expr).ranges
+    signs = "".join(sign for sign in "^-" if any(low <= ord(sign) <= high for low, high in ranges))
+    pieces = sorted((_range(low, high) for low, high in _without(ranges, "-^")), key=_is_escape)
+    if signs and not pieces and not negated:
+        signs = signs.replace("^", r"\x5e")
+    return f"[{'^' * negated}{''.join(pieces)}{signs}]"
+
+
+def _without(ranges: Iterable[tuple[int, int]], signs: str) -> Iterator[tuple[int, int]]:
+    """Cut characters, in the order of their codes, out of ranges."""
+    for low, high in ranges:
+        start = low
+        for sign in map(ord, signs):
+            if start <= sign <= high:
+                if start < sign:
+                    yield start, sign - 1
+                start = sign + 1
+        if start <= high:
+            yield start, high
+
+
+def _range(low: int, high: int) -> str:
+    first, last = (_escaped(chr(code), "]") for code in (low, high))
+    return first if low == high else f"{first}{'-' if low + 1 < high else ''}{last}"
+
+
+def _is_escape(piece: str) -> bool:
+    return piece.startswith((r"\x", r"\u")) or r"-\x" in piece or r"-\u" in piece
+
+
+def _escaped(char: str, others: str = "") -> str:
+    code = ord(char)
+    if char in others:
+        return f"\\{char}"
+    if char in ESCAPES:
+        return ESCAPES[char]
+    if char.isprintable() or code > 0xFFFF:
+        return char
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,0 +1,159 @@
+r"""A grammar in the dialect of Lark that llguidance reads.
+
+Its lexer goes by the longest match and does not come back, so that where a token ends must be
+clear: each `Token` becomes a terminal, that is a regular expression, as does raw text together with
+its marker; everything else becomes a rule, each literal in which is a terminal of its own.
+Terminals may refer to terminals only, so rules that tokens are made of are terminals too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from .rulebook import ROOT, Grammar
+from .rules import (
+    Chars,
+    Choice,
+    Expr,
+    Literal,
+    Ref,
+    Repeat,
+    Sequence,
+    TextUntil,
+    Token,
+    except_chars,
+    walk,
+)
+
+__all__ = ["to_lark"]
+
+COUNTS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+
+
+def to_lark(grammar: Grammar) -> str:
+    """Write a grammar for llguidance; the rule to begin with is called `start`."""
+    return _Writer(grammar.rules).text()
+
+
+def _terminal_rules(rules: Mapping[str, Expr]) -> set[str]:
+    """Find the rules that tokens, or texts that are one token each, are made of."""
+    inside = {name for name, body in rules.items() if isinstance(body, Token | TextUntil)}
+    stack: list[Expr] = [
+        inner for body in rules.values() for inner in walk(body) if isinstance(inner, Token)
+    ]
+    while stack:
+        for inner in walk(stack.pop()):
+            if isinstance(inner, Ref) and inner.name not in inside:
+                inside.add(inner.name)
+                stack.append(rules[inner.name])
+    return inside - {ROOT}
+
+
+class _Writer:
+    def __init__(self, rules: Mapping[str, Expr]) -> None:
+        self._rules = rules
+        self._terminals = _terminal_rules(rules)
+        self._tokens: dict[Expr, str] = {}
+
+    def text(self) -> str:
+        lines = []
+        for name, body in self._rules.items():
+            # A rule that is a terminal says its body itself, without naming another.
+            inner = body.body if name in self._terminals and isinstance(body, Token) else body
+            text = self._terminal if name in self._terminals else self._rule
+            lines.append(f"{self._name(name)}: {text(inner)}")
+        done = 0
+        while done < len(self._tokens):
+            body, name = list(self._tokens.items())[done]
+            lines.append(f"{name}: {self._terminal(body)}")
+            done += 1
+        return "\n".join(lines) + "\n"
+
+    def _name(self, rule: str) -> str:
+        return "start" if rule == ROOT else rule.upper() if rule in self._terminals else rule
+
+    def _terminal(self, body: Expr) -> str:
+        return _until(body) if isinstance(body, TextUntil) else self._rule(body)
+
+    def _rule(self, body: Expr) -> str:
+        match body:
+            case Sequence(parts):
+                return " ".join(map(self._expr, parts)) or '""'
+            case Choice(options):
+                return " | ".join(map(self._expr, options))
+            case _:
+                return self._expr(body)
+
+    def _expr(self, expr: Expr) -> str:
+        match expr:
+            case Literal(text):
+                return _quoted(text)
+            case Chars():
+                return f"/{_class(expr)}/"
+            case Sequence() | Choice():
+                return f"({self._rule(expr)})"
+            case Repeat(body, least, most):
+                text = self._expr(body)
+                return (f"({text})" if isinstance(body, Repeat) else text) + _count(least, most)
+            case Ref(name):
+                return self._name(name)
+            case Token(body):
+                return self._token(body)
+            case TextUntil():
+                return self._token(expr)
+
+    def _token(self, body: Expr) -> str:
+        if isinstance(body, Literal | Chars | Ref):
+            return self._expr(body)
+        return self._tokens.setdefault(body, f"TOKEN-{len(self._tokens) + 1}")
+
+
+def _quoted(text: str) -> str:
+    """Write a literal; DEL and its like are refused as themselves, though JSON would take them."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(
+        char if char.isprintable() or ord(char) > 0xFFFF else f"\\u{ord(char):04x}"
+        for char in quoted
+    )
+
+
+def _count(least: int, most: int | None) -> str:
+    if (least, most) in COUNTS:
+        return COUNTS[least, most]
+    return f"{{{least},{'' if most is None else most}}}"
+
+
+def _until(until: TextUntil) -> str:
+    """Write raw text up to a marker: what has the marker, or another, at its end only."""
+    found = [_anywhere(_regex(other)) for other in until.others]
+    found.append(_anywhere(_regex(until.marker)) + "(?s:.)")
+    parts = " & ".join(f"~/{pattern}(?s:.*)/" for pattern in found)
+    return f"/{_anywhere(_regex(until.marker))}/ & {parts}"
+
+
+def _anywhere(pattern: str) -> str:
+    return f"(?s:.*){pattern}"
+
+
+def _regex(text: str) -> str:
+    return "".join(map(_in_class, text))
+
+
+def _class(expr: Chars) -> str:
+    rest = except_chars(expr)
+    if not isinstance(rest, Chars):
+        return "(?s:.)"
+    negated = expr.ranges[-1][1] == 0x10FFFF
+    ranges = (rest if negated else expr).ranges
+    pieces = (
+        _in_class(chr(low)) + (f"-{_in_class(chr(high))}" if low < high else "")
+        for low, high in ranges
+    )
+    return f"[{'^' * negated}{''.join(pieces)}]"
+
+
+def _in_class(char: str) -> str:
+    if char.isascii() and (char.isalnum() or char in " _"):
+        return char
+    return f"\\x{{{ord(char):x}}}"

@@ -1,0 +1,300 @@
+"""Phases T4 to T7, A1 and A2: calls whose name stands outside JSON.
+
+The rendering of a call is taken for what it is: literal text with slots, in which the probes
+stand. What differs between no argument, one and two tells the markers of an argument from those
+of the call; one call and two, those of the call from those of the section.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from deltaparse.stream import (
+    ArgumentsFormat,
+    CallIdFormat,
+    ContentFormat,
+    FunctionFormat,
+    ReasoningFormat,
+    ToolFormat,
+    ToolsFormat,
+)
+
+from .content import without_reasoning
+from .diff import common_prefix, common_suffix, segments
+from .frame import Frame
+from .probes import (
+    ARGUMENTS,
+    CALL_IDS,
+    CONTENT,
+    FUNCTIONS,
+    NEXT_USER,
+    QUOTED,
+    TOOLS,
+    VALUES,
+    assistant,
+    call,
+    result,
+    user,
+)
+from .render import Renderer
+
+__all__ = ["Bodies", "ToolsFinding", "find_tagged"]
+
+NAMESPACE = re.compile(r"[\w-]+[.:/]\Z")
+COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsFinding:
+    """The groups of a format that say how calls are written, and in words what could not be told.
+
+    `ends`: what ends a turn that has calls, beside what ends every turn.
+    """
+
+    format: ToolsFormat
+    function: FunctionFormat = field(default_factory=FunctionFormat)
+    arguments: ArgumentsFormat = field(default_factory=ArgumentsFormat)
+    call_id: CallIdFormat = field(default_factory=CallIdFormat)
+    ends: tuple[str, ...] = ()
+    issues: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One call: what stands before its name, between name and arguments, and behind these.
+
+    `within` stands between an argument's name and its value, None where they are JSON.
+    """
+
+    before: str
+    between: str
+    within: str | None
+    after: str
+
+
+class Bodies:
+    """The assistant's turns of a template, each with the calls that are asked for."""
+
+    def __init__(
+        self, render: Renderer, frame: Frame, reasoning: ReasoningFormat, content: ContentFormat
+    ) -> None:
+        self._render = render
+        self._frame = frame
+        self._reasoning = reasoning
+        self._content = content
+
+    def __call__(self, *calls: Mapping[str, Any]) -> str:
+        """The turn without what belongs to reasoning or content, "" if there is none.
+
+        All calls have the id of the first, so that their texts can be compared.
+        """
+        said = [user(), assistant("", calls=calls)]
+        body = self._frame.body(self._render(said, tools=TOOLS)) or ""
+        at = body.find(FUNCTIONS[0])
+        if at < 0:
+            return ""
+        before = without_reasoning(body[:at], self._reasoning)
+        body = before + body[at:]
+        start, end = self._content.start, self._content.end
+        if start and end and body.startswith(start) and body.endswith(end):
+            # The calls stand in the content's markers, which are not theirs.
+            body = body.removeprefix(start).removesuffix(end)
+        for end in self._frame.turn.ends:
+            body = body.partition(end.strip())[0]
+        return body.replace(CALL_IDS[1], CALL_IDS[0])
+
+    def separator(self, core: str) -> str:
+        """The white space between content and `core`, the first marker of a call."""
+        said = [user(), assistant(calls=[call()])]
+        for messages in (said, [*said, result(), user(NEXT_USER)]):
+            body = self._frame.body(self._render(messages, tools=TOOLS)) or ""
+            between = body.partition(CONTENT)[2].partition(core)[0]
+            if core and core in body.partition(CONTENT)[2] and not between.strip():
+                return between
+        return ""
+
+
+def find_tagged(bodies: Bodies) -> ToolsFinding | None:
+    """Read off how a call is written; None if it is not written like this."""
+    one = _parts(bodies(call()))
+    if one is None:
+        return None
+    pair = bodies(call(), call(1))
+    start, separator, end = _round_each(one, pair)
+    section_start, section_end = one.before.removesuffix(start), one.after.removeprefix(end)
+    ends: tuple[str, ...] = ()
+    if section_end.strip() and not section_start.strip():
+        # Nothing has begun that this could end but the turn.
+        ends, section_end = (section_end.strip(),), ""
+    call_id, one, start = _call_id(one, start, pair)
+    per_call_start, name_prefix = _divided(start)
+    if one.within is None:
+        arguments, name_suffix, closers = _json_arguments(one, end)
+        family = ToolFormat.TAG_WITH_JSON
+    else:
+        arguments, name_suffix, closers = _tagged_arguments(one, end, bodies)
+        family = ToolFormat.TAG_WITH_TAGGED
+    close, per_call_end = _closers(closers, wrapped=bool(per_call_start.strip()))
+    namespace = NAMESPACE.search(start) if call_id.holds_name else None
+    if namespace:
+        per_call_start = per_call_start.removesuffix(namespace[0])
+        name_prefix = name_prefix.removesuffix(namespace[0])
+    first = next(filter(str.strip, (section_start, per_call_start, name_prefix)), "")
+    if not first:
+        return None
+    return ToolsFinding(
+        format=ToolsFormat(
+            format=family,
+            section_start=section_start,
+            section_end=section_end,
+            per_call_start=per_call_start,
+            per_call_end=per_call_end,
+            separator=separator,
+            content_separator=bodies.separator(first.strip()),
+            supports_tools=True,
+            supports_parallel_calls=FUNCTIONS[1] in pair,
+        ),
+        function=FunctionFormat(
+            name_prefix=name_prefix,
+            name_suffix=name_suffix,
+            namespace=namespace[0] if namespace else "",
+            close=close,
+        ),
+        arguments=arguments,
+        call_id=call_id,
+        ends=ends,
+    )
+
+
+def _parts(body: str) -> Parts | None:
+    """Take the rendering of a call with one argument apart."""
+    before, name, rest = body.partition(FUNCTIONS[0])
+    key, value = ARGUMENTS[0], VALUES[0]
+    if not name or key not in rest or value not in rest[rest.index(key) :]:
+        return None
+    for found in re.finditer(r"\{", rest[: rest.index(key)]):
+        try:
+            made, end = json.JSONDecoder().raw_decode(rest, found.start())
+        except (ValueError, RecursionError):
+            continue
+        if made == {key: value}:
+            return Parts(before, rest[: found.start()], None, rest[end:])
+    between, _, rest = rest.partition(key)
+    within, _, after = rest.partition(value)
+    if not between.strip() or not after.strip():
+        return None
+    return Parts(before, between, within, after)
+
+
+def _round_each(one: Parts, pair: str) -> tuple[str, str, str]:
+    """What begins each call, what stands between two, and what ends each."""
+    second = pair.find(FUNCTIONS[1])
+    behind = ARGUMENTS[0] if one.within is None else VALUES[0]
+    if second < 0 or behind not in pair[:second]:
+        return one.before, "", one.after
+    between = pair[:second]
+    if one.within is None:
+        between = between[between.rindex(VALUES[0]) + len(VALUES[0]) :]
+        # The closing quote and brace of the JSON.
+        between = between.lstrip('"').lstrip().removeprefix("}")
+    else:
+        between = between[between.rindex(VALUES[0]) + len(VALUES[0]) :]
+    end = one.after if between.startswith(one.after) else common_prefix(between, one.after)
+    rest = between.removeprefix(end)
+    start = one.before if rest.endswith(one.before) else common_suffix(rest, one.before)
+    return start, rest.removesuffix(start), end
+
+
+def _call_id(one: Parts, start: str, pair: str) -> tuple[CallIdFormat, Parts, str]:
+    """T7: where the id stands; the parts and the call's start without it."""
+    probe = CALL_IDS[0]
+    if probe in start:
+        start, _, suffix = start.partition(probe)
+        found = CallIdFormat(position="PRE_FUNC_NAME", suffix=suffix)
+        return found, one, start
+    if probe in one.between:
+        prefix, _, suffix = one.between.partition(probe)
+        key = "" if one.within is None else segments(suffix)[-1].text
+        found = CallIdFormat(
+            position="BETWEEN_FUNC_AND_ARGS", prefix=prefix, suffix=suffix.removesuffix(key)
+        )
+        return found, Parts(one.before, key, one.within, one.after), start
+    if probe in one.after:
+        prefix, _, after = one.after.partition(probe)
+        found = CallIdFormat(position="POST_ARGS", prefix=prefix)
+        return found, Parts(one.before, one.between, one.within, after), start
+    counted = COUNTED.match(one.between)
+    if counted and f"{FUNCTIONS[1]}{counted[1]}1" in pair:
+        # The name with its number is what the result of the call refers to.
+        found = CallIdFormat(position="PRE_FUNC_NAME", holds_name=True)
+        between = one.between[counted.end() :]
+        return found, Parts(one.before, between, one.within, one.after), start
+    return CallIdFormat(), one, start
+
+
+def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
+    """T6 for JSON: the text behind the object, up to the first marker, is the arguments' end."""
+    pieces = segments(end)
+    own = pieces[0].text if pieces and not pieces[0].marker else ""
+    return ArgumentsFormat(end=own), one.between, end.removeprefix(own)
+
+
+def _tagged_arguments(one: Parts, end: str, bodies: Bodies) -> tuple[ArgumentsFormat, str, str]:
+    """T5, T6, A1 and A2: the markers of arguments, what ends the name, and the call's closers."""
+    within = one.within or ""
+    two = bodies(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
+    between = two.partition(VALUES[0])[2].partition(ARGUMENTS[1])[0]
+    prefix = common_suffix(one.between, between).lstrip() or segments(one.between)[-1].text
+    suffix = between.removesuffix(prefix)
+    if not between or not one.after.startswith(suffix):
+        suffix = common_prefix(between, one.after) if between else segments(one.after)[0].text
+    separator = between.removeprefix(suffix).removesuffix(prefix)
+    head = one.between.removesuffix(prefix)
+    none = bodies(call(0, {})).partition(FUNCTIONS[0])[2]
+    name_suffix = common_prefix(head + prefix, none) if none else head
+    name_suffix = name_suffix if head.startswith(name_suffix) else head
+    opened = head.removeprefix(name_suffix)
+    closers = end.removeprefix(suffix)
+    closed = ""
+    if opened.strip() and none:
+        rest = common_suffix(closers, none.removeprefix(name_suffix))
+        closed, closers = closers.removesuffix(rest), rest
+    pieces = segments(within)
+    markers = [piece for piece in pieces if piece.marker]
+    key_suffix = pieces[0].text if len(markers) > 1 else within
+    quoted = QUOTED.replace('"', '\\"') in bodies(call(0, {ARGUMENTS[0]: QUOTED}))
+    if quoted:
+        within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
+        key_suffix = key_suffix.removesuffix('"')
+    arguments = ArgumentsFormat(
+        start=opened,
+        end=closed,
+        name_prefix=prefix,
+        name_suffix=key_suffix,
+        value_prefix=within.removeprefix(key_suffix),
+        value_suffix=suffix,
+        separator=separator,
+        quoted_strings=quoted,
+        python_literals=f"{within}True" in bodies(call(0, {ARGUMENTS[0]: True})),
+    )
+    return arguments, name_suffix, closers
+
+
+def _divided(start: str) -> tuple[str, str]:
+    """The marker of the call, and what stands between it and the name."""
+    pieces = segments(start)
+    if len(pieces) < 2 or not pieces[0].marker:
+        return ("", start) if pieces and not pieces[0].marker else (start, "")
+    return pieces[0].text, "".join(piece.text for piece in pieces[1:])
+
+
+def _closers(text: str, *, wrapped: bool) -> tuple[str, str]:
+    """The marker that closes the function, and the one that closes the call round it."""
+    pieces = segments(text)
+    if len(pieces) > 1:
+        return "".join(piece.text for piece in pieces[:-1]), pieces[-1].text
+    return ("", text) if wrapped else (text, "")

@@ -1,0 +1,105 @@
+r"""The two fallbacks, as shapes of text; nothing here decides that one is a call.
+
+    output   = [ intent SPACE ] body            the first line says that a tool is meant
+    json     = "{" ... '"tool"' ... "}"         fallback A: the whole body, after trimming
+    bracket  = "[" name "(" ... ")" ... "]"     fallback B: the whole body too
+
+Where the seed is silent: intent stands at the very start, so that prose which mentions it does not
+count; bracket style must be the whole body like JSON, because looking for it in long text is the
+first pitfall of the seed. Bodies of several blocks or calls give several candidates, which phase
+two refuses; a body over the limit is not looked into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from .payload import SPACE
+from .records import Reason
+from .telemetry import ParseMode
+
+__all__ = ["DENIAL", "Piece", "after_intent", "pieces", "size"]
+
+DENIAL = "need_tool: no"
+CALL = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,127}+)\((.*)\)", re.DOTALL)
+BRACKET_START = re.compile(r"\[[ \t\r\n]{0,16}[A-Za-z_][A-Za-z0-9_.-]{0,127}+\(")
+BRACKET_END = re.compile(r"\)[ \t\r\n]{0,16}\]\Z")
+# Strings are consumed whether they end or not: no character is read twice.
+JSON_TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
+CALL_TOKENS = re.compile(
+    r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)' r"|'(?:[^'\\]++|\\.)*+(?:'|\\?\Z)|[][(){},]", re.DOTALL
+)
+
+Piece = tuple[str, str, Reason | None]
+"""A name, a payload, and what is wrong with them."""
+
+
+def size(text: str) -> int:
+    """The size in bytes of UTF-8; what has none counts like the rest of its plane."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def after_intent(text: str, intents: Sequence[str]) -> tuple[str, bool]:
+    """The trimmed text without the marker of intent it starts with, and whether it did."""
+    body = text.strip(SPACE)
+    for intent in intents:
+        if starts_with(body, intent):
+            return body[len(intent) :].strip(SPACE), True
+    return body, False
+
+
+def starts_with(body: str, intent: str) -> bool:
+    """Whether the body starts with the marker as a word of its own."""
+    after = body[len(intent) : len(intent) + 1]
+    return body.startswith(intent) and (not after or after in SPACE or after in "{[")
+
+
+def pieces(body: str, fallbacks: Collection[str], limit: int) -> tuple[ParseMode, list[Piece]]:
+    """The candidates of a trimmed body, and the fallback whose shape it has."""
+    if "json" in fallbacks and body[:1] == "{" and body[-1:] == "}" and '"tool"' in body:
+        blocks = [*_blocks(body, JSON_TOKENS)] if size(body) <= limit else []
+        return "json", [("", block, None) for block in blocks or [body]]
+    # The end is looked for in the last few characters only.
+    tail = BRACKET_END.search(body, max(0, len(body) - 18))
+    if "bracket" in fallbacks and tail and BRACKET_START.match(body):
+        blocks = [*_blocks(body, CALL_TOKENS)] if size(body) <= limit else []
+        calls = [call for block in blocks for call in _calls(block[1:-1])]
+        return "bracket", calls or [("", body, "malformed_call")]
+    return "none", []
+
+
+def _blocks(body: str, tokens: re.Pattern[str]) -> Iterator[str]:
+    """The bracketed blocks that the body consists of; none if it is more than blocks and space."""
+    spans: list[tuple[int, int]] = []
+    depth = start = end = 0
+    for token in tokens.finditer(body):
+        if token[0] in ("[", "{", "("):
+            if not depth:
+                start = token.start()
+                if body[end:start].strip(SPACE):
+                    return
+            depth += 1
+        elif token[0] in ("]", "}", ")"):
+            depth -= 1
+            end = token.end()
+            if depth < 0:
+                return
+            if not depth:
+                spans.append((start, end))
+    if not depth and not body[end:].strip(SPACE):
+        yield from (body[start:end] for start, end in spans)
+
+
+def _calls(inner: str) -> Iterator[Piece]:
+    """The calls between the commas of one block of bracket style."""
+    depth = start = 0
+    ends = []
+    for token in CALL_TOKENS.finditer(inner):
+        depth += (token[0] in ("[", "{", "(")) - (token[0] in ("]", "}", ")"))
+        if token[0] == "," and not depth:
+            ends.append(token.start())
+    for end in [*ends, len(inner)]:
+        call = CALL.fullmatch(inner[start:end].strip(SPACE))
+        yield (call[1], call[2], None) if call else ("", inner[start:end], "malformed_call")
+        start = end + 1

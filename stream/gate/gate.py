@@ -1,0 +1,175 @@
+"""`ToolGate`: the two phases, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import UnionType
+from typing import Any, get_args
+
+from deltaparse.partial import UsageError
+
+from ..message import Issue, Message
+from .candidates import ExtractionRules, extract_message, extract_text
+from .fallbacks import DENIAL
+from .payload import SPACE
+from .records import Candidates, Decision, ExecutableCall
+from .schemas import read_tools
+from .telemetry import ResultStatus, Telemetry, TelemetrySink, emit
+from .validation import ValidationRules, decide
+
+__all__ = ["ToolGate"]
+
+FALLBACKS = ("json", "bracket")
+INTENTS = ("need_tool: yes", "CALL_TOOL")
+
+
+class ToolGate:
+    """Decides which calls of a model's output may be executed. Fails closed.
+
+    Args:
+        tools: the allow-list: OpenAI tools, or bare function descriptions. Each one's
+            `parameters` is the JSON Schema that arguments must follow to the letter.
+        fallbacks: which are tried: "json", "bracket". (): the primary format only.
+        intents: what an output of a fallback must begin with. (): only `intent=True` opens them.
+        max_snippet_bytes: the size of a candidate of a fallback.
+        max_payload_bytes: the size of the arguments of a call in the primary format.
+        max_calls: how many calls one output may make, in the primary format.
+        on_telemetry: is given each record; what it raises is passed on, and nothing is decided.
+
+    A gate keeps nothing between outputs and may be shared. No output of a model makes it raise.
+
+    Raises:
+        UsageError: jsonschema is not installed; a schema is bad (the text names the tool and the
+            place); an argument makes no sense.
+    """
+
+    __slots__ = ("_extraction", "_on_telemetry", "_validation")
+
+    def __init__(
+        self,
+        tools: Sequence[Mapping[str, Any]],
+        *,
+        fallbacks: Collection[str] = FALLBACKS,
+        intents: Sequence[str] = INTENTS,
+        max_snippet_bytes: int = 2048,
+        max_payload_bytes: int = 65536,
+        max_calls: int = 16,
+        on_telemetry: TelemetrySink | None = None,
+    ) -> None:
+        _check_limit("max_snippet_bytes", max_snippet_bytes)
+        _check_limit("max_payload_bytes", max_payload_bytes)
+        _check_limit("max_calls", max_calls)
+        if on_telemetry is not None and not callable(on_telemetry):
+            raise UsageError("on_telemetry is a function that takes a record, or None")
+        self._extraction = ExtractionRules(
+            intents=_intents(intents),
+            fallbacks=_fallbacks(fallbacks),
+            snippet_bytes=max_snippet_bytes,
+        )
+        self._validation = ValidationRules(
+            tools=read_tools(tools),
+            snippet_bytes=max_snippet_bytes,
+            payload_bytes=max_payload_bytes,
+            max_calls=max_calls,
+        )
+        self._on_telemetry = on_telemetry
+
+    def extract(
+        self,
+        output: str | Message,
+        *,
+        intent: bool = False,
+        issues: Iterable[Issue] = (),
+        prompt: str = "",
+    ) -> Candidates:
+        """Phase one: what may be calls. Nothing in it can be executed.
+
+        Args:
+            output: raw text, or what a `StreamParser` made of it.
+            intent: the model said elsewhere that it needs a tool; in an output of a fallback
+                nothing else has to say it then.
+            issues: those of the parser that made the message. Give them: the message does not
+                show that arguments were repaired, and repaired arguments are refused.
+            prompt: goes into the ids of raw text, so that two turns do not share them.
+
+        Raises:
+            UsageError: an argument of another type.
+        """
+        _check(prompt, str, "prompt is the rendered prompt as text")
+        _check(output, str | Message, "a gate takes text (bytes: decode them first) or a Message")
+        if isinstance(output, Message):
+            return extract_message(
+                output, self._extraction, issues=issues, intent=intent is True, seed=prompt
+            )
+        return extract_text(output, self._extraction, intent=intent is True, seed=prompt)
+
+    def validate(self, candidates: Candidates) -> Decision:
+        """Phase two: all of the calls, or none and why. The telemetry is out when it returns.
+
+        Raises:
+            UsageError: for what `extract` did not return.
+        """
+        _check(candidates, Candidates, "validate() takes what extract() returned")
+        decision = decide(candidates, self._validation)
+        emit(self._on_telemetry, decision.records, decision.telemetry)
+        return decision
+
+    def decide(
+        self,
+        output: str | Message,
+        *,
+        intent: bool = False,
+        issues: Iterable[Issue] = (),
+        prompt: str = "",
+    ) -> Decision:
+        """Both phases: `validate(extract(...))`."""
+        return self.validate(self.extract(output, intent=intent, issues=issues, prompt=prompt))
+
+    def report(
+        self, decision: Decision, status: ResultStatus, *, call: ExecutableCall | None = None
+    ) -> Telemetry:
+        """Log what running a call gave: "ok", "empty" or "error". Returns the record.
+
+        `call` may be left out where there is one.
+
+        Raises:
+            UsageError: another status, or a call that is not one of the decision's.
+        """
+        if status not in get_args(ResultStatus):
+            raise UsageError(f'status={status!r}: choose "ok", "empty" or "error"')
+        if call is None and len(decision.calls) == 1:
+            call = decision.calls[0]
+        if call is None or call not in decision.calls:
+            raise UsageError("report() is about one of decision.calls; name it with call=")
+        record = decision.records[decision.calls.index(call)]
+        record = replace(record, tool_result_status=status)
+        emit(self._on_telemetry, [record], record)
+        return record
+
+
+def _check(value: object, kind: type | UnionType, rule: str) -> None:
+    if not isinstance(value, kind):
+        raise UsageError(f"{rule}, not {type(value).__name__}")
+
+
+def _check_limit(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{name}={value!r}: give a whole number of at least 1")
+
+
+def _intents(intents: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(intents, str) or not all(isinstance(intent, str) for intent in intents):
+        raise UsageError('intents is a list of texts, such as ["CALL_TOOL"]')
+    for intent in intents:
+        if not intent or intent != intent.strip(SPACE) or intent == DENIAL:
+            raise UsageError(f"{intent!r} is no marker of intent; give a word without space around")
+    # The longest first: one may begin another.
+    return tuple(sorted(intents, key=len, reverse=True))
+
+
+def _fallbacks(fallbacks: Collection[str]) -> frozenset[str]:
+    chosen = frozenset([fallbacks] if isinstance(fallbacks, str) else fallbacks)
+    if not chosen <= set(FALLBACKS):
+        raise UsageError(f'fallbacks={sorted(chosen)}: choose of "json" and "bracket", or ()')
+    return chosen

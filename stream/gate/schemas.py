@@ -1,0 +1,201 @@
+"""A tool's name and what its arguments must be, by the jsonschema package (extra `gate`).
+
+Everything that can be wrong with a schema is found at construction. The dialect is the one that
+`$schema` names, else 2020-12. References are looked up in the schema itself and in the
+meta-schemas, never fetched; formats are asserted as far as jsonschema checks them here (some need
+packages of their own). A schema is the operator's: a `pattern` that backtracks without end on a
+hostile argument is not found here.
+
+Where a schema says at its root neither additionalProperties nor unevaluatedProperties, other
+arguments than those it names are refused: an argument that the model made up is not one that the
+tool was asked to take. `"additionalProperties": true` allows them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from deltaparse.partial import UsageError
+
+from .records import Refusal
+from .tags import NAME
+
+__all__ = ["Tool", "read_tools"]
+
+INSTALL = "ToolGate validates with the package jsonschema: pip install deltaparse[gate]"
+EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+COMBINING = {"$ref", "allOf", "anyOf", "oneOf", "if", "not", "dependencies", "extends"}
+LONGEST_DETAIL = 200
+
+
+class _Validator(Protocol):
+    """What is used of a validator of jsonschema."""
+
+    def iter_errors(self, instance: Any) -> Iterator[Any]:
+        """What is wrong with the instance, as it is found."""
+
+
+class Tool:
+    """One tool of the allow-list."""
+
+    __slots__ = ("_validator", "name")
+
+    def __init__(self, name: str, validator: _Validator) -> None:
+        self.name = name
+        self._validator = validator
+
+    def check(self, arguments: dict[str, Any]) -> None:
+        """Raise `Refusal` unless the arguments are what the schema says: schema, validator_error.
+
+        The detail names the place and the keyword, but no value that the model wrote.
+        """
+        try:
+            error = next(self._validator.iter_errors(arguments), None)
+        except Exception as failure:  # noqa: BLE001 - jsonschema, and checkers of formats, fail in many ways
+            kind = type(failure).__name__
+            raise Refusal("validator_error", f"the schema could not be applied: {kind}") from None
+        if error is not None:
+            rule = _cut(json.dumps(error.validator_value, ensure_ascii=False, default=repr))
+            place = _cut(error.json_path)
+            raise Refusal("schema", f'at {place}: breaks "{error.validator}": {rule}')
+
+
+def read_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
+    """The allow-list, from OpenAI tools or bare function descriptions.
+
+    Raises `UsageError`, which names the tool and the place in its schema.
+    """
+    try:
+        import jsonschema  # noqa: F401
+    except ImportError:
+        raise UsageError(INSTALL) from None
+    found: dict[str, Tool] = {}
+    for tool in _listed(tools):
+        function = tool.get("function", tool) if isinstance(tool, Mapping) else None
+        name = function.get("name") if isinstance(function, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(name, str):
+            form = '{"type": "function", "function": {"name": ..., "parameters": {...}}}'
+            raise UsageError(f"a tool is {form}, not {_cut(repr(tool))}")
+        if not NAME.fullmatch(name):
+            rule = 'a name is 1 to 128 characters, without space, control, ", <, > and &'
+            raise UsageError(f"tool {_cut(repr(name))} cannot be written in a tag; {rule}")
+        if name in found:
+            raise UsageError(f"tool {name!r} is given twice; give each tool once")
+        parameters = function.get("parameters")
+        found[name] = Tool(name, _validator(name, EMPTY if parameters is None else parameters))
+    return found
+
+
+def _listed(tools: object) -> Sequence[object]:
+    if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Sequence):
+        raise UsageError(f"tools is a list of OpenAI tools, not {type(tools).__name__}")
+    return tools
+
+
+def _validator(name: str, parameters: object) -> _Validator:
+    import jsonschema
+    from jsonschema import validators
+    from jsonschema_specifications import REGISTRY
+
+    schema = _copied(name, parameters)
+    dialect = schema.pop("$schema", jsonschema.Draft202012Validator.META_SCHEMA["$schema"])
+    library: Any = validators  # its types know neither a default of None nor `extend`
+    named = {"$schema": dialect}
+    base = library.validator_for(named, default=None) if isinstance(dialect, str) else None
+    if base is None:
+        known = "a draft that jsonschema knows, or leave it out for 2020-12"
+        raise _bad(name, "$.$schema", f"{_cut(repr(dialect))} is no known dialect; name {known}")
+    try:
+        base.check_schema(schema)
+        _check_references(name, schema, dialect)
+    except jsonschema.SchemaError as error:
+        raise _bad(name, error.json_path, error.message) from None
+    except RecursionError:
+        raise _bad(name, "$", "it nests too deep; write it flatter, with $defs") from None
+    types = schema.get("type", "object")
+    if types != "object" and "object" not in types:
+        raise _bad(name, "$.type", 'arguments are always an object; write "type": "object"')
+    validator: _Validator = library.extend(base, {"uniqueItems": _unique_items})(
+        _closed(schema, base.VALIDATORS), format_checker=base.FORMAT_CHECKER, registry=REGISTRY
+    )
+    try:
+        next(validator.iter_errors({}), None)
+    except RecursionError:
+        raise _bad(name, "$", "it refers to itself without end; break the circle of $ref") from None
+    except Exception as error:  # noqa: BLE001 - as in `Tool.check`
+        raise _bad(name, "$", f"it cannot be applied: {error}") from None
+    return validator
+
+
+def _copied(name: str, parameters: object) -> dict[str, Any]:
+    """A copy that nobody else can change, of JSON types only."""
+    if not isinstance(parameters, Mapping):
+        rule = "parameters are a JSON Schema as a dict, or left out for a tool without arguments"
+        raise _bad(name, "$", f"{rule}, not {type(parameters).__name__}")
+    try:
+        copied: dict[str, Any] = json.loads(json.dumps(dict(parameters), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _bad(name, "$", f"it is no JSON ({error}); use JSON types only") from None
+    return copied
+
+
+def _closed(schema: dict[str, Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without room for arguments that it does not name, unless it speaks of them."""
+    if "additionalProperties" in schema or "unevaluatedProperties" in schema:
+        return schema
+    if "unevaluatedProperties" in keywords:
+        return {**schema, "unevaluatedProperties": False}
+    # Older drafts cannot say it of schemas that are put together from several.
+    return schema if COMBINING & schema.keys() else {**schema, "additionalProperties": False}
+
+
+def _check_references(name: str, schema: dict[str, Any], dialect: str) -> None:
+    """Raise `UsageError` for a reference that leads nowhere, or out of the schema."""
+    from jsonschema_specifications import REGISTRY
+    from referencing.jsonschema import specification_with
+
+    root = specification_with(dialect).create_resource(schema)
+    left = [(root, REGISTRY.resolver_with_root(root))]
+    while left:
+        resource, resolver = left.pop()
+        contents = resource.contents
+        for keyword in REFERENCES if isinstance(contents, Mapping) else ():
+            if keyword not in contents:
+                continue
+            try:
+                resolver.lookup(contents[keyword])
+            except Exception:  # noqa: BLE001 - a reference can be no reference in many ways
+                where = f"{keyword} {_cut(repr(contents[keyword]))}"
+                advice = "nothing is fetched; put what it refers to under $defs"
+                raise _bad(name, "$", f"{where} leads to nothing in it: {advice}") from None
+        inner = resource.subresources()
+        left += [(part, resolver.in_subresource(part)) for part in inner]
+
+
+def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    """`uniqueItems` in time that grows with the list; jsonschema compares each item with each."""
+    from jsonschema import ValidationError
+
+    if unique is True and isinstance(instance, list):
+        if len({_key(item) for item in instance}) < len(instance):
+            yield ValidationError("has items that are equal")
+
+
+def _key(value: Any) -> Hashable:
+    """A key that is the same for values that JSON Schema calls equal: 1 and 1.0, not 1 and true."""
+    if isinstance(value, dict):
+        return ("object", frozenset((name, _key(item)) for name, item in value.items()))
+    if isinstance(value, list):
+        return ("array", tuple(_key(item) for item in value))
+    return (isinstance(value, bool), value)
+
+
+def _bad(name: str, path: str, what: str) -> UsageError:
+    return UsageError(f"tool {name!r}: its schema is bad at {path}: {_cut(what)}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_DETAIL else f"{text[: LONGEST_DETAIL - 3]}..."

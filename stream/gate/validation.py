@@ -1,0 +1,170 @@
+"""Phase two: from candidates to a decision, all of the output's calls or none.
+
+The gates, each of which must open; what stops a candidate is a word of `Reason`. The seed's five
+are for the fallbacks; of these, allow-list and schema hold for the primary format as well, which is
+an explicit intent by itself and may hold several calls and larger payloads, up to limits.
+
+    1 explicit intent       stated at the start of the output, or by the caller
+    2 small snippet         2 KB
+    3 allow-list            the name, letter by letter
+    4 strict validation     strict JSON, the schema, nothing mended, nothing filled in
+    5 one candidate         else the model is asked to write the call again
+
+Where the seed is silent: one call that fails stops the others of its output, because a part of
+what was meant is not what was meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .fallbacks import size
+from .payload import arguments_json, bracket_arguments, strict_json
+from .records import Candidate, Candidates, Decision, ExecutableCall, Reason, Refusal
+from .schemas import Tool
+from .telemetry import Telemetry
+
+__all__ = ["ValidationRules", "decide"]
+
+SILENT: frozenset[Reason] = frozenset({"no_candidate", "quoted", "no_intent"})
+"""Reasons after which the model is not asked again, unless it stated its intent."""
+
+FALLBACKS = ("json", "bracket")
+FLAWS: dict[Reason, str] = {
+    "malformed_call": "the call's markers or its form are not those of its format",
+    "ambiguous": "the call may stand in code or in a quotation that nothing closes",
+    "incomplete": "the call was cut off or is not whole",
+}
+LONGEST_NAME = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationRules:
+    """The allow-list and the limits."""
+
+    tools: Mapping[str, Tool]
+    snippet_bytes: int
+    payload_bytes: int
+    max_calls: int
+
+
+def decide(candidates: Candidates, rules: ValidationRules) -> Decision:
+    """Pass every candidate through every gate."""
+    stopped = _stopped(candidates, rules)
+    # A model that writes a thousand calls does not write a thousand records.
+    judged = candidates.found[: rules.max_calls]
+    verdicts = [stopped or _verdict(candidate, rules) for candidate in judged]
+    first = next((v for v in verdicts if isinstance(v, Refusal)), stopped)
+    calls = () if first else tuple(v for v in verdicts if isinstance(v, ExecutableCall))
+    records = [
+        _record(candidates, candidate, verdict, executable=bool(calls))
+        for candidate, verdict in zip(judged, verdicts, strict=True)
+    ]
+    if first is None:
+        return Decision(calls=calls, records=tuple(records))
+    asked = candidates.intent or first.reason not in SILENT
+    return Decision(
+        reason=first.reason,
+        detail=first.detail,
+        re_emit=_re_emit(first, rules.tools) if asked else None,
+        records=tuple(records) or (_record(candidates, None, first),),
+    )
+
+
+def _stopped(candidates: Candidates, rules: ValidationRules) -> Refusal | None:
+    """What stops the output as a whole."""
+    fallback = candidates.mode in FALLBACKS
+    if candidates.flaw is not None:
+        return Refusal(candidates.flaw, candidates.detail)
+    if not candidates.found and not candidates.intent:
+        return Refusal("no_candidate", "the output has no call")
+    if fallback and not candidates.intent:
+        return Refusal("no_intent", "the output does not state that it means to call a tool")
+    if not candidates.found:
+        return Refusal("no_call_found", "a call was announced, but there is none in a known format")
+    if fallback and len(candidates) > 1:
+        return Refusal("several_candidates", f"{len(candidates)} candidates, where one may stand")
+    if len(candidates) > rules.max_calls:
+        return Refusal("too_many_calls", f"{len(candidates)} calls; at most {rules.max_calls}")
+    return None
+
+
+def _verdict(candidate: Candidate, rules: ValidationRules) -> ExecutableCall | Refusal:
+    try:
+        return _call(candidate, rules)
+    except Refusal as refusal:
+        return refusal
+
+
+def _call(candidate: Candidate, rules: ValidationRules) -> ExecutableCall:
+    """The call that the candidate is. Raises `Refusal`."""
+    limit = rules.payload_bytes if candidate.mode == "primary" else rules.snippet_bytes
+    if size(candidate.payload) > limit:
+        raise Refusal("too_large", f"the call is larger than {limit} bytes")
+    if candidate.flaw is not None:
+        raise Refusal(candidate.flaw, FLAWS.get(candidate.flaw, candidate.flaw))
+    name, arguments = _parsed(candidate)
+    try:
+        return _checked(candidate.id, name, arguments, rules.tools.get(name))
+    except Refusal as refusal:
+        refusal.tool = name
+        raise
+
+
+def _checked(call_id: str, name: str, arguments: object, tool: Tool | None) -> ExecutableCall:
+    if tool is None:
+        raise Refusal("unknown_tool", "the tool that is called is not on the allow-list")
+    if not isinstance(arguments, dict):
+        raise Refusal("wrong_shape", "arguments are a JSON object")
+    text = arguments_json(arguments)
+    tool.check(arguments)
+    return ExecutableCall(id=call_id, name=name, arguments_json=text)
+
+
+def _parsed(candidate: Candidate) -> tuple[str, Any]:
+    """The name, and the arguments as a value. Raises `Refusal`."""
+    if candidate.mode == "bracket":
+        return candidate.name, bracket_arguments(candidate.payload)
+    value = strict_json(candidate.payload)
+    if candidate.mode == "primary":
+        return candidate.name, value
+    if not isinstance(value, dict) or value.keys() != {"tool", "arguments"}:
+        raise Refusal("wrong_shape", 'the block has the keys "tool" and "arguments", no others')
+    if not isinstance(value["tool"], str):
+        raise Refusal("wrong_shape", '"tool" is a name')
+    return value["tool"], value["arguments"]
+
+
+def _record(
+    candidates: Candidates,
+    candidate: Candidate | None,
+    verdict: ExecutableCall | Refusal,
+    *,
+    executable: bool = False,
+) -> Telemetry:
+    refusal = verdict if isinstance(verdict, Refusal) else None
+    name = verdict.tool if isinstance(verdict, Refusal) else verdict.name
+    if candidate is not None:
+        name = name or candidate.name
+    return Telemetry(
+        parse_mode=candidates.mode,
+        fallback_used=candidates.mode in FALLBACKS,
+        candidate_count=len(candidates),
+        schema_validation="fail" if refusal else "pass",
+        schema_validation_reason=f"{refusal.reason}: {refusal.detail}" if refusal else "",
+        executable=executable,
+        tool=name[:LONGEST_NAME],
+        call_id=candidate.id if candidate else "",
+    )
+
+
+def _re_emit(refusal: Refusal, tools: Mapping[str, Tool]) -> str:
+    """What to tell the model: what was wrong, and the one format that is always read."""
+    return (
+        f"No tool was run ({refusal.reason}: {refusal.detail}). If you want a tool to run, write "
+        "the call again, outside of code and quotation marks, in exactly this form, with "
+        'arguments that follow the schema of the tool: <tool name="NAME">{"KEY": VALUE}</tool> '
+        f"Tools: {', '.join(tools) or 'none'}."
+    )

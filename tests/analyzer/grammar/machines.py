@@ -1,0 +1,377 @@
+"""What the tests judge grammars with: a matcher and a sampler of our own, and the real engines.
+
+`accepts` reads an expression slowly and plainly, apart from what any writer makes of it.
+`read_gbnf` reads GBNF as llama.cpp does, with its limits, back to expressions. `Lark` and `Gbnf`
+ask llguidance and xgrammar, the latter where it is installed: it asks for torch, and needs none.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import sys
+import types
+from functools import cache
+
+import llguidance
+import pytest
+
+from deltaparse.analyzer.grammar import (
+    EMPTY,
+    Chars,
+    Choice,
+    Grammar,
+    Literal,
+    Ref,
+    Repeat,
+    Sequence,
+    TextUntil,
+    Token,
+    chars,
+    except_chars,
+    literal,
+    seq,
+    to_gbnf,
+    to_lark,
+)
+
+
+def accepts(grammar, text):
+    return Matcher(grammar.rules, text).ends(Ref("root"), 0) >= {len(text)}
+
+
+class Matcher:
+    """All ends of what an expression may match, remembered for each place."""
+
+    def __init__(self, rules, text):
+        self.rules, self.text, self.known = rules, text, {}
+
+    def ends(self, expr, at):
+        key = expr.name if isinstance(expr, Ref) else id(expr), at
+        if key not in self.known:
+            self.known[key] = self.found(expr, at)
+        return self.known[key]
+
+    def found(self, expr, at):
+        match expr:
+            case Literal(text):
+                return {at + len(text)} if self.text.startswith(text, at) else set()
+            case Chars(ranges):
+                code = ord(self.text[at]) if at < len(self.text) else -1
+                return {at + 1} if any(low <= code <= high for low, high in ranges) else set()
+            case Sequence(parts):
+                found = {at}
+                for part in parts:
+                    found = self.after(found, part)
+                return found
+            case Choice(options):
+                return set().union(*(self.ends(option, at) for option in options))
+            case Repeat(body, least, most):
+                return self.repeated(body, least, most, at)
+            case Ref(name):
+                return self.ends(self.rules[name], at)
+            case Token(body):
+                return self.ends(body, at)
+            case TextUntil(marker, others):
+                end = self.text.find(marker, at) + len(marker)
+                rest = self.text[at:end]
+                lost = end < at + len(marker) or any(other in rest for other in others)
+                return set() if lost else {end}
+        raise TypeError(expr)
+
+    def after(self, ats, expr):
+        return set().union(*(self.ends(expr, at) for at in ats))
+
+    def repeated(self, body, least, most, at):
+        done, found, count = set(), {at}, 0
+        while found and (most is None or count <= most):
+            if count >= least:
+                found -= done
+                done |= found
+            found, count = self.after(found, body), count + 1
+        return done
+
+
+class Sampler:
+    """Random texts of a grammar; from some size on, the shortest way to the end."""
+
+    def __init__(self, grammar, random, size=60):
+        self.rules, self.random, self.left = grammar.rules, random, size
+        self.heights = dict.fromkeys(grammar.rules, 1_000)
+        for _ in grammar.rules:
+            self.heights = {name: self.height(body) for name, body in grammar.rules.items()}
+
+    def height(self, expr):
+        match expr:
+            case Sequence(parts):
+                return max(map(self.height, parts), default=0)
+            case Choice(options):
+                return min(map(self.height, options))
+            case Repeat(body, least, _):
+                return self.height(body) if least else 0
+            case Ref(name):
+                return self.heights[name] + 1
+            case Token(body):
+                return self.height(body)
+            case _:
+                return 0
+
+    def text(self):
+        return self.of(Ref("root"))
+
+    def of(self, expr):
+        self.left -= 1
+        match expr:
+            case Literal(text):
+                return text
+            case Chars(ranges):
+                low, high = self.random.choice(ranges)
+                return chr(self.random.randint(low, min(high, low + 300)))
+            case Sequence(parts):
+                return "".join(map(self.of, parts))
+            case Choice(options):
+                lowest = min(map(self.height, options))
+                least = [o for o in options if self.height(o) == lowest]
+                return self.of(self.random.choice(options if self.left > 0 else least))
+            case Repeat(body, least, most):
+                most = least + 3 if most is None else min(most, least + 3)
+                count = self.random.randint(least, most) if self.left > 0 else least
+                return "".join(self.of(body) for _ in range(count))
+            case Ref(name):
+                return self.of(self.rules[name])
+            case Token(body):
+                return self.of(body)
+            case TextUntil(marker):
+                text = "<a" * self.random.randint(0, 3) + marker
+                return text if text.find(marker) == len(text) - len(marker) else marker
+        raise TypeError(expr)
+
+
+LIMIT = 2_000  # MAX_REPETITION_THRESHOLD of llama.cpp
+
+
+ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "[": "[", "]": "]"}
+
+
+class GbnfReader:
+    """`llama_grammar_parser`, but that it makes our expressions, and stops where that refuses."""
+
+    def __init__(self, text):
+        self.text, self.at, self.symbols = text, 0, 0
+
+    def rules(self):
+        rules = {}
+        while self.at < len(self.text):
+            name = self.name()
+            self.take(" ::= ")
+            rules[name] = self.alternatives()
+            self.take("\n")
+        assert {ref for body in rules.values() for ref in references(body)} <= rules.keys()
+        return rules
+
+    def take(self, text):
+        assert self.text.startswith(text, self.at), self.text[self.at - 20 : self.at + 20]
+        self.at += len(text)
+
+    def peek(self, chars_):
+        return self.at < len(self.text) and self.text[self.at] in chars_
+
+    def name(self):
+        start = self.at
+        while self.text[self.at].isascii() and (self.text[self.at].isalnum() or self.peek("-")):
+            self.at += 1
+        assert start < self.at, self.text[start - 20 : start + 20]
+        return self.text[start : self.at]
+
+    def alternatives(self):
+        options = [self.sequence()]
+        while self.text.startswith(" | ", self.at):
+            self.at += 3
+            options.append(self.sequence())
+        return Choice(tuple(options))
+
+    def sequence(self):
+        parts = []
+        while not self.peek("|)\n"):
+            if self.peek(" "):
+                if self.text.startswith(" | ", self.at):
+                    break
+                self.at += 1
+            body, symbols = self.symbol()
+            parts.append(self.repeated(body, symbols))
+        return Sequence(tuple(parts))
+
+    def symbol(self):
+        if self.peek('"'):
+            self.at += 1
+            found = ""
+            while not self.peek('"'):
+                found += self.char()
+            self.at += 1
+            return literal(found), 1
+        if self.peek("["):
+            return self.klass(), 1
+        if self.peek("("):
+            self.at += 1
+            before = self.symbols
+            self.symbols += 1
+            body = self.alternatives()
+            self.take(")")
+            return body, max(1, self.symbols - before)
+        return Ref(self.name()), 1
+
+    def klass(self):
+        self.at += 1
+        negated = self.peek("^")
+        self.at += negated
+        ranges = []
+        while not self.peek("]"):
+            low = high = self.char()
+            if self.peek("-") and self.text[self.at + 1] != "]":
+                self.at += 1
+                high = self.char()
+            ranges.append((ord(low), ord(high)))
+        self.at += 1
+        return except_chars(chars(*ranges)) if negated else chars(*ranges)
+
+    def char(self):
+        char = self.text[self.at]
+        self.at += 1
+        if char != "\\":
+            return char
+        kind = self.text[self.at]
+        self.at += 1
+        if kind in ESCAPES:
+            return ESCAPES[kind]
+        count = {"x": 2, "u": 4, "U": 8}[kind]
+        self.at += count
+        return chr(int(self.text[self.at - count : self.at], 16))
+
+    def repeated(self, body, symbols):
+        if self.peek("*+?"):
+            least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[self.text[self.at]]
+            self.at += 1
+        elif self.peek("{"):
+            end = self.text.index("}", self.at)
+            low, comma, high = self.text[self.at + 1 : end].partition(",")
+            self.at = end + 1
+            least, most = int(low), int(high) if high else None if comma else int(low)
+        else:
+            return body
+        total = most or least or 1
+        assert symbols * total < LIMIT, "too many repetitions"
+        self.symbols += 1 if most is None else most - least
+        return Repeat(body, least, most)
+
+
+def references(expr):
+    match expr:
+        case Sequence(inner) | Choice(inner):
+            return set().union(*map(references, inner))
+        case Repeat(body, _, _):
+            return references(body)
+        case Ref(name):
+            return {name}
+        case _:
+            return set()
+
+
+def read_gbnf(text):
+    return Grammar(GbnfReader(text).rules())
+
+
+class Bytes:
+    """A tokenizer with a token for each byte, and one for the end."""
+
+    eos_token_id = 256
+    bos_token_id = None
+    special_token_ids = (256,)
+    tokens = (*(bytes([byte]) for byte in range(256)), b"<end>")
+
+    def __call__(self, text):
+        return list(text if isinstance(text, bytes) else text.encode())
+
+
+@cache
+def tokenizer():
+    return llguidance.LLTokenizer(llguidance.TokenizerWrapper(Bytes()))
+
+
+class Lark:
+    """A grammar in llguidance."""
+
+    def __init__(self, grammar):
+        self.source = llguidance.LLMatcher.grammar_from_lark(to_lark(grammar))
+        error = llguidance.LLMatcher.validate_grammar(self.source, tokenizer())
+        assert not error, error
+
+    def matcher(self):
+        return llguidance.LLMatcher(tokenizer(), self.source, log_level=0)
+
+    def accepts(self, text):
+        data = list(text.encode())
+        matcher = self.matcher()
+        return matcher.try_consume_tokens(data) == len(data) and matcher.is_accepting()
+
+    def sampled(self, random, size=80):
+        """Choose bytes that the engine's mask allows, until it stops; None if it takes too long."""
+        matcher, data = self.matcher(), bytearray()
+        while len(data) < 20 * size:
+            mask = matcher.compute_bitmask()
+            allowed = [i for i in range(257) if mask[i // 8] >> i % 8 & 1]
+            # Towards the end, what closes: without it, brackets open for ever.
+            closing = [byte for byte in (256, *b']}",:') if byte in allowed]
+            wanted = closing if closing and len(data) > size else allowed
+            byte = random.choice(wanted)
+            if byte == 256:
+                return data.decode()
+            assert matcher.consume_token(byte)
+            data.append(byte)
+        return None
+
+
+@cache
+def xgrammar():
+    """xgrammar without torch, which it imports for masks only; None if it is not installed."""
+    if importlib.util.find_spec("xgrammar") is None:
+        return None
+    if importlib.util.find_spec("torch") is None:
+        import tvm_ffi  # noqa: F401  looks whether torch is there, before it seems to be
+
+        class Stand:
+            def __init__(self, *args, **kwargs):
+                pass
+
+        torch = types.ModuleType("torch")
+        torch.__spec__ = importlib.machinery.ModuleSpec("torch", None)
+        torch.__getattr__ = lambda name: Stand
+        sys.modules["torch"] = torch
+        try:
+            import xgrammar
+        finally:
+            del sys.modules["torch"]
+    import xgrammar
+
+    info = xgrammar.TokenizerInfo(
+        list(Bytes.tokens), vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[256]
+    )
+    return xgrammar, xgrammar.GrammarCompiler(info)
+
+
+class Gbnf:
+    """A grammar's GBNF in xgrammar."""
+
+    def __init__(self, grammar):
+        if xgrammar() is None:
+            pytest.skip("xgrammar is not installed")
+        self.module, compiler = xgrammar()
+        self.compiled = compiler.compile_grammar(self.module.Grammar.from_ebnf(to_gbnf(grammar)))
+
+    def accepts(self, text):
+        matcher = self.module.GrammarMatcher(self.compiled, terminate_without_stop_token=True)
+        return (not text or matcher.accept_string(text.encode())) and matcher.is_completed()
+
+
+def grammar_of(expr, **rules):
+    """A grammar of an expression by itself."""
+    return Grammar({"root": expr if expr != EMPTY else seq(), **rules})

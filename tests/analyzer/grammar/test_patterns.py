@@ -1,0 +1,80 @@
+"""Patterns and formats of strings."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from deltaparse.analyzer.grammar.patterns import NotRegular, lengths, pattern_text
+from deltaparse.analyzer.grammar.string_formats import FORMATS, format_text
+
+from .machines import Sampler, accepts, grammar_of
+from .schemas import PATTERNS
+
+ATOMS = st.sampled_from(
+    ["a", "b", ".", "\\d", "[ab]", "[^a]", "[a-c-]", "\\.", "\\x61", "\\u0062", "[\\]\\\\]"]
+)
+PIECES = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,}", "{0,2}", "*?"])).map(
+            lambda case: f"(?:{case[0]}){case[1]}"
+        ),
+        st.lists(inner, max_size=3).map("".join),
+        st.lists(inner, min_size=1, max_size=2).map(lambda parts: f"({'|'.join(parts)})"),
+    ),
+    max_leaves=5,
+)
+
+
+@given(
+    PIECES, st.sampled_from(["", "^"]), st.sampled_from(["", "$"]), st.text("abc1.]\\", max_size=5)
+)
+def test_patterns_are_found_where_python_finds_them(pattern, start, end, text):
+    pattern = f"{start}{pattern}{end}"
+    grammar = grammar_of(pattern_text(pattern))
+    assert accepts(grammar, text) == bool(re.search(pattern, text, re.ASCII))
+
+
+@given(st.sampled_from(PATTERNS) | PIECES, st.integers())
+def test_in_what_is_made_the_pattern_is_found(pattern, seed):
+    text = Sampler(grammar_of(pattern_text(pattern)), random.Random(seed)).text()
+    assert re.search(pattern, text)
+    low, high = lengths(pattern_text(pattern))
+    assert low <= len(text) <= (len(text) if high is None else high)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?=a)", "(?<n>a)", "(a)\\1", "a^", "$a", "(^a)", "\\p{L}", "\\bx", "[", "(", ")", "a**", "*",
+     "a{9999}", "a{2,1}", "[b-a]", "\\", "[[a]]", "x" * 2_000,
+     "(" * 50 + ")" * 50, "\\u12", "{1}", "a{x}"],
+)  # fmt: skip
+def test_what_is_not_translated(pattern):
+    with pytest.raises(NotRegular):
+        pattern_text(pattern)
+
+
+@given(st.sampled_from(sorted(FORMATS)), st.integers())
+def test_formats_are_what_they_are_called(name, seed):
+    text = Sampler(grammar_of(format_text(name)), random.Random(seed), 1_000).text()
+    checker = Draft202012Validator.FORMAT_CHECKER
+    assert checker.conforms(text, name), text
+
+
+@given(st.dates())
+def test_every_day_is_a_date(day):
+    assert accepts(grammar_of(format_text("date")), str(day))
+
+
+@pytest.mark.parametrize(
+    "text", ["2023-02-29", "1900-02-29", "0000-01-01", "2024-04-31", "2024-13-01", "24-01-01"]
+)
+def test_no_other_day_is(text):
+    assert not accepts(grammar_of(format_text("date")), text)
+    assert accepts(grammar_of(format_text("date")), "2000-02-29")

@@ -1,0 +1,150 @@
+"""The class: its arguments, the contract, what it costs."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import pytest
+
+from deltaparse import UsageError
+from deltaparse.stream.gate import ToolGate
+
+from .samples import CITY, NORMAL, TOOLS, called, decided, tag
+
+GATE = ToolGate(TOOLS)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_snippet_bytes": 0},
+        {"max_payload_bytes": -1},
+        {"max_calls": True},
+        {"max_calls": 1.5},
+        {"on_telemetry": "log"},
+        {"fallbacks": ["primary"]},
+        {"intents": "CALL_TOOL"},
+        {"intents": [""]},
+        {"intents": [" CALL"]},
+        {"intents": [1]},
+        {"intents": ["need_tool: no"]},
+    ],
+)
+def test_an_argument_that_makes_no_sense(options):
+    with pytest.raises(UsageError):
+        ToolGate(TOOLS, **options)
+
+
+def test_the_wrong_types_are_the_callers_fault():
+    for output in (b"text", None, ["text"], GATE.extract("text")):
+        with pytest.raises(UsageError, match=r"text .* or a Message"):
+            GATE.extract(output)
+    with pytest.raises(UsageError, match="prompt"):
+        GATE.extract("text", prompt=b"")
+    for candidates in ("text", None, list(GATE.extract(tag()))):
+        with pytest.raises(UsageError, match="what extract"):
+            GATE.validate(candidates)
+
+
+def test_the_contract():
+    [call] = decided(tag(' { "days" : 2, "city" : "Gent\\u00e9" } ')).calls
+    assert call.normalized() == {
+        "name": "get_weather",
+        "arguments": {"city": "Genté", "days": 2},
+    }
+    assert call.arguments_json == '{"days": 2, "city": "Genté"}'
+    # What was validated cannot change.
+    call.arguments["city"] = 3
+    assert call.arguments == {"days": 2, "city": "Genté"}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        call.arguments_json = "{}"
+
+
+def test_both_phases_are_one_call():
+    assert GATE.decide(tag(), prompt="p") == GATE.validate(GATE.extract(tag(), prompt="p"))
+
+
+def test_as_many_calls_as_are_allowed():
+    assert called(tag() * 16) == [NORMAL] * 16
+    decision = decided(tag() * 17)
+    assert decision.reason == "too_many_calls"
+    assert decision.re_emit
+
+
+def test_what_the_model_is_told_is_no_call_itself():
+    decision = decided(tag("{}"))
+    assert "schema" in decision.re_emit
+    for tools in (TOOLS, [{"name": "NAME"}]):
+        assert not decided(decision.re_emit, tools=tools).calls
+
+
+HUGE = [
+    "<tool",
+    "<tool ",
+    '<tool name="now">',
+    "</tool>",
+    tag(),
+    '<tool name="' + "x",
+    "`",
+    "``` ",
+    "\n```",
+    "\n~~~\n",
+    '"',
+    "'",
+    " '",
+    "\n",
+    "\n> ",
+    "\n- ",
+    "- ",
+    "1. ",
+    " ",
+    "<code>",
+    "<code></code>",
+    "<tool</code>",
+    "<tool s' ",
+    "<think><tool></think>",
+    "</code>",
+    "<think>",
+    "</think>",
+    "<!--",
+    "[THINK]",
+    "{",
+    "[",
+    '{"tool"',
+    '{"tool": "\\"',
+    "[now(",
+    "[now()]",
+    "CALL_TOOL ",
+    "need_tool: yes",
+    "\\",
+    "😀",
+    "\ud83d",
+]
+
+
+@pytest.mark.parametrize("piece", HUGE)
+def test_no_text_takes_more_than_time_in_its_length(piece):
+    many = piece * (30_000 // len(piece))
+    start = time.process_time()
+    for before in ("", "CALL_TOOL\n", '<tool name="any">', f"{tag()} "):
+        for after in ("", "</tool>", '"}', ")]"):
+            decision = GATE.decide(before + many + after, intent=True)
+            assert len(decision.records) <= 16
+            if before != f"{tag()} ":
+                assert not decision.calls
+    # What grows with the square of the length takes minutes.
+    assert time.process_time() - start < 10
+
+
+def test_a_thousand_calls_are_counted_and_not_all_logged():
+    decision = decided(tag() * 1000)
+    assert decision.reason == "too_many_calls"
+    assert len(decision.records) == 16
+    assert decision.telemetry.candidate_count == 1000
+
+
+def test_a_large_call_is_read():
+    text = f'{{"city": "{"é" * 30000}"}}'
+    assert called(tag(text))[0]["arguments"] == {"city": "é" * 30000}
+    assert CITY in GATE.extract(f"{'prose ' * 100_000}{tag()}").found[0].payload

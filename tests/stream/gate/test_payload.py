@@ -1,0 +1,68 @@
+"""Payloads: strict JSON, bounded, with nothing after it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .samples import called, reason, tag
+
+
+@pytest.mark.parametrize(
+    ("payload", "why"),
+    [
+        ("", "not_json"),
+        (" ", "not_json"),
+        ("{", "not_json"),
+        ("{}}", "not_json"),
+        ("{} {}", "not_json"),
+        ("{},", "not_json"),
+        ("{'a': 1}", "not_json"),
+        ("{a: 1}", "not_json"),
+        ('{"a": 1,}', "not_json"),
+        ('{"a": True}', "not_json"),
+        ('{"a": 01}', "not_json"),
+        ('{"a": ١}', "not_json"),
+        ('{"a": "\n"}', "not_json"),
+        ('{"a": 1} // so', "not_json"),
+        ("\ufeff{}", "not_json"),
+        ("\u00a0{}", "not_json"),
+        ('"{}"', "wrong_shape"),
+        ("[]", "wrong_shape"),
+        ("null", "wrong_shape"),
+        ("1", "wrong_shape"),
+        ('{"a": NaN}', "non_finite"),
+        ('{"a": [Infinity]}', "non_finite"),
+        ('{"a": -Infinity}', "non_finite"),
+        ('{"a": 1e999}', "non_finite"),
+        ('{"a": -1.0e400}', "non_finite"),
+        ('{"a": 1, "a": 1}', "duplicate_key"),
+        ('{"a": 1, "\\u0061": 2}', "duplicate_key"),
+        ('{"a": [{"b": 1, "b": 2}]}', "duplicate_key"),
+        ('{"a": "\\ud83d"}', "not_text"),
+        ('{"\\udc00": 1}', "not_text"),
+        ('{"a": "\ud83d"}', "not_text"),
+        ('{"a": ' + "9" * 5000 + "}", "not_json"),
+        ('{"a": ' + "[" * 32 + "]" * 32 + "}", "too_deep"),
+        ('{"a":' * 5000, "too_deep"),
+        ("[" * 60000, "too_deep"),
+    ],
+)
+def test_what_is_not_strict_json_is_refused(payload, why):
+    assert reason(tag(payload, "any")) == why
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "{}",
+        ' \r\n\t{"a" : [1, 2.50, -0.0, 1e2, true, null]} ',
+        '{"a": "[[[[[{{{{{\\"[", "é\\u00e9\\ud83d\\ude00": "\x7f"}',
+        '{"a": ' + "[" * 31 + "]" * 31 + "}",
+        '{"a": ' + "9" * 4000 + "}",
+        '{"a": "' + '\\"' * 1000 + '"}',
+    ],
+)
+def test_what_is_strict_json_is_the_value(payload):
+    assert called(tag(payload, "any")) == [{"name": "any", "arguments": json.loads(payload)}]

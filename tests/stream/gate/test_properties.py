@@ -1,0 +1,266 @@
+"""What holds for every text, every schema and every way in."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import get_args
+
+import jsonschema
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import Content, Message, Reasoning, ToolCall, UsageError
+from deltaparse.stream.gate import Decision, Reason, ToolGate
+
+from .samples import BLOCK, BRACKET, CITY, TOOLS, tag, tool
+
+GATE = ToolGate(TOOLS)
+PIECES = [
+    *("<tool", "</tool>", '<tool name="', '">', '<tool name="now">', "{}", CITY, tag(), BLOCK),
+    *(
+        BRACKET,
+        "CALL_TOOL ",
+        "need_tool: yes\n",
+        "need_tool: no\n",
+        "`",
+        "```\n",
+        "\n",
+        "\n\n",
+        '"',
+    ),
+    *(
+        "'",
+        "> ",
+        "    ",
+        "~~~\n",
+        "<code>",
+        "</code>",
+        "<think>",
+        "</think>",
+        "<!--",
+        "-->",
+        "[",
+        "]",
+    ),
+    *(
+        "(",
+        ")",
+        "{",
+        "}",
+        "=",
+        ",",
+        ":",
+        "\\",
+        '"tool"',
+        "now",
+        "any",
+        "a=1",
+        '"a": 1',
+        "NaN",
+        "1e999",
+    ),
+    *(
+        tag("{}", "now"),
+        tag('{"a": 1, "a": 2}', "any"),
+        "\ud83d",
+        "\x00",
+        "“",
+        " ",
+        "x",
+        "\r",
+        "\t",
+    ),
+]
+TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12).map("".join)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(["a", "b", "c"])
+TYPES = st.sampled_from(["string", "integer", "number", "boolean", "null", "array", "object"])
+SMALL = (
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "x", "2024-02-29", 0.5])
+)
+SUBSCHEMAS = st.recursive(
+    st.builds(lambda kind: {"type": kind}, TYPES)
+    | st.builds(lambda values: {"enum": values}, st.lists(SMALL, min_size=1, max_size=3))
+    | st.sampled_from(
+        [{}, {"minimum": 0}, {"minLength": 1}, {"format": "date"}, {"multipleOf": 0.5}]
+    ),
+    lambda inner: (
+        st.builds(lambda items: {"items": items, "uniqueItems": True}, inner)
+        | st.builds(lambda several: {"anyOf": several}, st.lists(inner, min_size=1, max_size=2))
+        | st.builds(lambda member: {"properties": {"a": member}, "required": ["a"]}, inner)
+    ),
+    max_leaves=4,
+)
+
+
+@st.composite
+def schemas(draw):
+    """Schemas of arguments, some of them no schemas."""
+    schema = {"properties": draw(st.dictionaries(KEYS, SUBSCHEMAS, max_size=3))}
+    if draw(st.booleans()):
+        schema["required"] = draw(st.lists(KEYS, unique=True, max_size=2))
+    if draw(st.booleans()):
+        schema["additionalProperties"] = draw(st.booleans() | SUBSCHEMAS)
+    if draw(st.integers(0, 9)) == 0:
+        schema["type"] = draw(TYPES | st.just("strin"))
+    return schema
+
+
+ARGUMENTS = st.dictionaries(KEYS, SMALL | st.lists(SMALL, max_size=2) | VALUES, max_size=3)
+
+
+@given(TEXTS, st.booleans(), st.text(max_size=3))
+def test_no_text_raises(text, intent, prompt):
+    decision = GATE.decide(text, intent=intent, prompt=prompt)
+    assert decision == GATE.decide(text, intent=intent, prompt=prompt)
+    assert decision.reason is None or decision.reason in get_args(Reason)
+    repr(decision)
+    for record in decision.records:
+        json.dumps(record.to_dict())
+
+
+@given(st.text(), st.booleans())
+def test_no_text_at_all_raises(text, intent):
+    for output in (text, tag(text), tag(text, text[:5]), f"[any({text})]", f'{{"tool"{text}}}'):
+        assert isinstance(GATE.decide(output, intent=intent), Decision)
+
+
+@given(
+    st.lists(
+        st.builds(Content, TEXTS)
+        | st.builds(Reasoning, TEXTS)
+        | st.builds(
+            ToolCall,
+            st.text(max_size=2),
+            st.sampled_from(["now", "any", "?"]),
+            TEXTS,
+            st.booleans(),
+        ),
+        max_size=4,
+    )
+)
+def test_no_message_raises_and_what_is_not_complete_never_passes(parts):
+    message = Message(parts)
+    decision = GATE.decide(message, intent=True)
+    if any(not call.complete for call in message.tool_calls):
+        assert not decision.calls
+
+
+def independently_read(text, candidate):
+    """Name and arguments of a candidate, by other means than those of the gate."""
+    if candidate.mode == "primary":
+        found = re.fullmatch(
+            r'<tool\s+name="(.*?)"\s*>(.*)</tool>', text[slice(*candidate.span)], re.DOTALL
+        )
+        assert found[2] == candidate.payload
+        return found[1], json.loads(found[2])
+    if candidate.mode == "json":
+        value = json.loads(candidate.payload)
+        return value["tool"], value["arguments"]
+    source = f"{candidate.name}({candidate.payload})"
+    call = ast.parse(
+        re.sub(r"\b(true|false|null)\b", lambda w: WORDS[w[1]], source), mode="eval"
+    ).body
+    assert not call.args
+    return candidate.name, {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+
+
+WORDS = {"true": "True", "false": "False", "null": "None"}
+
+
+def assert_justified(text, gate, tools, *, intent=False):
+    """Whatever may be executed, jsonschema and json.loads allow too."""
+    candidates = gate.extract(text, intent=intent)
+    decision = gate.validate(candidates)
+    if not decision.calls:
+        return decision
+    assert len(decision.calls) == len(candidates)
+    if candidates.mode != "primary":
+        assert len(candidates) == 1
+        assert candidates.intent
+        assert len(candidates.found[0].payload.encode()) <= 2048
+    for call, candidate in zip(decision.calls, candidates, strict=True):
+        name, arguments = independently_read(text, candidate)
+        assert call.normalized() == {"name": name, "arguments": arguments}
+        [allowed] = [one["function"] for one in tools if one["function"]["name"] == name]
+        jsonschema.Draft202012Validator(
+            allowed.get("parameters", {"additionalProperties": False}),
+            format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER,
+        ).validate(arguments)
+    return decision
+
+
+@given(TEXTS, st.booleans())
+def test_nothing_is_executable_that_is_not_justified(text, intent):
+    assert_justified(text, GATE, TOOLS, intent=intent)
+
+
+@given(schemas(), ARGUMENTS, st.sampled_from(["f", "f", "f", "g"]), st.sampled_from(["", "x", "}"]))
+def test_nothing_invalid_is_executable_for_any_schema(schema, arguments, name, garbage):
+    tools = [tool("f", schema)]
+    try:
+        gate = ToolGate(tools)
+    except UsageError:
+        kind = schema.get("type", "object")
+        assert kind != "object"
+        return
+    payload = json.dumps(arguments)
+    pairs = ", ".join(
+        f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items()
+    )
+    outputs = [
+        tag(payload + garbage, name),
+        f'CALL_TOOL {{"tool": "{name}", "arguments": {payload}{garbage}}}',
+        f"CALL_TOOL [{name}({pairs}{garbage})]",
+    ]
+    reasons = {assert_justified(text, gate, tools).reason for text in outputs}
+    validator = jsonschema.Draft202012Validator(
+        schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+    named = schema["properties"].keys() >= arguments.keys() or "additionalProperties" in schema
+    if not garbage and name == "f":
+        # All three formats agree, and nothing valid is refused.
+        assert reasons == ({None} if named and validator.is_valid(arguments) else {"schema"})
+
+
+PROSE = st.text("abc ,.;:-!?(){}[]=\n\\/0é😀", max_size=30)
+
+
+@given(
+    PROSE,
+    PROSE,
+    st.lists(st.sampled_from([tag(), tag("{}", "now"), tag("?")]), min_size=1, max_size=3),
+)
+def test_prose_around_a_call_changes_nothing_but_its_place(before, after, tags):
+    # Set off by its place at the start of a line, prose would be code.
+    before = f"So {before.replace('  ', ' ')}".replace("\n ", "\n")
+    alone = GATE.decide("".join(tags))
+    assert GATE.decide(f"{before} {' and '.join(tags)} {after}") == alone
+
+
+@given(TEXTS.filter(lambda text: text.strip(" \t\r\n")), st.sampled_from([BLOCK, BRACKET]))
+def test_prose_beside_a_fallback_closes_it(text, body):
+    for output in (f"CALL_TOOL\nSo {text}\n{body}", f"CALL_TOOL\n{body}\n{text} so"):
+        decision = GATE.decide(output)
+        if decision.telemetry.parse_mode in ("json", "bracket", "none"):
+            # Of several blocks, as of text before the last end of reasoning, nothing is joined.
+            assert not decision.calls or "</think>" in text
+
+
+@given(TEXTS)
+def test_what_is_quoted_is_not_executed(text):
+    for quoted in (f"```\n{text.replace('`', '')}\n```", f"<pre>{text.replace('</', '')}</pre>"):
+        if "</think>" not in quoted:
+            assert not GATE.decide(quoted).calls

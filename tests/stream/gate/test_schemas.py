@@ -1,0 +1,204 @@
+"""Schemas: refused at construction when bad, applied as jsonschema applies them, never fetched."""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import UsageError
+from deltaparse.stream.gate import ToolGate
+
+from .samples import called, decided, reason, tag, tool
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 0.5, "", "a"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=12,
+)
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "place"),
+    [
+        ({"properties": {"a": {"type": "strin"}}}, "$.properties.a.type"),
+        ({"properties": {"a": {"pattern": "("}}}, "$.properties.a.pattern"),
+        ({"required": "a"}, "$.required"),
+        ({"type": "string"}, "$.type"),
+        ({"type": ["array", "null"]}, "$.type"),
+        ({"$schema": "https://example.org/dialect"}, r"$.$schema"),
+        ({"$schema": 7}, r"$.$schema"),
+        ({"$ref": "https://example.org/schema.json"}, "https://example.org/schema.json"),
+        ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "file:///etc/passwd"),
+        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "#/$defs/none"),
+        ({"$defs": {"x": {"items": {"$dynamicRef": "#none"}}}}, "#none"),
+        ({"$ref": "#"}, "without end"),
+        ({"enum": [float("nan")]}, "no JSON"),
+        ({"enum": [object()]}, "no JSON"),
+        ([], "not list"),
+        (True, "not bool"),
+    ],
+)
+def test_a_bad_schema_names_the_tool_and_the_place(parameters, place):
+    with pytest.raises(UsageError) as raised:
+        ToolGate([tool("fine"), tool("broken", parameters)])
+    assert "tool 'broken'" in str(raised.value)
+    assert place in str(raised.value)
+
+
+def test_a_schema_that_nests_without_measure():
+    deep = {}
+    for _ in range(900):
+        deep = {"items": deep}
+    with pytest.raises(UsageError, match="tool 'deep'"):
+        ToolGate([tool("deep", deep)])
+
+
+@pytest.mark.parametrize(
+    ("tools", "says"),
+    [
+        ({}, "list of OpenAI tools"),
+        ("search", "list of OpenAI tools"),
+        ([1], "a tool is"),
+        ([{}], "a tool is"),
+        ([{"function": {"name": 1}}], "a tool is"),
+        ([{"name": "a b"}], "cannot be written"),
+        ([{"name": 'a"b'}], "cannot be written"),
+        ([{"name": ""}], "cannot be written"),
+        ([{"name": "a"}, {"name": "a"}], "twice"),
+    ],
+)
+def test_tools_that_are_none(tools, says):
+    with pytest.raises(UsageError, match=says):
+        ToolGate(tools)
+
+
+def test_nothing_is_fetched(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    # A place that is no schema to the walk over references, but is one when it is referred to.
+    hidden = {
+        "properties": {"a": {"$ref": "#/x-own/s"}},
+        "x-own": {"s": {"$ref": "http://127.0.0.1:1/schema.json"}},
+    }
+    assert reason(tag('{"a": 1}', "f"), tools=[tool("f", hidden)]) == "validator_error"
+    assert called(tag("{}", "f"), tools=[tool("f", hidden)]) == [{"name": "f", "arguments": {}}]
+
+
+def test_references_within_the_schema_work():
+    tree = {
+        "$ref": "#/$defs/node",
+        "$defs": {
+            "node": {
+                "type": "object",
+                "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}},
+                "additionalProperties": False,
+            }
+        },
+    }
+    tools = [tool("f", tree)]
+    assert decided(tag('{"n": 1, "next": {"n": 2}}', "f"), tools=tools).executable
+    decision = decided(tag('{"next": {"n": "2"}}', "f"), tools=tools)
+    assert decision.detail == 'at $.next.n: breaks "type": "integer"'
+
+
+def test_without_jsonschema_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    with pytest.raises(UsageError, match=r"pip install deltaparse\[gate\]"):
+        ToolGate([])
+
+
+def test_a_tool_without_parameters_takes_none():
+    for description in ({"name": "f"}, {"name": "f", "parameters": None}, tool("f", {})):
+        assert decided(tag("{}", "f"), tools=[description]).executable
+        assert reason(tag('{"a": 1}', "f"), tools=[description]) == "schema"
+
+
+@pytest.mark.parametrize("dialect", [None, DRAFT_7, "http://json-schema.org/draft-04/schema#"])
+def test_arguments_that_the_schema_does_not_name_are_refused(dialect):
+    named = {"type": "object", "properties": {"a": {}}, "patternProperties": {"^x-": {}}}
+    if dialect:
+        named["$schema"] = dialect
+
+    def why(arguments, **more):
+        return reason(tag(arguments, "f"), tools=[tool("f", {**named, **more})])
+
+    assert why('{"a": 1, "x-b": 2}') is None
+    assert why('{"a": 1, "b": 2}') == "schema"
+    assert why('{"a": 1, "b": 2}', additionalProperties=True) is None
+    assert why('{"a": 1, "b": 2}', additionalProperties={"type": "string"}) == "schema"
+    assert why('{"b": 2}', allOf=[{"properties": {"b": {}}}]) is None
+    assert (why('{"c": 2}', allOf=[{"properties": {"b": {}}}]) is None) is bool(dialect)
+
+
+def test_the_dialect_is_the_schemas_own():
+    exclusive = {"properties": {"a": {"minimum": 1, "exclusiveMinimum": True}}}
+    draft_4 = {"$schema": "http://json-schema.org/draft-04/schema#", **exclusive}
+    assert reason(tag('{"a": 1}', "f"), tools=[tool("f", draft_4)]) == "schema"
+    with pytest.raises(UsageError, match="exclusiveMinimum"):
+        ToolGate([tool("f", exclusive)])
+
+
+def test_formats_are_asserted():
+    tools = [tool("f", {"properties": {"on": {"format": "date"}, "ip": {"format": "ipv4"}}})]
+    assert decided(tag('{"on": "2024-02-29", "ip": "1.2.3.4"}', "f"), tools=tools).executable
+    assert reason(tag('{"on": "2023-02-29"}', "f"), tools=tools) == "schema"
+    assert reason(tag('{"ip": "1.2.3.256"}', "f"), tools=tools) == "schema"
+
+
+def test_a_validator_that_fails_has_passed_nothing(monkeypatch):
+    gate = ToolGate([tool("f")])
+
+    def fail(*_):
+        raise ZeroDivisionError
+
+    tools = gate._validation.tools
+    monkeypatch.setattr(tools["f"], "_validator", type("Broken", (), {"iter_errors": fail})())
+    decision = gate.decide(tag("{}", "f"))
+    assert (decision.reason, decision.calls) == ("validator_error", ())
+
+
+def test_a_schema_is_read_once():
+    parameters = {"type": "object", "properties": {"a": {"type": "string"}}}
+    gate = ToolGate([tool("f", parameters)])
+    parameters["properties"]["a"]["type"] = "integer"
+    assert gate.decide(tag('{"a": "x"}', "f")).executable
+
+
+def test_the_detail_names_no_value():
+    secret = "hunter2" * 100
+    parameters = {
+        "properties": {"a": {"enum": ["x" * 500]}},
+        "additionalProperties": {"type": "null"},
+    }
+    for arguments in (f'{{"a": "{secret}"}}', f'{{"b": "{secret}"}}'):
+        decision = decided(tag(arguments, "f"), tools=[tool("f", parameters)])
+        assert decision.reason == "schema"
+        assert "hunter2" not in decision.telemetry.schema_validation_reason
+        assert len(decision.telemetry.schema_validation_reason) < 500
+
+
+@given(st.lists(JSON, max_size=5))
+def test_unique_items_means_what_it_means_to_jsonschema(items):
+    schema = {"properties": {"a": {"uniqueItems": True}}}
+    gate = ToolGate([tool("f", schema)])
+    stock = jsonschema.Draft202012Validator(schema)
+    tools = gate._validation.tools
+    ours = next(tools["f"]._validator.iter_errors({"a": items}), None) is None
+    assert ours is stock.is_valid({"a": items})
+
+
+def test_unique_items_takes_no_time_that_grows_with_its_square():
+    items = ",".join(f'{{"n":{n}}}' for n in range(5000))
+    tools = [tool("f", {"properties": {"a": {"uniqueItems": True}, "b": {"uniqueItems": True}}})]
+    assert decided(tag(f'{{"a":[{items}]}}', "f"), tools=tools).executable
+    assert reason(tag('{"a": [{"b": 1}, {"b": 1.0}]}', "f"), tools=tools) == "schema"
+    assert reason(tag('{"a": [1, true, "1", [1]], "b": 3}', "f"), tools=tools) is None

@@ -1,0 +1,176 @@
+"""The primary format: what is a tag, and whether the model speaks for itself where it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from .samples import NORMAL, called, decided, reason, tag
+
+TAG = tag()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TAG,
+        f"Let me see. {TAG} One moment.",
+        f"\n\n{TAG}\n",
+        f"It's Tom's and the users' idea.\n{TAG}",
+        f'He said "hello" to `x`. {TAG}',
+        f"```python\nprint('\"')\n```\n{TAG}\n~~~\n`\n~~~\nDone.",
+        f"```\n- ```\n```\n{TAG}",
+        f"> a quotation\n\n{TAG}",
+        f"A --> B, 1 < 2, a<toolbox> and a </toolbar>. {TAG}",
+        f"<code>x</code> {TAG} <pre>\n</pre>",
+        f"`<think>` is a marker. {TAG}",
+        '<tool \n name="get_weather" >\n\t{"city": "Antwerp"}\n</tool>',
+    ],
+)
+def test_a_call_in_prose(text):
+    assert called(text) == [NORMAL]
+
+
+def test_several_calls_of_the_primary_format():
+    text = f"{TAG} and {tag('{}', 'now')}\n{TAG}"
+    assert called(text) == [NORMAL, {"name": "now", "arguments": {}}, NORMAL]
+    ids = [call.id for call in decided(text).calls]
+    assert len(set(ids)) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\n{TAG}\n```",
+        f"```xml\n{TAG}\n```\nThat is how.",
+        f"~~~~\n```\n{TAG}\n```\n~~~~",
+        f"````\n```\n{TAG}\n````",
+        f"```\n- ```\n{TAG}\n- ```\n```",
+        f"> {TAG}",
+        f"- > {TAG}",
+        f"> as follows\n{TAG}",
+        f"    {TAG}",
+        f"1. so:\n\n\t{TAG}",
+        f"`{TAG}`",
+        f"``use {TAG} here``",
+        f'"{TAG}"',
+        f'He wrote "please {TAG} now" to me.',
+        f'The page says: "Hello.\n\n{TAG}\n\nBye."',
+        f"“so: {TAG} there”",
+        f"„{TAG}“",
+        f"« {TAG} »",
+        f"'{TAG}'",
+        f"the text 'run {TAG} now' is",
+        f"<!-- {TAG} -->",
+        f"<pre>\n{TAG}\n</pre>",
+        f'<CODE class="x">{TAG}</CODE>',
+        f"<tool_response>{TAG}</tool_response>",
+        f"<example>\n\n{TAG}",
+    ],
+)
+def test_a_quoted_tag_is_no_call_and_is_not_asked_for_again(text):
+    decision = decided(text)
+    assert decision.reason == "quoted"
+    assert decision.re_emit is None
+    assert (decision.telemetry.parse_mode, decision.telemetry.candidate_count) == ("none", 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"code\n\n{TAG} is before what nothing closes\n```",
+        f"perhaps ```x {tag('{}')} or</think>\n{TAG}",
+        f"{TAG}'",
+        f"a ` b\n\n` {TAG} `\n\nc ` d",
+        f"- a ` b\n- ` {TAG} `\n- c ` d",
+        f'The 27" screen. "Please do {TAG} now" and 5" more.',
+        f"the text 'run the users' {TAG} now' is",
+        f"{TAG} <br></code> {TAG}",
+        f"`{TAG} `",
+        f"{TAG}\n```\nnever closed",
+        f"- ```\n  code\n  ```\ntext\n```\n{TAG}\n```",
+        f"```inline``` {TAG}",
+        f'The 27" display. {TAG}',
+        f"a ` b\n\n` {TAG} c ` d",
+        f"text</code> {TAG}</code>",
+        f"x <pre>{TAG}</pre> {TAG}",
+        f"`{TAG}` means {TAG}",
+        f"```\n{TAG}\n```\n{TAG}",
+    ],
+)
+def test_doubt_is_refused_and_asked_for_again(text):
+    decision = decided(text)
+    assert decision.reason in ("ambiguous", "quoted")
+    assert not decision.calls
+    if decision.reason == "ambiguous":
+        assert '<tool name="NAME">' in decision.re_emit
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>perhaps {TAG}</think>No.",
+        f"perhaps {TAG}\n</think>\n\nNo.",
+        f"<think>perhaps {TAG}",
+        f"<Reasoning>{TAG}</reasoning>",
+        f"[THINK]{TAG}[/THINK]ok",
+        f"<think>{TAG}</thinking>{TAG}",
+    ],
+)
+def test_a_draft_in_reasoning_is_no_candidate(text):
+    assert reason(text) == "no_candidate"
+
+
+def test_a_call_after_reasoning_is_one():
+    assert called(f'<think>perhaps `{tag("{}")} " or</think>\n{TAG}') == [NORMAL]
+    assert called(f'perhaps "x {tag("{}")} or</think>\n{TAG}') == [NORMAL]
+    assert called(f"{TAG}<think>and now?</think>") == [NORMAL]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('<tool name="get_weather">{"city": "x"}', "incomplete"),
+        ('<tool name="get_weather">{"city": "x"}</tool', "malformed_call"),
+        ('<tool name="get_weather">{"city": "x"}</tool >', "malformed_call"),
+        ('<tool name="get_weather"', "malformed_call"),
+        ("<tool name='get_weather'>{}</tool>", "malformed_call"),
+        ("<tool name=get_weather>{}</tool>", "malformed_call"),
+        ('<tool id="1" name="get_weather">{}</tool>', "malformed_call"),
+        ('<tool name="get_weather" />', "malformed_call"),
+        ('<tool name="">{}</tool>', "malformed_call"),
+        ('<tool name="a b">{}</tool>', "malformed_call"),
+        (f'<tool name="{"n" * 129}">{{}}</tool>', "malformed_call"),
+        ("<tool>get_weather</tool>", "malformed_call"),
+        ("use the <tool> marker", "malformed_call"),
+        (f"{TAG}</tool>", "malformed_call"),
+        (f"</tool>{TAG}", "malformed_call"),
+        (f"{TAG} <tool", "malformed_call"),
+        (f'<tool name="any">{TAG}</tool>', "malformed_call"),
+        ('<tool name="any">{"x": "</tool>"}</tool>', "ambiguous"),
+        ('<tool name="any">{"x": "<tool>"}</tool>', "ambiguous"),
+        ('<tool name="any">{"x": "a <tool name=\\"now\\">{}</tool> b"}</tool>', "ambiguous"),
+        (f"{TAG}{tag('{}', 'no')}", "unknown_tool"),
+    ],
+)
+def test_what_is_nearly_a_tag_stops_everything(text, why):
+    decision = decided(text)
+    assert decision.reason == why
+    assert not decision.calls
+    assert decision.re_emit is not None
+    assert decision.telemetry.parse_mode == "primary"
+
+
+def test_a_marker_that_is_escaped_is_text():
+    text = tag(r'{"x": "\u003c/tool> \u003ctool>"}', "any")
+    assert called(text) == [{"name": "any", "arguments": {"x": "</tool> <tool>"}}]
+
+
+@pytest.mark.parametrize("text", [TAG.upper(), TAG.replace("tool", "Tool"), TAG.replace("<", "＜")])
+def test_other_spellings_are_text(text):
+    assert reason(text) == "no_candidate"
+
+
+def test_names_are_compared_letter_by_letter():
+    for name in ("Get_weather", "get_weather\u200b", "get‐weather", "ｇet_weather", "get_weathe"):
+        assert reason(tag(name=name)) == "unknown_tool"
+    assert reason(tag(name="get_weather ")) == "malformed_call"

@@ -1,0 +1,175 @@
+"""The mandatory fields, for every outcome; where they go; what running a call gave."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+
+import pytest
+
+from deltaparse import Message, ToolCall, UsageError
+from deltaparse.stream.gate import Telemetry, ToolGate, telemetry
+
+from .samples import BLOCK, BRACKET, CITY, TOOLS, decided, tag
+
+MANDATORY = (
+    "parse_mode",
+    "fallback_used",
+    "candidate_count",
+    "schema_validation",
+    "tool_result_status",
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "fields", "why"),
+    [
+        ("Hello.", {}, ("none", False, 0, "fail", None), "no_candidate"),
+        ("CALL_TOOL", {}, ("none", False, 0, "fail", None), "no_call_found"),
+        (f"`{tag()}`", {}, ("none", False, 0, "fail", None), "quoted"),
+        (tag(), {}, ("primary", False, 1, "pass", None), ""),
+        (tag() * 2, {}, ("primary", False, 2, "pass", None), ""),
+        (tag() * 2, {"max_calls": 1}, ("primary", False, 2, "fail", None), "too_many_calls"),
+        (tag("{}"), {}, ("primary", False, 1, "fail", None), "schema"),
+        (tag("?"), {}, ("primary", False, 1, "fail", None), "not_json"),
+        ("</tool>", {}, ("primary", False, 0, "fail", None), "malformed_call"),
+        (f"CALL_TOOL {BLOCK}", {}, ("json", True, 1, "pass", None), ""),
+        (BLOCK, {}, ("json", True, 1, "fail", None), "no_intent"),
+        (BLOCK * 2, {"intent": True}, ("json", True, 2, "fail", None), "several_candidates"),
+        (f"CALL_TOOL {BRACKET}", {}, ("bracket", True, 1, "pass", None), ""),
+        (BRACKET, {}, ("bracket", True, 1, "fail", None), "no_intent"),
+        (
+            Message([ToolCall("1", "get_weather", CITY, True)]),
+            {},
+            ("primary", False, 1, "pass", None),
+            "",
+        ),
+    ],
+)
+def test_the_mandatory_fields_for_each_outcome(output, options, fields, why):
+    decision = decided(output, **options)
+    record = decision.telemetry
+    assert tuple(getattr(record, name) for name in MANDATORY) == fields
+    assert record.schema_validation_reason.partition(":")[0] == why
+    assert len(decision.records) == max(
+        1, min(record.candidate_count, options.get("max_calls", 16))
+    )
+    assert set(MANDATORY) <= record.to_dict().keys()
+
+
+def test_a_record_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        decided(tag()).telemetry.parse_mode = "none"
+
+
+def test_what_running_a_call_gave_is_logged():
+    logged = []
+    gate = ToolGate(TOOLS, on_telemetry=logged.append)
+    decision = gate.decide(tag() + tag("{}", "now"))
+    for call, status in zip(decision.calls, ("empty", "error"), strict=True):
+        record = gate.report(decision, status, call=call)
+        assert record == dataclasses.replace(logged[-1], tool_result_status=status) == logged[-1]
+        assert (record.call_id, record.tool) == (call.id, call.name)
+    assert len(logged) == 4
+    one = gate.decide(tag())
+    assert gate.report(one, "ok").tool_result_status == "ok"
+    for wrong in ("fine", None, True):
+        with pytest.raises(UsageError, match='"ok", "empty" or "error"'):
+            gate.report(one, wrong)
+    with pytest.raises(UsageError, match="call="):
+        gate.report(decision, "ok")
+    with pytest.raises(UsageError, match="call="):
+        gate.report(gate.decide("no"), "ok")
+    with pytest.raises(UsageError, match="call="):
+        gate.report(one, "ok", call=decision.calls[1])
+
+
+def test_without_its_telemetry_nothing_is_decided():
+    def full(_):
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        ToolGate(TOOLS, on_telemetry=full).decide(tag())
+
+
+class Span:
+    def __init__(self, recording=True):
+        self.recording = recording
+        self.attributes = {}
+        self.events = []
+
+    def is_recording(self):
+        return self.recording
+
+    def set_attributes(self, attributes):
+        self.attributes.update(attributes)
+
+    def add_event(self, name, attributes):
+        self.events.append((name, attributes))
+
+
+@pytest.fixture
+def fresh():
+    """Whether OpenTelemetry is there is asked once; here, once for each test."""
+    telemetry._opentelemetry.cache_clear()
+    yield
+    telemetry._opentelemetry.cache_clear()
+
+
+@pytest.fixture
+def span(monkeypatch, fresh):
+    span = Span()
+    trace = types.SimpleNamespace(get_current_span=lambda: span)
+    monkeypatch.setitem(sys.modules, "opentelemetry", types.ModuleType("opentelemetry"))
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", trace)
+    return span
+
+
+def test_the_span_has_the_decision_and_an_event_for_each_candidate(span):
+    gate = ToolGate(TOOLS)
+    decision = gate.decide(tag() + tag("{}"))
+    prefix = "deltaparse.tool_gate"
+    assert span.attributes[f"{prefix}.schema_validation"] == "fail"
+    assert span.attributes[f"{prefix}.candidate_count"] == 2
+    assert f"{prefix}.tool_result_status" not in span.attributes
+    kinds = [event[f"{prefix}.schema_validation"] for _, event in span.events]
+    assert kinds == ["pass", "fail"] == [r.schema_validation for r in decision.records]
+    for _, event in span.events:
+        assert all(isinstance(value, str | int) for value in event.values())
+    gate.report(gate.decide(tag()), "empty")
+    assert span.attributes[f"{prefix}.tool_result_status"] == "empty"
+
+
+def test_a_span_that_does_not_record_is_left_alone(span):
+    span.recording = False
+    assert ToolGate(TOOLS).decide(tag()).executable
+    assert not span.events
+    assert not span.attributes
+
+
+def test_opentelemetry_is_no_dependency(monkeypatch, fresh):
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
+    assert ToolGate(TOOLS).decide(tag()).executable
+
+
+def test_the_real_api_takes_it(fresh):
+    trace = pytest.importorskip("opentelemetry.trace")
+
+    class Recording(trace.NonRecordingSpan):
+        def is_recording(self):
+            return True
+
+        def set_attributes(self, attributes):
+            seen.update(attributes)
+
+    seen = {}
+    with trace.use_span(Recording(trace.INVALID_SPAN_CONTEXT)):
+        ToolGate(TOOLS).decide(tag())
+    assert seen["deltaparse.tool_gate.parse_mode"] == "primary"
+
+
+def test_every_field_is_an_attribute_or_unknown():
+    names = {field.name for field in dataclasses.fields(Telemetry)}
+    assert set(MANDATORY) | {"schema_validation_reason"} <= names
