@@ -9,6 +9,7 @@ from functools import lru_cache
 from deltaparse.partial import UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
+from .channels import with_channels
 from .content import find_frame_and_content
 from .frame import find_frame
 from .probes import PROBE_TEXTS
@@ -52,6 +53,7 @@ def _analyze(template: ChatTemplate) -> WireFormat:
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
         return WireFormat(issues=(f"the template renders no simple conversation: {refusal}",))
+    frame = frame.shared_with_calls(render)
     reasoning = find_reasoning(render, frame)
     frame = frame.without(reasoning.format.start.strip())
     frame, content = find_frame_and_content(render, frame, reasoning)
@@ -65,9 +67,10 @@ def _analyze(template: ChatTemplate) -> WireFormat:
         arguments=tools.arguments,
         call_id=tools.call_id,
     )
+    fmt = with_channels(fmt)
     fmt = fmt.replace(preserved_tokens=_markers(fmt))
     proved, failed = disproofs(render, frame, reasoning, fmt)
-    issues = [*tools.issues, *failed]
+    issues = [*reasoning.issues, *tools.issues, *failed]
     document = fmt.to_json()
     issues += [
         f"the probe {probe!r} got into the format" for probe in PROBE_TEXTS if probe in document

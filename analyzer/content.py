@@ -31,11 +31,10 @@ def find_frame_and_content(
     only the last marker of that is.
     """
     content = find_content(render, frame, reasoning)
-    plain = _around(frame.body(render([user(), assistant()])), reasoning.format)
-    if content.mode is ContentMode.PLAIN and plain is not None and plain.before.strip():
+    if content.start.strip() and not content.end.strip():
         shorter = frame.with_last_end_marker()
         inside = find_content(render, shorter, reasoning)
-        if inside.mode is ContentMode.ALWAYS_WRAPPED:
+        if inside.mode is ContentMode.ALWAYS_WRAPPED and inside.end.strip():
             return shorter, inside
     return frame, content
 
@@ -53,6 +52,8 @@ def find_content(render: Renderer, frame: Frame, reasoning: ReasoningFinding) ->
         if beside is not None:
             found = Around(beside.before, beside.after.removesuffix(plain.after))
             mode = ContentMode.WRAPPED_WITH_REASONING
+    if not _wraps(found) and reasoning.answer is not None:
+        found, mode = Around(*reasoning.answer), ContentMode.WRAPPED_WITH_REASONING
     if not _wraps(found):
         return ContentFormat(requires_nonnull=needs_text)
     return ContentFormat(
@@ -82,7 +83,7 @@ def _around(body: str | None, reasoning: ReasoningFormat) -> Around | None:
 
 
 def _wraps(around: Around) -> bool:
-    return bool(around.before.strip() and around.after.strip())
+    return bool(around.before.strip())
 
 
 def _requires_text(render: Renderer) -> bool:

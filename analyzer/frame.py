@@ -78,6 +78,20 @@ class Frame:
             return self
         return replace(self, turn=replace(self.turn, ends=(pieces[-1], *ends[1:])))
 
+    def shared_with_calls(self, render: Renderer) -> Frame:
+        """The same without the end of the header that stands before each call too.
+
+        Where each message of a turn begins with a marker, the prompt has the first of them.
+        """
+        calls = [user(), assistant("", calls=[call(), call(1)])]
+        pair = render(calls, tools=TOOLS) or ""
+        if not _in_order(pair, *FUNCTIONS):
+            return self
+        shared = common_suffix(self.header, pair[: pair.rindex(FUNCTIONS[1])])
+        if not shared.strip() or shared == self.header:
+            return self
+        return self.without(shared.lstrip())
+
     def without(self, marker: str) -> Frame:
         """The same with a header that ends before `marker`, if that had got into it."""
         if not marker or marker not in self.header:

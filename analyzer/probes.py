@@ -57,8 +57,18 @@ PROBE_TEXTS = (
     QUOTED,
 )
 
-REASONING_KEYS = ("reasoning_content", "reasoning", "thinking", "thought")
-"""Under which keys of a message templates look for reasoning, the usual one first."""
+REASONING_KEYS = (
+    "reasoning_content",
+    "reasoning",
+    "thinking",
+    "thought",
+    "content.thinking",
+    "content.reasoning",
+)
+"""Under which keys of a message templates look for reasoning, the usual one first.
+
+`content.thinking`: the content is a list of parts, one of which is of the type "thinking".
+"""
 
 TOOLS: list[dict[str, Any]] = [
     {
@@ -93,7 +103,11 @@ def assistant(
 ) -> dict[str, Any]:
     """A turn of the model. Templates ask whether a key is there, so absent parts have none."""
     message: dict[str, Any] = {"role": "assistant", "content": content}
-    if reasoning:
+    kind = reasoning_key.partition("content.")[2]
+    if reasoning and kind:
+        parts = [{"type": kind, kind: reasoning, "text": reasoning}]
+        message["content"] = parts + [{"type": "text", "text": content}] * bool(content)
+    elif reasoning:
         message[reasoning_key] = reasoning
     if calls:
         message["tool_calls"] = [dict(made) for made in calls]

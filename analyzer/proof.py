@@ -94,6 +94,7 @@ class Wire:
     end: str
     content: str
     reasoning: str
+    calls: tuple[dict[str, Any], ...]
 
 
 def _wires(
@@ -118,6 +119,10 @@ def _wires(
         prompt = fmt.turn.headers[0] if fmt.turn.headers else ""
         content = turn.content if turn.content and turn.content in body else ""
         thought = turn.reasoning if turn.reasoning and turn.reasoning in body else ""
+        start = fmt.reasoning.start
+        if start.strip() and content and not thought and start + content in body:
+            # The template shows content as reasoning, beside calls.
+            content, thought = "", content
         unshown = turn.reasoning and not thought and not reasoning.key
         if unshown and fmt.reasoning.mode is not ReasoningMode.NONE:
             # The template drops it from history: put it where the model writes it.
@@ -125,13 +130,14 @@ def _wires(
             body = thought + fmt.reasoning.end + body
         elif fmt.reasoning.mode is ReasoningMode.DELIMITER and not thought:
             body = fmt.reasoning.end + body
-        yield Wire(prompt, body, end, content, thought)
+        shown = body.count(FUNCTIONS[0]) + body.count(FUNCTIONS[1])
+        yield Wire(prompt, body, end, content, thought, turn.calls[:shown])
 
 
 def _difference(turn: Turn, wire: Wire, fmt: WireFormat) -> str:
     """What is wrong with what comes back, "" if nothing."""
     tools = TOOLS if turn.calls else None
-    expected = [(made["function"]["name"], made["function"]["arguments"]) for made in turn.calls]
+    expected = [(made["function"]["name"], made["function"]["arguments"]) for made in wire.calls]
     for end in ("", wire.end):
         whole = _parse([wire.text + end], fmt, wire.prompt, tools)
         if _parse(list(wire.text + end), fmt, wire.prompt, tools) != whole:

@@ -10,10 +10,11 @@ model's whole output comes back to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from deltaparse.stream import ReasoningFormat, ReasoningMode
 
-from .diff import Segment, segments
+from .diff import Segment, segments, split
 from .frame import Frame, prompt_tail
 from .probes import (
     CONTENT,
@@ -44,10 +45,16 @@ NOT_SWITCHES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ReasoningFinding:
-    """The format, and under which key a message carries reasoning, "" if the template drops it."""
+    """The format, and under which key a message carries reasoning, "" if the template drops it.
+
+    `issues` says what the template does not show. `answer` are the markers of content beside
+    reasoning, where the template only tells the model of them.
+    """
 
     format: ReasoningFormat
     key: str = ""
+    issues: tuple[str, ...] = ()
+    answer: tuple[str, str] | None = None
 
 
 def find_reasoning(render: Renderer, frame: Frame) -> ReasoningFinding:
@@ -61,7 +68,7 @@ def find_reasoning(render: Renderer, frame: Frame) -> ReasoningFinding:
             prompts += _told(render, frame, prompts[0])
         start, end = _from_prompts(render, prompts) or ("", "")
     if not end:
-        return ReasoningFinding(ReasoningFormat())
+        return _told_to_the_model(render)
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     return ReasoningFinding(ReasoningFormat(mode=mode, start=start, end=end), key)
 
@@ -72,11 +79,11 @@ def _presence(render: Renderer, frame: Frame) -> tuple[str, str, str] | None:
     for key in REASONING_KEYS:
         said = assistant(reasoning=REASONING, reasoning_key=key)
         body = frame.body(render([user(), said]))
-        if body is None or REASONING not in body or CONTENT not in body:
-            continue
-        if body.index(REASONING) > body.index(CONTENT):
+        if body is None or not _once(body, CONTENT) or body.index(REASONING) > body.index(CONTENT):
             continue
         start, rest = body.split(REASONING, 1)
+        if "." in key and not start.strip():
+            continue
         end = rest[: rest.index(CONTENT)]
         lead = plain.split(CONTENT, 1)[0] if plain and CONTENT in plain else ""
         wrapper = lead if lead.strip() and end != lead and end.endswith(lead) else ""
@@ -102,9 +109,11 @@ def _scope(render: Renderer, frame: Frame, prompts: list[str]) -> tuple[str, str
     for key in REASONING_KEYS:
         said = assistant("", calls=[call()], reasoning=REASONING, reasoning_key=key)
         body = frame.body(render([user(), said], tools=TOOLS))
-        if body is None or REASONING not in body or FUNCTIONS[0] not in body:
+        if body is None or not _once(body, FUNCTIONS[0]):
             continue
         start, rest = body.split(REASONING, 1)
+        if not start.strip():
+            continue
         rest = rest[: rest.find(FUNCTIONS[0])]
         # What a prompt with both markers has after the start is the end; or else it is the
         # first marker after the reasoning.
@@ -117,6 +126,44 @@ def _scope(render: Renderer, frame: Frame, prompts: list[str]) -> tuple[str, str
         if first is not None:
             return start, "".join(piece.text for piece in pieces[: first + 1]), key
     return None
+
+
+def _told_to_the_model(render: Renderer) -> ReasoningFinding:
+    """The markers that a switch makes the prompt tell the model of, as empty pairs.
+
+    So may a template ask for reasoning that it shows nowhere: `between <think></think>`.
+    """
+    plain = render([user()], prompt=True) or ""
+    for name in sorted(render.template.variables - NOT_SWITCHES)[:MOST_TRIED]:
+        told = render([user()], prompt=True, context={name: True}) or plain
+        pieces = segments(split(plain, told).right)
+        pairs = [
+            (opened.text.strip(), closed.text.strip())
+            for opened, closed in pairwise(pieces)
+            if opened.marker and closed.text.strip() == _closing(opened.text.strip())
+        ]
+        if pairs:
+            start, end = pairs[0]
+            issue = (
+                f"reasoning between {start} and {end} is asked for, with {name}, but never shown"
+            )
+            reasoning = ReasoningFormat(mode=ReasoningMode.TAG_BASED, start=start, end=end)
+            answer = pairs[1] if len(pairs) > 1 else None
+            return ReasoningFinding(reasoning, issues=(issue,), answer=answer)
+    return ReasoningFinding(ReasoningFormat())
+
+
+def _closing(marker: str) -> str:
+    """What closes a marker where markers come in pairs: `</think>` for `<think>`."""
+    return f"{marker[:1]}/{marker[1:]}"
+
+
+def _once(body: str, other: str) -> bool:
+    """Whether the reasoning stands in a turn once, with `other`.
+
+    Twice it stands where a template writes a list of parts as it is.
+    """
+    return body.count(REASONING) == 1 and other in body
 
 
 def _prompt_tails(render: Renderer) -> list[str]:

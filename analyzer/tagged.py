@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaparse.stream import (
     ArgumentsFormat,
     CallIdFormat,
+    CallIdPosition,
     ContentFormat,
     FunctionFormat,
     ReasoningFormat,
@@ -44,6 +45,7 @@ from .render import Renderer
 
 __all__ = ["Bodies", "ToolsFinding", "find_tagged"]
 
+Position = CallIdPosition
 NAMESPACE = re.compile(r"[\w-]+[.:/]\Z")
 COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
@@ -130,14 +132,20 @@ def find_tagged(bodies: Bodies) -> ToolsFinding | None:
     if section_end.strip() and not section_start.strip():
         # Nothing has begun that this could end but the turn.
         ends, section_end = (section_end.strip(),), ""
-    call_id, one, start = _call_id(one, start, pair)
+    call_id, one, start, end, behind = _call_id(one, start, end, pair)
     per_call_start, name_prefix = _divided(start)
+    if call_id.position is Position.PRE_FUNC_NAME and not call_id.holds_name:
+        call_id, name_prefix = replace(call_id, prefix=name_prefix), ""
     if one.within is None:
         arguments, name_suffix, closers = _json_arguments(one, end)
         family = ToolFormat.TAG_WITH_JSON
     else:
         arguments, name_suffix, closers = _tagged_arguments(one, end, bodies)
         family = ToolFormat.TAG_WITH_TAGGED
+    if call_id.position is Position.POST_ARGS:
+        pieces = _pieces(closers) or [""]
+        arguments = replace(arguments, end=arguments.end + "".join(pieces[:-1]))
+        call_id, closers = replace(call_id, prefix=pieces[-1]), behind
     close, per_call_end = _closers(closers, wrapped=bool(per_call_start.strip()))
     namespace = NAMESPACE.search(start) if call_id.holds_name else None
     if namespace:
@@ -209,37 +217,42 @@ def _round_each(one: Parts, pair: str) -> tuple[str, str, str]:
     return start, rest.removesuffix(start), end
 
 
-def _call_id(one: Parts, start: str, pair: str) -> tuple[CallIdFormat, Parts, str]:
-    """T7: where the id stands; the parts and the call's start without it."""
+def _call_id(
+    one: Parts, start: str, end: str, pair: str
+) -> tuple[CallIdFormat, Parts, str, str, str]:
+    """T7: where the id stands.
+
+    Returns also the parts, what begins and what ends each call without it, and, where it stands
+    behind the arguments, what stands behind it.
+    """
     probe = CALL_IDS[0]
     if probe in start:
         start, _, suffix = start.partition(probe)
-        found = CallIdFormat(position="PRE_FUNC_NAME", suffix=suffix)
-        return found, one, start
+        found = CallIdFormat(position=Position.PRE_FUNC_NAME, suffix=suffix)
+        return found, one, start, end, ""
     if probe in one.between:
         prefix, _, suffix = one.between.partition(probe)
-        key = "" if one.within is None else segments(suffix)[-1].text
-        found = CallIdFormat(
-            position="BETWEEN_FUNC_AND_ARGS", prefix=prefix, suffix=suffix.removesuffix(key)
-        )
-        return found, Parts(one.before, key, one.within, one.after), start
-    if probe in one.after:
-        prefix, _, after = one.after.partition(probe)
-        found = CallIdFormat(position="POST_ARGS", prefix=prefix)
-        return found, Parts(one.before, one.between, one.within, after), start
+        key = "" if one.within is None else _pieces(suffix)[-1]
+        suffix = suffix.removesuffix(key)
+        found = CallIdFormat(position=Position.BETWEEN_FUNC_AND_ARGS, prefix=prefix, suffix=suffix)
+        return found, replace(one, between=key), start, end, ""
+    if probe in end:
+        inner, _, behind = end.partition(probe)
+        found = CallIdFormat(position=Position.POST_ARGS)
+        return found, replace(one, after=inner), start, inner, behind
     counted = COUNTED.match(one.between)
     if counted and f"{FUNCTIONS[1]}{counted[1]}1" in pair:
         # The name with its number is what the result of the call refers to.
-        found = CallIdFormat(position="PRE_FUNC_NAME", holds_name=True)
-        between = one.between[counted.end() :]
-        return found, Parts(one.before, between, one.within, one.after), start
-    return CallIdFormat(), one, start
+        found = CallIdFormat(position=Position.PRE_FUNC_NAME, holds_name=True)
+        return found, replace(one, between=one.between[counted.end() :]), start, end, ""
+    return CallIdFormat(), one, start, end, ""
 
 
 def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
     """T6 for JSON: the text behind the object, up to the first marker, is the arguments' end."""
     pieces = segments(end)
     own = pieces[0].text if pieces and not pieces[0].marker else ""
+    own = own if own.strip() else ""
     return ArgumentsFormat(end=own), one.between, end.removeprefix(own)
 
 
@@ -263,9 +276,9 @@ def _tagged_arguments(one: Parts, end: str, bodies: Bodies) -> tuple[ArgumentsFo
     if opened.strip() and none:
         rest = common_suffix(closers, none.removeprefix(name_suffix))
         closed, closers = closers.removesuffix(rest), rest
-    pieces = segments(within)
-    markers = [piece for piece in pieces if piece.marker]
-    key_suffix = pieces[0].text if len(markers) > 1 else within
+    pieces = _pieces(within)
+    markers = [piece for piece in segments(within) if piece.marker]
+    key_suffix = pieces[0] if len(markers) > 1 else within
     quoted = QUOTED.replace('"', '\\"') in bodies(call(0, {ARGUMENTS[0]: QUOTED}))
     if quoted:
         within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
@@ -286,15 +299,28 @@ def _tagged_arguments(one: Parts, end: str, bodies: Bodies) -> tuple[ArgumentsFo
 
 def _divided(start: str) -> tuple[str, str]:
     """The marker of the call, and what stands between it and the name."""
-    pieces = segments(start)
-    if len(pieces) < 2 or not pieces[0].marker:
-        return ("", start) if pieces and not pieces[0].marker else (start, "")
-    return pieces[0].text, "".join(piece.text for piece in pieces[1:])
+    pieces = _pieces(start)
+    if len(pieces) < 2:
+        return (start, "") if pieces and segments(start.strip())[0].marker else ("", start)
+    return pieces[0], "".join(pieces[1:])
 
 
 def _closers(text: str, *, wrapped: bool) -> tuple[str, str]:
     """The marker that closes the function, and the one that closes the call round it."""
-    pieces = segments(text)
+    pieces = _pieces(text)
     if len(pieces) > 1:
-        return "".join(piece.text for piece in pieces[:-1]), pieces[-1].text
+        return "".join(pieces[:-1]), pieces[-1]
     return ("", text) if wrapped else (text, "")
+
+
+def _pieces(text: str) -> list[str]:
+    """The markers of a text and what stands between them, none of them white space alone."""
+    pieces: list[str] = []
+    for piece in segments(text):
+        if pieces and not pieces[-1].strip():
+            pieces[-1] += piece.text
+        else:
+            pieces.append(piece.text)
+    if len(pieces) > 1 and not pieces[-1].strip():
+        pieces[-2:] = ["".join(pieces[-2:])]
+    return pieces

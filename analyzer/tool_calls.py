@@ -68,8 +68,8 @@ def find_tool_calls(
         if tagged is not None:
             return tagged
         message = (
-            "tool calls are rendered, but not as JSON objects: this syntax is not derived yet; "
-            "describe it with fmt.replace(tools=...)"
+            "tool calls are rendered, but their syntax was not understood: describe it with "
+            "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
         )
         return ToolsFinding(format=none, issues=(message,))
     layout = _layout(found.value)

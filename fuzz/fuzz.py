@@ -53,11 +53,17 @@ from tests.partial import (  # noqa: E402
     test_pattern_check,
     test_pattern_search,
     test_patterns,
+    test_python_json,
     test_reversed_pattern,
     test_source,
     test_text,
 )
-from tests.stream import test_format, test_invariants, test_parser  # noqa: E402
+from tests.stream import (  # noqa: E402
+    test_format,
+    test_invariants,
+    test_parser,
+    test_pythonic,
+)
 
 MODULES = (
     test_markers,
@@ -69,6 +75,7 @@ MODULES = (
     test_json_spell,
     test_json_values,
     test_json_mend,
+    test_python_json,
     test_healing,
     test_decode,
     test_pattern_check,
@@ -76,6 +83,7 @@ MODULES = (
     test_pattern_search,
     test_reversed_pattern,
     test_invariants,
+    test_pythonic,
     test_parser,
     test_format,
     test_diff,

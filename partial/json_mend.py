@@ -167,9 +167,10 @@ class Mender:
                 return done or None
             if char not in "/#" or not self._repairs.comments:
                 break
-            done = yield from self._comment()
-            if not done:
-                return done
+            comment = yield from self._comment()
+            if not comment:
+                return comment
+            done = comment
         if char == CLOSERS[lexer.stack[-1]]:
             return "trailing_commas" if self._repairs.trailing_commas else ""
         self.write(", ")

@@ -5,6 +5,8 @@ from .format import (
     ArgumentsFormat,
     CallIdFormat,
     CallIdPosition,
+    ChannelsFormat,
+    CodeFormat,
     ContentFormat,
     ContentMode,
     FunctionFormat,
@@ -15,16 +17,27 @@ from .format import (
     TurnFormat,
     WireFormat,
 )
+from .formats import (
+    Suggestion,
+    get_format,
+    list_formats,
+    register_format,
+    suggest_formats,
+)
 from .loops import astream, parse, stream
 from .message import Content, Issue, Message, Part, Reasoning, ToolCall
 from .openai import chat_completion_chunks
 from .parser import StreamParser
 from .policies import Policies
+from .tally import Amount, Seen
 
 __all__ = [
+    "Amount",
     "ArgumentsFormat",
     "CallIdFormat",
     "CallIdPosition",
+    "ChannelsFormat",
+    "CodeFormat",
     "Content",
     "ContentDelta",
     "ContentFormat",
@@ -39,7 +52,9 @@ __all__ = [
     "ReasoningDelta",
     "ReasoningFormat",
     "ReasoningMode",
+    "Seen",
     "StreamParser",
+    "Suggestion",
     "ToolCall",
     "ToolCallDelta",
     "ToolFormat",
@@ -48,6 +63,10 @@ __all__ = [
     "WireFormat",
     "astream",
     "chat_completion_chunks",
+    "get_format",
+    "list_formats",
     "parse",
+    "register_format",
     "stream",
+    "suggest_formats",
 ]

@@ -23,6 +23,9 @@ __all__ = ["Field", "Lexicon", "Role", "lexicon"]
 # A tag-like piece of a header: the generation prompt may be written again from one of these on.
 TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 
+# What calls begin with that stand in no markers.
+JSON_CALL, PYTHON_CALL = re.compile(r"\{"), re.compile(r"[\[\w]")
+
 
 class Role(Enum):
     """What a marker means."""
@@ -60,8 +63,8 @@ class Lexicon:
     """What to look for in each place of a turn.
 
     `calls` says whether tool syntax means anything; without, it is plain text. `bare`: calls
-    stand in no markers, so a JSON object where a turn, or a part of it, begins may be one.
-    `longest` is the length of the longest marker.
+    stand in no markers, so what `bare_call` matches where a turn, or a part of it, begins may be
+    one. `longest` is the length of the longest marker.
     """
 
     __slots__ = (
@@ -72,6 +75,7 @@ class Lexicon:
         "at_edge",
         "at_start",
         "bare",
+        "bare_call",
         "call_starts",
         "calls",
         "channels",
@@ -110,16 +114,17 @@ class Lexicon:
         self.fmt = fmt
         own = (tools.section_start, tools.per_call_start, fmt.function.name_prefix)
         self.bare = calls and not any(text.strip() for text in own)
+        self.bare_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else JSON_CALL
         self.opens_reasoning = has_reasoning and not reasoning.start.strip()
         self.fields = _fields(tools)
         # Where two markers are spelled alike, the one named first here is meant.
-        order = (end, start, content_start, tool_start, tool_end, content_end, message_end)
-        order += (turn_end, header)
+        inner = (end, start, content_start, tool_start, tool_end, content_end, message_end)
+        order = (*inner, turn_end, header)
         self._signs = {sign.literal: sign for group in reversed(order) for sign in group}
         base = start + tool_start + turn_end
         self.in_content = _markers(base)
         self.in_content_start = _markers(base + content_start)
-        self.in_content_end = _markers(base + content_end)
+        self.in_content_end = _markers(base + (content_end or content_start))
         self.at_edge = _markers(base + content_start + content_end + end)
         self.at_start = _markers(header)
         self.after_end = _markers(base + content_start + header)
@@ -132,7 +137,7 @@ class Lexicon:
         self.call_starts = _markers(tool_start)
 
     def role(self, marker: str) -> Role:
-        """What a marker means; one that is none of the format's is the brace of a bare call."""
+        """What a marker means; one that is none of the format's begins a bare call."""
         sign = self._signs.get(marker)
         return sign.role if sign else Role.TOOL_START
 
@@ -168,6 +173,9 @@ def _signs(role: Role, texts: Iterable[str], gap: str = "") -> list[Sign]:
         core = text.strip()
         leading = gap or text[: len(text) - len(text.lstrip())]
         trailing = text[len(text.rstrip()) :]
+        if core[-1:].isalnum():
+            # A word ends where white space stands: `>>>all` is not the beginning of `>>>allow`.
+            core, trailing = core + trailing[:1], trailing[1:]
         if core:
             spellings = (leading[cut:] + core for cut in range(len(leading) + 1))
             signs += [Sign(spelling, role, trailing) for spelling in spellings]

@@ -13,6 +13,7 @@ from .grammar import assistant_turn
 from .lexicon import lexicon
 from .message import Issue, Message
 from .policies import Policies
+from .tally import Seen
 from .turn import Turn
 
 __all__ = ["StreamParser"]
@@ -40,7 +41,8 @@ class StreamParser:
             wrote it).
         policies: what to do where the output is odd.
         response_schema: the JSON Schema that the content was asked to follow. JSON at the start
-            of the turn is then content, also where calls stand in no markers.
+            of the turn is then content, also where calls stand in no markers, and a Markdown
+            code block round it is left out.
 
     Raises:
         UsageError: an argument that makes no sense.
@@ -51,9 +53,11 @@ class StreamParser:
         "_decoder",
         "_failed",
         "_finish_reason",
+        "_out",
         "_required",
         "_source",
         "_steps",
+        "_tally",
         "_turn",
         "format",
     )
@@ -75,7 +79,12 @@ class StreamParser:
         only = _choice(tool_choice, known)
         self.format = fmt
         self._required = tool_choice not in ("auto", "none")
-        calls = tool_choice != "none" and known != {}
+        lex = lexicon(fmt, calls=tool_choice != "none" and known != {})
+        if response_schema is not None and lex.bare:
+            lex = lexicon(fmt, calls=False)
+        tail = _turn_so_far(fmt, prompt)
+        source = self._source = Source(offset=-len(tail))
+        unwraps = response_schema is not None and reasoning != "raw"
         self._turn = Turn(
             tools=known,
             only=only,
@@ -83,18 +92,18 @@ class StreamParser:
             policies=policies,
             reasoning_output=reasoning,
             seed=prompt,
+            offset=(lambda: source.offset) if unwraps else None,
         )
-        lex = lexicon(fmt, calls=calls and not (response_schema is not None and _bare(fmt)))
-        tail = _turn_so_far(fmt, prompt)
-        self._source = Source(offset=-len(tail))
-        self._steps: Generator[None, None, None] = assistant_turn(self._source, self._turn, lex)
+        self._out = self._turn.out
+        self._tally = self._turn.tally
+        self._steps: Generator[None, None, None] = assistant_turn(source, self._turn, lex)
         self._decoder = TextDecoder()
         # While half a character waits, and after the end: no piece is taken as it is.
         self._alert = False
         self._failed = False
         self._finish_reason: FinishReason | None = None
         if tail:
-            self._source.feed(tail)
+            source.feed(tail)
             self._resume()
             self._turn.forget()
 
@@ -111,6 +120,7 @@ class StreamParser:
         # Most pieces are text as they are: a call would cost more than all these questions.
         if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
             text = self._decode(text)
+        self._tally.pieces += 1
         source = self._source
         wake = source.wake
         # Most text holds nothing that the sleeping parser waits for; it costs no resume.
@@ -119,7 +129,7 @@ class StreamParser:
         elif text:
             source.feed(text)
             self._resume()
-        out = self._turn.out
+        out = self._out
         deltas = out[:]
         out.clear()
         return deltas
@@ -167,6 +177,16 @@ class StreamParser:
     def issues(self) -> list[Issue]:
         """What had to be decided so far."""
         return list(self._turn.issues)
+
+    @property
+    def in_reasoning(self) -> bool:
+        """Whether the text that was read last belongs to reasoning, which is still open."""
+        return self._tally.section == "reasoning"
+
+    @property
+    def seen(self) -> Seen:
+        """How much has come of content, of reasoning and of tool calls: characters and pieces."""
+        return self._turn.seen()
 
     def where(self) -> str:
         """The state: the names of the sub-parsers that are waiting, outermost first."""
@@ -260,10 +280,6 @@ def _choice(tool_choice: object, names: Mapping[str, Any] | None) -> str | None:
         message = f"tool_choice names {name!r}, which is not one of the tools"
         raise UsageError(message)
     return name
-
-
-def _bare(fmt: WireFormat) -> bool:
-    return not (fmt.tools.section_start.strip() or fmt.tools.per_call_start.strip())
 
 
 def _turn_so_far(fmt: WireFormat, prompt: str) -> str:

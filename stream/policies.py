@@ -37,7 +37,11 @@ content), `repeated_marker` (the model wrote again what its prompt ends with), `
 end of reasoning where none is open), `no_calls` (an empty list of calls), `wrong_tool` and
 `missing_call` (`tool_choice` asked for something else), `invalid_text` (bytes that are not UTF-8,
 or half of a surrogate pair, became U+FFFD: told once, at the end, from the first to the last),
-`internal_error` (a bug of ours: the rest of the text is content).
+`foreign_recipient` and `foreign_role` (a message in channels to someone who is neither a function
+nor the reader, or by someone who is not the model: it is in the detail only), `odd_header` (a
+header with more in it than one has, or without a message after it), `code_block` (the fences
+round JSON that was asked for were left out), `internal_error` (a bug of ours: the rest of the
+text is content).
 """
 
 from __future__ import annotations

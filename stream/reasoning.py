@@ -36,6 +36,7 @@ def reasoning(src: Source, turn: Turn, lex: Lexicon, *, opened: str) -> Steps[Re
         marker = yield from until(src, markers, turn.reasoning)
         role = lex.role(marker) if marker else Role.TURN_END
         if role is Role.REASONING_END:
+            turn.leave_reasoning()
             turn.close_reasoning((yield from skip(src, marker, lex.trailing(marker))))
             return None
         if role is Role.TURN_END:

@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from deltaparse.partial import MalformedOutput
 
+from .code_block import CodeBlock
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
 from .message import Content, Issue, Message, Part, Reasoning, ToolCall
 from .policies import Policies
+from .tally import Seen, Tally
 
 __all__ = ["Turn", "Verdict"]
 
@@ -22,11 +24,12 @@ Verdict = Literal["call", "text", "drop"]
 class _Run:
     """A part of the message while it grows."""
 
-    __slots__ = ("call_id", "complete", "index", "kind", "name", "text")
+    __slots__ = ("call_id", "complete", "index", "kind", "name", "text", "write")
 
     def __init__(self, kind: type[Part], index: int = 0, call_id: str = "", name: str = "") -> None:
         self.kind = kind
         self.text = StringIO()
+        self.write = self.text.write
         self.index = index
         self.call_id = call_id
         self.name = name
@@ -45,15 +48,19 @@ class Turn:
     `out` takes the deltas until they are handed out. `tools` are the functions that may be
     called, each with the JSON Schema of its arguments; None for any. `only` is the one that
     `tool_choice` names. `natural` says, once the input is closed, whether the turn ended by
-    itself or was cut off.
+    itself or was cut off. With `offset`, which says how much of the output was read, content is
+    JSON that was asked for, and loses the code block that it is wrapped in.
     """
 
     __slots__ = (
+        "_block",
         "_inline_open",
         "_run",
         "_runs",
         "_seed",
+        "_written",
         "calls",
+        "content",
         "issues",
         "natural",
         "only",
@@ -63,6 +70,7 @@ class Turn:
         "reasoning",
         "reasoning_output",
         "seen_reasoning",
+        "tally",
         "tools",
     )
 
@@ -75,6 +83,7 @@ class Turn:
         policies: Policies,
         reasoning_output: Literal["separate", "inline", "raw"] = "separate",
         seed: str = "",
+        offset: Callable[[], int] | None = None,
     ) -> None:
         self.out: list[Delta] = []
         self.issues: list[Issue] = []
@@ -86,8 +95,12 @@ class Turn:
         self.parallel = parallel
         self.policies = policies
         self.reasoning_output = reasoning_output
-        outputs = {"separate": self._reasoning, "inline": self._inline, "raw": self.content}
+        outputs = {"separate": self._reasoning, "inline": self._inline, "raw": self._content}
         self.reasoning: Callable[[str], None] = outputs[reasoning_output]
+        self._block = CodeBlock(self._content, self.issue, offset) if offset else None
+        self.content: Callable[[str], None] = self._block.write if self._block else self._content
+        self.tally = Tally()
+        self._written = 0
         self._inline_open = False
         self._seed = seed
         self._runs: list[_Run] = []
@@ -100,29 +113,32 @@ class Turn:
         draft.natural = self.natural
         return draft
 
-    def content(self, text: str) -> None:
-        """Hand out content."""
-        if not text:
-            return
-        run = self._run
-        if run is None or run.kind is not Content:
-            run = self._begin(_Run(Content))
-        self.out.append(ContentDelta(text))
-        run.text.write(text)
-
     def open_reasoning(self, marker: str) -> None:
         """Reasoning begins; `marker` is what the model wrote to say so, "" if nothing."""
+        self._end_content()
         self.seen_reasoning = True
+        self.tally.enter("reasoning", self._characters)
         if self.reasoning_output == "raw":
-            self.content(marker)
+            self._content(marker)
+
+    def leave_reasoning(self) -> None:
+        """The end marker of reasoning was seen; the white space after it may still come."""
+        self.tally.enter("content", self._characters)
 
     def close_reasoning(self, marker: str) -> None:
         """Reasoning ends; `marker` is what the model wrote to say so, "" if nothing."""
+        self.tally.enter("reasoning", self._characters)
         if self.reasoning_output == "raw":
-            self.content(marker)
+            self._content(marker)
         elif self._inline_open:
             self._inline_open = False
-            self.content("</think>")
+            self._content("</think>")
+        self.tally.enter("content", self._characters)
+
+    def end_part(self) -> None:
+        """A part ends here, also when one of the same kind follows."""
+        self._end_content()
+        self._run = None
 
     def admit(self, name: str, span: tuple[int, int]) -> Verdict:
         """Say what becomes of a call of `name`, which stands at `span`."""
@@ -146,6 +162,8 @@ class Turn:
         That one is a function of the prompt and of the call's place, so that the same output
         always gives the same message, and two turns of a conversation do not share ids.
         """
+        self._end_content()
+        self.tally.enter("tool_calls", self._characters)
         index = self.calls
         if not call_id:
             key = f"{index}\0{offset}\0{name}\0{self._seed}"
@@ -159,7 +177,7 @@ class Turn:
         """Hand out a piece of the arguments of the call that is open."""
         if text and self._run is not None:
             self.out.append(ToolCallDelta(self._run.index, None, None, text))
-            self._run.text.write(text)
+            self._run.write(text)
 
     @property
     def open_arguments(self) -> str:
@@ -171,6 +189,7 @@ class Turn:
         if self._run is not None:
             self._run.complete = complete
             self._run = None
+        self.tally.enter("content", self._characters)
 
     def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> None:
         """Record a decision; raise `MalformedOutput` where the policy in force says "error"."""
@@ -186,6 +205,7 @@ class Turn:
         if unclosed and policy == "copy" and self.natural and not self.calls:
             if all(run.kind is Reasoning for run in runs):
                 self.content("".join(run.text.getvalue() for run in runs))
+        self._end_content()
         if required and self.natural and not self.calls:
             self.issue("missing_call", (0, 0), "tool_choice asked for a call")
 
@@ -193,17 +213,36 @@ class Turn:
         """The message so far."""
         return Message([run.part() for run in self._runs])
 
+    def seen(self) -> Seen:
+        """How much has come of each kind of part."""
+        return self.tally.seen(self._characters)
+
     def forget(self) -> None:
         """Drop what the prompt gave. A call that it left open stays, to be announced."""
         self.out.clear()
         self.issues.clear()
         self._runs.clear()
-        self.calls = 0
+        self.calls = self._written = 0
+        self.tally.start(0)
         run = self._run
         if run is not None and run.kind is ToolCall:
             self.begin_call(run.name, run.call_id, 0)
         else:
             self._run = None
+
+    def _content(self, text: str) -> None:
+        """Hand out content as it is."""
+        if not text:
+            return
+        run = self._run
+        if run is None or run.kind is not Content:
+            run = self._begin(_Run(Content))
+        self.out.append(ContentDelta(text))
+        run.write(text)
+
+    def _end_content(self) -> None:
+        if self._block is not None:
+            self._block.end()
 
     def _reasoning(self, text: str) -> None:
         if not text:
@@ -212,15 +251,21 @@ class Turn:
         if run is None or run.kind is not Reasoning:
             run = self._begin(_Run(Reasoning))
         self.out.append(ReasoningDelta(text))
-        run.text.write(text)
+        run.write(text)
 
     def _inline(self, text: str) -> None:
         if text and not self._inline_open:
             self._inline_open = True
-            self.content("<think>")
-        self.content(text)
+            self._content("<think>")
+        self._content(text)
+
+    @property
+    def _characters(self) -> int:
+        """How many characters were handed out."""
+        return self._written + (self._runs[-1].text.tell() if self._runs else 0)
 
     def _begin(self, run: _Run) -> _Run:
+        self._written = self._characters
         self._runs.append(run)
         self._run = run
         return run

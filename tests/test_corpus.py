@@ -27,7 +27,21 @@ def source(name):
 
 REFERENCE = {row["template"]: row for row in lines("analysis.jsonl")}
 NATIVE = [name for name, row in REFERENCE.items() if row["tools"]["format"] == "JSON_NATIVE"]
-VECTORS = [row for row in lines("vectors.jsonl") if row["template"] in NATIVE]
+# What these templates do not say.
+UNPROVED = {
+    "ibm-granite-granite-3.3-2B-Instruct.jinja": [
+        "reasoning between <think> and </think> is asked for, with thinking, but never shown",
+        "the template does not render tool calls",
+    ]
+}
+# Where we depart from the expectation, and why.
+DEPARTURES = {
+    # Nothing of the prompt comes out: not the marker either that it opens reasoning with.
+    "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16:2704",
+    # The template knows no reasoning; that a prompt ends in `<think>I'm` does not say so.
+    "moonshotai-Kimi-K2:5216",
+}
+VECTORS = [row for row in lines("vectors.jsonl") if row["id"] not in DEPARTURES]
 # The other analysis knows no reasoning here, or none that the template renders.
 OTHER_MODES = {"TAG_BASED": {"TAG_BASED", "FORCED_OPEN", "FORCED_CLOSED", "DELIMITER"}}
 
@@ -41,11 +55,11 @@ def test_every_template_is_analysed(name):
     assert WireFormat.from_json(fmt.to_json()) == fmt
 
 
-@pytest.mark.parametrize("name", sorted(NATIVE))
-def test_templates_with_json_calls_prove_themselves(name):
+@pytest.mark.parametrize("name", sorted(REFERENCE))
+def test_templates_prove_themselves(name):
     fmt = analyze(ChatTemplate(source(name)))
-    assert fmt.issues == ()
-    assert fmt.verified
+    assert list(fmt.issues) == UNPROVED.get(name, [])
+    assert fmt.verified is (name not in UNPROVED)
 
 
 @pytest.mark.parametrize("name", sorted(NATIVE))

@@ -30,6 +30,19 @@ reasoning  ' or Lyon?'
 content    'It'
 content    ' is Paris.'
 """
+REASONING_BUDGET = """\
+{'reasoning_content': 'Paris'}
+{'reasoning_content': '?'}
+{'reasoning_content': ' Or'}
+{'reasoning_content': ' Lyon'}
+{'reasoning_content': '? '}
+{'reasoning_content': 'Paris'}
+{'content': 'It'}
+{'content': ' is'}
+{'content': ' Paris'}
+{'content': '.'}
+7 pieces of reasoning, 6 of content
+"""
 
 
 def chunk(delta, reason=None):
@@ -57,6 +70,7 @@ OUTPUTS = {
     "plain_loop.py": PLAIN_LOOP,
     "async_loop.py": ASYNC_LOOP,
     "openai_chunks.py": OPENAI_CHUNKS,
+    "reasoning_budget.py": REASONING_BUDGET,
 }
 
 

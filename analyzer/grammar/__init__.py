@@ -2,7 +2,7 @@
 
 from .json_schema import NotExpressed, SchemaRules, schema_rules
 from .json_text import COMPACT, DUMPS, EITHER, FLEXIBLE, JsonText, Spacing
-from .rulebook import Grammar, RuleBook
+from .rulebook import GrammarRules, RuleBook
 from .rules import (
     EMPTY,
     NOTHING,
@@ -38,7 +38,7 @@ __all__ = [
     "Chars",
     "Choice",
     "Expr",
-    "Grammar",
+    "GrammarRules",
     "JsonText",
     "Literal",
     "NotExpressed",

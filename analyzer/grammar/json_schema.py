@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from deltaparse.partial import UsageError
 
 from .json_text import FLEXIBLE, JsonText, Spacing
-from .rulebook import Grammar, RuleBook
-from .rules import NOTHING, Expr, Literal, Ref, choice, token
+from .rulebook import GrammarRules, RuleBook
+from .rules import NOTHING, Expr, Ref, choice
 from .schema_branches import MAX_BRANCHES, apart, expanded
 from .schema_containers import array, object_
 from .schema_document import (
@@ -37,10 +37,10 @@ from .schema_document import (
     pointed,
     step,
 )
-from .schema_merge import plain
+from .schema_merge import plain as plain_schema
 from .schema_scalars import fitting, integer, number, string
 
-__all__ = ["MAX_SCHEMAS", "NotExpressed", "SchemaRules", "schema_rules"]
+__all__ = ["MAX_SCHEMAS", "Compiler", "NotExpressed", "SchemaRules", "schema_rules"]
 
 MAX_SCHEMAS = 20_000
 """Schemas looked at for one set of rules, those counted that arise when schemas are joined."""
@@ -63,7 +63,7 @@ class SchemaRules:
     rules: RuleBook
     not_expressed: tuple[NotExpressed, ...]
 
-    def grammar(self) -> Grammar:
+    def grammar(self) -> GrammarRules:
         """Make the grammar of one value and nothing else."""
         return self.rules.grammar(self.value)
 
@@ -76,6 +76,7 @@ def schema_rules(
     spacing: Spacing = FLEXIBLE,
     closed: bool = True,
     rules: RuleBook | None = None,
+    dialect: type[JsonText] = JsonText,
 ) -> SchemaRules:
     """Compile a JSON Schema into rules for the text of its values.
 
@@ -86,13 +87,15 @@ def schema_rules(
         spacing: the white space that is allowed.
         closed: an object with `properties` has no others, unless `additionalProperties` says so.
         rules: add to these, so that schemas share what they have in common.
+        dialect: how values are written: as JSON, or as Python.
 
     Raises:
         UsageError: the schema is none, allows nothing, or is too large; the text begins with the
             pointer of what is wrong.
     """
     check_document(document)
-    compiler = _Compiler(document, RuleBook() if rules is None else rules, spacing, closed)
+    rules = RuleBook() if rules is None else rules
+    compiler = Compiler(document, dialect(rules, spacing), rules, closed)
     try:
         value = compiler.compiled(pointed(document, at), at, name)
         found = SchemaRules(value, compiler.rules, tuple(compiler.not_expressed))
@@ -103,11 +106,6 @@ def schema_rules(
         raise UsageError(text if text.startswith("#") else f"{at}: {text}") from None
     return found
 
-
-_SCALARS = {
-    "boolean": choice(token(Literal("true")), token(Literal("false"))),
-    "null": token(Literal("null")),
-}
 
 _KEYWORDS = {
     "object": "properties required additionalProperties minProperties maxProperties"
@@ -131,12 +129,14 @@ _ALL_KEYWORDS = frozenset().union(*_BY_TYPE.values())
 _OTHER_KEYWORDS = frozenset({"type", "enum", "then", "else"})  # the latter two are told by `if`
 
 
-class _Compiler:
+class Compiler:
     """One run of `schema_rules`; what `schema_containers.Values` asks for."""
 
-    def __init__(self, document: Schema, rules: RuleBook, spacing: Spacing, closed: bool) -> None:
+    def __init__(
+        self, document: Schema, json_text: JsonText, rules: RuleBook, closed: bool
+    ) -> None:
         self.rules = rules
-        self.json_text = JsonText(rules, spacing)
+        self.json_text = json_text
         self.closed = closed
         self.not_expressed: dict[NotExpressed, None] = {}
         self._document = document
@@ -147,13 +147,17 @@ class _Compiler:
     def compiled(self, schema: Schema, path: str, name: str) -> Expr:
         """Make a schema's values, and all the rules that this needs."""
         value = self._later(path, schema, path, name)
+        self.finish()
+        return value
+
+    def finish(self) -> None:
+        """Make the rules that were referred to and are not made yet."""
         while self._todo:
             # One by one and not where they are met, since they may be deep, or go in circles.
             key, schema, path = self._todo.popleft()
             ref = self._known[key]
             make = self.value if key.startswith("#") else self._joined
             self.rules.define(ref, make(schema, path, ref.name))
-        return value
 
     def report(self, path: str, keyword: str) -> None:
         self.not_expressed[NotExpressed(path, keyword)] = None
@@ -165,9 +169,9 @@ class _Compiler:
         if isinstance(schema, bool):
             return self._any() if schema else NOTHING
         combining = [key for key in COMBINING if key in schema]
-        own = plain(schema)
+        own = plain_schema(schema)
         if not combining:
-            return self._plain(own, path, name)
+            return self.plain(own, path, name)
         if len(combining) == 1 and not own:
             key = combining[0]
             if key == "$ref":
@@ -192,12 +196,12 @@ class _Compiler:
         return self._known[key]
 
     def _reference(self, pointer: str, path: str) -> Expr:
-        target = self._target(pointer, path)
+        target = self.target(pointer, path)
         if target is True:
             return self._any()
         return self._later(pointer, target, pointer, pointer.rpartition("/")[2])
 
-    def _target(self, pointer: str, path: str) -> Schema:
+    def target(self, pointer: str, path: str) -> Schema:
         if pointer != "#" and not pointer.startswith("#/"):
             self.report(path, "$ref")  # another document, or an anchor
             return True
@@ -216,7 +220,7 @@ class _Compiler:
             self.report(where, "oneOf")
             return
         branches = [
-            expanded(schema, step(path, i), self._target, lambda _path, _keyword: None)
+            expanded(schema, step(path, i), self.target, lambda _path, _keyword: None)
             for i, schema in enumerate(schemas)
         ]
         self._spend(sum(map(len, branches)) ** 2 // 10, path)
@@ -230,12 +234,12 @@ class _Compiler:
         """Make the values that fit all that a schema combines, and its own keywords."""
         if "oneOf" in schema:
             self._check_one(schema["oneOf"], step(path, "oneOf"))
-        branches = expanded(schema, path, self._target, self.report)
+        branches = expanded(schema, path, self.target, self.report)
         self._spend(len(branches), path)
-        values = [self._plain(branch, path, name) for branch in branches]
+        values = [self.plain(branch, path, name) for branch in branches]
         return choice(*(value for value in values if value != NOTHING))
 
-    def _plain(self, schema: Plain, path: str, name: str) -> Expr:
+    def plain(self, schema: Plain, path: str, name: str) -> Expr:
         """Make the values of a schema that combines no others."""
 
         def report(keyword: str) -> None:
@@ -273,8 +277,10 @@ class _Compiler:
             case "number":
                 text = number(own, report)
                 return text if own else self.rules.add("number", text)
+            case "boolean":
+                return choice(self.json_text.word(True), self.json_text.word(False))
             case _:
-                return _SCALARS[type_]
+                return self.json_text.word(None)
 
     def _any(self) -> Expr:
         """Make any JSON value."""

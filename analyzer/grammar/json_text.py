@@ -211,7 +211,11 @@ class JsonText:
                 pairs = (self.pair(literal(key), self.written(v)) for key, v in value.items())
                 return self._joined("{}", list(pairs))
             case _:
-                return token(Literal(json.dumps(value)))
+                return self.word(value)
+
+    def word(self, value: float | bool | None) -> Expr:
+        """Write a value that is one word: a number, a boolean or null."""
+        return token(Literal(json.dumps(value)))
 
     def pair(self, key: Expr, value: Expr) -> Expr:
         """Write a member of an object; its key is a text, its value is JSON."""

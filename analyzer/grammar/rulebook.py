@@ -27,7 +27,7 @@ from .rules import (
     walk,
 )
 
-__all__ = ["MAX_SIZE", "ROOT", "Grammar", "RuleBook"]
+__all__ = ["MAX_SIZE", "ROOT", "GrammarRules", "RuleBook"]
 
 MAX_SIZE = 50_000
 """Expressions in one grammar. The largest tool lists in use need a tenth of it."""
@@ -40,14 +40,14 @@ TAKEN = {ROOT, "start"}
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class GrammarRules:
     """Rules by name, `ROOT` among them. Made by `RuleBook.grammar`."""
 
     rules: Mapping[str, Expr]
 
 
 class RuleBook:
-    """Rules while they are made: names them, counts them, and makes a `Grammar` of them."""
+    """Rules while they are made: names them, counts them, and makes a `GrammarRules` of them."""
 
     __slots__ = ("_counts", "_names", "_size", "rules")
 
@@ -88,7 +88,7 @@ class RuleBook:
             self._names[key] = self.define(self.reserve(name), body).name
         return Ref(self._names[key])
 
-    def grammar(self, root: Expr) -> Grammar:
+    def grammar(self, root: Expr) -> GrammarRules:
         """Make the grammar of `root`: what is needed for it, and can be written to an end.
 
         Raises:
@@ -101,7 +101,7 @@ class RuleBook:
             )
         rules = _reachable(rules)
         _check_recursion(rules)
-        return Grammar(rules)
+        return GrammarRules(rules)
 
 
 def _finite(rules: Mapping[str, Expr]) -> dict[str, Expr]:

@@ -102,7 +102,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class TextUntil:
-    """Any text that ends with its first `marker`, and has none of `others` in it."""
+    """Any text that ends with its first `marker`, and has none of `others` before that in it."""
 
     marker: str
     others: tuple[str, ...] = ()

@@ -23,7 +23,8 @@ def text_until(marker: str, *others: str) -> TextUntil:
     """Make the texts that end with their first `marker`, and have none of `others` in them.
 
     So the argument of a call is written whose end is told by `marker` alone, and the text is just
-    what a parser reads that stops at the first marker.
+    what a parser reads that stops at the first marker. One of `others` that is the marker's own
+    end may end the text with it: up to "\\n</p>" and without "</p>", say.
 
     Raises:
         UsageError: a marker is empty, or all are longer than `MAX_MARKERS` together.
@@ -47,8 +48,10 @@ def until_rules(until: TextUntil, name: str, stem: str) -> Mapping[str, Expr]:
         for char in alphabet:
             text = state + char
             if any(text.endswith(marker) for marker in markers):
-                # Only where nothing of `others` ends here: as part of the marker, say.
-                if text.endswith(until.marker) and not any(map(text.endswith, until.others)):
+                # Only where nothing of `others` ends here but as the end of the marker.
+                if text.endswith(until.marker) and all(
+                    until.marker.endswith(other) for other in until.others if text.endswith(other)
+                ):
                     ends.append(chars(char))
             else:
                 back.setdefault(_state(text, names), []).append(char)

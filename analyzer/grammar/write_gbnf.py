@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .rulebook import Grammar
+from .rulebook import GrammarRules
 from .rules import (
     Chars,
     Choice,
@@ -37,13 +37,13 @@ LAST_CHAR = 0x10FFFF
 COUNTS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
-def to_gbnf(grammar: Grammar) -> str:
+def to_gbnf(grammar: GrammarRules) -> str:
     """Write a grammar as GBNF; the rule to begin with is called `root`."""
     return _Writer(grammar).text()
 
 
 class _Writer:
-    def __init__(self, grammar: Grammar) -> None:
+    def __init__(self, grammar: GrammarRules) -> None:
         self._rules = grammar.rules
         self._todo = dict(grammar.rules)
         self._helpers: dict[Expr, str] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from .rulebook import ROOT, Grammar
+from .rulebook import ROOT, GrammarRules
 from .rules import (
     Chars,
     Choice,
@@ -31,7 +31,7 @@ __all__ = ["to_lark"]
 COUNTS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
-def to_lark(grammar: Grammar) -> str:
+def to_lark(grammar: GrammarRules) -> str:
     """Write a grammar for llguidance; the rule to begin with is called `start`."""
     return _Writer(grammar.rules).text()
 
@@ -126,7 +126,11 @@ def _count(least: int, most: int | None) -> str:
 
 def _until(until: TextUntil) -> str:
     """Write raw text up to a marker: what has the marker, or another, at its end only."""
-    found = [_anywhere(_regex(other)) for other in until.others]
+    found = [
+        # What the marker ends with may stand at the end, and only there.
+        _anywhere(_regex(other)) + "(?s:.)" * until.marker.endswith(other)
+        for other in until.others
+    ]
     found.append(_anywhere(_regex(until.marker)) + "(?s:.)")
     parts = " & ".join(f"~/{pattern}(?s:.*)/" for pattern in found)
     return f"/{_anywhere(_regex(until.marker))}/ & {parts}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from deltaparse.partial import Source
 
-from ..format import CallIdPosition
+from ..format import CallIdPosition, WireFormat
 from ..lexicon import Lexicon
 from ..region import Region
 from ..turn import Turn, Verdict
@@ -71,6 +71,11 @@ class Call:
         """The name is known; it was read from the offset `start` on."""
         self.name = name
         self._name_span = (start, self._src.offset)
+
+    @property
+    def fmt(self) -> WireFormat:
+        """The format it is written in."""
+        return self._lex.fmt
 
     @property
     def may_repair(self) -> bool:

@@ -26,6 +26,7 @@ from deltaparse.partial import (
     at,
     json_space,
     json_value,
+    markers,
     mended_json,
     peek,
     skip,
@@ -53,7 +54,8 @@ GAP = 64
 
 NAME_SO_FAR = re.compile(r"\s*+[^\s\"'`<>{}()]*+\s*+")
 SPACE = re.compile(r"\s*+")
-INDEX = re.compile(r":[0-9]+\Z")
+INDEX = re.compile(r"[^\w\s][0-9]+\Z")
+NULL = markers(frozenset({"null"}))
 
 
 def tagged_call(
@@ -134,7 +136,7 @@ def _without_namespace(name: str, namespace: str, known: Collection[str], *, hol
 def _arguments_stand_here(src: Source, m: TaggedMarkers) -> Steps[bool]:
     """Whether arguments begin here, or the call ends: else what looked like one was text."""
     char = yield from peek(src)
-    if not char or (char in '{"n' and not m.key.literals):
+    if not char or (char in '{"' and not m.key.literals):
         return True
     return bool((yield from at(src, m.in_arguments)))
 
@@ -144,7 +146,7 @@ def _json_arguments(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
     char = yield from peek(src)
     if not char:
         raise MalformedJson("the output ends before the arguments", kind="truncated")
-    if char in '{"n':
+    if char in '{"' or (yield from at(src, NULL)):
         yield from json_arguments(src, call, repair=call.may_repair)
     yield from json_space(src)
     yield from _past(src, m.arguments_end)

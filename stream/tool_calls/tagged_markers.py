@@ -72,7 +72,7 @@ class TaggedMarkers:
         self.id_ends = of(outer | around | id_end | cores([function.name_prefix]))
         self.arguments_start = of(cores([arguments.start]))
         self.arguments_end = of(cores([arguments.end]))
-        self.in_arguments = of(key | outer | behind)
+        self.in_arguments = of(key | outer | behind | (set() if key else {"null"}))
         self.separator = of(cores([arguments.separator]))
         self.key = of(key)
         self.key_end = of(cores([arguments.name_suffix, arguments.value_prefix]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.stream.wire import is_bare
+
 from deltaparse import ReasoningMode
 
 
@@ -32,14 +34,14 @@ def template_of(fmt):
             "{% endif %}",
         ]
     # A call that stands in no markers is one only where a turn begins.
-    bare = not (tools.section_start or tools.per_call_start)
+    bare = is_bare(fmt)
     lines += [
         "{% if message.content" + (" and not message.tool_calls" if bare else "") + " %}",
         quoted(content.start) + "{{ message.content }}" + quoted(content.end),
         "{% endif %}",
         "{% if message.tool_calls %}",
         quoted(tools.content_separator + tools.section_start),
-        *call_lines(tools),
+        *(call_lines(tools) if tools.format == "JSON_NATIVE" else tagged_lines(fmt)),
         quoted(tools.section_end),
         "{% endif %}",
         quoted(end),
@@ -47,6 +49,37 @@ def template_of(fmt):
         "{% if add_generation_prompt %}" + quoted(fmt.turn.generation_prompt) + "{% endif %}",
     ]
     return "".join(lines)
+
+
+def tagged_lines(fmt):
+    tools, function, arguments, call_id = fmt.tools, fmt.function, fmt.arguments, fmt.call_id
+    with_id = quoted(call_id.prefix) + "{{ call.id }}" + quoted(call_id.suffix)
+    if tools.format == "TAG_WITH_JSON":
+        body = "{{ call.function.arguments | tojson }}"
+    else:
+        body = "".join(
+            [
+                "{% for key, value in call.function.arguments.items() %}",
+                quoted(arguments.name_prefix) + "{{ key }}" + quoted(arguments.name_suffix),
+                quoted(arguments.value_prefix),
+                "{{ value if value is string else (value | tojson) }}",
+                quoted(arguments.value_suffix),
+                "{% if not loop.last %}" + quoted(arguments.separator) + "{% endif %}",
+                "{% endfor %}",
+            ]
+        )
+    return [
+        "{% for call in message.tool_calls %}",
+        quoted(tools.per_call_start),
+        with_id if call_id.position == "PRE_FUNC_NAME" else "",
+        quoted(function.name_prefix) + "{{ call.function.name }}" + quoted(function.name_suffix),
+        with_id if call_id.position == "BETWEEN_FUNC_AND_ARGS" else "",
+        quoted(arguments.start) + body + quoted(arguments.end),
+        with_id if call_id.position == "POST_ARGS" else "",
+        quoted(function.close) + quoted(tools.per_call_end),
+        "{% if not loop.last %}" + quoted(tools.separator) + "{% endif %}",
+        "{% endfor %}",
+    ]
 
 
 def call_lines(tools):
@@ -180,7 +213,7 @@ TEXTUAL = (
 )
 """Wants the arguments as JSON text, and prints None for a null content."""
 
-OTHER_SYNTAX = (
+IN_TAGS = (
     "{% if tools %}{{ tools | tojson }}{% endif %}"
     + HEAD
     + """{{ '<a>' ~ message.content }}{% for call in message.tool_calls or [] %}
@@ -189,6 +222,60 @@ OTHER_SYNTAX = (
     + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
 )
 """Calls whose name is not in the JSON."""
+
+MESSAGES = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}"
+    + HEAD
+    + """{{ '<a>' }}{% if message.content %}{{ '@@all\n' ~ message.content }}{% endif %}
+{% for call in message.tool_calls or [] %}
+{{ '@@' ~ call.function.name ~ '\n' ~ call.function.arguments | tojson }}{% endfor %}"""
+    + TAIL
+    + "{% if add_generation_prompt %}{{ '<a>@@' }}{% endif %}"
+).replace("%}\n{", "%}{")
+"""Each message of a turn says whom it is for; the prompt has the mark of the first."""
+
+HEADED = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}"
+    "{% for message in messages %}{% if message.role == 'assistant' %}"
+    "{% if message.thinking %}{{ '<go>model<part>mull<text>' ~ message.thinking ~ '<stop>' }}{% endif %}"
+    "{% for call in message.tool_calls or [] %}"
+    "{{ '<go>model to fn.' ~ call.function.name ~ '<part>work<text>' }}"
+    "{{ call.function.arguments | tojson ~ '<act>' }}{% endfor %}"
+    "{% if message.content %}{{ '<go>model<part>say<text>' ~ message.content ~ '<done>' }}{% endif %}"
+    "{% else %}{{ '<go>' ~ message.role ~ '<text>' ~ message.content ~ '<stop>' }}{% endif %}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<go>model' }}{% endif %}"
+)
+"""Messages with headers that name their channel."""
+
+IN_PARTS = (
+    HEAD
+    + """{{ '<a>' }}{% if message.content is string %}{{ message.content }}{% else %}
+{% for part in message.content %}{% if part.type == 'thinking' %}
+{{ '[MULL]' ~ part.thinking ~ '[/MULL]' }}{% else %}{{ part.text }}{% endif %}{% endfor %}{% endif %}"""
+    + TAIL
+    + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
+).replace("%}\n{", "%}{")
+"""Takes reasoning as a part of the content."""
+
+ASKED = (
+    "{% if muse %}{{ 'Write thoughts between <muse></muse>, then <reply></reply>.' }}{% endif %}"
+    + HEAD
+    + "{{ '<a>' ~ message.content }}"
+    + TAIL
+    + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
+)
+"""Tells the model how to mark its reasoning, and shows none."""
+
+OTHER_SYNTAX = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}"
+    + HEAD
+    + """{{ '<a>' ~ message.content }}{% for call in message.tool_calls or [] %}
+{{ 'I do ' ~ call.function.name }}{% for key, value in call.function.arguments.items() %}
+{{ ' ' ~ key ~ ' ' ~ value }}{% endfor %}{% endfor %}"""
+    + TAIL
+    + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
+)
+"""Calls that only a reader understands."""
 
 SILENT = (
     "{% if tools %}{{ tools | tojson }}{% endif %}"

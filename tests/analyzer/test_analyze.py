@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.stream.wire import TOOLS as WIRE_TOOLS
 from tests.stream.wire import formats, turns, write
 
 from deltaparse import ChatTemplate, TemplateError, UsageError, WireFormat, analyze, parse
@@ -26,13 +27,13 @@ def test_a_model_that_nobody_has_seen(fmt, data):
     assert found.verified
     turn = data.draw(turns(fmt))
     wire = write(fmt, turn, ["abc123abc", "bcd234bcd", "cde345cde"])
-    message = parse(wire + fmt.turn.ends[0], found)
+    message = parse(wire + fmt.turn.ends[0], found, tools=WIRE_TOOLS)
     assert message.content == turn.content
     assert message.reasoning_content == turn.reasoning
     assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == list(
         turn.calls
     )
-    if fmt.tools.id_field:
+    if fmt.tools.id_field or fmt.call_id.position != "NONE":
         assert [call.id for call in message.tool_calls] == ["abc123abc", "bcd234bcd", "cde345cde"][
             : len(turn.calls)
         ]
@@ -110,8 +111,53 @@ def test_what_it_cannot_derive_it_says():
     assert fmt.tools.format == "NONE"
     assert fmt.tools.supports_tools
     assert not fmt.verified
-    assert "not as JSON objects" in fmt.issues[0]
+    assert "syntax was not understood" in fmt.issues[0]
     assert parse("hi</a>", fmt).content == "hi"
+
+
+def test_calls_in_tags():
+    fmt = analyze(templates.IN_TAGS)
+    assert fmt.verified, fmt.issues
+    assert fmt.tools.format == "TAG_WITH_JSON"
+    assert (fmt.function.name_prefix, fmt.function.name_suffix) == ("<do=", ">")
+    assert fmt.function.close.strip() == "</do>"
+
+
+def test_messages_that_say_whom_they_are_for():
+    fmt = analyze(templates.MESSAGES)
+    assert fmt.verified, fmt.issues
+    assert (fmt.content.start, fmt.content.end) == ("@@all\n", "")
+    assert fmt.function.name_prefix == "@@"
+    prompt = ChatTemplate(templates.MESSAGES).render(
+        [{"role": "user", "content": "x"}], add_generation_prompt=True
+    )
+    message = parse('all\nHi.@@allow\n{"a": 1}', fmt, prompt=prompt)
+    assert (message.content, message.tool_calls[0].name) == ("Hi.", "allow")
+
+
+def test_messages_in_channels():
+    fmt = analyze(templates.HEADED)
+    assert fmt.verified, fmt.issues
+    channels = fmt.channels
+    assert (channels.start, channels.channel, channels.message) == ("<go>", "<part>", "<text>")
+    assert (channels.recipient, fmt.function.namespace) == (" to ", "fn.")
+    assert channels.reasoning == ("mull",)
+    assert set(channels.ends) == {"<stop>", "<done>", "<act>"}
+
+
+def test_reasoning_that_is_a_part_of_the_content():
+    fmt = analyze(templates.IN_PARTS)
+    assert fmt.verified, fmt.issues
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("[MULL]", "[/MULL]")
+
+
+def test_reasoning_that_is_asked_for_and_never_shown():
+    fmt = analyze(templates.ASKED)
+    assert not fmt.verified
+    assert "never shown" in fmt.issues[0]
+    assert (fmt.reasoning.start, fmt.content.start) == ("<muse>", "<reply>")
+    message = parse("<muse>hm</muse><reply>Hi.</reply></a>", fmt)
+    assert (message.reasoning_content, message.content) == ("hm", "Hi.")
 
 
 def test_a_template_that_shows_no_calls():

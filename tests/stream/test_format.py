@@ -18,7 +18,7 @@ from .wire import formats
 def test_json_both_ways(fmt):
     assert WireFormat.from_json(fmt.to_json()) == fmt
     assert hash(WireFormat.from_json(fmt.to_json())) == hash(fmt)
-    assert json.loads(fmt.to_json())["tools"]["format"] == "JSON_NATIVE"
+    assert json.loads(fmt.to_json())["tools"]["format"] == fmt.tools.format
 
 
 def test_it_is_frozen():

@@ -14,7 +14,7 @@ from deltaparse import (
     parse,
 )
 
-from .samples import CALL, OTHER, TAGS, calls, fed, kinds
+from .samples import BARE, CALL, OTHER, TAGS, calls, fed, kinds
 
 F = ("f", '{"a": 1}')
 G = ("g", '{"b": [true, "x"]}')
@@ -65,6 +65,20 @@ def test_text_after_tool_call_drop():
     assert parser.message.content == "a"
     assert calls(parser) == [F, G]
     assert [issue.detail for issue in parser.issues] == ["dropped: 'b'", "dropped: 'c'"]
+
+
+def test_what_only_looks_like_a_call_after_one_is_text_after_it():
+    parser = with_policy(f"{CALL}b<call> no")
+    assert (calls(parser), parser.message.content) == ([F], "b<call> no")
+    assert kinds(parser) == ["text_after_tool_call"] * 2
+    parser = with_policy(f"{CALL}b<call> no", text_after_tool_call="drop")
+    assert (calls(parser), parser.message.content) == ([F], "")
+    assert [issue.detail for issue in parser.issues] == ["dropped: 'b'", "dropped: '<call> no'"]
+
+
+def test_a_separator_behind_a_bare_call_is_not_lost_to_the_marker_that_follows():
+    parser = fed(BARE, '{"name": "f", "parameters": {"a": 1}};<|end|>')
+    assert (calls(parser), parser.message.content) == ([F], ";")
 
 
 def test_unknown_tool_text():

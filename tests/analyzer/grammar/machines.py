@@ -20,7 +20,7 @@ from deltaparse.analyzer.grammar import (
     EMPTY,
     Chars,
     Choice,
-    Grammar,
+    GrammarRules,
     Literal,
     Ref,
     Repeat,
@@ -75,7 +75,9 @@ class Matcher:
             case TextUntil(marker, others):
                 end = self.text.find(marker, at) + len(marker)
                 rest = self.text[at:end]
-                lost = end < at + len(marker) or any(other in rest for other in others)
+                lost = end < at + len(marker) or any(
+                    other in (rest[:-1] if marker.endswith(other) else rest) for other in others
+                )
                 return set() if lost else {end}
         raise TypeError(expr)
 
@@ -277,7 +279,7 @@ def references(expr):
 
 
 def read_gbnf(text):
-    return Grammar(GbnfReader(text).rules())
+    return GrammarRules(GbnfReader(text).rules())
 
 
 class Bytes:
@@ -374,4 +376,4 @@ class Gbnf:
 
 def grammar_of(expr, **rules):
     """A grammar of an expression by itself."""
-    return Grammar({"root": expr if expr != EMPTY else seq(), **rules})
+    return GrammarRules({"root": expr if expr != EMPTY else seq(), **rules})

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaparse.analyzer.grammar import (
-    Grammar,
+    GrammarRules,
     Ref,
     chars,
     choice,
@@ -114,7 +114,7 @@ def test_what_is_counted_is_one_symbol():
 def test_names_do_not_meet():
     rules = {"root-x1": literal("1"), "root-s1": literal("2")}
     body = seq(repeat(seq(chars("az"), chars("09")), 2, 3), text_until("ab"), *map(Ref, rules))
-    grammar = Grammar({"root": body, **rules})
+    grammar = GrammarRules({"root": body, **rules})
     assert accepts(read_gbnf(to_gbnf(grammar)), "a1b2xab12")
 
 

@@ -1,0 +1,65 @@
+"""A budget for reasoning: a model that thinks for too long is told to answer.
+
+The loop asks the parser after each token. When the budget is spent, the end of the reasoning goes
+to the parser and into the model's context, as if the model had written it, and the model goes on
+from there.
+"""
+
+from collections.abc import Iterator
+
+import deltaparse as dp
+
+TEMPLATE = """\
+{%- for message in messages -%}
+<{{ message.role }}>
+{% if message.reasoning_content %}<think>
+{{ message.reasoning_content }}
+</think>
+{% endif %}{{ message.content or "" }}</{{ message.role }}>
+{% endfor %}
+{%- if add_generation_prompt %}<assistant>
+{% endif %}"""
+
+BUDGET = 6
+"""Tokens that the model may think for."""
+
+
+def generate(context: str) -> Iterator[str]:
+    """Stand in for an inference engine: endless doubts, until they are over."""
+    if "</think>" in context:
+        yield from ["It", " is", " Paris", ".", "</assistant>"]
+    else:
+        yield "<think>\n"
+        while True:
+            yield from ["Paris", "?", " Or", " Lyon", "? "]
+
+
+def answer(fmt: dp.WireFormat, prompt: str) -> dp.StreamParser:
+    parser = dp.StreamParser(fmt, prompt=prompt)
+    tokens = generate(prompt)
+    while (token := next(tokens, None)) is not None:
+        show(parser.feed(token))
+        if parser.in_reasoning and parser.seen.reasoning.pieces >= BUDGET:
+            end = fmt.reasoning.end
+            show(parser.feed(end))
+            tokens = generate(prompt + end)
+    show(parser.finish("stop"))
+    return parser
+
+
+def show(deltas: list[dp.Delta]) -> None:
+    for delta in deltas:
+        print(delta.to_openai())
+
+
+def main() -> None:
+    template = dp.ChatTemplate(TEMPLATE)
+    question = {"role": "user", "content": "What is the capital of France?"}
+    prompt = template.render([question], add_generation_prompt=True)
+    parser = answer(dp.analyze(template), prompt)
+    seen = parser.seen
+    print(f"{seen.reasoning.pieces} pieces of reasoning, {seen.content.pieces} of content")
+
+
+if __name__ == "__main__":
+    main()

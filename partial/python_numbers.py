@@ -1,0 +1,43 @@
+"""Python's numbers and names, as JSON has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+
+from .json_lexer import MAX_TOKEN
+
+__all__ = ["NAMES", "python_key", "python_number"]
+
+NAMES = {"True": "true", "False": "false", "None": "null"}
+NAMES |= {name: name for name in NAMES.values()}
+DIGITS = "[0-9](?:_?[0-9])*+"
+NUMBER = re.compile(rf"([-+]?)({DIGITS})?+(?:(\.)({DIGITS})?+)?+([eE][-+]?{DIGITS})?+")
+RADIX = re.compile(r"[-+]?0(?:[xX](?:_?[0-9a-fA-F])++|[oO](?:_?[0-7])++|[bB](?:_?[01])++)")
+
+
+def python_number(word: str) -> str:
+    """Write a Python number as JSON, as it is if it may be; "" for what is none."""
+    if RADIX.fullmatch(word):
+        digits = str(Decimal(int(word, 0)))  # unlike that of int, its length has no limit
+        return digits if len(digits) <= MAX_TOKEN else ""
+    found = NUMBER.fullmatch(word)
+    if not found:
+        return ""
+    sign, whole, point, fraction, exponent = (
+        (part or "").replace("_", "") for part in found.groups()
+    )
+    digits = whole.lstrip("0") or "0"
+    is_octal = whole[:1] == "0" != digits and not point and not exponent
+    if is_octal or not (whole or fraction):
+        return ""
+    return sign.strip("+") + digits + (point and f".{fraction or 0}") + exponent
+
+
+def python_key(word: str) -> str:
+    """Return what `json.dumps` makes of a key that is a number or name; "" for what is none."""
+    text = python_number(word)
+    if any(char in text for char in ".eE"):
+        return json.dumps(float(text))
+    return NAMES.get(word) or ("0" if text == "-0" else text)

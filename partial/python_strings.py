@@ -1,0 +1,171 @@
+"""Python's strings, as JSON while they stream: quotes, prefixes, escapes, and joined ones."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+
+from .json_lexer import MAX_TOKEN, match_end
+from .python_writer import Note, Stop, Writer
+from .source import Source, Steps
+
+__all__ = ["STRING", "after_space", "python_strings"]
+
+Search = Callable[[str], object]
+
+SPACE = re.compile(r"[ \t\n\r\f]*+")
+COMMENT = re.compile(r"[^\n\r]*+")
+STRING = re.compile("[rRuU]?['\"]")
+NEXT_STRING = re.compile(r"([ \t\f]*+)[rRuU]?(?:(['\"])|\Z)")
+HEX = "[0-9a-fA-F]"
+NO_ESCAPE = "(?!)"
+SAME_ESCAPE = rf'\\(?:["\\bfnrt]|u{HEX}{{4}})'  # in Python and in JSON
+ESCAPE = re.compile(
+    rf"\\(?:([0-7]{{1,3}})|x({HEX}{{2}})|U({HEX}{{8}})|N{{([\w -]{{1,100}})}}|(\r\n|[\n\r'av]))"
+)
+CUT_ESCAPE = re.compile(
+    rf"\\(?:[0-7]{{1,2}}|x{HEX}?|u{HEX}{{0,3}}|U{HEX}{{0,7}}|N(?:{{[\w -]{{0,100}})?|\r)?\Z"
+)
+CUT_RAW_ESCAPE = re.compile(r"\\\Z")
+OTHER_ESCAPES = {"'": "'", "a": "\a", "v": "\v"}
+LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def _string_patterns(quote: str, escapes: str) -> tuple[re.Pattern[str], Search]:
+    """What of a string JSON spells as Python does, and what wakes a parser that sleeps in it."""
+    odd = rf"\\\x00-\x1f\ud800-\udfff\"{quote}"
+    run = re.compile(f"[^{odd}]*+(?:{escapes}[^{odd}]*+)*+")
+    return run, re.compile(f"[{odd}]").search
+
+
+IN_STRING = {quote: _string_patterns(quote, SAME_ESCAPE) for quote in "'\""}
+IN_RAW_STRING = {quote: _string_patterns(quote, NO_ESCAPE) for quote in "'\""}
+
+
+def python_strings(src: Source, out: Writer, note: Note) -> Steps[None]:
+    """Read a string and those that Python joins to it."""
+    another = True
+    while another:
+        prefix = src.text[src.pos].strip("'\"")
+        quote = src.text[src.pos + len(prefix)]
+        src.pos += len(prefix) + 1
+        if not out.in_string:
+            out.begin('"')
+            out.in_string = True
+        quotes = yield from _opened(src, quote)
+        if quotes:
+            yield from _body(src, out, note, quotes, raw=prefix in ("r", "R"))
+        another = yield from _followed(src, inside=bool(out.frames))
+    out.in_string = False
+    out.write('"')
+
+
+def _opened(src: Source, quote: str) -> Steps[str]:
+    """Return the quotes that will end a string whose first quote is read; "" if it ended."""
+    while True:
+        two = src.text[src.pos : src.pos + 2]
+        if two == quote * 2:
+            src.pos += 2
+            return quote * 3
+        if src.closed or len(two) == 2 or two not in ("", quote):
+            empty = two[:1] == quote
+            src.pos += empty
+            return "" if empty else quote
+        yield
+
+
+def _body(src: Source, out: Writer, note: Note, quotes: str, *, raw: bool) -> Steps[None]:
+    """Read what is left of a string, and `quotes`."""
+    run, wake = (IN_RAW_STRING if raw else IN_STRING)[quotes[0]]
+    cut_escape = CUT_RAW_ESCAPE if raw else CUT_ESCAPE
+    while True:
+        end = match_end(run, src.text, src.pos)
+        if end > src.pos:
+            out.write(src.take(end))
+        ahead = src.text[end : end + 3]
+        if ahead.startswith(quotes):
+            src.pos += len(quotes)
+            return
+        if not quotes.startswith(ahead) and not cut_escape.match(src.text, end):
+            start = src.offset
+            text, src.pos, mended = _odd_character(src.text, end, quotes, raw=raw)
+            if mended:
+                note(mended, start)
+            out.write(text)
+        elif src.closed:
+            raise Stop
+        else:
+            src.sleep(wake, out.write)
+            yield
+
+
+def _odd_character(text: str, pos: int, quotes: str, *, raw: bool) -> tuple[str, int, str]:
+    """Spell what stands at `pos` for JSON; where it ends, and by what name it was mended."""
+    if text[pos] != "\\":
+        ends_line = text[pos] in "\n\r" and len(quotes) == 1
+        return _spelled(text[pos]), pos + 1, "control_characters" if ends_line else ""
+    if raw:
+        return _spelled(text[pos : pos + 2]), pos + 2, ""
+    escape = ESCAPE.match(text, pos)
+    meant = _meant(escape) if escape else None
+    if escape and meant is not None:
+        return _spelled(meant), escape.end(), ""
+    # It was meant as a backslash; what follows is read on its own.
+    return "\\\\", pos + 1, "invalid_escapes" if text[pos + 1] in "xuUN" else ""
+
+
+def _meant(escape: re.Match[str]) -> str | None:
+    """Return what an escape stands for; None if that is no character."""
+    octal, short, long, name, other = escape.groups()
+    try:
+        if name:
+            meant = unicodedata.lookup(name)
+            return meant if len(meant) == 1 else None
+        if octal:
+            return chr(int(octal, 8))
+        return OTHER_ESCAPES.get(other, "") if other else chr(int(short or long, 16))
+    except (KeyError, ValueError, OverflowError):
+        return None
+
+
+def _spelled(text: str) -> str:
+    """Spell text for a JSON string; half of a surrogate pair cannot be sent but as an escape."""
+    spelled = json.dumps(text, ensure_ascii=False)[1:-1]
+    return LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", spelled)
+
+
+def _followed(src: Source, *, inside: bool) -> Steps[bool]:
+    """Whether another string follows, where it begins being read up to."""
+    if inside:
+        yield from after_space(src)
+    while True:
+        found = NEXT_STRING.match(src.text, src.pos)
+        if not found or len(found[1]) > MAX_TOKEN:
+            return False
+        if found[2]:
+            src.pos = found.end(1)
+            return True
+        if src.closed:
+            if inside:
+                raise Stop
+            return False
+        yield
+
+
+def after_space(src: Source) -> Steps[str]:
+    """Skip white space and comments; return the character after them, unread."""
+    skipped = SPACE
+    while True:
+        src.pos = match_end(skipped, src.text, src.pos)
+        if src.pos == len(src.text):
+            if src.closed:
+                raise Stop
+            yield
+        elif skipped is COMMENT:
+            skipped = SPACE
+        elif src.text[src.pos] == "#":
+            skipped = COMMENT
+        else:
+            return src.text[src.pos]

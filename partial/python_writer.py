@@ -1,0 +1,140 @@
+"""JSON as it is written while Python's literals are read: what stands open, and what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .json_lexer import MAX_TOKEN
+from .source import Source
+
+__all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Note", "Stop", "Writer"]
+
+Note = Callable[[str, int], None]
+"""Takes the name of what was mended, in the words of `Repairs`, and the offset where it was."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """What stands open: its end in Python, both its ends in JSON, and the sign after a key."""
+
+    closer: str
+    begins: str = ""
+    ends: str = ""
+    sign: str = ""
+
+
+DICT = Frame("}", "{", "}", ":")
+TUPLE = Frame(")", "[", "]")
+PARENTHESIS = Frame(")")
+LONG_VALUE = Frame(")")
+LONG_TUPLE = Frame("", "[", "]")  # nothing ends it before a comma came
+OPENERS = {"[": Frame("]", "[", "]"), "{": DICT, "(": PARENTHESIS}
+
+Expects = Literal["element", "key", "value", "comma"]
+"""What comes next: the first two, or the end; a value; a comma, or the end."""
+
+
+class Stop(Exception):
+    """The text breaks here, for a reason; without one, the input ends here."""
+
+
+@dataclass(slots=True, eq=False)
+class Writer:
+    """Writes JSON, and knows what stands open.
+
+    What is written in parentheses that may be tuples waits in `held`; `slots` are the places in
+    it where their brackets belong, or do not.
+    """
+
+    src: Source
+    emit: Callable[[str], None]
+    max_depth: int
+    frames: list[Frame] = field(default_factory=list)
+    expects: Expects = "value"
+    comma: str = ""
+    in_string: bool = False
+    in_member: bool = False
+    held: list[str] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
+    size: int = 0
+
+    def write(self, text: str) -> None:
+        """Write more of what was begun, unless all that was read is the prompt's."""
+        if self.src.offset <= 0:
+            return
+        if not self.slots:
+            self.emit(text)
+            return
+        self.held.append(text)
+        self.size += len(text)
+        if self.size > MAX_TOKEN:
+            self._guess()
+
+    def begin(self, text: str) -> None:
+        """Write the beginning of a key or a value, after the comma that was held for it."""
+        self.write(self.comma + text)
+        self.comma = ""
+        self.in_member = self.expects == "key"
+
+    def open(self, frame: Frame) -> None:
+        """Open a bracket, which is read."""
+        if frame is PARENTHESIS:
+            self.slots.append(len(self.held))
+            self.held.append(self.comma)
+            self.comma = ""
+        else:
+            self.begin(frame.begins)
+        self.frames.append(frame)
+        self.expects = "key" if frame.sign else "element"
+
+    def separate(self) -> None:
+        """Hold a comma, which is read."""
+        frame = self.frames[-1]
+        if frame is PARENTHESIS or frame is LONG_TUPLE:
+            self.frames[-1] = TUPLE
+        if frame is PARENTHESIS:
+            self._decide("[")
+        self.comma = ", "
+        self.expects = "key" if frame.sign else "element"
+
+    def close(self) -> None:
+        """Close what stands open, its end being read."""
+        frame = self.frames[-1]
+        if frame is PARENTHESIS:
+            empty = self.expects == "element"
+            self._decide("[]" if empty else "")
+        elif frame.ends:
+            self.write(frame.ends)
+        self.frames.pop()
+        self.expects = "comma"
+
+    def closers(self) -> str:
+        """What makes JSON of all that was handed out, if a value was begun."""
+        frames, in_string, in_member = self.frames, self.in_string, self.in_member
+        if self.slots:
+            frames = frames[: frames.index(PARENTHESIS)]
+            in_string, in_member = False, bool(frames and frames[-1].sign)
+        if in_member:
+            return ""
+        return '"' * in_string + "".join(frame.ends for frame in reversed(frames))
+
+    def _decide(self, bracket: str) -> None:
+        """Write the bracket of the innermost parenthesis; "" if it is none."""
+        self.held[self.slots.pop()] += bracket
+        if not self.slots:
+            held = "".join(self.held)
+            self.held.clear()
+            self.size = 0
+            if held:
+                self.emit(held)
+
+    def _guess(self) -> None:
+        """Decide all parentheses, too much being held."""
+        is_value = True
+        for at in range(len(self.frames) - 1, -1, -1):
+            if self.frames[at] is PARENTHESIS:
+                self.frames[at] = LONG_VALUE if is_value else LONG_TUPLE
+                self._decide(self.frames[at].begins)
+            is_value = is_value and self.frames[at] is LONG_VALUE

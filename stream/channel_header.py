@@ -1,0 +1,205 @@
+"""The header of a message in channels.
+
+    header  = { part } message
+    part    = channel name | recipient name | constrain word | word
+
+The parts come in any order and any of them twice; the last channel and the last recipient count.
+Models leave a space out, put one in, or a word more (`commentary json`): a header is told by its
+markers alone. Where there is none when a message should begin, there is no header, but text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum, auto
+
+from deltaparse.partial import Markers, Source, Steps, at, markers, skip, whitespace
+
+from .format import WireFormat
+
+__all__ = ["ChannelMarkers", "Header", "HeaderPart", "read_author", "read_header"]
+
+MAX_HEADER = 1024
+"""Characters of a header, which is held until its end; honest ones have less than 100."""
+
+LAST_WORD = re.compile(r"(\w+)\W*\Z")
+
+
+class HeaderPart(Enum):
+    """What a marker in a header says of the word after it."""
+
+    CHANNEL = auto()
+    RECIPIENT = auto()
+    CONSTRAIN = auto()
+    MESSAGE = auto()
+
+
+class ChannelMarkers:
+    """What to look for in a turn of messages; empty, `message` "", for formats without.
+
+    `role` is the word that says, behind `start`, that the message is the model's; "" if that is
+    not known. White space at the edges of markers is optional.
+    """
+
+    __slots__ = (
+        "after_body",
+        "after_word",
+        "ends",
+        "in_header",
+        "in_text",
+        "longest",
+        "message",
+        "openers",
+        "outside",
+        "parts",
+        "role",
+        "start",
+        "trailing",
+    )
+
+    def __init__(self, fmt: WireFormat) -> None:
+        channels = fmt.channels
+        self.message = channels.message.strip()
+        self.start = channels.start.strip()
+        ends = (*channels.ends, *fmt.turn.ends, channels.start) if self.message else ()
+        cores = {text.strip() for text in ends} - {""}
+        self.ends = tuple(sorted(cores))
+        self.role = _role(fmt.turn.headers, self.start)
+        kinds = {
+            channels.constrain: HeaderPart.CONSTRAIN,
+            channels.recipient: HeaderPart.RECIPIENT,
+            channels.channel: HeaderPart.CHANNEL,
+            channels.message: HeaderPart.MESSAGE,
+        }
+        self.parts = {text.strip(): kind for text, kind in kinds.items() if text.strip()}
+        self.trailing = channels.message[len(channels.message.rstrip()) :]
+        spelled = [text for end in ends for text in _spellings(end)]
+        special = [text for text, kind in self.parts.items() if kind is not HeaderPart.RECIPIENT]
+        self.openers = _made(self.parts)
+        self.in_header = _made([*self.parts, *cores])
+        self.after_body = _made(spelled)
+        self.in_text = _made([*spelled, *special])
+        self.after_word = _made([*self.parts, *cores, *" \t\r\n"])
+        self.outside = _made([*self.parts, *cores, *self._with_role(channels.recipient)])
+        self.longest = self.outside.longest
+
+    def _with_role(self, recipient: str) -> list[str]:
+        """The role behind `start`, and where `start` is missing, before a header."""
+        if not self.role or not self.message:
+            return []
+        first = [*self.parts, *_spellings(recipient)]
+        return [
+            *([self.start + self.role] if self.start else []),
+            *(self.role + at for at in first),
+        ]
+
+
+class Header:
+    """What a header says. `whole`: it ends in the marker of a message.
+
+    `span` is where the recipient stands; `addressed`: it names one, or begins to.
+    """
+
+    __slots__ = ("_parts", "_words", "addressed", "channel", "recipient", "span", "whole")
+
+    def __init__(self) -> None:
+        self.channel = ""
+        self.recipient = ""
+        self.span = (0, 0)
+        self.whole = False
+        self.addressed = False
+        self._parts: list[HeaderPart] = []
+        self._words = 0
+
+    def add(self, part: HeaderPart, text: str, start: int) -> None:
+        """Take the text behind one of its markers, which begins at the offset `start`."""
+        name, *words = text.split() or [""]
+        self._parts.append(part)
+        self._words += len(words)
+        if part is HeaderPart.CHANNEL:
+            self.channel = name
+        elif part is HeaderPart.RECIPIENT:
+            self.recipient = name
+            start += len(text) - len(text.lstrip())
+            self.span = (start, start + len(name))
+            self.addressed = True
+
+    @property
+    def odd(self) -> bool:
+        """Whether it has a part twice, or more words than one that mean nothing."""
+        return len(set(self._parts)) < len(self._parts) or self._words > 1
+
+    @property
+    def has_text(self) -> bool:
+        """Whether it has words that mean nothing."""
+        return self._words > 0
+
+
+def read_header(src: Source, marks: ChannelMarkers) -> Steps[Header]:
+    """Read a header, whose first marker stands here, up to and with the marker of its message.
+
+    Where that does not come, it is read up to the marker that ends messages, to the end of the
+    input or to its greatest length, and is not `whole`.
+    """
+    header = Header()
+    stop = src.offset + MAX_HEADER
+    part: HeaderPart | None = None
+    while True:
+        start = src.offset
+        text, marker = yield from _up_to(src, marks.in_header, stop)
+        if part is not None:
+            header.add(part, text, start)
+        part = marks.parts.get(marker)
+        if part is None:
+            return header
+        if part is HeaderPart.MESSAGE:
+            yield from skip(src, marker, marks.trailing)
+            header.whole = True
+            return header
+        src.pos += len(marker)
+
+
+def read_author(src: Source, marks: ChannelMarkers) -> Steps[str | None]:
+    """Read what stands behind `start` in the place of the role, if a header follows it.
+
+    Returns None where none does: what was read is text then.
+    """
+    author, _ = yield from _up_to(src, marks.after_word, src.offset + MAX_HEADER)
+    yield from whitespace(src, marks.longest)
+    header = yield from at(src, marks.openers)
+    return author if header else None
+
+
+def _up_to(src: Source, ends: Markers, stop: int) -> Steps[tuple[str, str]]:
+    """Read text up to a marker or to the offset `stop`; return both, the marker unread."""
+    pieces: list[str] = []
+    while True:
+        start, end = ends.find(src.text, src.pos, final=src.closed)
+        room = src.pos + stop - src.offset
+        pieces.append(src.text[src.pos : min(start, room)])
+        src.pos = min(start, room)
+        if start >= room or end > start or src.closed:
+            return "".join(pieces), src.text[start:end] if start < room else ""
+        yield
+
+
+def _role(headers: Iterable[str], start: str) -> str:
+    """The role that a header names: what follows `start` in it, or its last word."""
+    for header in headers:
+        if start and start in header:
+            return header[header.rfind(start) + len(start) :].strip()
+        if last := LAST_WORD.search(header):
+            return last[1]
+    return ""
+
+
+def _made(texts: Iterable[str]) -> Markers:
+    return markers(frozenset(texts))
+
+
+def _spellings(text: str) -> list[str]:
+    """A marker with as much of its leading white space as may stand there."""
+    core = text.strip()
+    leading = text[: len(text) - len(text.lstrip())]
+    return [leading[cut:] + core for cut in range(len(leading) + 1)] if core else []

@@ -1,0 +1,6 @@
+"""Formats by name: one JSON document each, and which of them an output looks like."""
+
+from .registry import get_format, list_formats, register_format
+from .suggest import Suggestion, suggest_formats
+
+__all__ = ["Suggestion", "get_format", "list_formats", "register_format", "suggest_formats"]

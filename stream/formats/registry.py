@@ -1,0 +1,160 @@
+"""Wire formats by the names that users of vLLM and SGLang type.
+
+Each format is a file beside this one: a document of `WireFormat.to_json()` that leaves out what
+has its default. `names.json` lists them, with their aliases and the models that write so. Where
+a template is at hand, `analyze` finds more: these are for outputs without one, and for templates
+that do not say how calls are written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from deltaparse.partial import FormatError, UsageError
+
+from ..format import WireFormat
+
+__all__ = ["all_formats", "get_format", "list_formats", "models_of", "nearest", "register_format"]
+
+NAMES = "names.json"
+CLOSENESS = 0.5
+"""How alike two names must be, of 1, for one to be offered instead of the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is registered under a name; without a format, it is in the file of that name."""
+
+    aliases: tuple[str, ...]
+    models: str = ""
+    format: WireFormat | None = None
+
+
+def get_format(name: str) -> WireFormat:
+    """The wire format of this name or alias, in upper or lower case, with `-` or `_`.
+
+    It is not `verified`: no template was rendered to prove it. Give the parser the rendered
+    prompt, as always; without it, the format's own generation prompt is taken.
+
+    Raises:
+        UsageError: there is no such format; the text names those that are spelled like it.
+    """
+    own = _own_name(name)
+    if own is None:
+        raise UsageError(f"no format is called {name!r}{nearest(name, _spellings())}")
+    return _entries()[own].format or _built_in(own)
+
+
+def list_formats() -> Mapping[str, tuple[str, ...]]:
+    """The names of all formats, each with its aliases."""
+    return {name: _entries()[name].aliases for name in sorted(_entries())}
+
+
+def register_format(
+    name: str,
+    fmt: WireFormat | str | Path,
+    aliases: Iterable[str] = (),
+    *,
+    replace: bool = False,
+) -> WireFormat:
+    """Add a format under a name, for the rest of this process; return it.
+
+    Args:
+        name: what `get_format` finds it by; case and `-` or `_` make no difference.
+        fmt: the format, or the path of a JSON file that `WireFormat.from_json` reads.
+        aliases: other names for it.
+        replace: take a name over from another format, which loses it.
+
+    Raises:
+        UsageError: a name that is no name, or is taken; a file that cannot be read.
+        FormatError: a file that holds no format.
+    """
+    if isinstance(aliases, str):
+        raise UsageError(f"aliases is a list of names, not {aliases!r}")
+    made = fmt if isinstance(fmt, WireFormat) else _from_file(fmt)
+    own, others = _spelling(name), tuple(dict.fromkeys(map(_spelling, aliases)))
+    taken = [known for known in (own, *others) if _own_name(known) is not None]
+    if taken and not replace:
+        raise UsageError(f"a format called {taken[0]!r} is there already; replace=True replaces it")
+    entries = _entries()
+    for known, entry in list(entries.items()):
+        if known in (own, *others):
+            del entries[known]
+        else:
+            kept = tuple(alias for alias in entry.aliases if _spelling(alias) not in (own, *others))
+            entries[known] = _Entry(kept, entry.models, entry.format)
+    entries[own] = _Entry(tuple(alias for alias in others if alias != own), "", made)
+    return made
+
+
+def all_formats() -> list[tuple[str, WireFormat]]:
+    """Each format with its name, the common ones first."""
+    return [(name, entry.format or _built_in(name)) for name, entry in _entries().items()]
+
+
+def models_of(name: str) -> str:
+    """Which models write in this format, in words; "" where that is not known."""
+    own = _own_name(name)
+    return _entries()[own].models if own else ""
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: those that are spelled like it, or all."""
+    among = list(known)
+    close = get_close_matches(str(name).lower().replace("-", "_"), among, 3, CLOSENESS)
+    if close:
+        return f"; did you mean {' or '.join(map(repr, close))}?"
+    return f"; there are {', '.join(sorted(among))}"
+
+
+def _own_name(name: object) -> str | None:
+    """The name that a name or an alias stands for."""
+    spelled = _spelling(name)
+    entries = _entries()
+    if spelled in entries:
+        return spelled
+    return next((own for own in entries if spelled in map(_spelling, entries[own].aliases)), None)
+
+
+def _spellings() -> list[str]:
+    return [text for name, entry in _entries().items() for text in (name, *entry.aliases)]
+
+
+def _spelling(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise UsageError(f"the name of a format is a text, like 'hermes', not {name!r}")
+    return name.strip().lower().replace("-", "_")
+
+
+def _from_file(path: object) -> WireFormat:
+    if not isinstance(path, str | Path):
+        raise UsageError(f"a format is a WireFormat or the path of a JSON file, not {path!r}")
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    try:
+        return WireFormat.from_json(text)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
+@cache
+def _entries() -> dict[str, _Entry]:
+    """All names; the one thing in the library that a caller can change for all others."""
+    text = (files(__package__) / NAMES).read_text(encoding="utf-8")
+    return {
+        name: _Entry(tuple(entry["aliases"]), entry["models"])
+        for name, entry in json.loads(text).items()
+    }
+
+
+@cache
+def _built_in(name: str) -> WireFormat:
+    return WireFormat.from_json((files(__package__) / f"{name}.json").read_text(encoding="utf-8"))

@@ -1,0 +1,78 @@
+"""How much of each part of a turn has come: for budgets, and for what is shown while it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Amount", "Section", "Seen", "Tally"]
+
+Section = Literal["content", "reasoning", "tool_calls"]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """`characters` that were handed out, and `pieces` that were fed while the part was open."""
+
+    characters: int = 0
+    pieces: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What has come of each kind of part.
+
+    Pieces are what `feed` was given: tokens, where a loop feeds token by token. A piece counts
+    for the part that was open when it came: the one with a start marker for what is before it, the
+    one with an end marker for what it ends. The characters of calls are those of their arguments;
+    with `reasoning="inline"` or "raw" those of reasoning are its own too, with its markers.
+    """
+
+    content: Amount = Amount()
+    reasoning: Amount = Amount()
+    tool_calls: Amount = Amount()
+
+
+class Tally:
+    """Counts by looking when one part ends and another begins, so that text costs nothing.
+
+    `pieces` is counted up by the parser; `section` is what is open.
+    """
+
+    __slots__ = ("_characters", "_pieces", "_sums", "pieces", "section")
+
+    def __init__(self) -> None:
+        self.section: Section = "content"
+        self.pieces = 0
+        self.start(0)
+
+    def start(self, characters: int) -> None:
+        """Begin to count at this number of characters, in the section that is open."""
+        self._sums: dict[str, Amount] = {}
+        self._characters = characters
+        self._pieces = self.pieces
+
+    def enter(self, section: Section, characters: int) -> None:
+        """Another section begins, `characters` having been handed out in all."""
+        if section != self.section:
+            self._sums[self.section] = self._amount(characters)
+            self.section = section
+            self._characters = characters
+            self._pieces = self.pieces
+
+    def seen(self, characters: int) -> Seen:
+        """The amounts so far, `characters` having been handed out in all."""
+        amounts: Mapping[str, Amount] = {
+            **self._sums,
+            self.section: self._amount(characters),
+        }
+        return Seen(**amounts)
+
+    def _amount(self, characters: int) -> Amount:
+        """What has come of the open section."""
+        before = self._sums.get(self.section, Amount())
+        return Amount(
+            before.characters + characters - self._characters,
+            before.pieces + self.pieces - self._pieces,
+        )

@@ -1,0 +1,80 @@
+"""The beginning of a call that is written as Python: a name and a parenthesis.
+
+Where it is known that a call stands here, that is enough. Where nothing says so, what follows
+must be what Python has in no other place: a named argument, `name=`, or the end of no arguments
+at all, and where the tools are known, the name must be that of one. Names may hold dots and
+dashes. What may still become a call is held back, which is never more than the limits here
+allow; what is none is left unread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+
+from deltaparse.partial import Source, Steps
+
+__all__ = ["BETWEEN", "call_head"]
+
+LONGEST_NAME = 256
+"""Characters that a name may have."""
+
+SPACE = r"\s{0,64}+"
+"""White space before a name, and round a parenthesis; more, and it is none of a call's."""
+
+BETWEEN = rf"{SPACE}(?:[,;]{SPACE})?+"
+"""What stands between two calls."""
+
+KEY = rf"[^\W\d][-.\w]{{0,{LONGEST_NAME - 1}}}+"
+
+
+def call_head(
+    src: Source,
+    *,
+    sure: bool,
+    after: bool = False,
+    method: str = "",
+    names: Collection[str] | None = None,
+) -> Steps[str | None]:
+    """Read a name, with `method` at its end, and the parenthesis after it; return the name.
+
+    `sure`: it is known that a call stands here. `after`: another stands before it, and a
+    separator may. `names` are all that are meant, None for any. Returns "" where no call begins,
+    None where the input ends too early to tell; then nothing is read.
+    """
+    whole, so_far = _patterns(BETWEEN if after else SPACE, method, sure=sure)
+    spelled = None if names is None else {name + method for name in names}
+    while True:
+        found = whole.match(src.text, src.pos)
+        begun = found or so_far.fullmatch(src.text, src.pos)
+        if not begun:
+            return ""
+        name = begun[1] or ""
+        if begun[2] and not (name.endswith(method) and (spelled is None or name in spelled)):
+            return ""
+        if spelled is not None and not any(known.startswith(name) for known in spelled):
+            return ""
+        if found:
+            src.pos = found.end()
+            return name.removesuffix(method)
+        if src.closed:
+            return None
+        yield
+
+
+@lru_cache(maxsize=64)
+def _patterns(before: str, method: str, *, sure: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns for what begins a call, and for what may become that; the groups are alike."""
+    first = r"\w" if sure else r"[^\W\d]"
+    name = rf"({first}[-.\w{re.escape(method)}]{{0,{LONGEST_NAME - 1}}}+)"
+    if sure:
+        return re.compile(rf"{before}{name}{SPACE}(\()"), re.compile(
+            rf"{before}(?:{name}{SPACE})?()"
+        )
+    argument = rf"{SPACE}(?:\)|{KEY}{SPACE}=[^=])"
+    begun = rf"(?:(\(){SPACE}(?:{KEY}{SPACE}=?)?)?"
+    return (
+        re.compile(rf"{before}{name}(\()(?={argument})"),
+        re.compile(rf"{before}(?:{name}{begun})?"),
+    )

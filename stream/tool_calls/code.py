@@ -1,0 +1,108 @@
+"""Code that a model writes as it is, which becomes the argument of a function.
+
+    coded = start ( json-calls | name method "(" arguments ")" | code )
+
+Seen in: Llama 3.x, whose built-in tools are called by `<|python_tag|>` and `name.call(a="b")`
+or any Python; Functionary, that writes Python behind the name of its function. Code streams as
+a JSON string from its first character. Where it ends only the end of the turn says, so the
+quote and the brace that close it come with that, or with the end of the input. It is handed on
+as it is, white space and all; only what the format itself has at the marker is not part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from json.encoder import encode_basestring
+
+from deltaparse.partial import MalformedJson, Markers, Source, Steps, until
+
+from ..format import ReasoningMode, ToolFormat, WireFormat
+from ..lexicon import Lexicon
+from ..region import Region
+from ..turn import Turn
+from .call import Call
+from .call_head import call_head
+from .ending import truncated
+from .json_native import json_calls
+from .pythonic import python_call
+from .tagged_markers import of, spellings
+
+__all__ = ["code_arguments", "coded_calls"]
+
+GAP = 16
+"""White space characters that may stand before what is no code."""
+
+SPACE = re.compile(rf"\s{{0,{GAP}}}+")
+
+
+def coded_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[bool]:
+    """Read what stands behind the marker of code, which is read already.
+
+    `region` began with that marker. Returns whether it was a call; if not, nothing was handed
+    out.
+    """
+    fmt = lex.fmt
+    call = Call(src, turn, lex, region)
+    char = yield from _first(src)
+    if not char:
+        if not turn.natural:
+            src.pos = len(src.text)
+            turn.issue("truncated_call", region.span, f"nothing after {region.text()!r}")
+        return not turn.natural
+    if char == "{" and fmt.tools.format is ToolFormat.JSON_NATIVE:
+        return (yield from json_calls(src, turn, lex, region))
+    start = src.offset
+    if fmt.code.method:
+        name = yield from call_head(src, sure=False, method=fmt.code.method, names=turn.tools)
+        if name:
+            call.called(name, start)
+            return (yield from python_call(src, turn, lex, call))
+    call.called(fmt.code.function, start)
+    try:
+        yield from code_arguments(src, call, _ends(fmt))
+    except MalformedJson:
+        return truncated(src, turn, lex, call)
+    return call.end()
+
+
+def code_arguments(src: Source, call: Call, ends: Markers) -> Steps[None]:
+    """Read code, which begins here, up to one of `ends` or the end of the input.
+
+    It is handed on as the one argument of the call, whose name is known. Sets `call.whole` when
+    all of it was read; raises `MalformedJson` where the output was cut off.
+    """
+
+    def write(text: str) -> None:
+        emit(encode_basestring(text)[1:-1])
+
+    call.started = True
+    call.announce()
+    emit = call.emit
+    # What begins in the prompt is the prompt's.
+    if src.offset >= 0:
+        emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
+    marker = yield from until(src, ends, write)
+    if not marker and not call.turn.natural:
+        raise MalformedJson("the output ends in code", kind="truncated")
+    emit('"}')
+    call.whole = True
+
+
+@lru_cache(maxsize=256)
+def _ends(fmt: WireFormat) -> Markers:
+    """What ends code: the end of the turn, and what can stand behind a call only."""
+    ends = [*fmt.turn.ends, fmt.tools.section_end, fmt.tools.per_call_end]
+    if fmt.reasoning.mode is not ReasoningMode.NONE:
+        ends.append(fmt.reasoning.end)
+    return of({spelling for end in ends for spelling in spellings(end)})
+
+
+def _first(src: Source) -> Steps[str]:
+    """Return the first character that is no white space, all unread; "" if there is none."""
+    while True:
+        found = SPACE.match(src.text, src.pos)
+        end = found.end() if found else src.pos
+        if end < len(src.text) or src.closed:
+            return src.text[end : end + 1]
+        yield

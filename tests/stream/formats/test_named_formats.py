@@ -1,0 +1,281 @@
+"""Every named format: wire text by hand, the eight invariants, and the analysis of its template."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import StreamParser, ToolCallDelta, WireFormat, analyze, get_format, list_formats
+from deltaparse.partial import JsonLexer
+from deltaparse.stream.formats import registry
+
+from ..test_invariants import cuts, options, reasons, run
+from ..wire import as_joined, joined
+from .wires import WIRES
+
+CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
+NAMES = sorted(list_formats())
+CALLS = {"one": [("f", {"city": "NYC"})], "two": [("f", {"city": "NYC"}), ("g", {"n": 2})]}
+TOOLS = [
+    {"name": "f", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
+    {"name": "g", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+]
+
+
+def fed(fmt, wire, **kw):
+    """The parser after the text, which gave the same whole, by character and in pieces."""
+    first = None
+    for size in (len(wire) or 1, 1, 3, 5):
+        texts = [wire[at : at + size] for at in range(0, len(wire), size)]
+        parser, deltas = run(fmt, texts, **kw)
+        first = first or parser
+        assert joined(deltas) == as_joined(parser.message)
+        assert parser.message == first.message
+        assert parser.issues == first.issues
+    return first
+
+
+def made(parser):
+    """The calls with their arguments as values."""
+    return [(call.name, json.loads(call.arguments)) for call in parser.message.tool_calls]
+
+
+def test_each_has_a_wire_of_its_own():
+    assert sorted(WIRES) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tools", [None, TOOLS], ids=["any", "tools"])
+@pytest.mark.parametrize("count", ["one", "two"])
+def test_calls_come_out_at_every_cut(name, tools, count):
+    wire = getattr(WIRES[name], count)
+    if not wire:
+        pytest.skip("calls no tools")
+    parser = fed(get_format(name), wire, tools=tools)
+
+    assert made(parser) == CALLS[count]
+    assert all(call.complete for call in parser.message.tool_calls)
+    assert not parser.message.content
+    assert not {issue.kind for issue in parser.issues} - {"repeated_marker"}
+    assert parser.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_content_and_reasoning_come_out(name):
+    wire, fmt = WIRES[name], get_format(name)
+    assert fed(fmt, wire.says).message.content == "Hi"
+    if wire.thinks:
+        message = fed(fmt, wire.thinks).message
+        assert (message.reasoning_content, message.content) == ("hm", "Hi")
+    has_reasoning = fmt.reasoning.mode != "NONE" or bool(fmt.channels.reasoning)
+    assert bool(wire.thinks) is has_reasoning
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_content_may_stand_before_a_call(name):
+    wire = WIRES[name]
+    if wire.before_calls and wire.one:
+        parser = fed(get_format(name), wire.before_calls + wire.one)
+        assert parser.message.content == "Hi"
+        assert made(parser) == CALLS["one"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_document_says_only_what_is_not_the_default(name):
+    fmt = get_format(name)
+    path = Path(registry.__file__).with_name(f"{name}.json")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    default = asdict(WireFormat())
+
+    assert WireFormat.from_json(fmt.to_json()) == fmt
+    assert fmt.issues == ()
+    for group, values in document.items():
+        if isinstance(values, dict):
+            assert all(default[group][key] != value for key, value in values.items())
+        else:
+            assert default[group] != values
+
+
+# The eight invariants, in each format, for text of its own markers.
+
+
+def texts_of(value):
+    """All the texts in a document."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [text for part in value for text in texts_of(part)] if isinstance(value, list) else []
+
+
+@st.composite
+def soups(draw):
+    """A named format, and text made of its markers, of pieces of them and of wire text."""
+    name = draw(st.sampled_from(NAMES))
+    wire, fmt = WIRES[name], get_format(name)
+    document = json.loads(fmt.to_json())
+    pieces = [text for text in texts_of(document) if text.strip()]
+    pieces += [piece.strip() for piece in pieces] + [piece[:3] for piece in pieces]
+    pieces += [part for text in wire for part in (text, text[:9], text[9:], text[:-4]) if part]
+    pieces += ["f", "Hi", '{"a": 1}', "{", "}", "[", "]", ",", " ", "\n", "<", "é😀", '"']
+    return fmt, "".join(draw(st.lists(st.sampled_from(pieces), max_size=10)))
+
+
+@given(case=soups(), kw=options, data=st.data(), reason=reasons)
+def test_1_2_4_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
+    fmt, text = case
+    whole, deltas = run(fmt, [text], reason, **kw)
+    assert joined(deltas) == as_joined(whole.message)
+    assert not [issue for issue in whole.issues if issue.kind == "internal_error"]
+    for texts in (list(text), data.draw(cuts(text))):
+        parser, deltas = run(fmt, texts, reason, **kw)
+
+        assert joined(deltas) == as_joined(parser.message)
+        assert parser.message == whole.message
+        assert parser.issues == whole.issues
+        firsts = [delta for delta in deltas if isinstance(delta, ToolCallDelta) and delta.id]
+        assert [delta.index for delta in firsts] == list(range(len(firsts)))
+
+
+@given(case=soups(), kw=options)
+def test_3_and_5_nothing_is_retracted_and_arguments_are_json(case, kw):
+    fmt, text = case
+    whole, all_deltas = run(fmt, [text], **kw)
+    final = joined(all_deltas)
+    parser = StreamParser(fmt, **kw)
+    deltas = []
+    for char in text:
+        deltas += parser.feed(char)
+        content, reasoning, calls = joined(deltas)
+
+        assert final[0].startswith(content)
+        assert final[1].startswith(reasoning)
+        for so_far, (call_id, name, arguments) in zip(calls, final[2], strict=False):
+            assert so_far[:2] == (call_id, name)
+            assert arguments.startswith(so_far[2])
+    for call in whole.message.tool_calls:
+        assert JsonLexer().scan(call.arguments) == len(call.arguments) or not call.complete
+        assert not call.complete or isinstance(json.loads(call.arguments), dict)
+
+
+@given(case=soups(), reason=reasons)
+def test_6_no_letter_is_lost(case, reason):
+    fmt, text = case
+    text += " w0w"
+    parser, deltas = run(fmt, [text], reason)
+    content, reasoning, calls = joined(deltas)
+    found = content + reasoning + "".join(call_id + name + args for call_id, name, args in calls)
+    found += "".join(issue.detail for issue in parser.issues)
+    # What stands beside the arguments in a call's JSON is the call's own.
+    assert "w0w" in found or calls
+
+
+# Against the analysis of templates, where they are at hand.
+
+ANALYSED = {
+    "Apertus-8B-Instruct": "apertus",
+    "Apriel-1.6-15b-Thinker-fixed": "apriel_thinker",
+    "ByteDance-Seed-OSS": "seed_oss",
+    "CohereForAI-c4ai-command-r-plus-tool_use": "command_r_plus",
+    "CohereForAI-c4ai-command-r7b-12-2024-tool_use": "command_r7b",
+    "GLM-4.6": "glm45",
+    "GLM-4.7-Flash": "glm47",
+    "Kimi-K2-Instruct": "kimi_k2",
+    "Kimi-K2-Thinking": "kimi_k2",
+    "MiniMax-M2": "minimax_m2",
+    "Mistral-Small-3.2-24B-Instruct-2506": "mistral_small",
+    "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16": "nemotron3_nano",
+    "NVIDIA-Nemotron-Nano-v2": "nemotron_nano_v2",
+    "NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use": "hermes",
+    "Qwen-QwQ-32B": "qwq",
+    "Qwen3-Coder": "qwen3_coder",
+    "StepFun3.5-Flash": "step3p5",
+    "deepseek-ai-DeepSeek-R1-Distill-Llama-8B": "deepseek_r1",
+    "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B": "deepseek_r1",
+    "deepseek-ai-DeepSeek-V3.1": "deepseekv31",
+    "fireworks-ai-llama-3-firefunction-v2": "firefunction_v2",
+    "google-gemma-2-2b-it": "gemma2",
+    "ibm-granite-granite-3.3-2B-Instruct": "granite",
+    "llama-cpp-deepseek-r1": "deepseek_r1",
+    "meetkai-functionary-medium-v3.1": "functionary_v31",
+    "meetkai-functionary-medium-v3.2": "functionary_v32",
+    "meta-llama-Llama-3.1-8B-Instruct": "llama3_json",
+    "meta-llama-Llama-3.2-3B-Instruct": "llama3_json",
+    "meta-llama-Llama-3.3-70B-Instruct": "llama3_json",
+    "mistralai-Ministral-3-14B-Reasoning-2512": "ministral",
+    "mistralai-Mistral-Nemo-Instruct-2407": "mistral",
+    "moonshotai-Kimi-K2": "kimi_k2",
+    "openai-gpt-oss-120b": "gpt_oss",
+    "unsloth-Apriel-1.5": "apriel",
+    "unsloth-mistral-Devstral-Small-2507": "devstral",
+}
+needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus at {CORPUS}")
+# The other program that wrote the expectation puts back the marker that the prompt holds.
+PUT_BACK = {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16:2704"}
+
+
+def vectors():
+    path = CORPUS / "vectors.jsonl"
+    rows = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+    return [row for row in map(json.loads, filter(None, rows)) if row["id"] not in PUT_BACK]
+
+
+def analysis(template):
+    return analyze((CORPUS / "templates" / template).read_text(encoding="utf-8"))
+
+
+@needs_corpus
+@pytest.mark.parametrize("template", sorted(ANALYSED))
+def test_the_markers_are_those_that_the_analysis_finds(template):
+    found, named = analysis(f"{template}.jinja"), get_format(ANALYSED[template])
+    if not found.verified or found.tools.format == "NONE":
+        pytest.skip("the template does not tell how calls are written")
+    for group in ("tools", "function", "arguments", "call_id"):
+        mine, theirs = asdict(getattr(named, group)), asdict(getattr(found, group))
+        differ = {key: (mine[key], theirs[key]) for key in mine if mine[key] != theirs[key]}
+        assert not differ
+    assert set(found.turn.headers) <= set(named.turn.headers)
+    assert set(found.turn.ends) <= set(named.turn.ends)
+    if found.reasoning.mode != "NONE":
+        assert named.reasoning.start.strip() == found.reasoning.start.strip()
+        assert named.reasoning.end.strip() == found.reasoning.end.strip()
+
+
+@needs_corpus
+@pytest.mark.parametrize("row", vectors(), ids=lambda row: row["id"])
+def test_recorded_outputs_become_the_right_message(row):
+    asked, prompt, want = row["options"], row["generation_prompt"], row["expect"]
+
+    def message(fmt):
+        parser = StreamParser(
+            fmt,
+            tools=row["tools"] or None,
+            prompt=prompt,
+            reasoning="raw" if asked["reasoning_format"] == "none" else "separate",
+            response_schema=asked["json_schema"],
+        )
+        parser.feed(row["input"])
+        parser.finish("length" if asked["is_partial"] else "stop")
+        return parser.message
+
+    named = message(get_format(ANALYSED[row["template"].removesuffix(".jinja")]))
+    given = row["messages"][-1] if asked["continue_final_message"] != "none" else {}
+    for key in ("content", "reasoning_content"):
+        # The expectation has the prefill, which is the prompt's and does not come out.
+        prefill = given.get(key, "")
+        prefill = prefill if prefill and prefill in prompt else ""
+        assert (prefill + getattr(named, key)).strip() == want[key].strip()
+    expected = [(call["name"], value(call["arguments"])) for call in want["tool_calls"]]
+    assert [(call.name, value(call.arguments)) for call in named.tool_calls] == expected
+
+
+def value(arguments):
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

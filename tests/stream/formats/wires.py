@@ -1,0 +1,244 @@
+"""What models write in each named format, by hand: nothing here comes from the formats' data.
+
+Each row has one call of `f` with `city` "NYC", that and one of `g` with `n` 2 behind it, and
+reasoning "hm" before content "Hi", "" where the format has none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Wire(NamedTuple):
+    """What a model writes."""
+
+    one: str
+    two: str
+    thinks: str = ""
+    says: str = "Hi"
+    before_calls: str = "Hi"
+
+
+F, G = '{"city": "NYC"}', '{"n": 2}'
+NF, NG = f'{{"name": "f", "arguments": {F}}}', f'{{"name": "g", "arguments": {G}}}'
+PF, PG = f'{{"name": "f", "parameters": {F}}}', f'{{"name": "g", "parameters": {G}}}'
+LINES = "<think>\nhm\n</think>\n\nHi"
+TIGHT = "<think>hm</think>Hi"
+
+
+def xml(gap, between="\n", tag="tool_call"):
+    """A call between tags, and two."""
+    made = [f"<{tag}>{gap}{call}{gap}</{tag}>" for call in (NF, NG)]
+    return made[0], between.join(made)
+
+
+def listed(start, end, calls=(NF, NG), between=", "):
+    """A list of one call, and of two."""
+    return f"{start}[{calls[0]}]{end}", f"{start}[{between.join(calls)}]{end}"
+
+
+def tagged(start, end, gap="\n", between="\n"):
+    """Calls with a tag for the function and one for each argument."""
+    made = [
+        f"{start}\n<function={name}>\n<parameter={key}>{gap}{value}{gap}</parameter>\n</function>"
+        f"\n{end}"
+        for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+    ]
+    return made[0], between.join(made)
+
+
+def sections(start, calls, end, between=""):
+    """Calls in one section."""
+    return start + calls[0] + end, start + between.join(calls) + end
+
+
+def fenced(name, arguments):
+    """A call of DeepSeek V3 and R1."""
+    return (
+        f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{arguments}\n```"
+        "<｜tool▁call▁end｜>"
+    )
+
+
+def harmony(name, arguments, start="<|start|>assistant"):
+    """A call of gpt-oss."""
+    return (
+        f"{start}<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>"
+        f"{arguments}<|call|>"
+    )
+
+
+GLM = [
+    "<tool_call>{}{}<arg_key>{}</arg_key>{}<arg_value>{}</arg_value>{}</tool_call>".format(*values)
+    for gap in ("\n", "")
+    for values in (("f", gap, "city", gap, "NYC", gap), ("g", gap, "n", gap, "2", gap))
+]
+KIMI = [
+    f"<|tool_call_begin|>functions.{name}:{at}<|tool_call_argument_begin|>{args}<|tool_call_end|>"
+    for at, (name, args) in enumerate((("f", F), ("g", G)))
+]
+INVOKE = [
+    f'<invoke name="{name}">\n<parameter name="{key}">{value}</parameter>\n</invoke>\n'
+    for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+]
+STEP = [
+    f'<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{name}">\n<steptml:parameter '
+    f'name="{key}">{value}</steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>'
+    for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+]
+SECTION = ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>")
+V31 = [
+    f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{args}<｜tool▁call▁end｜>"
+    for name, args in (("f", F), ("g", G))
+]
+V3 = [fenced("f", F), fenced("g", G)]
+MISTRAL = [
+    f'{{"name": "{name}", "arguments": {args}, "id": "k3Qz81ab{name}"}}'
+    for name, args in (("f", F), ("g", G))
+]
+SMALL = [
+    f"[TOOL_CALLS]{name}[CALL_ID]k3Qz81ab{name}[ARGS]{args}" for name, args in (("f", F), ("g", G))
+]
+ARGS = [f"[TOOL_CALLS]{name}[ARGS]{args}" for name, args in (("f", F), ("g", G))]
+TOOL_NAME = [
+    f'{{"tool_name": "{name}", "parameters": {args}}}' for name, args in (("f", F), ("g", G))
+]
+NUMBERED = [f'{{"tool_call_id": "{at}", {call[1:]}' for at, call in enumerate(TOOL_NAME)]
+PYTHON = ['f(city="NYC")', "g(n=2)"]
+PLUGIN = ["<|action_start|><|plugin|>\n" + call + "<|action_end|>" for call in (PF, PG)]
+SPACED = ["<|action_start|> <|plugin|>\n" + call + "<|action_end|>" for call in (PF, PG)]
+ANSWER = ("<|START_RESPONSE|>", "<|END_RESPONSE|>")
+
+WIRES = {
+    "apertus": Wire(
+        *listed("<|tools_prefix|>", "<|tools_suffix|>", (f'{{"f": {F}}}', f'{{"g": {G}}}'))
+    ),
+    "apriel": Wire(*listed("<tool_calls>", "</tool_calls>")),
+    "apriel_thinker": Wire(
+        *(
+            f"hm\n[BEGIN FINAL RESPONSE]\n{calls}"
+            for calls in listed("<tool_calls>", "</tool_calls>")
+        ),
+        thinks="hm\n[BEGIN FINAL RESPONSE]\nHi",
+        says="[BEGIN FINAL RESPONSE]\nHi",
+        before_calls="",
+    ),
+    "command_r7b": Wire(
+        *listed("<|START_ACTION|>", "<|END_ACTION|>", NUMBERED),
+        thinks="<|START_THINKING|>hm<|END_THINKING|>" + "Hi".join(ANSWER),
+        says="Hi".join(ANSWER),
+        before_calls="Hi".join(ANSWER),
+    ),
+    "command_r_plus": Wire(*listed("\nAction:\n```json\n", "```", TOOL_NAME)),
+    "deepseek_r1": Wire(
+        *(f"hm\n</think>\n\n{calls}" for calls in sections(SECTION[0], V3, SECTION[1], "\n")),
+        thinks="hm\n</think>\n\nHi",
+        says="</think>Hi",
+        before_calls="",
+    ),
+    "deepseek_v3": Wire(*sections(SECTION[0], V3, SECTION[1], "\n"), LINES),
+    "deepseekv31": Wire(*sections(SECTION[0], V31, SECTION[1]), TIGHT),
+    "devstral": Wire(ARGS[0], "".join(ARGS)),
+    "ernie45": Wire(
+        *(f"hm\n</think>\n\n{calls}" for calls in xml("\n")),
+        thinks="hm\n</think>\n\n<response>\nHi\n</response>\n",
+        says="</think><response>\nHi\n</response>\n",
+        before_calls="",
+    ),
+    "firefunction_v2": Wire(*listed(" functools", "")),
+    "functionary_v31": Wire(
+        f"<function=f>{F}</function>", f"<function=f>{F}</function><function=g>{G}</function>"
+    ),
+    "functionary_v32": Wire(
+        f"f\n{F}", f"f\n{F}>>>g\n{G}", says="all\nHi", before_calls="all\nHi>>>"
+    ),
+    "gemma2": Wire("", ""),
+    "glm45": Wire(GLM[0], "\n".join(GLM[:2]), "\n<think>hm</think>\nHi"),
+    "glm47": Wire(
+        "hm</think>" + GLM[2],
+        "hm</think>" + "".join(GLM[2:]),
+        "hm</think>Hi",
+        says="</think>Hi",
+        before_calls="",
+    ),
+    "gpt_oss": Wire(
+        harmony("f", F, start=""),
+        harmony("f", F, start="") + harmony("g", G),
+        "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hi",
+        says="<|channel|>final<|message|>Hi<|return|>",
+        before_calls="<|channel|>commentary<|message|>Hi<|end|><|start|>assistant",
+    ),
+    "granite": Wire(
+        *listed("<|tool_call|>", ""), "<think>hm</think><response>Hi</response>"
+    ),
+    "granite_20b_fc": Wire(f"<function_call> {NF}", f"<function_call> {NF}\n<function_call> {NG}"),
+    "hermes": Wire(*xml("\n")),
+    "hunyuan_a13b": Wire(
+        *listed("<tool_calls>", "</tool_calls>"), "<think>\nhm\n</think>\n<answer>\nHi\n</answer>"
+    ),
+    "internlm": Wire(PLUGIN[0], "\n".join(PLUGIN)),
+    "interns1": Wire(SPACED[0], "\n".join(SPACED), LINES),
+    "jamba": Wire(*listed("<tool_calls>", "</tool_calls>", between=",\n    ")),
+    "kimi_k2": Wire(
+        *sections("<|tool_calls_section_begin|>", KIMI, "<|tool_calls_section_end|>"), TIGHT
+    ),
+    "lfm2": Wire(*listed("<|tool_call_start|>", "<|tool_call_end|>", PYTHON), LINES),
+    "llama3_json": Wire(PF, f"<|python_tag|>{PF}; {PG}", before_calls=""),
+    "llama4_json": Wire(PF, f"{PF}; {PG}", before_calls=""),
+    "llama4_pythonic": Wire(
+        "<|python_start|>[{}]<|python_end|>".format(PYTHON[0]),
+        f"[{', '.join(PYTHON)}]",
+        before_calls="",
+    ),
+    "longcat": Wire(
+        *xml("\n", tag="longcat_tool_call"), "<longcat_think>\nhm\n</longcat_think>\nHi"
+    ),
+    "mimo": Wire(*tagged("<tool_call>", "</tool_call>", gap=""), TIGHT),
+    "minimax_m2": Wire(
+        *(
+            f"hm\n</think>\n\n{calls}"
+            for calls in sections("\n<minimax:tool_call>\n", INVOKE, "</minimax:tool_call>")
+        ),
+        thinks="hm\n</think>\n\nHi",
+        says="</think>Hi",
+        before_calls="",
+    ),
+    "ministral": Wire(ARGS[0], "".join(ARGS), "[THINK]hm[/THINK]Hi"),
+    "mistral": Wire(*listed("[TOOL_CALLS]", "", MISTRAL)),
+    "mistral_small": Wire(SMALL[0], "".join(SMALL)),
+    "nemotron3_nano": Wire(
+        *(f"hm\n</think>\n{calls}" for calls in tagged("<tool_call>", "</tool_call>")),
+        thinks="hm\n</think>\nHi",
+        says="</think>Hi",
+        before_calls="",
+    ),
+    "nemotron_nano_v2": Wire(
+        *(f"hm</think>{calls}" for calls in listed("<TOOLCALL>", "</TOOLCALL>")),
+        thinks="hm</think>Hi",
+        says="</think>Hi",
+        before_calls="",
+    ),
+    "olmo3": Wire(*sections("<function_calls>", PYTHON, "</function_calls>", "\n"), TIGHT),
+    "phi4_mini_json": Wire(*listed("functools", "")),
+    "pythonic": Wire(*listed("", "", PYTHON), before_calls=""),
+    "qwen25": Wire(*xml("\n"), LINES),
+    "qwen3_coder": Wire(*tagged("<tool_call>", "</tool_call>")),
+    "qwq": Wire(*xml("\n"), LINES),
+    "seed_oss": Wire(
+        *tagged("<seed:tool_call>", "</seed:tool_call>", gap=""),
+        "<seed:think>hm</seed:think>\nHi",
+    ),
+    "simple_xml": Wire(*xml("", between=""), TIGHT),
+    "step3": Wire(
+        *sections("<｜tool_calls_begin｜>\n", STEP, "<｜tool_calls_end｜>", "\n"), "<think>\nhm\n</think>\nHi"
+    ),
+    "step3p5": Wire(
+        *(f"hm\n</think>\n{calls}" for calls in tagged("<tool_call>", "</tool_call>")),
+        thinks="hm\n</think>\nHi",
+        says="</think>Hi",
+        before_calls="",
+    ),
+    "tool_tag": Wire(
+        f'<tool name="f">{F}</tool>', f'<tool name="f">{F}</tool>\n<tool name="g">{G}</tool>'
+    ),
+}

@@ -1,0 +1,686 @@
+"""Messages in channels: the invariants of a stream, recorded outputs, and what models write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import (
+    ChannelsFormat,
+    CodeFormat,
+    Content,
+    MalformedOutput,
+    Policies,
+    Reasoning,
+    StreamParser,
+    ToolCall,
+    ToolCallDelta,
+    parse,
+)
+from deltaparse.partial import JsonLexer, Markers, Source
+from deltaparse.stream import parser as parser_module
+
+from .samples import calls, fed, kinds
+from .test_invariants import cuts, options, reasons, run
+from .wire import as_joined, joined
+from .wire_channels import HARMONY, dumped, markers_of, soups, written
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "vectors.jsonl"
+THINK = "<|channel|>analysis<|message|>hm<|end|>"
+START = "<|start|>assistant"
+CALL = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'
+FINAL = "<|channel|>final<|message|>Hello<|return|>"
+TOOLS = [{"name": "f"}]
+PYTHON = HARMONY.replace(code=CodeFormat(function="python"))
+
+either = st.one_of(written().map(lambda case: (case[0], case[2])), soups())
+
+
+# The invariants, at every chunking.
+
+
+@given(case=written(), data=st.data())
+def test_what_is_written_comes_back(case, data):
+    fmt, messages, wire = case
+    parser, deltas = run(fmt, data.draw(cuts(wire)))
+    parts = [
+        (part.name, json.loads(part.arguments)) if isinstance(part, ToolCall) else part
+        for part in parser.message.parts
+    ]
+    shapes = {"content": Content, "reasoning": Reasoning}
+
+    assert joined(deltas) == as_joined(parser.message)
+    assert parts == [
+        (message.name, message.values)
+        if message.kind == "call"
+        else shapes[message.kind](message.text)
+        for message in messages
+    ]
+    assert all(call.complete for call in parser.message.tool_calls)
+    assert parser.issues == []
+    assert not parser.in_reasoning
+
+
+@given(case=either, kw=options, data=st.data(), reason=reasons)
+def test_1_and_2_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
+    fmt, text = case
+    whole, deltas = run(fmt, [text], reason, **kw)
+    assert joined(deltas) == as_joined(whole.message)
+    for texts in (list(text), data.draw(cuts(text))):
+        parser, deltas = run(fmt, texts, reason, **kw)
+
+        assert joined(deltas) == as_joined(parser.message)
+        assert parser.message == whole.message
+        assert parser.finish_reason == whole.finish_reason
+        assert parser.issues == whole.issues
+
+
+@given(case=soups(), kw=options)
+def test_3_nothing_is_retracted(case, kw):
+    fmt, text = case
+    final = joined(run(fmt, [text], **kw)[1])
+    parser = StreamParser(fmt, **kw)
+    deltas = []
+    for char in text:
+        deltas += parser.feed(char)
+        content, reasoning, made = joined(deltas)
+
+        assert final[0].startswith(content)
+        assert final[1].startswith(reasoning)
+        for so_far, (call_id, name, whole) in zip(made, final[2], strict=False):
+            assert so_far[:2] == (call_id, name)
+            assert whole.startswith(so_far[2])
+
+
+@given(case=either, reason=reasons)
+def test_4_a_call_begins_once_and_calls_are_not_interleaved(case, reason):
+    fmt, text = case
+    made = [delta for delta in run(fmt, list(text), reason)[1] if isinstance(delta, ToolCallDelta)]
+    firsts = [delta.index for delta in made if delta.name is not None]
+
+    assert [delta.index for delta in made] == sorted(delta.index for delta in made)
+    assert firsts == list(range(len(firsts)))
+    assert all((delta.id is None) == (delta.name is None) for delta in made)
+
+
+@given(case=written())
+def test_5_arguments_parse_at_their_end_and_not_before(case):
+    fmt, messages, wire = case
+    values = [message.values for message in messages if message.kind == "call"]
+    made = joined(run(fmt, list(wire))[1])[2]
+    for (_, _, text), value in zip(made, values, strict=True):
+        assert text == dumped(value)
+        for cut in range(len(text)):
+            with pytest.raises(ValueError):
+                json.loads(text[:cut])
+
+
+@given(case=soups(), reason=reasons)
+def test_6_every_word_of_the_output_is_somewhere(case, reason):
+    """Each word is in the message, in an issue, or a name in a header."""
+    fmt, text = case
+    words = [f"w{at}w" for at in range(6)]
+    spots = range(0, len(text), max(1, len(text) // 5))
+    for word, spot in zip(words, reversed(list(spots)), strict=False):
+        text = text[:spot] + word + text[spot:]
+    parser, deltas = run(fmt, [text], reason)
+    content, reasoning, made = joined(deltas)
+    found = content + reasoning + "".join(name + args for _, name, args in made)
+    found += "".join(issue.detail for issue in parser.issues)
+    channels = fmt.channels
+    for marker in filter(None, (channels.channel, channels.recipient, channels.constrain)):
+        for behind in text.split(marker.strip())[1:]:
+            found += " ".join(behind.split()[:2])
+    assert [word for word in words if word in text and word not in found] == []
+
+
+@given(case=soups(), reason=reasons)
+def test_6_text_without_a_marker_is_content_to_the_byte(case, reason):
+    fmt, text = case
+    text = "." + text
+    for marker in markers_of(fmt):
+        text = text.replace(marker.strip(), "")
+    if not any(marker.strip() in text for marker in markers_of(fmt)):
+        assert parse(text, fmt, finish_reason=reason).content == text
+
+
+@given(case=soups())
+def test_7_content_is_held_back_no_longer_than_a_marker(case):
+    fmt, text = case
+    literals = [marker.strip() for marker in markers_of(fmt)]
+    for literal in literals:
+        text = text.replace(literal, "")
+    if any(literal in text for literal in literals):
+        return
+    channels = fmt.channels
+    longest = max(map(len, literals)) + 2
+    for header in (".", channels.channel + "final" + channels.message + "."):
+        parser = StreamParser(fmt)
+        seen = joined(parser.feed(header))[0]
+        assert seen == "."
+        for at, char in enumerate(text, 1):
+            seen += joined(parser.feed(char))[0]
+            assert ("." + text[:at]).startswith(seen)
+            assert at + 1 - len(seen) < longest
+
+
+@given(case=soups(), kw=options)
+def test_finish_and_message_may_be_asked_for_at_any_time(case, kw):
+    fmt, text = case
+    for cut in range(0, len(text), 7):
+        parser = StreamParser(fmt, **kw)
+        deltas = parser.feed(text[:cut])
+        assert joined(deltas) == as_joined(parser.message)
+        deltas += parser.finish("length")
+        assert joined(deltas) == as_joined(parser.message)
+        assert parser.finish_reason == "length"
+        assert parser.where() == "end"
+        assert not parser.in_reasoning
+
+
+@given(case=written(), cut=st.integers(0, 300))
+def test_a_cut_call_never_looks_whole_and_heals_to_what_was_there(case, cut):
+    fmt, messages, wire = case
+    message = parse(wire[:cut], fmt, finish_reason="length")
+    said = [(message.name, message.values) for message in messages if message.kind == "call"]
+    for call, (name, values) in zip(message.tool_calls, said, strict=False):
+        assert call.name == name
+        if call.complete:
+            assert json.loads(call.arguments) == values
+        else:
+            assert call.healed().keys() <= values.keys()
+            assert dumped(values).startswith(call.arguments)
+
+
+WORK = [
+    ("content", "<|channel|>final<|message|>", "It was a bright cold day. "),
+    ("reasoning", "<|channel|>analysis<|message|>", "a < b <| <|en "),
+    ("text", "", "a <|cha <|st < "),
+    ("a header", "<|channel|>final", "word "),
+    ("calls", "", CALL + START),
+    ("a string", CALL[:-12] + '{"s": "', "x \\n <|end|> "),
+    ("code", "<|channel|>analysis to=python<|message|>", "print('x')\n"),
+    ("a foreign message", "<|channel|>analysis to=container.exec<|message|>", "ls < a "),
+    ("ends", "", "<|end|> \n"),
+    ("starts", "", "<|start|>a b "),
+]
+
+
+@pytest.mark.parametrize(("start", "unit"), [row[1:] for row in WORK], ids=[row[0] for row in WORK])
+def test_8_work_and_buffers_do_not_grow_with_what_came_before(monkeypatch, start, unit):
+    searched = []
+    find, scan, feed = Markers.find, JsonLexer.scan, Source.feed
+
+    def counted_find(self, text, pos=0, *, final=False):
+        searched.append(len(text) - pos)
+        return find(self, text, pos, final=final)
+
+    def counted_scan(self, text, pos=0, *, final=False):
+        searched.append(len(text) - pos)
+        return scan(self, text, pos, final=final)
+
+    def counted_feed(self, text):
+        feed(self, text)
+        searched.append(len(self.text))
+
+    monkeypatch.setattr(Markers, "find", counted_find)
+    monkeypatch.setattr(JsonLexer, "scan", counted_scan)
+    monkeypatch.setattr(Source, "feed", counted_feed)
+    works = []
+    for times in (100, 1000):
+        parser = StreamParser(PYTHON)
+        parser.feed(start)
+        searched.clear()
+        for char in unit * times:
+            parser.feed(char)
+        works.append(sum(searched) / times)
+    assert works[1] <= works[0] * 1.1 + 1
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "<|channel|>final<|message|>",
+        "<|channel|>analysis<|message|>",
+        '<|channel|>analysis to=functions.f<|message|>{"a": "',
+        "<|channel|>analysis to=python<|message|>x",
+        "<|channel|>analysis to=container.exec<|message|>x",
+        "just text",
+    ],
+)
+def test_text_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeypatch, header):
+    resumes = []
+    resume = StreamParser._resume
+    monkeypatch.setattr(
+        parser_module.StreamParser, "_resume", lambda self: resumes.append(1) or resume(self)
+    )
+    parser = StreamParser(PYTHON)
+    parser.feed(header)
+    before = len(resumes)
+    for _ in range(1000):
+        parser.feed("plain text, ")
+    assert len(resumes) <= before + 1
+
+
+# Recorded outputs.
+
+
+def vectors():
+    rows = CORPUS.read_text(encoding="utf-8").split("\n") if CORPUS.is_file() else []
+    found = [json.loads(row) for row in rows if row]
+    return [row for row in found if row["template"] == "openai-gpt-oss-120b.jinja"]
+
+
+@pytest.mark.skipif(not CORPUS.is_file(), reason=f"no corpus at {CORPUS}")
+@pytest.mark.parametrize("row", vectors(), ids=lambda row: row["id"])
+@pytest.mark.parametrize("no_tools", [None, []])
+def test_recorded_outputs_become_the_right_message_at_every_cut(row, no_tools):
+    given, want = row["options"], row["expect"]
+    parser = fed(
+        HARMONY,
+        row["input"],
+        "length" if given["is_partial"] else "stop",
+        tools=row["tools"] or no_tools,
+        prompt=row["generation_prompt"],
+        reasoning="raw" if given["reasoning_format"] == "none" else "separate",
+        response_schema=given["json_schema"],
+    )
+    message = parser.message
+    assert message.content == want["content"]
+    assert message.reasoning_content == want["reasoning_content"]
+    made = [(call.name, json.loads(call.arguments)) for call in message.tool_calls]
+    expected = [(call["name"], json.loads(call["arguments"])) for call in want["tool_calls"]]
+    assert made == expected
+
+
+# What models write.
+
+F = ("f", '{"a": 1}')
+HEADERS = [
+    "<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
+    "<|channel|>commentary to=functions.f<|constrain|>json<|message|>",
+    "<|channel|>commentary to=functions.f json<|message|>",
+    "<|channel|>analysis to=functions.f<|message|>",
+    "<|channel|>final to=functions.f<|message|>",
+    " to=functions.f<|channel|>commentary json<|message|>",
+    " to=functions.f<|channel|>analysis<|message|>",
+    "to=functions.f<|message|>",
+    "<|channel|>commentary to= functions.f\n<|message|>",
+    "<|constrain|>json<|channel|>commentary to=functions.f<|message|>",
+    "<|start|>assistant to=functions.f<|channel|>commentary<|message|>",
+    "<|start|>assistant<|channel|>commentary to=functions.f<|message|>",
+    "<|start|> to=functions.f<|channel|>commentary<|message|>",
+    "assistant to=functions.f<|channel|>commentary<|message|>",
+    "assistant<|channel|>commentary to=functions.f<|message|>",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("end", ["<|call|>", "<|end|>", "<|return|>", "", "\n", START])
+def test_57a_a_header_has_its_parts_in_any_order(header, end):
+    parser = fed(HARMONY, f'{THINK}{START}{header}{{"a": 1}}{end}', tools=TOOLS)
+    assert calls(parser) == [F]
+    assert parser.message.reasoning_content == "hm"
+    assert parser.message.content == ""
+    assert parser.message.tool_calls[0].complete
+    assert parser.issues == []
+
+
+@pytest.mark.parametrize(
+    ("recipient", "tools", "made"),
+    [
+        ("f", TOOLS, "f"),
+        ("tools.f", TOOLS, "f"),
+        ("functions.f.g", None, "f.g"),
+        ("f", None, None),
+        ("functions.", None, None),
+        ("container.exec", TOOLS, None),
+        ("python", TOOLS, None),
+    ],
+)
+def test_who_is_a_function(recipient, tools, made):
+    text = f'<|channel|>commentary to={recipient}<|message|>{{"a": 1}}<|call|>'
+    parser = fed(HARMONY, text, tools=tools)
+    assert [name for name, _ in calls(parser)] == ([made] if made else [])
+    assert parser.message.content == ""
+    assert kinds(parser) == ([] if made else ["foreign_recipient"])
+    assert all('{"a": 1}' in issue.detail for issue in parser.issues)
+
+
+@pytest.mark.parametrize("recipient", ["assistant", "user", "all"])
+def test_a_message_to_the_reader_is_what_its_channel_says(recipient):
+    text = f"<|channel|>{{}} to={recipient}<|message|>Hello<|end|>"
+    assert fed(HARMONY, text.format("final")).message.parts == [Content("Hello")]
+    assert fed(HARMONY, text.format("analysis")).message.parts == [Reasoning("Hello")]
+
+
+def test_the_last_channel_and_the_last_recipient_count():
+    text = f"{THINK}{START}<|channel|>analysis to=f<|channel|>final to=user<|message|>Hello"
+    parser = fed(HARMONY, text)
+    assert parser.message.parts == [Reasoning("hm"), Content("Hello")]
+    assert kinds(parser) == ["odd_header"]
+
+
+def test_messages_stay_in_order_and_apart():
+    preamble = "<|channel|>commentary<|message|>I look.<|end|>"
+    text = START.join([THINK, THINK.replace("hm", "so"), preamble, CALL, THINK, CALL, FINAL])
+    parser = fed(HARMONY, text)
+    first, second = (part for part in parser.message.parts if isinstance(part, ToolCall))
+    parts = [Reasoning("hm"), Reasoning("so"), Content("I look."), first, Reasoning("hm"), second]
+    assert parser.message.parts == [*parts, Content("Hello")]
+    assert parser.issues == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello",
+        " Hello",
+        "Hello <|return|>",
+        "assistant",
+        "assistants know",
+        "to",
+        "to be or not",
+        "<|chan",
+        "<|channels|>",
+        "Hello <|message",
+        "a < b",
+    ],
+)
+def test_text_where_a_header_should_stand_is_content(text):
+    for reason in ("stop", "length"):
+        parser = fed(HARMONY, text, reason)
+        assert parser.message.parts == [Content(text.removesuffix("<|return|>"))]
+        assert parser.issues == []
+
+
+def test_a_header_after_text_is_one():
+    text = f"Hello<|channel|>analysis<|message|>hm<|end|>{START}Well<|message|>Bye<|return|>"
+    parser = fed(HARMONY, text)
+    assert parser.message.reasoning_content == "hm"
+    assert parser.message.content == "HelloWellBye"
+
+
+def test_33_end_markers_do_not_leak():
+    for ends in ("<|return|>" * 3, "<|end|><|return|>", " <|return|>\n<|call|>\n"):
+        parser = fed(HARMONY, FINAL + ends)
+        assert (parser.message.content, parser.issues) == ("Hello", [])
+        parser = fed(HARMONY, CALL + ends)
+        assert (parser.message.content, calls(parser), parser.issues) == ("", [F], [])
+
+
+@pytest.mark.parametrize("policy", ["keep", "drop", "error"])
+def test_text_after_a_call(policy):
+    policies = Policies(text_after_tool_call=policy)
+    if policy == "error":
+        with pytest.raises(MalformedOutput):
+            parse(CALL + "Done.", HARMONY, policies=policies)
+        return
+    for text in (CALL + "Done.", CALL.replace("<|call|>", "Done.<|call|>")):
+        parser = fed(HARMONY, text, policies=policies)
+        assert parser.message.content == ("Done." if policy == "keep" else "")
+        assert kinds(parser) == ["text_after_tool_call"]
+    # A message after a call is no such text.
+    parser = fed(HARMONY, CALL + START + FINAL, policies=policies)
+    assert (parser.message.content, parser.issues) == ("Hello", [])
+
+
+def test_a_message_without_its_end_ends_where_the_next_begins():
+    text = START.join(part[: part.rindex("<")] for part in (THINK, CALL, FINAL))
+    parser = fed(HARMONY, text)
+    (call,) = parser.message.tool_calls
+    assert parser.message.parts == [Reasoning("hm"), call, Content("Hello")]
+    assert call.complete
+    assert parser.issues == []
+
+
+@pytest.mark.parametrize("options", [{"tools": []}, {"tools": TOOLS, "tool_choice": "none"}])
+def test_without_tools_a_call_is_text(options):
+    parser = fed(HARMONY, f"{THINK}{START}{CALL}", **options)
+    assert parser.message.parts == [Reasoning("hm"), Content(CALL.removesuffix("<|call|>"))]
+    assert parser.finish_reason == "stop"
+
+
+def test_a_message_by_someone_else_is_told_only():
+    result = "<|start|>functions.f to=assistant<|channel|>commentary<|message|>12<|end|>"
+    parser = fed(HARMONY, CALL + result + START + FINAL)
+    assert (parser.message.content, calls(parser)) == ("Hello", [F])
+    assert kinds(parser) == ["foreign_role"]
+    assert "12" in parser.issues[0].detail
+    user = "<|start|>user<|message|>And now?<|end|>"
+    assert fed(HARMONY, FINAL + user).message.content == "Hello"
+    assert fed(HARMONY, FINAL + "<|start|>user says").message.content == "Hellouser says"
+
+
+def test_any_role_is_the_models_where_none_is_known():
+    fmt = HARMONY.replace(turn={"headers": ()})
+    assert fed(fmt, f"<|start|>model{THINK}<|start|>ai{FINAL}").message.parts == [
+        Reasoning("hm"),
+        Content("Hello"),
+    ]
+    fmt = HARMONY.replace(turn={"headers": ("[INST] model:\n",)}, channels={"start": ""})
+    assert fed(fmt, f"{THINK}model{FINAL}").message.content == "Hello"
+
+
+# Headers that come to nothing.
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "kind", "content"),
+    [
+        ("<|channel|>final", "length", "odd_header", ""),
+        ("<|channel|>final", "stop", "odd_header", ""),
+        ("<|channel|>final<|end|>", "stop", "odd_header", ""),
+        ("<|channel|>commentary to=funct", "length", "truncated_call", ""),
+        ("<|channel|>commentary to=funct", None, "truncated_call", ""),
+        ("<|channel|>final Hello there", "length", "odd_header", ""),
+        ("<|channel|>final Hello there", "stop", "odd_header", "<|channel|>final Hello there"),
+        ("<|channel|>final Hello<|end|>", "stop", "odd_header", "<|channel|>final Hello"),
+        ("<|channel|>" + "x " * 2000, "stop", "odd_header", "<|channel|>" + "x " * 2000),
+    ],
+)
+def test_a_header_without_a_message(text, reason, kind, content):
+    parser = fed(HARMONY, text, reason)
+    assert parser.message.content == content
+    assert kinds(parser) == [kind]
+    assert parser.finish_reason == ("length" if reason != "stop" else "stop")
+
+
+def test_words_in_a_header_that_mean_nothing_are_told():
+    parser = fed(HARMONY, "<|channel|>final I think so<|message|>Hello")
+    assert parser.message.content == "Hello"
+    (issue,) = parser.issues
+    assert issue.kind == "odd_header"
+    assert "I think so" in issue.detail
+
+
+# Reasoning elsewhere.
+
+
+def test_inline_and_raw_reasoning():
+    text = START.join([THINK, THINK, CALL, FINAL])
+    inline = fed(HARMONY, text, reasoning="inline").message
+    assert inline.content == "<think>hm</think>" * 2 + "Hello"
+    assert fed(HARMONY, text, reasoning="raw").message.content == THINK * 2 + "Hello"
+    assert fed(HARMONY, THINK[:-5], "length", reasoning="raw").message.content == THINK[:-5]
+    assert fed(HARMONY, THINK[:-7], "length", reasoning="inline").message.content == (
+        "<think>hm</think>"
+    )
+
+
+@pytest.mark.parametrize("policy", ["reasoning", "copy", "error"])
+def test_reasoning_that_does_not_end(policy):
+    policies = Policies(unclosed_reasoning=policy)
+    text = THINK.removesuffix("<|end|>")
+    if policy == "error":
+        with pytest.raises(MalformedOutput):
+            parse(text, HARMONY, policies=policies)
+        return
+    parser = fed(HARMONY, text, policies=policies)
+    assert kinds(parser) == ["unclosed_reasoning"]
+    assert parser.message.content == ("hm" if policy == "copy" else "")
+
+
+# The state that the prompt leaves.
+
+
+@pytest.mark.parametrize(
+    ("prefill", "output", "parts"),
+    [
+        ("", FINAL, [Content("Hello")]),
+        ("<|channel|>", FINAL.removeprefix("<|channel|>"), [Content("Hello")]),
+        ("<|channel|>analysis<|message|>", "hm<|end|>" + START + FINAL, None),
+        ("<|channel|>analysis<|message|>I", "hm<|end|>" + START + FINAL, None),
+        (THINK + START, FINAL, [Content("Hello")]),
+        ("<|channel|>final<|message|>So: ", "Hello<|return|>", [Content("Hello")]),
+    ],
+)
+def test_the_prompt_sets_the_state(prefill, output, parts):
+    prompt = f"<|start|>user<|message|>Hi <|call|><|end|>{START}{prefill}"
+    message = fed(HARMONY, output, prompt=prompt).message
+    assert message.parts == (parts or [Reasoning("hm"), Content("Hello")])
+
+
+def test_a_call_that_the_prompt_began():
+    prompt = f'{START}<|channel|>commentary to=functions.f<|message|>{{"a": '
+    parser = fed(HARMONY, "1}<|call|>", prompt=prompt)
+    assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [("f", "1}")]
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "complete", "kind"),
+    [
+        ("{'a': True,}", '{"a": true}', True, "repaired_arguments"),
+        ('{"a": [1<|call|>', '{"a": [1]}', True, "repaired_arguments"),
+        ('{"a": 1}}<|call|>', '{"a": 1}', True, "repaired_arguments"),
+        ('"{\\"a\\": 1}"<|call|>', '{"a": 1}', True, None),
+        ("null<|call|>", "{}", True, None),
+        ("<|call|>", "{}", True, None),
+        ("", "", False, "truncated_call"),
+        ('{"a": "x', '{"a": "x', False, "truncated_call"),
+        ("print(1)<|call|>", "", False, "malformed_arguments"),
+        ("[1, 2]<|call|>", "", False, "malformed_arguments"),
+        ('{"a": oops}<|call|>', '{"a": ', False, "malformed_arguments"),
+    ],
+)
+def test_arguments_that_are_no_json_object(body, arguments, complete, kind):
+    text = f"<|channel|>commentary to=functions.f<|message|>{body}"
+    parser = fed(HARMONY, text)
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == (arguments, complete)
+    assert kinds(parser) == ([kind] if kind else [])
+    assert parser.message.content == ""
+
+
+@pytest.mark.parametrize("body", ["print(1)", '{"a": oops}', "[1]"])
+def test_malformed_arguments_as_text(body):
+    text = f"<|channel|>commentary to=functions.f<|message|>{body}"
+    policies = Policies(malformed_arguments="text")
+    parser = fed(HARMONY, f"{text}<|call|>{START}{FINAL}", policies=policies)
+    assert parser.message.content == text + "Hello"
+    assert parser.finish_reason == "stop"
+    assert fed(HARMONY, CALL, policies=policies).message.tool_calls[0].arguments == F[1]
+
+
+def test_markers_in_a_string_are_text():
+    body = '{"a": "<|call|><|start|>assistant<|end|>"}'
+    parser = fed(HARMONY, CALL.replace('{"a": 1}', body))
+    assert calls(parser) == [("f", body)]
+
+
+def test_34_the_end_marker_may_be_the_stop_string():
+    for reason, finish in (("stop", "tool_calls"), (None, "tool_calls"), ("length", "length")):
+        parser = fed(HARMONY, CALL.removesuffix("<|call|>"), reason)
+        assert parser.finish_reason == finish
+        assert parser.message.tool_calls[0].complete
+
+
+def test_policies_on_calls():
+    text = CALL.replace("functions.f", "functions.g")
+    parser = fed(HARMONY, text, tools=TOOLS)
+    assert (calls(parser)[0][0], kinds(parser)) == ("g", ["unknown_tool"])
+    assert text[slice(*parser.issues[0].span)].startswith("functions.g")
+    policies = Policies(unknown_tool="text")
+    parser = fed(HARMONY, text + START + CALL, tools=TOOLS, policies=policies)
+    assert (parser.message.content, calls(parser)) == (text.removesuffix("<|call|>"), [F])
+    twice = CALL + START + CALL.replace("1", "2")
+    policies = Policies(extra_calls="drop")
+    parser = fed(HARMONY, twice, parallel_tool_calls=False, policies=policies)
+    assert calls(parser) == [F]
+    assert '{"a": 2}' in parser.issues[-1].detail
+    policies = Policies(extra_calls="text")
+    parser = fed(HARMONY, twice, parallel_tool_calls=False, policies=policies)
+    assert '{"a": 2}' in parser.message.content
+    assert parser.message.tool_calls[0].id != fed(HARMONY, twice).message.tool_calls[1].id
+
+
+# Code.
+
+
+@given(code=st.text('x"\\\n\t{}<|é😀 ()', max_size=20), data=st.data())
+def test_code_is_an_argument_to_the_byte(code, data):
+    if "<|" in code or code.lstrip(" \t\n").startswith("{") or not code.strip():
+        return
+    text = f"{THINK}{START}<|channel|>commentary to=python code<|message|>{code}<|call|>"
+    parser, deltas = run(PYTHON, data.draw(cuts(text)))
+    (call,) = parser.message.tool_calls
+    assert json.loads(call.arguments) == {"code": code}
+    assert call.complete
+    assert parser.issues == []
+    assert joined(deltas) == as_joined(parser.message)
+
+
+def test_code_streams():
+    parser = StreamParser(PYTHON)
+    parser.feed("<|channel|>analysis to=functions.python<|message|>")
+    given_out = "".join(
+        delta.arguments for text in ("x", ' = "', "y") for delta in parser.feed(text)
+    )
+    assert given_out == '{"code": "x = \\"y'
+    assert "".join(delta.arguments for delta in parser.finish("stop")) == '"}'
+
+
+@pytest.mark.parametrize(
+    ("tools", "kind"),
+    [(None, None), ([{"name": "python"}], None), (TOOLS, "foreign_recipient")],
+)
+def test_code_is_for_its_function_only(tools, kind):
+    text = "<|channel|>analysis to=python<|message|>\n print(1)\n"
+    parser = fed(PYTHON, text, tools=tools)
+    assert kinds(parser) == ([kind] if kind else [])
+    wanted = [] if kind else [("python", '{"code": "\\n print(1)\\n"}')]
+    assert calls(parser) == wanted
+    parser = fed(PYTHON, text.replace("print(1)", '{"code": "x"}'), tools=tools)
+    assert calls(parser) == ([] if kind else [("python", '{"code": "x"}')])
+
+
+def test_code_that_is_cut_off_is_not_whole():
+    text = "<|channel|>analysis to=python<|message|>print("
+    parser = fed(PYTHON, text, "length")
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == ('{"code": "print(', False)
+    assert call.healed() == {"code": "print("}
+    assert kinds(parser) == ["truncated_call"]
+    parser = fed(PYTHON, text, "length", policies=Policies(malformed_arguments="text"))
+    assert parser.message.content == text
+
+
+def test_no_markers_but_that_of_the_message():
+    fmt = HARMONY.replace(channels=ChannelsFormat(message="<|message|>"))
+    assert fed(fmt, "<|message|>a<|return|>b").message.content == "ab"
+
+
+def test_where_names_the_state():
+    parser = StreamParser(HARMONY)
+    parser.feed(CALL[:-12])
+    assert (
+        parser.where()
+        == "assistant_turn > channel_turn > message > call > object > json_arguments > mended_json"
+    )

@@ -1,0 +1,205 @@
+"""JSON that was asked for, in a Markdown code block or not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.support import json_texts
+
+from deltaparse import Content, Reasoning, StreamParser
+from deltaparse.partial import JsonLexer, is_whole
+
+from .samples import BARE, CALL, DELIMITED, TAGS, WRAPPED, calls, fed, kinds
+from .test_invariants import cuts, run
+from .wire import as_joined, joined
+from .wire_channels import HARMONY
+
+SCHEMA = {"type": "object"}
+VALUE = '{"a": "``` no end", "b": [1, 2.5]}'
+BLOCK = f"```json\n{VALUE}\n```"
+STARTS = [
+    (TAGS, "", ""),
+    (TAGS, "<think>\nhm\n</think>\n\n", ""),
+    (DELIMITED, "hm\n[FINAL]\n", ""),
+    (WRAPPED, "<plan>hm</plan><answer>", "</answer>"),
+    (BARE, "", "<|end|>"),
+    (HARMONY, "<|channel|>final <|constrain|>json<|message|>", "<|return|>"),
+    (
+        HARMONY,
+        "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>",
+        "",
+    ),
+]
+PIECES = ["```", "``", "`", "json", "JSON", "js", "\n", " ", "\t", " " * 70, VALUE, "{", "}"]
+PIECES += ['"', "1", "2.", "tr", "ue", "null", "x", ",", '{"a": [', "<think>\n", "</think>"]
+PIECES += [CALL, "<call>", "<|end|>"]
+# Half of a surrogate pair is replaced before anyone sees it.
+sound_texts = json_texts().filter(is_whole)
+fences = st.sampled_from(["```json\n", "```\n", "```", "``` json\n", "\n```JSON\r\n", " ```json "])
+closers = st.sampled_from(["\n```", "```", "\n\n``` \n", " ```\n\n"])
+
+
+def asked(fmt, text, reason="stop", **options):
+    return fed(fmt, text, reason, response_schema=SCHEMA, **options)
+
+
+@pytest.mark.parametrize(("fmt", "start", "end"), STARTS)
+def test_json_comes_without_its_code_block(fmt, start, end):
+    parser = asked(fmt, start + BLOCK + end)
+    assert parser.message.content == VALUE
+    assert parser.message.reasoning_content == ("hm" if "hm" in start else "")
+    assert kinds(parser) == ["code_block"]
+    assert (start + BLOCK + end)[slice(*parser.issues[0].span)] == BLOCK
+    assert asked(fmt, start + VALUE + end).message.content == VALUE
+
+
+@given(text=sound_texts, fence=fences, close=closers, data=st.data())
+def test_the_fence_is_left_out_at_every_cut(text, fence, close, data):
+    if text.lstrip()[0] not in '{["':
+        fence = "```\n"
+    wire = fence + text.lstrip() + close
+    fmt, start, end = data.draw(st.sampled_from(STARTS))
+    if any(marker in wire for marker in ("<", "[FINAL]")):
+        return
+    pieces = data.draw(cuts(start + wire + end))
+    parser, deltas = run(fmt, pieces, response_schema=SCHEMA)
+
+    assert parser.message.content == text.lstrip()
+    assert joined(deltas) == as_joined(parser.message)
+    assert kinds(parser) == ["code_block"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(PIECES),
+        max_size=8,
+    ).map("".join),
+    st.sampled_from(["separate", "inline", "raw"]),
+    st.sampled_from(["stop", "length"]),
+    st.data(),
+)
+@example("```json\n1", "separate", "stop", None)
+def test_any_text_gives_the_same_at_every_cut(text, reasoning, reason, data):
+    options = {"reasoning": reasoning, "response_schema": SCHEMA}
+    whole, deltas = run(TAGS, [text], reason, **options)
+    assert joined(deltas) == as_joined(whole.message)
+    for texts in (list(text), data.draw(cuts(text)) if data else [text]):
+        parser, deltas = run(TAGS, texts, reason, **options)
+        assert joined(deltas) == as_joined(parser.message)
+        assert parser.message == whole.message
+        assert parser.issues == whole.issues
+    # What there is of it beside white space, there is of it in what was made.
+    plain, _ = run(TAGS, [text], reason, reasoning=reasoning)
+    told = "".join(issue.detail for issue in whole.issues if issue.kind == "code_block")
+    left = plain.message.content.count("`") - whole.message.content.count("`")
+    assert left == told.count("`")
+
+
+@given(text=sound_texts, data=st.data())
+def test_json_without_a_fence_passes_as_it_is(text, data):
+    if "<" in text or "`" in text:
+        return
+    parser, _ = run(TAGS, data.draw(cuts(text)), response_schema=SCHEMA)
+    json.loads(text)
+    assert parser.message.content == text
+    assert parser.issues == []
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "left_out"),
+    [
+        (BLOCK + "\nThat is all.", VALUE + "\nThat is all.", True),
+        (BLOCK + "\n" * 100 + "x", VALUE + "\n" * 100 + "x", True),
+        (BLOCK + " \n", VALUE, True),
+        (BLOCK + "`", VALUE + "`", True),
+        ("```json\n" + VALUE, VALUE, True),
+        ("```json\n" + VALUE + "\n``", VALUE, True),
+        ("```json\n" + VALUE + "\nMore", VALUE + "\nMore", True),
+        ('```json\n{"a": tru', '{"a": tru', True),
+        ('```json\n{"a": oops}\n```', '{"a": oops}\n```', True),
+        ("```json\n42\n```", "42", True),
+        ("```json\n42", "42", True),
+        ("``` \n\n true\n```", "true", True),
+        ("```json", "```json", False),
+        ("``", "``", False),
+        ("", "", False),
+        (" \n", " \n", False),
+        ("```python\nprint()\n```", "```python\nprint()\n```", False),
+        ("```json5\n{}\n```", "```json5\n{}\n```", False),
+        ("```text\n1\n```", "```text\n1\n```", False),
+        ("```\nthe end\n```", "```\nthe end\n```", False),
+        ("```\nnull```", "null", True),
+        ("```\ntru", "```\ntru", False),
+        ("```3", "```3", False),
+        ("````json\n{}\n````", "````json\n{}\n````", False),
+        ("Here:\n" + BLOCK, "Here:\n" + BLOCK, False),
+        (" " * 100 + BLOCK, " " * 100 + BLOCK, False),
+        (VALUE + "\n```", VALUE + "\n```", False),
+    ],
+)
+def test_what_is_a_code_block(text, content, left_out):
+    parser = asked(TAGS, text)
+    assert parser.message.content == content
+    assert kinds(parser) == (["code_block"] if left_out else [])
+
+
+def test_it_is_told_what_was_left_out():
+    (issue,) = asked(TAGS, f"<think>\nhm\n</think>\n\n{BLOCK}").issues
+    assert "'```json\\n'" in issue.detail
+    assert "'\\n```'" in issue.detail
+
+
+def test_without_a_schema_and_in_raw_output_it_stays():
+    assert fed(TAGS, BLOCK).message.content == BLOCK
+    assert asked(TAGS, BLOCK, reasoning="raw").message.content == BLOCK
+    text = f"<think>\nhm\n</think>\n\n{BLOCK}"
+    parser = asked(TAGS, text, reasoning="inline")
+    assert parser.message.content == f"<think>hm</think>{VALUE}"
+
+
+def test_each_part_of_the_content_may_have_one():
+    parser = asked(TAGS, f"{BLOCK}{CALL}{BLOCK}<think>\nhm</think>```{VALUE}```")
+    assert parser.message.content == VALUE * 3
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert kinds(parser).count("code_block") == 3
+    preamble = "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant"
+    parts = asked(HARMONY, f"{preamble}<|channel|>final<|message|>{BLOCK}").message.parts
+    assert parts == [Content("I look."), Content(VALUE)]
+
+
+def test_reasoning_is_no_json():
+    parser = asked(TAGS, f"<think>\n{BLOCK}\n</think>\n\n{VALUE}")
+    assert parser.message.parts == [Reasoning(BLOCK), Content(VALUE)]
+    assert parser.issues == []
+
+
+def test_only_what_may_still_be_a_fence_is_held():
+    parser = StreamParser(TAGS, response_schema=SCHEMA)
+    seen = ""
+    for char in BLOCK:
+        seen += joined(parser.feed(char))[0]
+        so_far = BLOCK[: BLOCK.index(char) + 1] if not seen else ""
+        assert seen or "{" not in so_far
+    assert seen == VALUE
+    parser = StreamParser(TAGS, response_schema=SCHEMA)
+    assert joined(parser.feed("```p"))[0] == "```p"
+    assert joined(parser.feed("ython"))[0] == "ython"
+
+
+def test_the_value_is_read_once(monkeypatch):
+    read = []
+    scan = JsonLexer.scan
+
+    def counted(self, text, pos=0, *, final=False):
+        read.append(len(text) - pos)
+        return scan(self, text, pos, final=final)
+
+    monkeypatch.setattr(JsonLexer, "scan", counted)
+    parser = StreamParser(TAGS, response_schema=SCHEMA)
+    text = json.dumps(["some text"] * 1000)
+    for char in f"```json\n{text}":
+        parser.feed(char)
+    assert sum(read) < len(text) * 1.5

@@ -1,0 +1,108 @@
+"""How much has come of each part, and whether reasoning is open."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import Amount, Policies, Seen, StreamParser
+
+from .samples import CALL, DELIMITED, TAGS, WRAPPED
+from .test_invariants import cuts, options, run, soups
+from .wire_channels import HARMONY
+
+REASONED = "<think>\nhm, so\n</think>\n\nHello"
+
+
+def states(fmt, texts, **given_options):
+    """Whether reasoning is open, after each piece and after the end."""
+    parser = StreamParser(fmt, **given_options)
+    found = []
+    for text in texts:
+        parser.feed(text)
+        found.append(parser.in_reasoning)
+    parser.finish("stop")
+    return [*found, parser.in_reasoning]
+
+
+@pytest.mark.parametrize("reasoning", ["separate", "inline", "raw"])
+def test_reasoning_is_open_between_its_markers(reasoning):
+    pieces = ["Well", "<thi", "nk>\n", "hm", "\n</thi", "nk>\n\n", "Hello"]
+    assert states(TAGS, pieces, reasoning=reasoning) == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_reasoning_that_the_prompt_opened():
+    prompt = "<|start|>model\n<think>\n"
+    assert StreamParser(TAGS, prompt=prompt).in_reasoning
+    assert states(TAGS, ["hm", "</think>", "x"], prompt=prompt) == [True, False, False, False]
+    assert not StreamParser(TAGS, prompt=f"{prompt}\n</think>\n\n").in_reasoning
+    assert states(DELIMITED, ["hm", "\n[FINAL]\n"]) == [True, False, False]
+
+
+def test_reasoning_and_calls():
+    assert states(TAGS, ["<think>\n", CALL, "x", "</think>"]) == [True, True, True, False, False]
+    policies = Policies(tool_in_reasoning="call")
+    assert states(TAGS, ["<think>\n", CALL, "x"], policies=policies)[1:] == [False, False, False]
+    assert states(TAGS, ["<think>", "\n</think>", "\n"])[1:] == [False, False, False]
+    assert states(WRAPPED, ["<plan>", "a", "</plan>", "<act>", "[]"])[1:3] == [True, False]
+
+
+def test_reasoning_in_channels():
+    pieces = ["<|channel|>analysis", "<|message|>", "hm", "<|end|>", "<|start|>assistant"]
+    assert states(HARMONY, pieces) == [False, True, True, False, False, False]
+
+
+def test_what_was_seen():
+    parser = StreamParser(TAGS)
+    assert parser.seen == Seen()
+    for piece in ("<think>\n", "hm", ", so", "\n</think>\n\n", "Hello", CALL[:-20], CALL[-20:]):
+        parser.feed(piece)
+    assert parser.seen == Seen(
+        content=Amount(5, 3), reasoning=Amount(6, 3), tool_calls=Amount(len('{"a": 1}'), 1)
+    )
+
+
+def test_reasoning_counts_as_such_wherever_it_goes():
+    assert run(TAGS, [REASONED])[0].seen.reasoning.characters == len("hm, so")
+    inline, _ = run(TAGS, [REASONED], reasoning="inline")
+    assert inline.seen.reasoning.characters == len("<think>hm, so</think>")
+    raw, _ = run(TAGS, [REASONED], reasoning="raw")
+    assert raw.seen.reasoning.characters == len(REASONED) - len("Hello")
+
+
+def test_the_prompt_is_not_counted():
+    prompt = "<|start|>model\n<think>\nI know: "
+    parser = StreamParser(TAGS, prompt=prompt)
+    assert parser.seen == Seen()
+    parser.feed("hm")
+    assert parser.seen == Seen(reasoning=Amount(2, 1))
+    parser = StreamParser(TAGS, prompt="<|start|>model\n" + CALL[:-12])
+    parser.feed(CALL[-12:])
+    assert parser.seen.tool_calls.pieces == 1
+
+
+@given(case=soups(), kw=options, data=st.data())
+def test_all_that_was_handed_out_is_counted_once(case, kw, data):
+    fmt, text = case
+    pieces = data.draw(cuts(text))
+    parser, _ = run(fmt, pieces, **kw)
+    seen = (parser.seen.content, parser.seen.reasoning, parser.seen.tool_calls)
+    message = parser.message
+    arguments = sum(len(call.arguments) for call in message.tool_calls)
+    written = len(message.content) + len(message.reasoning_content)
+
+    assert sum(amount.pieces for amount in seen) == len(pieces)
+    assert sum(amount.characters for amount in seen) == written + arguments
+    assert parser.seen.tool_calls.characters == arguments
+    if "reasoning" not in kw:
+        assert parser.seen.reasoning.characters == len(message.reasoning_content)

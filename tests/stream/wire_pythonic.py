@@ -1,0 +1,225 @@
+"""Turns with calls written as Python, and with code, drawn at random, and as a model writes them.
+
+As in `wire.py`, what is written is made of the format's fields alone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from deltaparse import (
+    CodeFormat,
+    FunctionFormat,
+    ReasoningFormat,
+    ReasoningMode,
+    ToolsFormat,
+    TurnFormat,
+    WireFormat,
+)
+
+from .wire import HEADER, TEASING, Written, json_values, marker_sets, spaces
+
+names = st.sampled_from(["f", "get_weather", "run", "module.f", "multi-edit", "é2"])
+keys = st.sampled_from(["a", "_b", "c2", "location", "é", "user_id"])
+arguments = st.dictionaries(keys, json_values, max_size=4)
+TOOLS = [{"name": name} for name in ("f", "get_weather", "run", "module.f", "multi-edit", "é2")]
+
+
+@st.composite
+def pythonic_formats(draw):
+    """A wire format of calls written as Python, in markers or in none."""
+    opens, closes, section, section_end, per_call, per_call_end, end = draw(marker_sets(7))
+    shape = draw(st.sampled_from(["section", "per_call", "both", "bare"]))
+    mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
+    in_section, in_tags = shape in ("section", "both"), shape in ("per_call", "both")
+    in_list = draw(st.booleans())
+    between = [", ", ",\n", ","] if in_list and not in_tags else [";", "; ", ", ", "\n"]
+    return WireFormat(
+        turn=TurnFormat(headers=(HEADER,), ends=(end,), generation_prompt=HEADER),
+        reasoning=ReasoningFormat(
+            mode=ReasoningMode(mode),
+            start=opens + draw(spaces) if mode == "TAG_BASED" else "",
+            end=draw(spaces) + closes + draw(spaces) if mode != "NONE" else "",
+        ),
+        tools=ToolsFormat(
+            format="PYTHONIC",
+            section_start=section + draw(spaces) if in_section else "",
+            section_end=draw(spaces) + section_end if in_section else "",
+            per_call_start=per_call + draw(spaces) if in_tags else "",
+            per_call_end=draw(spaces) + per_call_end if in_tags else "",
+            separator=draw(spaces) if in_tags else draw(st.sampled_from(between)),
+            content_separator=draw(spaces),
+            array_wrapped=in_list,
+        ),
+        function=FunctionFormat(namespace=draw(st.sampled_from(["", "functions."]))),
+    )
+
+
+def is_bare(fmt):
+    """Whether calls stand in no markers."""
+    return not (fmt.tools.section_start or fmt.tools.per_call_start)
+
+
+def markers_of(fmt):
+    """All markers of a format."""
+    tools = fmt.tools
+    found = (fmt.reasoning.start, fmt.reasoning.end, tools.section_start, tools.section_end)
+    found += (tools.per_call_start, tools.per_call_end, fmt.code.start)
+    return [text for text in (*found, *fmt.turn.ends, *fmt.turn.headers) if text.strip()]
+
+
+def plain_texts(fmt):
+    """Text in which no marker of the format stands, and which no white space borders."""
+    literals = [text.strip() for text in markers_of(fmt)]
+
+    def is_plain(text):
+        return not any(literal in text for literal in literals)
+
+    texts = st.text(TEASING + "=", max_size=30).map(str.strip).filter(is_plain)
+    # Where a part of a turn begins, a separator may stand that is none.
+    return texts.filter(lambda text: not text.startswith((",", ";", "{")))
+
+
+@st.composite
+def pythonic_turns(draw, fmt):
+    """A turn that can be written in a format."""
+    calls = tuple(draw(st.lists(st.tuples(names, arguments), max_size=3)))
+    has_reasoning = fmt.reasoning.mode is not ReasoningMode.NONE
+    return Written(
+        reasoning=draw(plain_texts(fmt)) if has_reasoning else "",
+        content="" if is_bare(fmt) and calls else draw(plain_texts(fmt)),
+        calls=calls,
+    )
+
+
+@st.composite
+def pythons(draw, value):
+    """A value as Python writes it, strings in quotes of all sorts."""
+    if isinstance(value, str):
+        spellings = [repr(value), json.dumps(value), json.dumps(value, ensure_ascii=False)]
+        spellings.append(f'"""{json.dumps(value)[1:-1]}"""')
+        return draw(st.sampled_from(spellings))
+    if isinstance(value, list):
+        return f"[{', '.join([draw(pythons(item)) for item in value])}]"
+    if isinstance(value, dict):
+        items = [f"{draw(pythons(key))}: {draw(pythons(item))}" for key, item in value.items()]
+        return f"{{{', '.join(items)}}}"
+    return repr(value)
+
+
+@st.composite
+def written(draw):
+    """A format, a turn, and the turn's text with or without its end marker."""
+    fmt = draw(pythonic_formats())
+    turn = draw(pythonic_turns(fmt))
+    wire = before_calls(fmt, turn)
+    if turn.calls:
+        wire += draw(calls_text(fmt, turn.calls))
+    return fmt, turn, wire + draw(st.sampled_from(["", *fmt.turn.ends]))
+
+
+def before_calls(fmt, turn):
+    """The turn as a model would write it, up to its calls."""
+    wire = ""
+    if fmt.reasoning.mode is ReasoningMode.DELIMITER or turn.reasoning:
+        wire += fmt.reasoning.start + turn.reasoning + fmt.reasoning.end
+    return wire + turn.content
+
+
+@st.composite
+def calls_text(draw, fmt, calls):
+    """The calls as a model would write them."""
+    tools = fmt.tools
+    made = []
+    for name, values in calls:
+        items = [f"{key}={draw(pythons(value))}" for key, value in values.items()]
+        made.append(f"{fmt.function.namespace}{name}({', '.join(items)})")
+    opened, closed = ("[", "]") if tools.array_wrapped else ("", "")
+    if tools.per_call_start:
+        marked = (tools.per_call_start + opened, closed + tools.per_call_end)
+        body = tools.separator.join(text.join(marked) for text in made)
+    else:
+        body = opened + tools.separator.join(made) + closed
+    return tools.content_separator + tools.section_start + body + tools.section_end
+
+
+@st.composite
+def soups(draw):
+    """A format and text made of its markers, of pieces of them and of Python, in any order."""
+    fmt = draw(pythonic_formats() | code_formats())
+    pieces = [text for marker in markers_of(fmt) for text in (marker, marker.strip())]
+    pieces += [marker[:cut] for marker in pieces for cut in (1, 3) if marker[:cut]]
+    pieces += ["f(a=1)", "f(a='x", "g(", "f(1)", "f()", "run(x=[(1, 'b'), None]", "functions.f("]
+    pieces += ["[", "]", "(", ")", "{", ",", ";", " ", "\n", "'", '"', "\\", "=", "a=", "b=True"]
+    pieces += ["f", "foo.call(", 'q="x")', "print(1)", "1.5", "nan", "é😀", "a < b", "#"]
+    pieces += ['{"name": "f", "parameters": {"a": 1}}']
+    return fmt, "".join(draw(st.lists(st.sampled_from(pieces), max_size=14)))
+
+
+@st.composite
+def code_formats(draw):
+    """A wire format in which code may stand behind a marker, beside calls in JSON."""
+    start, section, section_end, end, think, answer = draw(marker_sets(6))
+    bare = draw(st.booleans())
+    thinks = draw(st.booleans())
+    return WireFormat(
+        turn=TurnFormat(headers=(HEADER,), ends=(draw(spaces) + end,), generation_prompt=HEADER),
+        reasoning=ReasoningFormat(
+            mode="TAG_BASED" if thinks else "NONE",
+            start=think if thinks else "",
+            end=answer if thinks else "",
+        ),
+        tools=ToolsFormat(
+            format="JSON_NATIVE",
+            section_start="" if bare else section,
+            section_end="" if bare else section_end,
+            name_field="name",
+            arguments_field="parameters",
+        ),
+        code=CodeFormat(
+            start=draw(spaces) + start + draw(spaces),
+            function=draw(st.sampled_from(["python", "code_interpreter"])),
+            argument=draw(st.sampled_from(["code", 'so"urce'])),
+            method=draw(st.sampled_from(["", ".call", "->do"])),
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A turn with code, or with what may stand in its place, before it is written."""
+
+    content: str
+    name: str
+    values: dict
+
+
+@st.composite
+def coded(draw):
+    """A format, a turn, and its text with or without its end marker."""
+    fmt = draw(code_formats())
+    literals = [text.strip() for text in markers_of(fmt)]
+    kind = draw(st.sampled_from(["code", "json", *(["method"] if fmt.code.method else [])]))
+    content = draw(plain_texts(fmt))
+    name, values = draw(st.tuples(names, arguments))
+    if kind == "code":
+        texts = st.text(TEASING + "()=#\n", min_size=1, max_size=40).filter(
+            lambda text: (
+                text.strip()
+                and text.lstrip()[0] != "{"
+                and not text[-1:].isspace()
+                and not any(literal in text for literal in literals)
+            )
+        )
+        text = draw(texts)
+        name, values = fmt.code.function, {fmt.code.argument: text}
+    elif kind == "json":
+        text = f'{{"name": {json.dumps(name)}, "parameters": {json.dumps(values)}}}'
+    else:
+        items = [f"{key}={draw(pythons(value))}" for key, value in values.items()]
+        text = f"{name}{fmt.code.method}({', '.join(items)})"
+    end = draw(st.sampled_from(["", *fmt.turn.ends]))
+    return fmt, Coded(content, name, values), content + fmt.code.start + text + end
