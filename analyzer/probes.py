@@ -17,6 +17,7 @@ __all__ = [
     "CONTENT",
     "FUNCTIONS",
     "NEXT_USER",
+    "NUMBER",
     "PROBE_TEXTS",
     "QUOTED",
     "REASONING",
@@ -42,6 +43,7 @@ ARGUMENTS = ("zqkeyzq", "zqnextkeyzq")
 ARGUMENT = ARGUMENTS[0]
 VALUES = ("zqvaluezq", "zqnextvaluezq")
 VALUE = VALUES[0]
+NUMBER = 739_517_283
 QUOTED = 'zqquo"tedzq'
 CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
 PROBE_TEXTS = (

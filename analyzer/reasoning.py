@@ -240,8 +240,8 @@ def _last_marker(text: str) -> str:
 
 
 def _words(render: Renderer) -> list[str]:
-    """The short constants of the template."""
-    short = (text for text in render.template.constants if len(text) <= LONGEST_SWITCH)
+    """The short texts that the template may look for in a message."""
+    short = (text for text in render.template.sought if len(text) <= LONGEST_SWITCH)
     return [text for text in short if text.strip() and "\n" not in text.strip()][:MOST_TRIED]
 
 

@@ -33,6 +33,7 @@ from .probes import (
     CONTENT,
     FUNCTIONS,
     NEXT_USER,
+    NUMBER,
     QUOTED,
     TOOLS,
     VALUES,
@@ -43,7 +44,7 @@ from .probes import (
 )
 from .render import Renderer
 
-__all__ = ["Bodies", "ToolsFinding", "find_tagged"]
+__all__ = ["Bodies", "Parts", "ToolsFinding", "find_tagged", "parts_of"]
 
 Position = CallIdPosition
 NAMESPACE = re.compile(r"[\w-]+[.:/]\Z")
@@ -110,19 +111,19 @@ class Bodies:
         return body.replace(CALL_IDS[1], CALL_IDS[0])
 
     def separator(self, core: str) -> str:
-        """The white space between content and `core`, the first marker of a call."""
+        """The white space between content and `core`, the first marker of a call, if it has one."""
         said = [user(), assistant(calls=[call()])]
         for messages in (said, [*said, result(), user(NEXT_USER)]):
             body = self._frame.body(self._render(messages, tools=TOOLS)) or ""
-            between = body.partition(CONTENT)[2].partition(core)[0]
-            if core and core in body.partition(CONTENT)[2] and not between.strip():
-                return between
+            after = body.partition(CONTENT)[2]
+            if core and core in after and not after[: after.index(core)].strip():
+                return after[: after.index(core)]
         return ""
 
 
 def find_tagged(bodies: Bodies) -> ToolsFinding | None:
     """Read off how a call is written; None if it is not written like this."""
-    one = _parts(bodies(call()))
+    one = parts_of(bodies(call()))
     if one is None:
         return None
     pair = bodies(call(), call(1))
@@ -135,7 +136,10 @@ def find_tagged(bodies: Bodies) -> ToolsFinding | None:
     call_id, one, start, end, behind = _call_id(one, start, end, pair)
     per_call_start, name_prefix = _divided(start)
     if call_id.position is Position.PRE_FUNC_NAME and not call_id.holds_name:
-        call_id, name_prefix = replace(call_id, prefix=name_prefix), ""
+        if per_call_start.strip():
+            call_id, name_prefix = replace(call_id, prefix=name_prefix), ""
+        else:
+            per_call_start, name_prefix = name_prefix, ""
     if one.within is None:
         arguments, name_suffix, closers = _json_arguments(one, end)
         family = ToolFormat.TAG_WITH_JSON
@@ -178,7 +182,7 @@ def find_tagged(bodies: Bodies) -> ToolsFinding | None:
     )
 
 
-def _parts(body: str) -> Parts | None:
+def parts_of(body: str) -> Parts | None:
     """Take the rendering of a call with one argument apart."""
     before, name, rest = body.partition(FUNCTIONS[0])
     key, value = ARGUMENTS[0], VALUES[0]
@@ -283,16 +287,20 @@ def _tagged_arguments(one: Parts, end: str, bodies: Bodies) -> tuple[ArgumentsFo
     if quoted:
         within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
         key_suffix = key_suffix.removesuffix('"')
+    literal = bodies(call(0, {ARGUMENTS[0]: NUMBER})).partition(ARGUMENTS[0])[2]
+    literal = literal.partition(str(NUMBER))[0]
+    typed = literal.endswith(within.removeprefix(key_suffix)) and literal != within
     arguments = ArgumentsFormat(
         start=opened,
         end=closed,
         name_prefix=prefix,
         name_suffix=key_suffix,
+        literal_name_suffix=literal.removesuffix(within.removeprefix(key_suffix)) if typed else "",
         value_prefix=within.removeprefix(key_suffix),
         value_suffix=suffix,
         separator=separator,
         quoted_strings=quoted,
-        python_literals=f"{within}True" in bodies(call(0, {ARGUMENTS[0]: True})),
+        python_literals=f"{literal}True" in bodies(call(0, {ARGUMENTS[0]: True})),
     )
     return arguments, name_suffix, closers
 

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Literal
 
-from jinja2 import Template, nodes
+from jinja2 import Template
 from jinja2.exceptions import TemplateError as JinjaError
 from jinja2.exceptions import TemplateSyntaxError
-from jinja2.meta import find_undeclared_variables
 
 from deltaparse.partial import TemplateError, UsageError
 
-from .sandbox import LimitExceeded, Limits, Refusal, Sandbox, sandbox
+from .program import Program, compiled
+from .sandbox import LimitExceeded, Limits, Refusal
 
 __all__ = ["ChatTemplate"]
 
@@ -127,6 +127,11 @@ class ChatTemplate:
         return self._program.constants
 
     @property
+    def sought(self) -> tuple[str, ...]:
+        """Those of the constants that the template may look for in what it is given."""
+        return self._program.sought
+
+    @property
     def arguments_shape(self) -> Shape:
         """How the template wants a call's arguments: as an object, or as its JSON text.
 
@@ -137,7 +142,10 @@ class ChatTemplate:
 
     @cached_property
     def _program(self) -> Program:
-        return _compiled(self.source, self.limits)
+        try:
+            return compiled(self.source, self.limits)
+        except Exception as error:
+            raise TemplateError(_explained(error)) from error
 
     @cached_property
     def _told_shape(self) -> Shape | None:
@@ -190,35 +198,6 @@ class ChatTemplate:
 
 def _restored(source: str, bos_token: str, eos_token: str, limits: Limits) -> ChatTemplate:
     return ChatTemplate(source, bos_token, eos_token, limits=limits)
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A compiled template, the sandbox it runs in, and what its syntax tree tells."""
-
-    template: Template
-    room: Sandbox
-    variables: frozenset[str]
-    constants: tuple[str, ...]
-
-
-@lru_cache(maxsize=64)
-def _compiled(source: str, limits: Limits) -> Program:
-    room = sandbox(limits)
-    try:
-        tree = room.guarded(source)
-        constants = tuple(dict.fromkeys(filter(None, _texts(tree))))
-        variables = frozenset(find_undeclared_variables(tree))
-        return Program(room.from_string(tree), room, variables, constants)
-    except Exception as error:
-        raise TemplateError(_explained(error)) from error
-
-
-def _texts(tree: nodes.Template) -> Iterator[str]:
-    for node in tree.find_all((nodes.TemplateData, nodes.Const)):
-        text = node.data if isinstance(node, nodes.TemplateData) else node.as_const()
-        if isinstance(text, str):
-            yield text
 
 
 def _explained(error: Exception, template: Template | None = None) -> str:

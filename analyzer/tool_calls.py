@@ -31,6 +31,7 @@ from .probes import (
     result,
     user,
 )
+from .pythonic import find_pythonic
 from .render import Renderer
 from .tagged import Bodies, ToolsFinding, find_tagged
 
@@ -64,9 +65,10 @@ def find_tool_calls(
         return ToolsFinding(format=none, issues=(reason,) if reason else ())
     found = _json_with(one, FUNCTIONS[0])
     if found is None or not isinstance(found.value, dict | list):
-        tagged = find_tagged(Bodies(render, frame, reasoning, content))
-        if tagged is not None:
-            return tagged
+        bodies = Bodies(render, frame, reasoning, content)
+        other = find_pythonic(bodies) or find_tagged(bodies)
+        if other is not None:
+            return other
         message = (
             "tool calls are rendered, but their syntax was not understood: describe it with "
             "fmt.replace(tools=..., function=..., arguments=...), or take a named format"

@@ -182,13 +182,15 @@ class ArgumentsFormat:
     """The markers round arguments, outside JSON.
 
     Between those of a value, a string stands as it is, or, with `quoted_strings`, as JSON. Other
-    values are JSON, or, with `python_literals`, as Python writes them.
+    values are JSON, or, with `python_literals`, as Python writes them. Where the marker says which
+    it is, `literal_name_suffix` stands in the place of `name_suffix` before what is no string.
     """
 
     start: str = ""
     end: str = ""
     name_prefix: str = ""
     name_suffix: str = ""
+    literal_name_suffix: str = ""
     value_prefix: str = ""
     value_suffix: str = ""
     separator: str = ""

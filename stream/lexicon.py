@@ -173,7 +173,7 @@ def _signs(role: Role, texts: Iterable[str], gap: str = "") -> list[Sign]:
         core = text.strip()
         leading = gap or text[: len(text) - len(text.lstrip())]
         trailing = text[len(text.rstrip()) :]
-        if core[-1:].isalnum():
+        if role is Role.CONTENT_START and core[-1:].isalnum():
             # A word ends where white space stands: `>>>all` is not the beginning of `>>>allow`.
             core, trailing = core + trailing[:1], trailing[1:]
         if core:

@@ -42,13 +42,18 @@ class ToolCall:
     """One tool call. `arguments` is JSON text as the model wrote it.
 
     `complete` says that the arguments are a whole JSON object and that the call was not cut off;
-    a call that is not complete must not be executed.
+    a call that is not complete must not be executed. `repaired` says that something in it or
+    beside it had to be mended, so that it may not be what the model meant (an issue says what).
+    `span` is the half-open range of characters of the output that it was read from, from the
+    first marker to the end of its arguments.
     """
 
     id: str
     name: str
     arguments: str
     complete: bool
+    repaired: bool = False
+    span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
 
     def healed(self) -> dict[str, Any]:
         """The arguments as a value; of a call that was cut off, what was there, cut cleanly.

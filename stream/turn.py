@@ -24,7 +24,17 @@ Verdict = Literal["call", "text", "drop"]
 class _Run:
     """A part of the message while it grows."""
 
-    __slots__ = ("call_id", "complete", "index", "kind", "name", "text", "write")
+    __slots__ = (
+        "call_id",
+        "complete",
+        "index",
+        "kind",
+        "name",
+        "repaired",
+        "span",
+        "text",
+        "write",
+    )
 
     def __init__(self, kind: type[Part], index: int = 0, call_id: str = "", name: str = "") -> None:
         self.kind = kind
@@ -34,11 +44,14 @@ class _Run:
         self.call_id = call_id
         self.name = name
         self.complete = False
+        self.repaired = False
+        self.span = (0, 0)
 
     def part(self) -> Part:
         text = self.text.getvalue()
         if self.kind is ToolCall:
-            return ToolCall(self.call_id, self.name, text, self.complete)
+            made = (self.call_id, self.name, text, self.complete, self.repaired)
+            return ToolCall(*made, span=self.span)
         return Content(text) if self.kind is Content else Reasoning(text)
 
 
@@ -55,6 +68,7 @@ class Turn:
     __slots__ = (
         "_block",
         "_inline_open",
+        "_mended",
         "_run",
         "_runs",
         "_seed",
@@ -101,6 +115,7 @@ class Turn:
         self.content: Callable[[str], None] = self._block.write if self._block else self._content
         self.tally = Tally()
         self._written = 0
+        self._mended = False
         self._inline_open = False
         self._seed = seed
         self._runs: list[_Run] = []
@@ -169,7 +184,9 @@ class Turn:
             key = f"{index}\0{offset}\0{name}\0{self._seed}"
             digest = blake2b(key.encode(errors="replace"), digest_size=12)
             call_id = f"call_{digest.hexdigest()}"
-        self._begin(_Run(ToolCall, index, call_id, name))
+        run = self._begin(_Run(ToolCall, index, call_id, name))
+        run.repaired, self._mended = self._mended, False
+        run.span = (max(offset, 0), max(offset, 0))
         self.calls += 1
         self.out.append(ToolCallDelta(index, call_id, name))
 
@@ -184,18 +201,27 @@ class Turn:
         """The arguments of the open call so far."""
         return self._run.text.getvalue() if self._run is not None else ""
 
-    def end_call(self, *, complete: bool) -> None:
-        """The open call ends; `complete` says that it is whole and may be used."""
+    def end_call(self, *, complete: bool, end: int = 0) -> None:
+        """The open call ends, at the offset `end`; `complete` says that it is whole."""
         if self._run is not None:
             self._run.complete = complete
+            self._run.span = (self._run.span[0], max(end, *self._run.span))
             self._run = None
         self.tally.enter("content", self._characters)
 
     def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> None:
         """Record a decision; raise `MalformedOutput` where the policy in force says "error"."""
         self.issues.append(Issue(kind, span, detail))
+        if kind == "repaired_arguments":
+            self._mark_repaired()
         if policy == "error":
             raise MalformedOutput(detail, kind=kind, span=span)
+
+    def _mark_repaired(self) -> None:
+        """Mark the call that is open; between calls, the one before and the one that may come."""
+        if self._runs and self._runs[-1].kind is ToolCall:
+            self._runs[-1].repaired = True
+        self._mended = self._run is None or self._run.kind is not ToolCall
 
     def finish(self, *, required: bool) -> None:
         """The input has ended; `required`: the turn was to have a call."""

@@ -35,6 +35,7 @@ PLAIN = """\
 {%- if add_generation_prompt %}<assistant>
 {% endif %}"""
 NO_JSON = PLAIN.replace('{"tool": "{{ call.function.name }}", "with": ', "{{ call.function.name }}")
+NO_JSON = NO_JSON.replace("{{ call.function.arguments | tojson }}", "")
 WITH_EOS = (
     "{% for m in messages %}{{ bos_token }}({{ m.role }}){{ m.content }}{{ eos_token }}{% endfor %}"
 )

@@ -45,6 +45,7 @@ __all__ = [
     "FLEXIBLE",
     "JsonText",
     "Spacing",
+    "common",
     "other_texts",
 ]
 
@@ -92,7 +93,7 @@ ESCAPED = chars((0, 0x1F), "<", ">", "&", "'", (0x7F, 0x10FFFF))
 
 
 @lru_cache(maxsize=4096)
-def _common(a: Expr, b: Expr) -> Expr:
+def common(a: Expr, b: Expr) -> Expr:
     """The characters that are both in `a` and in `b`."""
     ranges = [*_ranges(except_chars(a)), *_ranges(except_chars(b))]
     return except_chars(chars(*ranges))
@@ -105,8 +106,8 @@ def _ranges(expr: Expr) -> tuple[tuple[int, int], ...]:
 @lru_cache(maxsize=1024)
 def _escaped(expr: Expr) -> Expr:
     """Spell one character of a class with an escape, where a serializer would."""
-    short = [code for char, code in SHORT.items() if _common(expr, chars(char)) != NOTHING]
-    units = (_hex_units(low, high) for low, high in _ranges(_common(expr, ESCAPED)))
+    short = [code for char, code in SHORT.items() if common(expr, chars(char)) != NOTHING]
+    units = (_hex_units(low, high) for low, high in _ranges(common(expr, ESCAPED)))
     return seq(Literal("\\"), choice(*(way for way in (chars(*short), *units) if way != NOTHING)))
 
 
@@ -193,8 +194,8 @@ class JsonText:
 
     def _char(self, expr: Chars) -> Expr:
         """Spell one character of a class."""
-        escape = self._escape if _common(expr, _ESCAPABLE) == _ESCAPABLE else _escaped(expr)
-        return choice(*(way for way in (_common(expr, PLAIN), escape) if way != NOTHING))
+        escape = self._escape if common(expr, _ESCAPABLE) == _ESCAPABLE else _escaped(expr)
+        return choice(*(way for way in (common(expr, PLAIN), escape) if way != NOTHING))
 
     def quoted(self, text: Expr) -> Expr:
         """Make the JSON string of a text."""

@@ -10,7 +10,7 @@ of members written so far. What decodes with a grammar, llama.cpp first, keeps t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from .json_text import JsonText, other_texts
@@ -28,7 +28,7 @@ from .rules import (
 )
 from .schema_document import Schema, step
 
-__all__ = ["Values", "array", "object_"]
+__all__ = ["Member", "Values", "array", "object_", "ordered"]
 
 Plain = dict[str, Any]
 
@@ -48,6 +48,8 @@ class Values(Protocol):
 
 
 class Member(NamedTuple):
+    """One of several things in order: its text without a separator."""
+
     text: Expr
     required: bool
 
@@ -114,7 +116,14 @@ def _counted(
         values.report(path, "minProperties")
     high = high if high is None or high <= MAX_REPEAT else None
     following = repeat(values.json_text.after_comma(extra), min(low, MAX_REPEAT), high)
-    body = _ordered(values, name, members, _first(extra, values, low, high), following)
+    body = ordered(
+        values.rules,
+        name,
+        members,
+        values.json_text.after_comma,
+        alone=_first(extra, values, low, high),
+        following=following,
+    )
     return _bracketed(values, "{}", body, may_be_empty=least == 0 and needed == 0)
 
 
@@ -137,12 +146,18 @@ def _first(extra: Expr, values: Values, low: int, high: int | None) -> Expr:
     return seq(extra, rest)
 
 
-def _ordered(
-    values: Values, name: str, members: list[Member], alone: Expr, following: Expr
+def ordered(
+    rules: RuleBook,
+    name: str,
+    members: Sequence[Member],
+    after_separator: Callable[[Expr], Expr],
+    *,
+    alone: Expr = NOTHING,
+    following: Expr = EMPTY,
 ) -> Expr:
     """Make one or more members in order: any of the optional ones may be missing.
 
-    The first that is written has no comma, and may be any up to the first that is required; what
+    The first that is written has no separator, and may be any up to the first that is required; what
     may follow it is a rule, since several of these share it.
     """
     options = []
@@ -150,11 +165,11 @@ def _ordered(
     first_required = next((i for i, m in enumerate(members) if m.required), len(members))
     for i in reversed(range(len(members))):
         if i < first_required:
-            after.append(values.rules.add(f"{name}-rest", after[-1]))
+            after.append(rules.add(f"{name}-rest", after[-1]))
         else:
             after.append(after[-1])
         options.append(seq(members[i].text, after[-1]))
-        part = values.json_text.after_comma(members[i].text)
+        part = after_separator(members[i].text)
         after[-1] = seq(part if members[i].required else optional(part), after[-1])
     options = list(reversed(options))[: first_required + 1]
     return choice(*options) if first_required < len(members) else choice(*options, alone)

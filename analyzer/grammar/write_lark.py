@@ -126,14 +126,13 @@ def _count(least: int, most: int | None) -> str:
 
 def _until(until: TextUntil) -> str:
     """Write raw text up to a marker: what has the marker, or another, at its end only."""
-    found = [
-        # What the marker ends with may stand at the end, and only there.
-        _anywhere(_regex(other)) + "(?s:.)" * until.marker.endswith(other)
-        for other in until.others
-    ]
-    found.append(_anywhere(_regex(until.marker)) + "(?s:.)")
-    parts = " & ".join(f"~/{pattern}(?s:.*)/" for pattern in found)
-    return f"/{_anywhere(_regex(until.marker))}/ & {parts}"
+    # All in one pattern: engines give up where they must look at many at a time.
+    ended = [text for text in until.others if until.marker.endswith(text)]
+    wrong = [f"(?:{'|'.join(map(_regex, [until.marker, *ended]))})(?s:.)"]
+    wrong += [_regex(text) for text in until.others if text not in ended]
+    until_marker = _anywhere(_regex(until.marker))
+    any_wrong = _anywhere(f"(?:{'|'.join(wrong)})")
+    return f"/{until_marker}/ & ~/{any_wrong}(?s:.*)/"
 
 
 def _anywhere(pattern: str) -> str:

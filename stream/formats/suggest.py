@@ -116,8 +116,8 @@ def _openings(fmt: WireFormat) -> Sequence[str]:
     if tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED):
         found += [fmt.function.name_prefix, fmt.function.name_suffix]
         found += [fmt.arguments.name_prefix, fmt.arguments.value_prefix, fmt.call_id.prefix]
-    # What is a word or a bracket stands in any text.
-    return [text for text in found if len(text.strip()) > 2 and not text.strip().isalnum()]
+    # A bracket or two stand in any text.
+    return [text for text in found if len(text.strip()) > 2]
 
 
 def _standing(text: str, literals: Markers) -> set[str]:

@@ -115,7 +115,10 @@ def extract_message(
         candidates = extract_text(contents[-1] if contents else "", rules, intent=intent, seed=seed)
         if any(tagged[:-1]):
             flaw, detail = "ambiguous", "there is a call before reasoning, and text after it"
-    altered = sorted({issue.kind for issue in issues} & BLOCKING_ISSUES)
+    kinds = {issue.kind for issue in issues}
+    if any(call.repaired for call in message.tool_calls):
+        kinds.add("repaired_arguments")
+    altered = sorted(kinds & BLOCKING_ISSUES)
     if altered and candidates.mode != "none":
         flaw, detail = "parser_issue", f"the parser reports {', '.join(altered)}"
     return replace(candidates, flaw=flaw, detail=detail) if flaw else candidates

@@ -89,8 +89,8 @@ class ToolGate:
             output: raw text, or what a `StreamParser` made of it.
             intent: the model said elsewhere that it needs a tool; in an output of a fallback
                 nothing else has to say it then.
-            issues: those of the parser that made the message. Give them: the message does not
-                show that arguments were repaired, and repaired arguments are refused.
+            issues: those of the parser that made the message. Give them: repaired arguments are
+                refused in any case, but what else the parser had to decide, only they tell.
             prompt: goes into the ids of raw text, so that two turns do not share them.
 
         Raises:

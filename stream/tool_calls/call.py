@@ -142,7 +142,7 @@ class Call:
         if self._begun:
             if self.whole and turn.policies.duplicate_keys == "error":
                 self._check_keys(turn.open_arguments)
-            turn.end_call(complete=self.whole)
+            turn.end_call(complete=self.whole, end=self._src.offset)
         elif self._verdict == "drop":
             turn.issue("extra_call", self.region.span, f"dropped: {self.region.text()!r}")
         else:

@@ -40,7 +40,7 @@ from ..turn import Turn
 from .arguments import json_arguments
 from .call import Call
 from .ending import broken, malformed, truncated
-from .schema import argument_types
+from .schema import ALL_TYPES, argument_types
 from .tagged_markers import TaggedMarkers, tagged_markers
 from .values import Value
 
@@ -54,6 +54,9 @@ GAP = 64
 
 NAME_SO_FAR = re.compile(r"\s*+[^\s\"'`<>{}()]*+\s*+")
 SPACE = re.compile(r"\s*+")
+# How Python spells what is JSON otherwise: no repair where the format has it so.
+PYTHON = frozenset({"single_quotes", "python_literals"})
+NOT_STRING = ALL_TYPES - {"string"}
 INDEX = re.compile(r"[^\w\s][0-9]+\Z")
 NULL = markers(frozenset({"null"}))
 
@@ -178,10 +181,9 @@ def _tagged_arguments(
             yield from _junk(src, call, m)
         if not (yield from _past(src, m.key)):
             break
-        key = yield from _key(src, m, lex)
+        key, told = yield from _key(src, m, lex)
         call.emit(("" if first else ", ") + encode_basestring(key) + ": ")
-        types = argument_types(schema, key)
-        yield from _value(src, call, m, lex, types)
+        yield from _value(src, call, m, lex, told or argument_types(schema, key))
         first = False
         yield from json_space(src)
         yield from _past(src, m.separator)
@@ -202,26 +204,34 @@ def _junk(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
         call.turn.issue("repaired_arguments", (start, src.offset), detail)
 
 
-def _key(src: Source, m: TaggedMarkers, lex: Lexicon) -> Steps[str]:
-    """Read an argument's name and what stands between it and the value."""
+def _key(src: Source, m: TaggedMarkers, lex: Lexicon) -> Steps[tuple[str, frozenset[str]]]:
+    """Read an argument's name and what stands between it and the value.
+
+    Returns the name, and the types that the marker says that the value has, none if it does not.
+    """
     arguments = lex.fmt.arguments
     pieces: list[str] = []
     marker = yield from until(src, m.key_end, pieces.append, certain=True)
     if not marker:
         raise MalformedJson("the output ends in the name of an argument", kind="truncated")
+    key, told = "".join(pieces).strip(), frozenset[str]()
     before_value = arguments.value_prefix.strip()
-    if marker == arguments.name_suffix.strip():
-        gap = _trailing(arguments.name_suffix)
+    literal = arguments.literal_name_suffix
+    if literal.strip():
+        told = NOT_STRING if marker == literal.strip() else frozenset({"string"})
+    if marker != before_value:
+        suffix = literal if told == NOT_STRING else arguments.name_suffix
+        gap = _trailing(suffix)
         yield from skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if not before_value:
-            return "".join(pieces).strip()
+            return key, told
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
         if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
             raise MalformedJson("the output ends before an argument", kind="truncated")
     if marker:
         yield from skip(src, marker, _trailing(arguments.value_prefix))
-    return "".join(pieces).strip()
+    return key, told
 
 
 def _value(
@@ -235,7 +245,7 @@ def _value(
     if openers:
         char = yield from json_space(src)
         if char and char in openers:
-            yield from _json_in_tags(src, call, m)
+            yield from _json_in_tags(src, call, m, lex)
             return
 
     def note(how: str) -> None:
@@ -247,10 +257,16 @@ def _value(
     value.end()
 
 
-def _json_in_tags(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _json_in_tags(src: Source, call: Call, m: TaggedMarkers, lex: Lexicon) -> Steps[None]:
     """Read a value that can only be JSON: in its strings, no marker ends it."""
-    if call.may_repair:
-        lexer = yield from mended_json(src, call.emit, call.repaired)
+    if lex.fmt.arguments.python_literals or call.may_repair:
+        own = PYTHON if lex.fmt.arguments.python_literals else frozenset()
+
+        def note(repair: str, offset: int) -> None:
+            if repair not in own:
+                call.repaired(repair, offset)
+
+        lexer = yield from mended_json(src, call.emit, note)
     else:
         lexer = yield from json_value(src, call.emit)
     if lexer.state is JsonState.BROKEN:

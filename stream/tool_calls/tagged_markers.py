@@ -75,7 +75,8 @@ class TaggedMarkers:
         self.in_arguments = of(key | outer | behind | (set() if key else {"null"}))
         self.separator = of(cores([arguments.separator]))
         self.key = of(key)
-        self.key_end = of(cores([arguments.name_suffix, arguments.value_prefix]))
+        suffixes = [arguments.name_suffix, arguments.literal_name_suffix]
+        self.key_end = of(cores([*suffixes, arguments.value_prefix]))
         self.value_prefix = of(cores([arguments.value_prefix]))
         self.value_suffix = of(cores([arguments.value_suffix]))
         self.value_ends = of(value_ends)

@@ -241,7 +241,10 @@ def test_the_markers_are_those_that_the_analysis_finds(template):
         assert not differ
     assert set(found.turn.headers) <= set(named.turn.headers)
     assert set(found.turn.ends) <= set(named.turn.ends)
-    if found.reasoning.mode != "NONE":
+    if found.channels.message:
+        for part in ("start", "channel", "message", "recipient", "reasoning"):
+            assert getattr(named.channels, part) == getattr(found.channels, part)
+    elif found.reasoning.mode != "NONE":
         assert named.reasoning.start.strip() == found.reasoning.start.strip()
         assert named.reasoning.end.strip() == found.reasoning.end.strip()
 

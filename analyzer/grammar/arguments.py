@@ -1,0 +1,207 @@
+"""The arguments of a function, in each of the forms that wire formats have for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from deltaparse.partial import UsageError
+from deltaparse.stream import WireFormat
+from deltaparse.stream.tool_calls.schema import argument_types
+
+from .json_schema import Compiler, NotExpressed, schema_rules
+from .json_text import JsonText, Spacing
+from .python_text import PythonText
+from .request import Tool
+from .rulebook import RuleBook
+from .rules import Sequence as Parts
+from .rules import (
+    EMPTY,
+    NOTHING,
+    Chars,
+    Choice,
+    Expr,
+    Literal,
+    Ref,
+    Repeat,
+    Token,
+    choice,
+    literal,
+    repeat,
+    seq,
+    token,
+    walk,
+)
+from .schema_branches import expanded
+from .schema_containers import Member, ordered
+from .schema_document import check_document, step
+from .tagged_values import ValueEnd, tagged_value
+
+__all__ = ["Arguments"]
+
+TOP = {"type", "properties", "required", "additionalProperties"}
+"""Keywords of the arguments themselves that every form expresses, as far as there is no more."""
+
+
+class Parameter(NamedTuple):
+    """One argument: its name, its schema and where that stands, and whether it must be there."""
+
+    key: str
+    schema: Any
+    path: str
+    required: bool
+
+
+class Arguments:
+    """Makes the text of arguments, adding rules to a book.
+
+    `not_expressed` collects what the schemas say and the rules do not hold the text to; a path
+    in it begins with the tool's name.
+    """
+
+    def __init__(self, rules: RuleBook, spacing: Spacing) -> None:
+        self.rules = rules
+        self.spacing = spacing
+        self.not_expressed: list[NotExpressed] = []
+
+    def json(self, tool: Tool, rules: RuleBook | None = None) -> Expr:
+        """Make a JSON object."""
+        try:
+            found = schema_rules(
+                tool.schema, name=tool.name, spacing=self.spacing, rules=rules or self.rules
+            )
+        except UsageError as error:
+            raise _of(tool, error) from None
+        self._note(tool, found.not_expressed)
+        return found.value
+
+    def text(self, tool: Tool) -> Expr:
+        """Make a JSON string that holds a JSON object."""
+        own = RuleBook()
+        value = self.json(tool, own)
+        copies: dict[str, Ref] = {}
+        speller = JsonText(self.rules, self.spacing)
+        todo = [value]
+        while todo:
+            for inner in walk(todo.pop()):
+                if isinstance(inner, Ref) and inner.name not in copies:
+                    copies[inner.name] = self.rules.reserve(f"text-{inner.name}")
+                    todo.append(own.rules[inner.name])
+        for name, ref in copies.items():
+            self.rules.define(ref, _spelled(own.rules[name], copies, speller))
+        quote = token(Literal('"'))
+        return seq(quote, _spelled(value, copies, speller), quote)
+
+    def python(self, tool: Tool) -> Expr:
+        """Make the arguments of a Python call, without the parentheses: `a="b", c=[1]`."""
+        after = _after(seq(token(Literal(",")), self.spacing.comma))
+
+        def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
+            if not parameter.key.replace("-", "_").replace(".", "_").isidentifier():
+                raise UsageError(f"{parameter.path}: this name cannot be written in Python")
+            value = compiler.value(parameter.schema, parameter.path, name)
+            return seq(literal(f"{parameter.key}="), value)
+
+        return self._in_order(tool, PythonText, member, after)
+
+    def tagged(self, tool: Tool, fmt: WireFormat) -> Expr:
+        """Make arguments each of which stands in markers of its own."""
+        marks = fmt.arguments
+        end = ValueEnd(fmt)
+
+        def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
+            key = parameter.key
+            if not key or key != key.strip() or any(mark in key for mark in end.in_names):
+                raise UsageError(f"{parameter.path}: this name cannot be written between markers")
+            types = argument_types(tool.schema, key)
+            value = tagged_value(compiler, parameter.schema, parameter.path, name, types, end)
+            head = f"{marks.name_prefix}{key}{marks.name_suffix}{marks.value_prefix}"
+            return seq(literal(head), value)
+
+        dialect = PythonText if marks.python_literals else JsonText
+        return self._in_order(tool, dialect, member, _after(literal(marks.separator)))
+
+    def _in_order(
+        self,
+        tool: Tool,
+        dialect: type[JsonText],
+        member: Callable[[Compiler, Parameter, str], Expr],
+        after: Callable[[Expr], Expr],
+    ) -> Expr:
+        """Make arguments in the schema's order, the optional ones there or not."""
+        try:
+            check_document(tool.schema)
+            json_text = dialect(self.rules, self.spacing)
+            compiler = Compiler(tool.schema, json_text, self.rules, closed=True)
+            branches = expanded(tool.schema, "#", compiler.target, compiler.report)
+            options = []
+            for branch in branches:
+                members = []
+                for parameter in _parameters(branch, compiler.report):
+                    name = f"{tool.name}-{parameter.key}"
+                    text = member(compiler, parameter, name)
+                    if text == NOTHING and parameter.required:
+                        raise UsageError(f"{parameter.path}: no value fits")
+                    if text != NOTHING:
+                        whole = self.rules.add(f"{name}-argument", text)
+                        members.append(Member(whole, parameter.required))
+                options.append(_all(self.rules, tool.name, members, after))
+            compiler.finish()
+            found = choice(*options)
+            self.rules.grammar(found)
+        except UsageError as error:
+            raise _of(tool, error) from None
+        self._note(tool, compiler.not_expressed)
+        return found
+
+    def _note(
+        self, tool: Tool, found: Sequence[NotExpressed] | Mapping[NotExpressed, None]
+    ) -> None:
+        self.not_expressed += [NotExpressed(f"{tool.name}{at}", keyword) for at, keyword in found]
+
+
+def _all(rules: RuleBook, name: str, members: list[Member], after: Callable[[Expr], Expr]) -> Expr:
+    some = ordered(rules, name, members, after)
+    if any(member.required for member in members):
+        return some
+    return EMPTY if some == NOTHING else choice(some, EMPTY)
+
+
+def _after(separator: Expr) -> Callable[[Expr], Expr]:
+    return lambda expr: seq(separator, expr)
+
+
+def _parameters(branch: Mapping[str, Any], report: Callable[[str, str], None]) -> list[Parameter]:
+    """List the arguments that a schema describes or requires, and report what else it says."""
+    for keyword in sorted(branch.keys() - TOP):
+        report("#", keyword)
+    properties, required = branch.get("properties", {}), branch.get("required", [])
+    rest = branch.get("additionalProperties", True)
+    keys = dict.fromkeys([*properties, *required])
+    return [
+        Parameter(key, properties.get(key, rest), step("#", "properties", key), key in required)
+        for key in keys
+    ]
+
+
+def _of(tool: Tool, error: UsageError) -> UsageError:
+    return UsageError(f"tool {tool.name!r}: {error}")
+
+
+def _spelled(expr: Expr, copies: Mapping[str, Ref], speller: JsonText) -> Expr:
+    """Spell JSON inside a JSON string; tokens stay tokens, since a quote is `\\"` there."""
+    match expr:
+        case Ref(name):
+            return copies[name]
+        case Token(body):
+            return token(_spelled(body, copies, speller))
+        case Parts(parts):
+            return seq(*(_spelled(part, copies, speller) for part in parts))
+        case Choice(options):
+            return choice(*(_spelled(option, copies, speller) for option in options))
+        case Repeat(body, least, most):
+            return repeat(_spelled(body, copies, speller), least, most)
+        case Literal() | Chars():
+            return speller.spelled(expr)
+        case _:
+            raise TypeError(f"not a part of JSON: {expr}")

@@ -1,0 +1,219 @@
+"""The text of tool calls, from the first marker of the first to the last of the last.
+
+    calls = section_start ( "[" call { "," call } "]" | item { separator item } ) section_end
+    item  = per_call_start call per_call_end
+
+White space at markers is what the template writes, while that in JSON is what `Spacing` allows:
+models are trained on the one and choose the other. What a call is, each family says for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deltaparse.partial import UsageError
+from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
+from deltaparse.stream.tool_calls.tagged_markers import tagged_markers
+
+from .arguments import Arguments
+from .json_text import JsonText, Spacing
+from .request import Tool
+from .rulebook import RuleBook
+from .rules import Sequence as Parts
+from .rules import (
+    EMPTY,
+    NOTHING,
+    Choice,
+    Expr,
+    Literal,
+    Ref,
+    Token,
+    chars,
+    choice,
+    except_chars,
+    literal,
+    repeat,
+    seq,
+    token,
+)
+
+__all__ = ["Calls", "is_bare", "lead", "without"]
+
+ID = Token(repeat(chars("az", "AZ", "09", "_", "-"), 1, 64))
+"""A call's id, as models make them; which letters and how many a template asks for it does not say."""
+
+INDEX = Token(repeat(chars("09"), 1, 4))
+
+CODE = seq(except_chars(chars("{", " ", "\t", "\n", "\r")), repeat(chars((0, 0x10FFFF))))
+"""Code: what begins with a brace would be JSON."""
+
+
+class Calls:
+    """Makes calls of some tools, in a format's syntax, adding rules to a book."""
+
+    def __init__(
+        self, fmt: WireFormat, tools: Sequence[Tool], rules: RuleBook, spacing: Spacing
+    ) -> None:
+        self.fmt = fmt
+        self.tools = tools
+        self.rules = rules
+        self.arguments = Arguments(rules, spacing)
+        self._json = JsonText(rules, spacing)
+
+    def text(self, *, parallel: bool) -> Expr:
+        """Make one call, or with `parallel` one or more, in their markers."""
+        tools, kind = self.fmt.tools, self.fmt.tools.format
+        families: dict[ToolFormat, Callable[[Tool], Expr]] = {
+            ToolFormat.JSON_NATIVE: self._json_call,
+            ToolFormat.TAG_WITH_JSON: self._tagged_call,
+            ToolFormat.TAG_WITH_TAGGED: self._tagged_call,
+            ToolFormat.PYTHONIC: self._python_call,
+        }
+        call = self.rules.add("call", choice(*map(families[kind], self.tools)))
+        parallel = parallel and (tools.supports_parallel_calls or not is_bare(self.fmt))
+        in_json = kind is ToolFormat.JSON_NATIVE
+        if tools.array_wrapped and not tools.per_call_start.strip():
+            body = self._list(call, parallel=parallel, in_json=in_json)
+        else:
+            if tools.array_wrapped:
+                call = self._list(call, parallel=False, in_json=in_json)
+            item = seq(literal(tools.per_call_start), call, literal(tools.per_call_end))
+            body = _several(item, literal(tools.separator)) if parallel else item
+        return seq(literal(tools.section_start), body, literal(tools.section_end))
+
+    def code(self) -> Expr:
+        """Make code behind its own marker, where the format has that; else nothing."""
+        code = self.fmt.code
+        if not code.start.strip():
+            return EMPTY
+        if code.function in {tool.name for tool in self.tools}:
+            return seq(literal(code.start), token(CODE))
+        if not code.method:
+            return EMPTY
+        ways = (self._python_call(tool, code.method) for tool in self.tools)
+        return seq(literal(code.start), choice(*ways))
+
+    def _list(self, call: Expr, *, parallel: bool, in_json: bool) -> Expr:
+        if in_json:
+            more = repeat(self._json.after_comma(call)) if parallel else EMPTY
+            return self._json.within("[]", seq(call, more))
+        separator = literal(self.fmt.tools.separator or ", ")
+        items = _several(call, separator) if parallel else call
+        return seq(token(Literal("[")), items, token(Literal("]")))
+
+    def _json_call(self, tool: Tool) -> Expr:
+        tools, json = self.fmt.tools, self._json
+        if tools.name_is_key:
+            return self._object([json.pair(literal(tool.name), self.arguments.json(tool))])
+        as_text = tools.arguments_as_text
+        value = self.arguments.text(tool) if as_text else self.arguments.json(tool)
+        fields = {tools.name_field: json.written(tool.name), tools.arguments_field: value}
+        ids: dict[str, Expr] = {}
+        if tools.id_field:
+            ids[tools.id_field] = json.quoted(ID.body)
+        if tools.generated_id_field:
+            ids[tools.generated_id_field] = choice(json.quoted(INDEX.body), INDEX)
+        if tools.function_field:
+            return self._nested(fields, ids)
+        fields |= ids
+        order = [*(key for key in tools.field_order if key in fields), *fields]
+        return self._object([json.pair(literal(key), fields[key]) for key in dict.fromkeys(order)])
+
+    def _nested(self, fields: dict[str, Expr], ids: dict[str, Expr]) -> Expr:
+        """Make a call whose function is an object of its own; templates differ in what is beside it."""
+        tools, json = self.fmt.tools, self._json
+        order = [*(key for key in tools.field_order if key in fields), *fields]
+        inner = [json.pair(literal(key), fields[key]) for key in dict.fromkeys(order)]
+        function = json.pair(literal(tools.function_field), self._object(inner))
+        with_id = [json.pair(literal(key), value) for key, value in ids.items()]
+        kind = json.pair(literal("type"), json.written("function"))
+        ways = [[*with_id, kind, function], [*with_id, function]]
+        if with_id:
+            ways += [[kind, function, *with_id], [function, *with_id]]
+        return choice(*map(self._object, ways))
+
+    def _object(self, members: Sequence[Expr]) -> Expr:
+        more = map(self._json.after_comma, members[1:])
+        return self._json.within("{}", seq(members[0], *more))
+
+    def _tagged_call(self, tool: Tool) -> Expr:
+        fmt = self.fmt
+        function, marks, call_id = fmt.function, fmt.arguments, fmt.call_id
+        ends = tagged_markers(fmt).name_ends.literals
+        if tool.name != tool.name.strip() or any(end in tool.name for end in ends):
+            raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
+        name: Expr = literal(function.name_prefix + function.namespace + tool.name)
+        given: Expr = EMPTY
+        if call_id.holds_name:
+            name = seq(name, Literal(":"), INDEX)
+        elif call_id.position is not CallIdPosition.NONE:
+            given = seq(literal(call_id.prefix), ID, literal(call_id.suffix))
+        if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
+            values = self.arguments.tagged(tool, fmt)
+        else:
+            values = self.arguments.json(tool)
+        at = {place: EMPTY for place in CallIdPosition} | {call_id.position: given}
+        return seq(
+            at[CallIdPosition.PRE_FUNC_NAME],
+            name,
+            literal(function.name_suffix),
+            at[CallIdPosition.BETWEEN_FUNC_AND_ARGS],
+            lead(marks.start, values),
+            literal(marks.end),
+            at[CallIdPosition.POST_ARGS],
+            literal(function.close),
+        )
+
+    def _python_call(self, tool: Tool, method: str = "") -> Expr:
+        name = self.fmt.function.namespace + tool.name
+        if not all(part.isidentifier() for part in name.replace("-", "_").split(".")):
+            raise UsageError(f"tool {tool.name!r}: this name cannot be written in Python")
+        return seq(literal(f"{name}{method}("), self.arguments.python(tool), token(Literal(")")))
+
+
+def is_bare(fmt: WireFormat) -> bool:
+    """Whether calls stand in no markers at all."""
+    tools = fmt.tools
+    tagged = tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED)
+    prefix = fmt.function.name_prefix if tagged else ""
+    return not (tools.section_start + tools.per_call_start + prefix).strip()
+
+
+def lead(text: str, expr: Expr) -> Expr:
+    """Put a text before an expression, as one literal with what each of its ways begins with.
+
+    An engine with a lexer does not come back from the longer of two literals.
+    """
+    if not text:
+        return expr
+    match expr:
+        case Choice(options):
+            return choice(*(lead(text, option) for option in options))
+        case Parts((Choice() as first, *rest)):
+            return seq(lead(text, first), *rest)
+        case _:
+            return seq(Literal(text), expr)
+
+
+def _several(item: Expr, separator: Expr) -> Expr:
+    return seq(item, repeat(seq(separator, item)))
+
+
+def without(prefix: str, expr: Expr, rules: RuleBook) -> Expr:
+    """Take a text away that an expression's own begin with; those that do not are left out."""
+    if not prefix:
+        return expr
+    match expr:
+        case Literal(text) if text.startswith(prefix):
+            return literal(text[len(prefix) :])
+        case Choice(options):
+            found = [without(prefix, option, rules) for option in options]
+            return choice(*(option for option in found if option != NOTHING))
+        case Parts((Literal(text), *rest)) if prefix.startswith(text):
+            return without(prefix[len(text) :], seq(*rest), rules)
+        case Parts((first, *rest)):
+            return seq(without(prefix, first, rules), *rest)
+        case Ref(name):
+            return without(prefix, rules.rules[name], rules)
+        case _:
+            return NOTHING

@@ -1,0 +1,83 @@
+"""Calls in messages with headers, of which a turn has several (`ChannelsFormat`).
+
+    calls  = header json { end start role header json }
+    header = channel word recipient name [constrain] message
+           | recipient name channel word [constrain] message
+
+Which channel calls stand on and what is said of their form the format does not tell, since
+parsers do not care: any word does, and the model knows its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deltaparse.stream import WireFormat
+
+from .arguments import Arguments
+from .request import Tool
+from .rulebook import RuleBook
+from .rules import EMPTY, Expr, Literal, chars, choice, literal, optional, repeat, seq, token
+from .until import text_until
+
+__all__ = ["ChannelCalls"]
+
+LETTERS = chars("az", "_")
+WORD = token(repeat(LETTERS, 1, 20))
+
+
+class ChannelCalls:
+    """Makes messages of a turn: of reasoning, of content, and to functions."""
+
+    def __init__(
+        self, fmt: WireFormat, tools: Iterable[Tool], rules: RuleBook, arguments: Arguments
+    ) -> None:
+        self.channels = fmt.channels
+        self.namespace = fmt.function.namespace
+        self.tools = list(tools)
+        self.rules = rules
+        self.arguments = arguments
+        role = next(iter(fmt.turn.headers), "")
+        self.next = literal(role)
+
+    def text(self, *, parallel: bool) -> Expr:
+        """Make one call, or one or more, from behind the header of the turn on."""
+        call = self.rules.add("call", choice(*map(self._call, self.tools)))
+        if not parallel or not self.channels.ends or self.next == EMPTY:
+            return call
+        return seq(call, repeat(seq(self._end(), self.next, call)))
+
+    def reasoning(self) -> Expr:
+        """Make any number of messages of reasoning, each with the beginning of the next."""
+        channels = self.channels
+        if not (channels.reasoning and channels.ends and channels.channel.strip()):
+            return EMPTY
+        names = choice(*map(literal, channels.reasoning))
+        header = seq(literal(channels.channel), names, literal(channels.message))
+        ends = [text.strip() for text in channels.ends]
+        body = text_until(ends[0], *(end for end in ends[1:] if end != ends[0]))
+        return repeat(seq(header, body, self.next))
+
+    def content(self, body: Expr) -> Expr:
+        """Make a message of content, on a channel whose name begins like none of reasoning."""
+        channels = self.channels
+        if not channels.channel.strip():
+            return seq(literal(channels.message), body)
+        firsts = {name[:1] for name in channels.reasoning}
+        first = chars(*(letter for letter in map(chr, range(97, 123)) if letter not in firsts))
+        name = token(seq(first, repeat(LETTERS, 0, 20)))
+        return seq(literal(channels.channel), name, literal(channels.message), body)
+
+    def _end(self) -> Expr:
+        return choice(*map(literal, self.channels.ends))
+
+    def _call(self, tool: Tool) -> Expr:
+        channels = self.channels
+        to = literal(channels.recipient + self.namespace + tool.name)
+        where = seq(literal(channels.channel), WORD) if channels.channel.strip() else EMPTY
+        ways = [seq(where, to), seq(to, where)]
+        words: list[Expr] = [Literal(" json")]
+        if channels.constrain.strip():
+            words += [literal(gap + channels.constrain + "json") for gap in ("", " ")]
+        header = seq(choice(*ways), optional(choice(*words)), literal(channels.message))
+        return seq(header, self.arguments.json(tool))

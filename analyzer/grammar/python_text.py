@@ -1,0 +1,92 @@
+r"""Python literals as text: what `repr` writes, and what models write that mix it with JSON.
+
+A string stands in quotes of either kind, `True` and `true` are the same. Escapes are those that
+`repr` makes; others are read too, but no model needs them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from .json_text import ANY_CHAR, JsonText, common
+from .rules import (
+    NOTHING,
+    Chars,
+    Choice,
+    Expr,
+    Literal,
+    Repeat,
+    Sequence,
+    chars,
+    choice,
+    except_chars,
+    repeat,
+    seq,
+    token,
+)
+
+__all__ = ["PythonText"]
+
+WORDS = {True: ("True", "true"), False: ("False", "false"), None: ("None", "null")}
+SHORT = {"\n": "n", "\r": "r", "\t": "t", "\\": "\\", '"': '"', "'": "'"}
+HEX = chars("09", "af")
+
+_BEFORE_SURROGATES = seq(Literal("d"), chars("07"))
+_UNIT = choice(seq(chars("09", "ac", "ef"), HEX), _BEFORE_SURROGATES)
+LONG = choice(
+    seq(Literal("x"), HEX, HEX),
+    seq(Literal("u"), _UNIT, HEX, HEX),
+    seq(Literal("U00"), choice(seq(Literal("0"), chars("19", "af")), Literal("10")), *[HEX] * 4),
+)
+
+
+class PythonText(JsonText):
+    """What is made of Python literals in one book of rules, by the names that JSON has for it."""
+
+    __slots__ = ()
+
+    def word(self, value: float | bool | None) -> Expr:
+        """Write a value that is one word, `None` as well as `null`."""
+        if value is None or isinstance(value, bool):
+            return choice(*(token(Literal(word)) for word in WORDS[value]))
+        return super().word(value)
+
+    def quoted(self, text: Expr) -> Expr:
+        """Make the string of a text, in double quotes or single ones."""
+        ways = (seq(Literal(q), _spelled(text, q), Literal(q)) for q in "\"'")
+        return choice(*(token(way) for way in ways if way != NOTHING))
+
+
+def _spelled(expr: Expr, quote: str) -> Expr:
+    match expr:
+        case Literal(text):
+            return Literal("".join(_escaped(char, quote) for char in text))
+        case Chars():
+            return _char(expr, quote)
+        case Sequence(parts):
+            return seq(*(_spelled(part, quote) for part in parts))
+        case Choice(options):
+            return choice(*(_spelled(option, quote) for option in options))
+        case Repeat(body, least, most):
+            return repeat(_spelled(body, quote), least, most)
+        case _:
+            raise TypeError(f"not a part of a string: {expr}")
+
+
+def _escaped(char: str, quote: str) -> str:
+    """Write a character as `repr` does, in quotes of this kind."""
+    if char in "\"'":
+        return f"\\{char}" if char == quote else char
+    return repr(char)[1:-1]
+
+
+@lru_cache(maxsize=512)
+def _char(expr: Chars, quote: str) -> Expr:
+    """Write one character of a class: as it is, or with an escape where it has a short one."""
+    plain = common(expr, except_chars(chars((0, 0x1F), (0x7F, 0x9F), "\\", quote)))
+    short = [code for char, code in SHORT.items() if common(expr, chars(char)) != NOTHING]
+    escapes = [chars(*short)] if short else []
+    if expr == ANY_CHAR:
+        escapes.append(LONG)
+    escape = seq(Literal("\\"), choice(*escapes)) if escapes else NOTHING
+    return choice(*(way for way in (plain, escape) if way != NOTHING))

@@ -1,0 +1,146 @@
+r"""What a lazy grammar begins at: full markers, where a call may stand.
+
+A marker by itself is a word, found anywhere in the output. Where reasoning may hold it, a pattern
+steps over reasoning first; where the marker is a word of prose, or that of content too, what comes
+next in a call must be there as well; and where calls stand in no markers, they are looked for
+where the text begins. The first group of a pattern is where the grammar begins. Patterns are
+written in what ECMAScript and Python both read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from deltaparse.stream import ToolFormat, WireFormat
+
+from .calls import is_bare
+from .request import Tool
+from .turn_start import Thought, TurnStart
+
+__all__ = ["Trigger", "opening", "triggers"]
+
+SPACE = r"(?: |\n{1,2}[ \t]{0,20})?"
+"""White space in JSON, as `FLEXIBLE` has it."""
+
+PROSE = re.compile(r"[\w\s]*")
+SPECIAL = re.compile(r"[.^$|()\[\]{}*+?\\]")
+
+
+class Trigger(NamedTuple):
+    """A word, or a pattern whose first group is the beginning of the grammar's text."""
+
+    kind: Literal["word", "pattern"]
+    value: str
+
+
+def opening(fmt: WireFormat) -> str:
+    """Return the marker that calls begin with, "" if there is none."""
+    tools = fmt.tools
+    texts = [tools.section_start, tools.per_call_start]
+    if tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED):
+        texts.append(fmt.function.name_prefix)
+    return next((text.strip() for text in texts if text.strip()), "")
+
+
+def triggers(fmt: WireFormat, tools: Iterable[Tool], start: TurnStart) -> tuple[Trigger, ...]:
+    """List what calls of `tools` begin with, in a turn that begins so."""
+    tools = list(tools)
+    if fmt.channels.message:
+        return _in_headers(fmt)
+    marker = opening(fmt)
+    found = []
+    if marker:
+        words = [marker]
+        if PROSE.fullmatch(marker) or _shared(fmt, marker):
+            words = [marker + text for text in _confirmed(fmt, marker, tools)]
+        found += [_anywhere(fmt, start, word) for word in words]
+    if is_bare(fmt) or (start.written and marker.startswith(start.written.strip())):
+        heads = "|".join(map(_escaped, _confirmed(fmt, marker, tools)))
+        head = f"(?:{heads})" if marker else _bare_head(fmt, tools)
+        found.append(Trigger("pattern", rf"^{_past_reasoning(fmt, start)}\s*({head})"))
+    if fmt.code.start.strip():
+        found.append(_anywhere(fmt, start, fmt.code.start.strip()))
+    return tuple(dict.fromkeys(found))
+
+
+def _shared(fmt: WireFormat, marker: str) -> bool:
+    """Whether other parts of a turn begin like calls."""
+    others = (fmt.content.start, fmt.reasoning.start)
+    return any(text.strip().startswith(marker) for text in others)
+
+
+def _confirmed(fmt: WireFormat, marker: str, tools: Iterable[Tool]) -> list[str]:
+    """List what stands right behind the marker in calls."""
+    if fmt.tools.format is ToolFormat.JSON_NATIVE:
+        return ["["] if fmt.tools.array_wrapped else ["{"]
+    function = fmt.function
+    gap = function.name_prefix.rpartition(marker)[2] if marker in function.name_prefix else ""
+    return [gap + function.namespace + tool.name + function.name_suffix for tool in tools]
+
+
+def _anywhere(fmt: WireFormat, start: TurnStart, word: str) -> Trigger:
+    if start.thought is Thought.NONE:
+        return Trigger("word", word)
+    opens, section = _section(fmt)
+    other = rf"(?:{section}|(?!{opens})[\s\S])*?" if opens else r"[\s\S]*?"
+    first = _rest_of_section(fmt) if start.thought is Thought.OPEN else ""
+    return Trigger("pattern", rf"^{first}{other}({_escaped(word)})")
+
+
+def _past_reasoning(fmt: WireFormat, start: TurnStart) -> str:
+    if start.thought is Thought.NONE:
+        return ""
+    return (
+        _rest_of_section(fmt) if start.thought is Thought.OPEN else rf"\s*(?:{_section(fmt)[1]})?"
+    )
+
+
+def _section(fmt: WireFormat) -> tuple[str, str]:
+    """Return patterns for the beginning of reasoning, and for all of it."""
+    opens = _escaped(fmt.reasoning.start.strip())
+    return opens, opens + _rest_of_section(fmt) if opens else ""
+
+
+def _rest_of_section(fmt: WireFormat) -> str:
+    end = _escaped(fmt.reasoning.end.strip())
+    return rf"(?:(?!{end})[\s\S])*{end}"
+
+
+def _bare_head(fmt: WireFormat, tools: list[Tool]) -> str:
+    """Return a pattern for what calls in no markers begin with: up to the name, if that is first."""
+    wire = fmt.tools
+    if wire.format is ToolFormat.PYTHONIC:
+        names = "|".join(_escaped(fmt.function.namespace + tool.name) for tool in tools)
+        bracket = r"\[" if wire.array_wrapped else ""
+        return rf"{bracket}(?:{names})\("
+    names = "|".join(_escaped(json.dumps(tool.name, ensure_ascii=False)) for tool in tools)
+    first = wire.field_order[0] if wire.field_order else wire.name_field
+    keys = names
+    if wire.function_field:
+        keys = "|".join(
+            f'"{_escaped(key)}"' for key in ("type", wire.id_field, wire.function_field) if key
+        )
+    elif not wire.name_is_key:
+        keys = f'"{_escaped(first)}"'
+    brackets = rf"\[{SPACE}\{{" if wire.array_wrapped else r"\{"
+    head = rf"{brackets}{SPACE}(?:{keys}):"
+    is_name = first == wire.name_field and not (wire.name_is_key or wire.function_field)
+    return rf"{head}{SPACE}(?:{names})" if is_name else head
+
+
+def _in_headers(fmt: WireFormat) -> tuple[Trigger, ...]:
+    """Calls in messages begin where their header does."""
+    channels = fmt.channels
+    to = _escaped(channels.recipient + fmt.function.namespace)
+    role = "|".join(map(_escaped, fmt.turn.headers))
+    found = [rf"(?:^{f'|{role}' * bool(role)})({to})"]
+    if channels.channel.strip():
+        found.append(rf"({_escaped(channels.channel)}[a-z_]{{1,20}}{to})")
+    return tuple(Trigger("pattern", pattern) for pattern in found)
+
+
+def _escaped(text: str) -> str:
+    return SPECIAL.sub(r"\\\g<0>", text)

@@ -1,0 +1,235 @@
+"""The grammar of a turn: what a constrained model may write, from the format that parses it.
+
+    eager = [reasoning] ( calls | content )        lazy = calls
+
+A lazy grammar begins where a trigger is found, and constrains calls only; what comes before,
+prose and reasoning, is free. Where a call is required, or the content is to be JSON, the grammar
+is eager: it is the whole turn from where the prompt ends, without the end-of-turn marker, since
+engines end a turn with a token. Content beside required calls is not offered: that is what
+"required" is for. White space at markers is what the template writes, in JSON what `spacing` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as Items
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from deltaparse.partial import UsageError
+from deltaparse.stream import ContentMode, ToolFormat, WireFormat
+
+from .calls import Calls, is_bare, lead, without
+from .channel_calls import ChannelCalls
+from .json_schema import NotExpressed, schema_rules
+from .json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
+from .request import Tool, offered
+from .rulebook import GrammarRules, RuleBook
+from .rules import EMPTY, NOTHING, Expr, choice, literal, seq
+from .triggers import Trigger, triggers
+from .turn_start import Thought, TurnStart, turn_start
+from .until import text_until
+from .write_gbnf import to_gbnf
+from .write_lark import to_lark
+
+__all__ = ["Grammar", "JsonSpacing", "gbnf"]
+
+JsonSpacing = Literal["flexible", "compact", "dumps", "either"]
+
+SPACINGS = {"flexible": FLEXIBLE, "compact": COMPACT, "dumps": DUMPS, "either": EITHER}
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What a model may write.
+
+    `text` is GBNF, the rule to begin with being `root`; "" where nothing is to be constrained.
+    `lazy`: it holds from one of `triggers` on, not from the start. `preserved_tokens` are the
+    markers that a tokenizer must not drop when it decodes. `not_expressed` lists the keywords of
+    the schemas that it does not hold the model to, each with its place: `get_weather#/properties/x`.
+    """
+
+    text: str = ""
+    lazy: bool = False
+    triggers: tuple[Trigger, ...] = ()
+    preserved_tokens: tuple[str, ...] = ()
+    not_expressed: tuple[NotExpressed, ...] = ()
+    rules: GrammarRules | None = field(default=None, repr=False, compare=False)
+
+    def as_lark(self) -> str:
+        """The same in the dialect of Lark that llguidance reads."""
+        return to_lark(self.rules) if self.rules else ""
+
+
+def gbnf(
+    fmt: WireFormat,
+    tools: Items[Mapping[str, Any]] | None,
+    *,
+    tool_choice: Literal["auto", "none", "required"] | Mapping[str, Any] = "auto",
+    parallel_tool_calls: bool = True,
+    response_schema: Mapping[str, Any] | None = None,
+    prompt: str = "",
+    reasoning: Literal["include", "exclude"] = "include",
+    spacing: JsonSpacing = "flexible",
+) -> Grammar:
+    """Make the grammar that keeps a model to a format, to its tools, and to their schemas.
+
+    What fits it, `StreamParser` reads back as calls whose arguments are valid, but for the
+    keywords in `not_expressed`. The arguments before `reasoning` are those of `StreamParser`.
+
+    Args:
+        fmt: how the model writes.
+        tools: the OpenAI tools of the request.
+        tool_choice: "auto" makes a lazy grammar; "required", or a tool choice object, an eager
+            one; with "none" only a `response_schema` is left to constrain.
+        parallel_tool_calls: False: one call and no more.
+        response_schema: the JSON Schema of the content. The grammar is eager then, and where the
+            choice is "auto" lets the model choose between the content and calls. Where calls
+            stand in no markers, JSON is then content, as it is for the parser.
+        prompt: the rendered prompt, or its end, which may have opened or closed reasoning;
+            without it, the format's own generation prompt is taken.
+        reasoning: "include": the grammar has the model's reasoning, and no trigger is found in
+            it; "exclude": the engine constrains only what comes after.
+        spacing: the white space in JSON: "flexible" (a space, or a new line and indentation, at
+            any place), "compact" (none), "dumps" (as `json.dumps` has it), "either" of these two.
+
+    Raises:
+        UsageError: an argument makes no sense; a tool has no valid schema, one that allows
+            nothing, or a name that the format cannot write: the text says which tool and where;
+            a call is required of a format that has none.
+    """
+    if spacing not in SPACINGS or reasoning not in ("include", "exclude"):
+        raise UsageError(f"spacing={spacing!r}, reasoning={reasoning!r}: no such choice")
+    found = offered(tools, tool_choice)
+    has_calls = bool(fmt.channels.message) or fmt.tools.format is not ToolFormat.NONE
+    forced = tool_choice not in ("auto", "none")
+    if forced and not has_calls:
+        raise UsageError("a call is required, and the format has no tool calls")
+    if response_schema is not None and is_bare(fmt) and not forced and not fmt.channels.message:
+        found = []
+    start = turn_start(fmt, prompt, reasons=reasoning == "include")
+    turn = _TurnRules(fmt, found if has_calls else [], start, spacing, parallel_tool_calls)
+    if forced or response_schema is not None:
+        root = turn.whole(response_schema if not forced else None)
+        return turn.grammar(root)
+    if not turn.tools:
+        return Grammar(preserved_tokens=_markers(fmt))
+    return turn.grammar(turn.from_trigger(), triggers(fmt, turn.tools, start))
+
+
+class _TurnRules:
+    """One run of `gbnf`."""
+
+    def __init__(
+        self,
+        fmt: WireFormat,
+        tools: Items[Tool],
+        start: TurnStart,
+        spacing: JsonSpacing,
+        parallel: bool,
+    ) -> None:
+        self.fmt = fmt
+        self.tools = tools
+        self.start = start
+        self.parallel = parallel
+        self.spacing = SPACINGS[spacing]
+        self.rules = RuleBook()
+        self.calls = Calls(fmt, tools, self.rules, self.spacing)
+        self.channels = ChannelCalls(fmt, tools, self.rules, self.calls.arguments)
+        self.not_expressed: list[NotExpressed] = []
+
+    def whole(self, response_schema: Mapping[str, Any] | None) -> Expr:
+        """Make the turn from its start, with content of a schema, if one is given, or calls."""
+        ways = []
+        if response_schema is not None:
+            ways.append(self._content(response_schema))
+        if self.tools:
+            calls = self._calls()
+            rest = without(self.start.written.lstrip(), calls, self.rules)
+            ways.append(calls if rest == NOTHING else rest)
+            gap = self.fmt.tools.content_separator
+            if gap and rest == calls:
+                ways.append(lead(gap, calls))
+        return self._after_reasoning(choice(*ways))
+
+    def from_trigger(self) -> Expr:
+        """Make what follows from a trigger on: calls, without the white space before them."""
+        calls = self._calls()
+        tools = self.fmt.tools
+        start = tools.section_start + tools.per_call_start + self.fmt.function.name_prefix
+        space = start[: len(start) - len(start.lstrip())]
+        code = self.calls.code()
+        gap = self.fmt.code.start
+        own = without(gap[: len(gap) - len(gap.lstrip())], code, self.rules)
+        ways = [without(space, calls if code == EMPTY else self._own_calls(), self.rules)]
+        ways += [own] if code != EMPTY else []
+        rest = without(self.start.written.lstrip(), calls, self.rules)
+        if self.start.written.strip() and rest != NOTHING:
+            ways.append(rest)
+        return choice(*ways)
+
+    def grammar(self, root: Expr, found: tuple[Trigger, ...] = ()) -> Grammar:
+        """Make the grammar of a root."""
+        rules = self.rules.grammar(root)
+        return Grammar(
+            text=to_gbnf(rules),
+            lazy=bool(found),
+            triggers=found,
+            preserved_tokens=_markers(self.fmt),
+            not_expressed=(*self.not_expressed, *self.calls.arguments.not_expressed),
+            rules=rules,
+        )
+
+    def _calls(self) -> Expr:
+        code = self.calls.code()
+        own = self._own_calls()
+        return own if code == EMPTY else choice(own, code)
+
+    def _own_calls(self) -> Expr:
+        if self.fmt.channels.message:
+            return self.channels.text(parallel=self.parallel)
+        return self.calls.text(parallel=self.parallel)
+
+    def _content(self, schema: Mapping[str, Any]) -> Expr:
+        try:
+            made = schema_rules(schema, name="answer", spacing=self.spacing, rules=self.rules)
+        except UsageError as error:
+            raise UsageError(f"response_schema: {error}") from None
+        self.not_expressed += made.not_expressed
+        if self.fmt.channels.message:
+            return self.channels.content(made.value)
+        content = self.fmt.content
+        wrapped = content.mode is ContentMode.ALWAYS_WRAPPED or (
+            content.mode is ContentMode.WRAPPED_WITH_REASONING
+            and self.start.thought is not Thought.NONE
+        )
+        if not wrapped or self.start.written.strip().endswith(content.start.strip()):
+            return made.value
+        return seq(literal(content.start), made.value, literal(content.end))
+
+    def _after_reasoning(self, rest: Expr) -> Expr:
+        if self.fmt.channels.message:
+            return seq(self.channels.reasoning(), rest)
+        if self.start.thought is Thought.NONE:
+            return rest
+        reasoning = self.fmt.reasoning
+        end = reasoning.end.strip()
+        trailing = reasoning.end[len(reasoning.end.rstrip()) :]
+        # A call in reasoning would be a draft; and behind the end of the turn comes nothing.
+        tools = self.fmt.tools
+        others = (tools.section_start, tools.per_call_start, self.fmt.function.name_prefix)
+        cores = {text.strip() for text in (*others, self.fmt.code.start, *self.fmt.turn.ends)}
+        others = tuple(sorted(core for core in cores if core and core not in end))
+        section = seq(text_until(end, *others), lead(trailing, rest))
+        if self.start.thought is Thought.OPEN:
+            return section
+        return choice(lead(reasoning.start, section), rest)
+
+
+def _markers(fmt: WireFormat) -> tuple[str, ...]:
+    """List the markers that decoded text must keep: those of the format, and those of calls."""
+    tools, reasoning = fmt.tools, fmt.reasoning
+    texts = (reasoning.start, reasoning.end, tools.section_start, tools.section_end)
+    texts = (*texts, tools.per_call_start, tools.per_call_end, fmt.channels.message)
+    found = (*fmt.preserved_tokens, *(text.strip() for text in texts))
+    return tuple(dict.fromkeys(text for text in found if text))

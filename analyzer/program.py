@@ -1,0 +1,102 @@
+"""A template, compiled once: its code, and what its syntax tree tells of it.
+
+Comes in: the source and the limits. Goes out: a `Program`. Jinja's `meta` would generate the code
+a second time to find the variables, which is half of what compiling costs; here the generator
+notes them on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Template, nodes
+from jinja2.compiler import CodeGenerator, Frame
+from jinja2.idtracking import VAR_LOAD_RESOLVE
+
+from .sandbox import Limits, Sandbox, sandbox
+
+__all__ = ["Program", "compiled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled template, the sandbox it runs in, and what its syntax tree tells.
+
+    `variables` are read and not defined; `constants` are its texts, in the order of the tree;
+    `sought` those of them that may be looked for in what the template is given.
+    """
+
+    template: Template
+    room: Sandbox
+    variables: frozenset[str]
+    constants: tuple[str, ...]
+    sought: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def compiled(source: str, limits: Limits) -> Program:
+    """Compile a template; whatever is wrong with it is raised as it is."""
+    room = sandbox(limits)
+    tree = room.guarded(source)
+    texts = [(text, sought) for text, sought in _texts(tree) if text]
+    generator = NotingGenerator(room, None, None, optimized=room.optimized)
+    generator.visit(tree)
+    code = compile(generator.stream.getvalue(), "<template>", "exec")
+    return Program(
+        room.template_class.from_code(room, code, room.make_globals(None)),
+        room,
+        frozenset(generator.noted),
+        tuple(dict.fromkeys(text for text, _ in texts)),
+        tuple(dict.fromkeys(text for text, sought in texts if sought)),
+    )
+
+
+class NotingGenerator(CodeGenerator):
+    """Notes the variables that are looked up and that nothing defines."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.noted: set[str] = set()
+
+    def enter_frame(self, frame: Frame) -> None:
+        """Note what the code of this frame resolves."""
+        super().enter_frame(frame)
+        resolved = (name for act, name in frame.symbols.loads.values() if act == VAR_LOAD_RESOLVE)
+        self.noted.update(name for name in resolved if name not in self.environment.globals)
+
+
+def _texts(node: nodes.Node, *, shown: bool = False) -> Iterator[tuple[str, bool]]:
+    """The texts of a tree, each with whether it may be looked for in a message.
+
+    It is not where it is only written out, names a key, or is compared with a whole value.
+    """
+    if isinstance(node, nodes.TemplateData):
+        yield node.data, False
+    elif isinstance(node, nodes.Const):
+        if isinstance(node.value, str):
+            yield node.value, not shown
+    else:
+        for child in node.iter_child_nodes():
+            yield from _texts(child, shown=_only_shown(node, child, shown=shown))
+
+
+def _only_shown(node: nodes.Node, child: nodes.Node, *, shown: bool) -> bool:
+    match node:
+        case nodes.Output():
+            return True
+        case nodes.Filter():
+            return shown and child is node.node
+        case nodes.CondExpr():
+            return shown and child is not node.test
+        case nodes.Add() | nodes.List():
+            return shown
+        case nodes.Getitem():
+            return child is node.arg
+        case nodes.Compare() if all(operand.op in ("eq", "ne") for operand in node.ops):
+            return child is node.expr
+        case nodes.Operand():
+            return node.op in ("eq", "ne")
+    return False

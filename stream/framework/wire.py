@@ -1,0 +1,154 @@
+"""A tool parser made of a wire format: the engine of `StreamParser`, fed a whole response.
+
+Calls inside reasoning are drafts, as the default policy has it, and none of a result. Where the
+seed is silent: a result is made of a natural end, so a call that is cut off makes it invalid; ids
+that the model gives are kept, others are new in each result unless there is a prompt, which makes
+the same response give the same ids; and where recipients stand in namespaces (`functions.f`,
+`tools.f`), a name loses any of them when the tools are not known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from deltaparse.partial import UsageError
+
+from ..deltas import Delta
+from ..format import CallIdPosition, ReasoningMode, WireFormat
+from ..formats import get_format
+from ..lexicon import Role, lexicon
+from ..message import ToolCall
+from ..parser import StreamParser
+from ..policies import Policies
+from .base import BaseToolParser, ParseResult, ToolCallItem
+
+__all__ = ["WireToolParser"]
+
+
+class WireToolParser(BaseToolParser):
+    """Reads the calls that a wire format describes. May be shared; keeps nothing.
+
+    Args:
+        fmt: the format, or its name. A subclass may have it as its `format` instead.
+        tools: the OpenAI tools of the request, for the types of arguments and their names.
+        prompt: the rendered prompt, or its end.
+        policies: what to do where the output is odd.
+
+    Raises:
+        UsageError: no format, an unknown name, or an argument that makes no sense.
+    """
+
+    format: ClassVar[WireFormat | str | None] = None
+
+    def __init__(
+        self,
+        fmt: WireFormat | str | None = None,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        prompt: str = "",
+        policies: Policies = Policies(),  # noqa: B008 - frozen
+    ) -> None:
+        given = self.format if fmt is None else fmt
+        if not isinstance(given, WireFormat | str):
+            raise UsageError(f"a tool parser needs a WireFormat or its name, not {given!r}")
+        self.wire_format = given if isinstance(given, WireFormat) else get_format(given)
+        self._tools = tools
+        self._prompt = prompt
+        self._policies = policies
+        self._any_namespace = bool(self.wire_format.channels.message) and tools is None
+        self.stream_parser()
+
+    def stream_parser(self) -> StreamParser:
+        """A new `StreamParser` for one response, with what this parser was told."""
+        return self._parser(self.wire_format, self._prompt)
+
+    def stream(self, texts: Iterable[str | bytes]) -> Iterator[Delta]:
+        """The deltas of a response, each as soon as it is certain."""
+        parser = self.stream_parser()
+        for text in texts:
+            yield from parser.feed(text)
+        yield from parser.finish()
+
+    def detect_tool_call(self, text: str) -> bool:
+        """Whether the response has a call, be it cut off; a marker alone is none."""
+        return bool(self._calls(text, self._prompt))
+
+    def extract_tool_string(self, text: str) -> str | None:
+        """The part of a response from the first marker of its calls to the last."""
+        calls = self._calls(text, self._prompt)
+        if not calls:
+            return None
+        return text[calls[0].span[0] : self._behind(text, calls[-1].span[1])]
+
+    def parse_tool_string(self, tool_string: str) -> ParseResult:
+        """The calls of a part that begins with one: reasoning that the prompt opened is over."""
+        return self._result(self._calls(tool_string, _behind_reasoning(self.wire_format)))
+
+    def _parser(self, fmt: WireFormat, prompt: str) -> StreamParser:
+        return StreamParser(fmt, tools=self._tools, prompt=prompt, policies=self._policies)
+
+    def _calls(self, text: str, prompt: str) -> list[ToolCall]:
+        if not isinstance(text, str):
+            raise UsageError(f"a response is text, not {type(text).__name__}")
+        fmt = self.wire_format
+        if self._any_namespace:
+            fmt = fmt.replace(function={"namespace": ""})
+        parser = self._parser(fmt, prompt)
+        parser.feed(text)
+        parser.finish()
+        return parser.message.tool_calls
+
+    def _behind(self, text: str, pos: int) -> int:
+        """Where the markers end that close calls, of which the last has ended at `pos`."""
+        lex = lexicon(self.wire_format, calls=True)
+        end = pos
+        while True:
+            while pos < len(text) and (text[pos].isspace() or text[pos] in "]})`"):
+                pos += 1
+                end = end if text[pos - 1].isspace() else pos
+            after = max(
+                lex.after_call.match(text, pos, final=True),
+                lex.after_bad_call.match(text, pos, final=True),
+            )
+            if after <= pos or lex.role(text[pos:after]) is not Role.TOOL_END:
+                return end
+            pos = end = after
+
+    def _result(self, calls: list[ToolCall]) -> ParseResult:
+        whole = [call for call in calls if call.complete and _is_object(call.arguments)]
+        items = [self._item(call) for call in whole]
+        return ParseResult(items or None, is_valid=bool(calls) and len(whole) == len(calls))
+
+    def _item(self, call: ToolCall) -> ToolCallItem:
+        fmt, name = self.wire_format, call.name
+        ids = fmt.tools.id_field or fmt.tools.generated_id_field
+        has_ids = ids or fmt.call_id.position is not CallIdPosition.NONE
+        if self._any_namespace:
+            namespace = fmt.function.namespace
+            own = bool(namespace) and name.startswith(namespace)
+            name = name.removeprefix(namespace) if own else name.rpartition(".")[2]
+        return ToolCallItem(
+            id=call.id if has_ids or self._prompt else f"call_{uuid4().hex}",
+            type="function",
+            function={"name": name, "arguments": call.arguments},
+        )
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _behind_reasoning(fmt: WireFormat) -> str:
+    """A prompt after which calls may come."""
+    reasoning, prompt = fmt.reasoning, fmt.turn.generation_prompt
+    opened = reasoning.mode in (ReasoningMode.FORCED_OPEN, ReasoningMode.DELIMITER)
+    start = reasoning.start.strip()
+    if not opened and not (start and prompt.rstrip().endswith(start)):
+        return prompt
+    return f"{prompt or reasoning.start}{reasoning.end}"

@@ -1,0 +1,130 @@
+"""Formats by name: spelling, aliases, what users register, and what is wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import (
+    FormatError,
+    UsageError,
+    WireFormat,
+    get_format,
+    list_formats,
+    parse,
+    register_format,
+)
+from deltaparse.stream.formats import registry
+
+SEED = """simple_xml xml qwen25 qwen qwen3 qwen3_coder deepseekv31 deepseek_v31 deepseek
+gpt_oss"""
+PEERS = """hermes mistral llama3_json llama3 llama4_json llama4_pythonic pythonic glm glm45 glm47
+kimi_k2 seed_oss minimax_m2 minimax-m2 step3 step3p5 granite granite4 granite-20b-fc apertus
+cohere_command3 deepseek_v3 deepseekv3 gpt-oss openai qwen3_xml mimo internlm interns1 jamba lfm2
+olmo3 phi4_mini_json longcat ernie45 hunyuan hunyuan_a13b"""
+
+
+@pytest.fixture(autouse=True)
+def as_it_was():
+    """Names that a test registers are gone after it."""
+    before = dict(registry._entries())
+    yield
+    registry._entries().clear()
+    registry._entries().update(before)
+
+
+@pytest.mark.parametrize("name", [*SEED.split(), *PEERS.split()])
+def test_the_names_that_users_type(name):
+    fmt = get_format(name)
+    assert get_format(name.upper()) is fmt
+    assert get_format(f" {name.replace('_', '-')} ") is fmt
+
+
+def test_no_name_or_alias_stands_for_two():
+    names = [text for name, aliases in list_formats().items() for text in (name, *aliases)]
+    assert len(set(names)) == len(names)
+    assert all(text == registry._spelling(text) for text in names)
+
+
+def test_the_list_has_names_with_their_aliases():
+    assert set(list_formats()["qwen25"]) >= {"qwen", "qwen3"}
+    assert list(list_formats()) == sorted(list_formats())
+    assert all(registry.models_of(name) for name in list_formats())
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [("herms", "'hermes'"), ("Qwen-3-Coder", "'qwen3_coder'"), ("deepseekv3.1", "'deepseekv31'")],
+)
+def test_an_unknown_name_is_told_with_the_nearest(name, offered):
+    with pytest.raises(UsageError, match="no format is called") as raised:
+        get_format(name)
+    assert name in str(raised.value)
+    assert offered in str(raised.value)
+
+
+def test_a_name_like_no_other_is_told_with_all():
+    with pytest.raises(UsageError, match=r"there are apertus, apriel.*hermes"):
+        get_format("zzzzzz")
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, 3])
+def test_what_is_no_name(name):
+    with pytest.raises(UsageError, match="the name of a format is a text"):
+        get_format(name)
+
+
+MINE = get_format("hermes").replace(tools={"per_call_start": "<use>", "per_call_end": "</use>"})
+CALL = '<use>{"name": "f", "arguments": {}}</use>'
+
+
+def test_a_format_of_ones_own():
+    assert register_format("Mine", MINE, aliases=["my-own"]) is MINE
+    assert get_format("mine") is get_format("MY_OWN") is MINE
+    assert list_formats()["mine"] == ("my_own",)
+    assert registry.models_of("mine") == ""
+    assert parse(CALL, get_format("mine")).tool_calls
+
+
+def test_a_format_in_a_file(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text("\ufeff" + MINE.to_json(), encoding="utf-8")
+    register_format("a", path)
+    register_format("b", str(path))
+    assert get_format("a") == get_format("b") == MINE
+
+
+def test_a_taken_name_is_taken_over_only_when_asked():
+    for name, aliases in (("hermes", ()), ("mine", ["qwen"])):
+        with pytest.raises(UsageError, match="is there already; replace=True"):
+            register_format(name, MINE, aliases)
+    assert "mine" not in list_formats()
+    register_format("hermes", MINE, ["qwen"], replace=True)
+    assert get_format("hermes") is get_format("qwen") is MINE
+    assert "qwen" not in list_formats()["qwen25"]
+    assert "hermes2" not in str(list_formats())
+
+
+@pytest.mark.parametrize("text", ["no json", "[]", '{"no_such": 1}', '{"tools": {"format": "X"}}'])
+def test_a_file_that_holds_no_format(tmp_path, text):
+    path = tmp_path / "bad.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FormatError, match=r"bad\.json: "):
+        register_format("bad", path)
+    assert "bad" not in list_formats()
+
+
+def test_what_cannot_be_registered(tmp_path):
+    with pytest.raises(UsageError, match="no_such_file"):
+        register_format("bad", tmp_path / "no_such_file.json")
+    with pytest.raises(UsageError, match="a format is a WireFormat or the path"):
+        register_format("bad", {"tools": {}})
+    with pytest.raises(UsageError, match="aliases is a list of names"):
+        register_format("bad", MINE, "alias")
+    with pytest.raises(UsageError, match="the name of a format is a text"):
+        register_format("", MINE)
+
+
+def test_a_format_is_read_once_and_shared():
+    assert get_format("hermes") is get_format("hermes2")
+    assert isinstance(get_format("hermes"), WireFormat)
+    assert not get_format("hermes").verified

@@ -1,0 +1,86 @@
+"""Which format an output looks like."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import UsageError, get_format, parse, register_format, suggest_formats
+from deltaparse.partial import Markers
+from deltaparse.stream.formats import suggest
+
+from .test_registry import CALL, MINE, as_it_was  # noqa: F401 - a fixture
+from .wires import WIRES
+
+# Formats that write calls alike, but for white space: which is meant, no output can tell.
+CALLED = sorted(name for name, wire in WIRES.items() if wire.two)
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_each_format_is_recognised(name):
+    found = suggest_formats(WIRES[name].two)
+    (mine,) = [one for one in found if name in {one.name, *one.also}]
+
+    assert mine.calls == 2
+    assert mine.calls == max(one.calls for one in found)
+    assert all(marker in WIRES[name].two for marker in mine.evidence)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "why"),
+    [
+        (WIRES["hermes"].one, "hermes", "1 call; it holds '<tool_call>'"),
+        ("Hi" + WIRES["simple_xml"].one, "simple_xml", "1 call; it holds '<tool_call>'"),
+        (WIRES["llama3_json"].one, "llama3_json", "1 call; it holds a call without markers"),
+        (
+            WIRES["gpt_oss"].says,
+            "gpt_oss",
+            "no calls; it holds '<|channel|>', '<|message|>'",
+        ),
+    ],
+)
+def test_the_likeliest_comes_first_and_says_why(text, name, why):
+    first = suggest_formats(text)[0]
+    assert (first.name, first.why) == (name, why)
+    assert first.calls == len(parse(text, get_format(name)).tool_calls)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Hello.", "I would write <tool_call> here.", "{not json", "a < b [c]", "functools"]
+)
+def test_what_looks_like_none(text):
+    assert suggest_formats(text) == []
+
+
+def test_what_users_register_is_known():
+    assert suggest_formats(CALL) == []
+    register_format("mine", MINE)
+    assert [(one.name, one.calls, one.evidence) for one in suggest_formats(CALL)] == [
+        ("mine", 1, ("<use>",))
+    ]
+
+
+def test_a_cut_off_call_counts():
+    assert suggest_formats(WIRES["hermes"].one[:-20])[0].calls == 1
+
+
+def test_only_text_is_looked_at():
+    with pytest.raises(UsageError, match="an output is text, not bytes"):
+        suggest_formats(b"x")
+
+
+def test_the_output_is_searched_once(monkeypatch):
+    """No marker is looked for again in text that was searched."""
+    searched = []
+    find = Markers.find
+
+    def counted(self, text, pos=0, *, final=False):
+        start, end = find(self, text, pos, final=final)
+        searched.append(end - pos)
+        return start, end
+
+    text = "<tool_call>\n" * 200 + "<|tool" * 200
+    suggest_formats(text)
+    monkeypatch.setattr(suggest.Markers, "find", counted)
+    _, literals = suggest._known(tuple(suggest.all_formats()))
+    suggest._standing(text, literals)
+    assert sum(searched) == len(text)
