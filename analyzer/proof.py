@@ -1,7 +1,7 @@
 """The proof: render conversations that were no probes, parse the turns back, compare.
 
-A turn is parsed whole and one character at a time. What a template leaves out of a rendering is
-not expected back.
+A turn is parsed whole, with and without its end, and with its end one character at a time. What a
+template leaves out of a rendering is not expected back.
 """
 
 from __future__ import annotations
@@ -72,9 +72,8 @@ def disproofs(
     proved, failed = set(), []
     turns = [turn for turn in TURNS if fmt.tools.format is not ToolFormat.NONE or not turn.calls]
     for turn in turns:
-        problems = [
-            _difference(turn, wire, fmt) for wire in _wires(render, frame, reasoning, fmt, turn)
-        ]
+        wires = dict.fromkeys(_wires(render, frame, reasoning, fmt, turn))
+        problems = [_difference(turn, wire, fmt) for wire in wires]
         if problems and all(problems):
             failed.append(f"{turn.label} did not come back: {problems[0]}")
         elif problems:
@@ -86,7 +85,7 @@ def disproofs(
 class Wire:
     """A turn as the model would write it, after which prompt; what of it the template renders.
 
-    `end` is the end of the turn as the template wrote it.
+    `end` is the end of the turn as the template wrote it; `calls` how many of them it has.
     """
 
     prompt: str
@@ -94,7 +93,7 @@ class Wire:
     end: str
     content: str
     reasoning: str
-    calls: tuple[dict[str, Any], ...]
+    calls: int
 
 
 def _wires(
@@ -131,16 +130,17 @@ def _wires(
         elif fmt.reasoning.mode is ReasoningMode.DELIMITER and not thought:
             body = fmt.reasoning.end + body
         shown = body.count(FUNCTIONS[0]) + body.count(FUNCTIONS[1])
-        yield Wire(prompt, body, end, content, thought, turn.calls[:shown])
+        yield Wire(prompt, body, end, content, thought, shown)
 
 
 def _difference(turn: Turn, wire: Wire, fmt: WireFormat) -> str:
     """What is wrong with what comes back, "" if nothing."""
     tools = TOOLS if turn.calls else None
-    expected = [(made["function"]["name"], made["function"]["arguments"]) for made in wire.calls]
-    for end in ("", wire.end):
+    shown = (made["function"] for made in turn.calls[: wire.calls])
+    expected = [(function["name"], function["arguments"]) for function in shown]
+    for end in dict.fromkeys(("", wire.end)):
         whole = _parse([wire.text + end], fmt, wire.prompt, tools)
-        if _parse(list(wire.text + end), fmt, wire.prompt, tools) != whole:
+        if end == wire.end and _parse(list(wire.text + end), fmt, wire.prompt, tools) != whole:
             return "whole and by characters, it is parsed differently"
         calls = [(made.name, _value(made.arguments)) for made in whole.tool_calls]
         for what, got, want in (

@@ -1,4 +1,4 @@
-"""The README's program prints what the README says."""
+"""The README's program prints what the README says, and so do the sessions of all pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[1] / "README.md"
+PAGES = [README, *sorted(README.parent.glob("docs/*.md"))]
 
 
 def test_the_program_prints_what_it_says():
@@ -29,9 +32,9 @@ def test_the_two_commands_are_targets():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
-def test_the_session_shows_what_it_gives():
-    text = README.read_text(encoding="utf-8")
-    session = re.search(r"```python\n(>>>.*?)```", text, re.DOTALL)[1]
-    test = doctest.DocTestParser().get_doctest(session, {}, "README.md", None, 0)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_sessions_show_what_they_give(page):
+    sessions = re.findall(r"```python\n(>>>.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    test = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.name, None, 0)
     assert len(test.examples) > 1
     assert doctest.DocTestRunner().run(test).failed == 0
