@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import lru_cache
@@ -9,20 +10,27 @@ from functools import lru_cache
 from deltaparse.partial import UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
+from .cache import kept
 from .channels import with_channels
 from .content import find_frame_and_content
 from .frame import find_frame
 from .probes import PROBE_TEXTS
 from .proof import disproofs
 from .reasoning import find_reasoning
-from .render import Renderer
+from .render import MAX_SECONDS, Renderer
 from .template import ChatTemplate
 from .tool_calls import find_tool_calls
+from .trace import Trace
 
 __all__ = ["analyze"]
 
 
-def analyze(template: ChatTemplate | str) -> WireFormat:
+def analyze(
+    template: ChatTemplate | str,
+    *,
+    cache: str | os.PathLike[str] | None = None,
+    trace: Trace | None = None,
+) -> WireFormat:
     """Find out how a model writes, from its chat template alone.
 
     The template is rendered with conversations that differ in one thing, and the markers are
@@ -30,11 +38,19 @@ def analyze(template: ChatTemplate | str) -> WireFormat:
     back: `verified` says that all came back, `issues` what did not, and what the template does
     not tell. A pure function of the template, remembered by its text.
 
+    Args:
+        template: the template, or its source.
+        cache: a directory in which formats are kept between processes, made where there is none.
+        trace: an empty `Trace`, in which the evidence is noted; then nothing is remembered.
+
     Raises:
         TemplateError: the text is no Jinja template.
-        UsageError: it is neither a `ChatTemplate` nor a str.
+        UsageError: it is neither a `ChatTemplate` nor a str, or `cache` is no directory.
     """
-    return _analyze(_template(template))
+    made = _template(template)
+    if trace is not None:
+        return _found(made, trace)
+    return _analyze(made) if cache is None else kept(cache, made, _analyze)
 
 
 def _template(given: object) -> ChatTemplate:
@@ -48,7 +64,11 @@ def _template(given: object) -> ChatTemplate:
 
 @lru_cache(maxsize=64)
 def _analyze(template: ChatTemplate) -> WireFormat:
-    render = Renderer(template)
+    return _found(template, Trace())
+
+
+def _found(template: ChatTemplate, trace: Trace) -> WireFormat:
+    render = Renderer(template, trace)
     frame = find_frame(render)
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
@@ -70,13 +90,16 @@ def _analyze(template: ChatTemplate) -> WireFormat:
     fmt = with_channels(fmt)
     fmt = fmt.replace(preserved_tokens=_markers(fmt))
     proved, failed = disproofs(render, frame, reasoning, fmt)
+    trace.proved, trace.disproved = tuple(proved), tuple(failed)
     issues = [*reasoning.issues, *tools.issues, *failed]
     document = fmt.to_json()
     issues += [
         f"the probe {probe!r} got into the format" for probe in PROBE_TEXTS if probe in document
     ]
+    if render.exhausted:
+        issues.append(f"the template takes too long: more than {MAX_SECONDS} s for all renderings")
     unproved = tools.format.format is not ToolFormat.NONE and not any(
-        "call" in name for name in proved
+        "call" in label for label in proved
     )
     if unproved or not proved:
         issues.append("nothing came back that would prove it")

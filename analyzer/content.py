@@ -10,6 +10,7 @@ from .frame import Frame
 from .probes import CONTENT, REASONING, TOOLS, assistant, call, user
 from .reasoning import ReasoningFinding
 from .render import Renderer
+from .trace import phase
 
 __all__ = ["find_content", "find_frame_and_content", "without_reasoning"]
 
@@ -39,6 +40,7 @@ def find_frame_and_content(
     return frame, content
 
 
+@phase("C1")
 def find_content(render: Renderer, frame: Frame, reasoning: ReasoningFinding) -> ContentFormat:
     """Find the content markers: those of every turn, or those of turns with reasoning."""
     needs_text = _requires_text(render)

@@ -23,6 +23,7 @@ __all__ = [
     "REASONING",
     "REASONING_KEYS",
     "RESULT",
+    "SYSTEM",
     "TOOLS",
     "USER",
     "VALUE",
@@ -33,6 +34,7 @@ __all__ = [
     "user",
 ]
 
+SYSTEM = "zqtoldzq"
 USER = "zqaskedzq"
 NEXT_USER = "zqaskedagainzq"
 CONTENT = "zqsaidzq"
@@ -47,6 +49,7 @@ NUMBER = 739_517_283
 QUOTED = 'zqquo"tedzq'
 CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
 PROBE_TEXTS = (
+    SYSTEM,
     USER,
     NEXT_USER,
     CONTENT,

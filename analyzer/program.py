@@ -26,7 +26,8 @@ class Program:
     """A compiled template, the sandbox it runs in, and what its syntax tree tells.
 
     `variables` are read and not defined; `constants` are its texts, in the order of the tree;
-    `sought` those of them that may be looked for in what the template is given.
+    `sought` those of them that may be looked for in what the template is given; `keys` are the
+    names under which it reads parts of that.
     """
 
     template: Template
@@ -34,6 +35,7 @@ class Program:
     variables: frozenset[str]
     constants: tuple[str, ...]
     sought: tuple[str, ...]
+    keys: frozenset[str]
 
 
 @lru_cache(maxsize=64)
@@ -51,6 +53,7 @@ def compiled(source: str, limits: Limits) -> Program:
         frozenset(generator.noted),
         tuple(dict.fromkeys(text for text, _ in texts)),
         tuple(dict.fromkeys(text for text, sought in texts if sought)),
+        frozenset(_keys(tree)),
     )
 
 
@@ -66,6 +69,17 @@ class NotingGenerator(CodeGenerator):
         super().enter_frame(frame)
         resolved = (name for act, name in frame.symbols.loads.values() if act == VAR_LOAD_RESOLVE)
         self.noted.update(name for name in resolved if name not in self.environment.globals)
+
+
+def _keys(tree: nodes.Node) -> Iterator[str]:
+    """The names of attributes and items that are read: `x.name`, `x["name"]`, `x.get("name")`."""
+    for attribute in tree.find_all(nodes.Getattr):
+        yield attribute.attr
+    items = [item.arg for item in tree.find_all(nodes.Getitem)]
+    asked = [called.args[0] for called in tree.find_all(nodes.Call) if called.args]
+    for arg in (*items, *asked):
+        if isinstance(arg, nodes.Const) and isinstance(arg.value, str):
+            yield arg.value
 
 
 def _texts(node: nodes.Node, *, shown: bool = False) -> Iterator[tuple[str, bool]]:

@@ -18,6 +18,7 @@ from .probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, TOOLS, call, result, u
 from .probes import assistant as probe_turn
 from .reasoning import ReasoningFinding
 from .render import Renderer
+from .trace import phase
 
 __all__ = ["Turn", "disproofs"]
 
@@ -62,14 +63,15 @@ TURNS = (
 )
 
 
+@phase("proof")
 def disproofs(
     render: Renderer, frame: Frame, reasoning: ReasoningFinding, fmt: WireFormat
-) -> tuple[set[str], list[str]]:
+) -> tuple[list[str], list[str]]:
     """Parse renderings back.
 
     Returns the labels of the turns that came back, and what is wrong with the others.
     """
-    proved, failed = set(), []
+    proved, failed = [], []
     turns = [turn for turn in TURNS if fmt.tools.format is not ToolFormat.NONE or not turn.calls]
     for turn in turns:
         wires = dict.fromkeys(_wires(render, frame, reasoning, fmt, turn))
@@ -77,7 +79,7 @@ def disproofs(
         if problems and all(problems):
             failed.append(f"{turn.label} did not come back: {problems[0]}")
         elif problems:
-            proved.add(turn.label)
+            proved.append(turn.label)
     return proved, failed
 
 

@@ -29,6 +29,7 @@ from .probes import (
     user,
 )
 from .render import Renderer
+from .trace import phase
 
 __all__ = ["ReasoningFinding", "find_reasoning"]
 
@@ -41,6 +42,10 @@ MOST_TRIED = 100
 NOT_SWITCHES = frozenset(
     {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
 )
+
+
+TAKEN = frozenset({"arguments", "content", "function", "id", "name", "role", "tool_calls", "type"})
+"""Keys of a message that hold something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +78,11 @@ def find_reasoning(render: Renderer, frame: Frame) -> ReasoningFinding:
     return ReasoningFinding(ReasoningFormat(mode=mode, start=start, end=end), key)
 
 
+@phase("R1")
 def _presence(render: Renderer, frame: Frame) -> tuple[str, str, str] | None:
     """R1: start, end and key, from a turn with reasoning and content."""
     plain = frame.body(render([user(), assistant()]))
-    for key in REASONING_KEYS:
+    for key in _keys(render):
         said = assistant(reasoning=REASONING, reasoning_key=key)
         body = frame.body(render([user(), said]))
         if body is None or not _once(body, CONTENT) or body.index(REASONING) > body.index(CONTENT):
@@ -104,9 +110,10 @@ def _presence(render: Renderer, frame: Frame) -> tuple[str, str, str] | None:
     return None
 
 
+@phase("R3")
 def _scope(render: Renderer, frame: Frame, prompts: list[str]) -> tuple[str, str, str] | None:
     """R3: the same from a turn with reasoning and a call, where content shows no reasoning."""
-    for key in REASONING_KEYS:
+    for key in _keys(render):
         said = assistant("", calls=[call()], reasoning=REASONING, reasoning_key=key)
         body = frame.body(render([user(), said], tools=TOOLS))
         if body is None or not _once(body, FUNCTIONS[0]):
@@ -128,6 +135,7 @@ def _scope(render: Renderer, frame: Frame, prompts: list[str]) -> tuple[str, str
     return None
 
 
+@phase("R2")
 def _told_to_the_model(render: Renderer) -> ReasoningFinding:
     """The markers that a switch makes the prompt tell the model of, as empty pairs.
 
@@ -158,6 +166,19 @@ def _closing(marker: str) -> str:
     return f"{marker[:1]}/{marker[1:]}"
 
 
+def _keys(render: Renderer) -> tuple[str, ...]:
+    """The keys that may hold reasoning: the usual ones, and what the template reads besides.
+
+    All of these are tried at once first: most templates show none of them.
+    """
+    more = sorted(render.template.keys - TAKEN - set(REASONING_KEYS))[:MOST_TRIED]
+    for said in (assistant(), assistant("", calls=[call()])):
+        shown = render([user(), said | dict.fromkeys(more, REASONING)], tools=TOOLS)
+        if shown and REASONING in shown:
+            return (*REASONING_KEYS, *more)
+    return REASONING_KEYS
+
+
 def _once(body: str, other: str) -> bool:
     """Whether the reasoning stands in a turn once, with `other`.
 
@@ -166,6 +187,7 @@ def _once(body: str, other: str) -> bool:
     return body.count(REASONING) == 1 and other in body
 
 
+@phase("R2")
 def _prompt_tails(render: Renderer) -> list[str]:
     """R2: the ends of the prompt, first the default, then those that a switch makes.
 
@@ -180,6 +202,7 @@ def _prompt_tails(render: Renderer) -> list[str]:
     return tails
 
 
+@phase("R2")
 def _from_prompts(render: Renderer, prompts: list[str]) -> tuple[str, str] | None:
     """Start and end from generation prompts alone."""
     pair = _closed_pair(prompts)
@@ -245,6 +268,7 @@ def _words(render: Renderer) -> list[str]:
     return [text for text in short if text.strip() and "\n" not in text.strip()][:MOST_TRIED]
 
 
+@phase("R2")
 def _told(render: Renderer, frame: Frame, default: str) -> list[str]:
     """The ends of prompts whose message holds a word that the template may look for."""
     tails = []

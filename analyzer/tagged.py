@@ -70,13 +70,16 @@ class ToolsFinding:
 class Parts:
     """One call: what stands before its name, between name and arguments, and behind these.
 
-    `within` stands between an argument's name and its value, None where they are JSON.
+    `within` stands between an argument's name and its value, None where they are one object;
+    `tail` is what of that object stands behind the value, and `quote` round its strings.
     """
 
     before: str
     between: str
     within: str | None
     after: str
+    tail: str = ""
+    quote: str = ""
 
 
 class Bodies:
@@ -194,9 +197,15 @@ def parts_of(body: str) -> Parts | None:
         except (ValueError, RecursionError):
             continue
         if made == {key: value}:
-            return Parts(before, rest[: found.start()], None, rest[end:])
+            tail = rest[rest.index(value) + len(value) : end]
+            return Parts(before, rest[: found.start()], None, rest[end:], tail)
     between, _, rest = rest.partition(key)
     within, _, after = rest.partition(value)
+    quote = within.lstrip().removeprefix(":").strip()
+    if between.endswith("{") and len(quote) > 1 and after.startswith(quote + "}"):
+        # An object with bare keys, and quotes of its own.
+        tail = quote + "}"
+        return Parts(before, between[:-1], None, after.removeprefix(tail), tail, quote)
     if not between.strip() or not after.strip():
         return None
     return Parts(before, between, within, after)
@@ -205,16 +214,9 @@ def parts_of(body: str) -> Parts | None:
 def _round_each(one: Parts, pair: str) -> tuple[str, str, str]:
     """What begins each call, what stands between two, and what ends each."""
     second = pair.find(FUNCTIONS[1])
-    behind = ARGUMENTS[0] if one.within is None else VALUES[0]
-    if second < 0 or behind not in pair[:second]:
+    if second < 0 or VALUES[0] not in pair[:second]:
         return one.before, "", one.after
-    between = pair[:second]
-    if one.within is None:
-        between = between[between.rindex(VALUES[0]) + len(VALUES[0]) :]
-        # The closing quote and brace of the JSON.
-        between = between.lstrip('"').lstrip().removeprefix("}")
-    else:
-        between = between[between.rindex(VALUES[0]) + len(VALUES[0]) :]
+    between = pair[:second].rpartition(VALUES[0])[2].removeprefix(one.tail)
     end = one.after if between.startswith(one.after) else common_prefix(between, one.after)
     rest = between.removeprefix(end)
     start = one.before if rest.endswith(one.before) else common_suffix(rest, one.before)
@@ -257,7 +259,7 @@ def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
     pieces = segments(end)
     own = pieces[0].text if pieces and not pieces[0].marker else ""
     own = own if own.strip() else ""
-    return ArgumentsFormat(end=own), one.between, end.removeprefix(own)
+    return ArgumentsFormat(end=own, quote=one.quote), one.between, end.removeprefix(own)
 
 
 def _tagged_arguments(one: Parts, end: str, bodies: Bodies) -> tuple[ArgumentsFormat, str, str]:

@@ -103,6 +103,17 @@ class ChatTemplate:
                 words), fails, or asks for more than its limits.
             UsageError: an argument has the wrong type.
         """
+        context["add_generation_prompt"] = add_generation_prompt
+        return self.render_within(self.limits, messages, tools, context)
+
+    def render_within(
+        self,
+        limits: Limits,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None,
+        context: Mapping[str, Any],
+    ) -> str:
+        """Render with limits of its own, as `render` does."""
         chat = _with_reasoning(_dicts("messages", messages, "{'role': 'user', 'content': 'Hi'}"))
         schemas = None
         if tools is not None:
@@ -110,11 +121,10 @@ class ChatTemplate:
         if context.get("documents") is not None:
             _dicts("documents", context["documents"], "{'title': '...', 'text': '...'}")
         context = _copied("context", context)
-        context["add_generation_prompt"] = add_generation_prompt
         shapes: tuple[Shape | None, ...] = (None,)
         if any(message.get("tool_calls") or message.get("function_call") for message in chat):
             shapes = (self._told_shape,) if self._told_shape else ("object", "string")
-        return self._run(chat, schemas, context, shapes, self.limits)
+        return self._run(chat, schemas, context, shapes, limits)
 
     @property
     def variables(self) -> frozenset[str]:
@@ -125,6 +135,11 @@ class ChatTemplate:
     def constants(self) -> tuple[str, ...]:
         """The texts in the template, plain or quoted, each once, in the order of its tree."""
         return self._program.constants
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The names under which the template reads parts of messages, tools and the rest."""
+        return self._program.keys
 
     @property
     def sought(self) -> tuple[str, ...]:

@@ -13,7 +13,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deltaparse.stream import ContentFormat, ReasoningFormat, ToolFormat, ToolsFormat
+from deltaparse.partial import Source, python_value
+from deltaparse.stream import (
+    ArgumentsFormat,
+    ContentFormat,
+    ReasoningFormat,
+    ToolFormat,
+    ToolsFormat,
+)
 
 from .content import without_reasoning
 from .diff import common_prefix, common_suffix
@@ -34,6 +41,7 @@ from .probes import (
 from .pythonic import find_pythonic
 from .render import Renderer
 from .tagged import Bodies, ToolsFinding, find_tagged
+from .trace import phase
 
 __all__ = ["ToolsFinding", "find_tool_calls"]
 
@@ -50,8 +58,10 @@ class JsonInText:
     text: str
     after: str
     value: Any
+    python: bool = False
 
 
+@phase("T1-T7, A1, A2")
 def find_tool_calls(
     render: Renderer, frame: Frame, reasoning: ReasoningFormat, content: ContentFormat
 ) -> ToolsFinding:
@@ -91,7 +101,9 @@ def find_tool_calls(
     else:
         made = _from_two(layout, before, after, pair)
     made = _separated(made, render, frame)
-    return ToolsFinding(format=_code_block(made))
+    return ToolsFinding(
+        format=_code_block(made), arguments=ArgumentsFormat(python_literals=found.python)
+    )
 
 
 def _layout(value: Any) -> ToolsFormat | None:
@@ -187,19 +199,37 @@ def _code_block(made: ToolsFormat) -> ToolsFormat:
 
 
 def _json_with(text: str, probe: str, start: int = 0) -> JsonInText | None:
-    """The outermost JSON object or array in `text` that holds `probe`."""
+    """The outermost JSON object or array in `text` that holds `probe`, or one as Python has it."""
     at = text.index(probe, start)
-    for found in re.finditer(r"[{\[]", text[:at]):
-        if found.start() < start:
-            continue
-        try:
-            value, end = DECODER.raw_decode(text, found.start())
-        except (ValueError, RecursionError):
-            continue
-        if end > at:
-            begin = found.start()
-            return JsonInText(text[:begin], text[begin:end], text[end:], value)
+    for read in (_json_at, _python_at):
+        for found in re.finditer(r"[{\[]", text[:at]):
+            if found.start() < start:
+                continue
+            value, end = read(text, found.start())
+            if end > at:
+                begin = found.start()
+                return JsonInText(
+                    text[:begin], text[begin:end], text[end:], value, read is _python_at
+                )
     return None
+
+
+def _json_at(text: str, start: int) -> tuple[Any, int]:
+    """The JSON value that begins at `start` and where it ends, 0 if there is none."""
+    try:
+        return DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None, 0
+
+
+def _python_at(text: str, start: int) -> tuple[Any, int]:
+    """The same of a value as Python writes it."""
+    src = Source(text, closed=True)
+    src.pos = start
+    pieces: list[str] = []
+    next(python_value(src, pieces.append, lambda *_: None), None)
+    value, _ = _json_at("".join(pieces), 0) if pieces else (None, 0)
+    return value, src.pos if value is not None else 0
 
 
 def _json_pair(text: str) -> tuple[str, str] | None:

@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 
 from .json_lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
 from .json_read import STRING_WAKE, json_space
@@ -45,13 +46,14 @@ LITERALS = {
     "Infinity": ("non_finite", "null"),
     "-Infinity": ("non_finite", "null"),
 }
-WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$]*+")
+WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$.-]*+")
 HEX = re.compile(r"\\x([0-9a-fA-F]{2})")
 # In a string in single quotes: all but what ends it, escapes, or must be escaped.
 IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
 SINGLE_WAKE = re.compile(r"""['"\\\x00-\x1f]""").search
 ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 CUT_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3})?\Z")
+OWN_QUOTE = "own_quote"
 COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
 BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
 
@@ -80,16 +82,18 @@ def mended_json(
     *,
     repairs: Repairs = ALL_REPAIRS,
     lexer: JsonLexer | None = None,
+    quote: str = "",
 ) -> Steps[JsonLexer]:
     """Read one value that should be JSON, handing on JSON.
 
     Like `json_value`, and the same for text that is JSON, but that a comma comes with what
     follows it. The state of the lexer is that of what was handed on. `note` is told the name of
-    each repair and the offset where it was made.
+    each repair and the offset where it was made. `quote` is what stands round strings beside
+    quotation marks, with nothing in them escaped: that is another spelling, and no repair.
     """
     lexer = lexer or JsonLexer()
     lexer.hold_commas = repairs.trailing_commas
-    mender = Mender(src, lexer, emit, repairs)
+    mender = Mender(src, lexer, emit, repairs, quote)
     while True:
         pos = lexer.scan(src.text, src.pos, final=src.closed)
         if pos > src.pos:
@@ -102,7 +106,8 @@ def mended_json(
             if not repair:
                 lexer.breaks(problem)
                 return lexer
-            note(repair, start)
+            if repair != OWN_QUOTE:
+                note(repair, start)
             continue
         if lexer.state is DONE or src.closed:
             return lexer
@@ -118,11 +123,17 @@ class Mender:
     None where the input ends in what might have been mended.
     """
 
-    __slots__ = ("_emit", "_lexer", "_repairs", "_src")
+    __slots__ = ("_emit", "_lexer", "_quote", "_repairs", "_src")
 
     def __init__(
-        self, src: Source, lexer: JsonLexer, emit: Callable[[str], None], repairs: Repairs
+        self,
+        src: Source,
+        lexer: JsonLexer,
+        emit: Callable[[str], None],
+        repairs: Repairs,
+        quote: str = "",
     ) -> None:
+        self._quote = quote
         self._src = src
         self._lexer = lexer
         self._emit = emit
@@ -144,6 +155,10 @@ class Mender:
         is_value = not is_key and state in (START, AFTER_COLON, AFTER_OPEN, AFTER_COMMA)
         if char == "," and state is AFTER_VALUE:
             return (yield from self._comma())
+        if self._quote and char == self._quote[0] and (is_key or is_value):
+            if (yield from self._at_quote()):
+                lexer.state = KEY if is_key else STRING
+                return (yield from self._quoted())
         if char in "/#" and repairs.comments:
             return (yield from self._comment())
         if char == "'" and repairs.single_quotes and (is_key or is_value):
@@ -269,6 +284,40 @@ class Mender:
             else:
                 src.sleep(SINGLE_WAKE, self.write)
                 yield
+
+    def _at_quote(self) -> Steps[bool]:
+        """Whether the quote of this spelling stands here."""
+        src, quote = self._src, self._quote
+        while quote.startswith(src.text[src.pos : src.pos + len(quote)]):
+            if len(src.text) - src.pos >= len(quote):
+                return True
+            if src.closed:
+                return False
+            yield
+        return False
+
+    def _quoted(self) -> Steps[str]:
+        """Read a string in the quotes of this spelling, up to the next of them."""
+        src, lexer, quote = self._src, self._lexer, self._quote
+        src.pos += len(quote)
+        self.write('"')
+        while (at := src.text.find(quote, src.pos)) < 0:
+            # What may be the beginning of the quote is held back.
+            end = max(src.pos, len(src.text) - len(quote) + 1)
+            if end > src.pos:
+                self.write(encode_basestring(src.take(end))[1:-1])
+            if src.closed:
+                return OWN_QUOTE
+            yield
+        if at > src.pos:
+            self.write(encode_basestring(src.take(at))[1:-1])
+        src.pos += len(quote)
+        self.write('"')
+        if lexer.state is KEY:
+            lexer.state = AFTER_KEY
+        else:
+            lexer.value_ends()
+        return OWN_QUOTE
 
     def _comment(self) -> Steps[str | None]:
         """Read a comment, writing nothing."""

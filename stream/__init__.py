@@ -1,5 +1,6 @@
 """From the text of a model to deltas: the wire format, the parser, the protocol."""
 
+from .call_ids import CallPlace, IdFactory, call_id, nine_character_id
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
 from .format import (
     ArgumentsFormat,
@@ -47,6 +48,7 @@ from .message import Content, Issue, Message, Part, Reasoning, ToolCall
 from .openai import chat_completion_chunks
 from .parser import StreamParser
 from .policies import Policies
+from .response_template import from_response_template, to_response_template
 from .tally import Amount, Seen
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "BaseToolParser",
     "CallIdFormat",
     "CallIdPosition",
+    "CallPlace",
     "Candidate",
     "Candidates",
     "ChannelsFormat",
@@ -67,6 +70,7 @@ __all__ = [
     "Delta",
     "ExecutableCall",
     "FunctionFormat",
+    "IdFactory",
     "Issue",
     "Message",
     "ParseResult",
@@ -90,15 +94,19 @@ __all__ = [
     "WireFormat",
     "WireToolParser",
     "astream",
+    "call_id",
     "chat_completion_chunks",
     "create_tool_parser",
+    "from_response_template",
     "get_format",
     "list_formats",
+    "nine_character_id",
     "parse",
     "register_format",
     "register_tool_parser",
     "safe_value",
     "stream",
     "suggest_formats",
+    "to_response_template",
     "tool_parser_from_config",
 ]

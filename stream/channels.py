@@ -11,8 +11,6 @@ it, and the answer must not be lost with it. (Harmony, the format of gpt-oss, is
 
 from __future__ import annotations
 
-import json
-
 from deltaparse.partial import MalformedJson, Source, Steps, at, json_space, until, whitespace
 
 from .channel_header import Header, read_author, read_header
@@ -21,7 +19,8 @@ from .region import Region
 from .text_run import Edge, TextRun
 from .tool_calls.arguments import json_arguments
 from .tool_calls.call import Call
-from .tool_calls.ending import broken, malformed, truncated
+from .tool_calls.code import code_arguments
+from .tool_calls.ending import broken, no_object, truncated
 from .turn import Turn
 
 __all__ = ["channel_turn"]
@@ -176,7 +175,13 @@ def _call(
     elif not char:
         truncated(src, turn, lex, call)
     elif is_code and char != "{":
-        yield from _code(src, turn, lex, call, body)
+        begun = body.text()
+        body.settle()
+        try:
+            yield from code_arguments(src, call, lex.channels.after_body, begun)
+            call.end()
+        except MalformedJson:
+            truncated(src, turn, lex, call)
     else:
         body.settle()
         yield from _object(src, turn, lex, call, char)
@@ -192,7 +197,7 @@ def _object(src: Source, turn: Turn, lex: Lexicon, call: Call, char: str) -> Ste
         yield from broken(src, turn, lex, call, "no JSON object")
         return
     try:
-        yield from json_arguments(src, call, repair=call.may_repair)
+        yield from json_arguments(src, call)
     except MalformedJson as problem:
         if problem.kind == "truncated":
             truncated(src, turn, lex, call)
@@ -200,7 +205,7 @@ def _object(src: Source, turn: Turn, lex: Lexicon, call: Call, char: str) -> Ste
             yield from broken(src, turn, lex, call, str(problem))
         return
     if not call.whole:
-        malformed(turn, call, f"the arguments of {call.name!r} are no JSON object")
+        no_object(turn, call)
     call.end()
     start, extra = src.offset, []
     while call.may_repair and (after := (yield from json_space(src))) and after in "}]":
@@ -208,24 +213,3 @@ def _object(src: Source, turn: Turn, lex: Lexicon, call: Call, char: str) -> Ste
         src.pos += 1
     if extra:
         turn.issue("repaired_arguments", (start, src.offset), f"left out: {''.join(extra)!r}")
-
-
-def _code(src: Source, turn: Turn, lex: Lexicon, call: Call, body: Region) -> Steps[None]:
-    """Read code, which is the one argument of its function; `body` holds what was read of it."""
-    call.started = True
-    call.announce()
-    emit = call.emit
-
-    def write(text: str) -> None:
-        emit(json.dumps(text, ensure_ascii=False)[1:-1])
-
-    emit("{" + json.dumps(lex.fmt.code.argument) + ': "')
-    write(body.text())
-    body.settle()
-    marker = yield from until(src, lex.channels.after_body, write)
-    if marker or turn.natural:
-        emit('"}')
-        call.whole = True
-        call.end()
-    else:
-        truncated(src, turn, lex, call)

@@ -184,6 +184,7 @@ class ArgumentsFormat:
     Between those of a value, a string stands as it is, or, with `quoted_strings`, as JSON. Other
     values are JSON, or, with `python_literals`, as Python writes them. Where the marker says which
     it is, `literal_name_suffix` stands in the place of `name_suffix` before what is no string.
+    Arguments that are one object are JSON, or, with `quote`, have that round strings, keys bare.
     """
 
     start: str = ""
@@ -194,6 +195,7 @@ class ArgumentsFormat:
     value_prefix: str = ""
     value_suffix: str = ""
     separator: str = ""
+    quote: str = ""
     quoted_strings: bool = False
     python_literals: bool = False
 

@@ -25,6 +25,7 @@ TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 
 # What calls begin with that stand in no markers.
 JSON_CALL, PYTHON_CALL = re.compile(r"\{"), re.compile(r"[\[\w]")
+JSON_CALLS = re.compile(r"[\[{]")
 
 
 class Role(Enum):
@@ -114,7 +115,8 @@ class Lexicon:
         self.fmt = fmt
         own = (tools.section_start, tools.per_call_start, fmt.function.name_prefix)
         self.bare = calls and not any(text.strip() for text in own)
-        self.bare_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else JSON_CALL
+        json_call = JSON_CALLS if tools.array_wrapped else JSON_CALL
+        self.bare_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
         self.opens_reasoning = has_reasoning and not reasoning.start.strip()
         self.fields = _fields(tools)
         # Where two markers are spelled alike, the one named first here is meant.

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from deltaparse.partial import MalformedOutput, Source, TextDecoder, UsageError, is_whole
 
+from .call_ids import IdFactory, MadeIds, call_id
 from .deltas import Delta
-from .format import ReasoningMode, WireFormat
+from .format import WireFormat
 from .grammar import assistant_turn
-from .lexicon import lexicon
 from .message import Issue, Message
 from .policies import Policies
+from .record import Record
+from .request import Request, ToolChoice
 from .tally import Seen
-from .turn import Turn
 
 __all__ = ["StreamParser"]
 
-ToolChoice = Literal["auto", "none", "required"] | Mapping[str, Any]
 FinishReason = Literal["stop", "tool_calls", "length"]
 
 
@@ -43,6 +44,9 @@ class StreamParser:
         response_schema: the JSON Schema that the content was asked to follow. JSON at the start
             of the turn is then content, also where calls stand in no markers, and a Markdown
             code block round it is left out.
+        id_factory: makes the id of a call to which the model gave none; asked once for each.
+            `nine_character_id` makes those that Mistral's templates take.
+        record: keep what is fed, for `fork` and `snapshot`.
 
     Raises:
         UsageError: an argument that makes no sense.
@@ -54,6 +58,7 @@ class StreamParser:
         "_failed",
         "_finish_reason",
         "_out",
+        "_record",
         "_required",
         "_source",
         "_steps",
@@ -73,39 +78,43 @@ class StreamParser:
         reasoning: Literal["separate", "inline", "raw"] = "separate",
         policies: Policies = Policies(),  # noqa: B008 - frozen
         response_schema: Mapping[str, Any] | None = None,
+        id_factory: IdFactory = call_id,
+        record: bool = False,
     ) -> None:
-        _check(fmt, prompt, reasoning)
-        known = None if tools is None else dict(map(_tool, tools))
-        only = _choice(tool_choice, known)
-        self.format = fmt
-        self._required = tool_choice not in ("auto", "none")
-        lex = lexicon(fmt, calls=tool_choice != "none" and known != {})
-        if response_schema is not None and lex.bare:
-            lex = lexicon(fmt, calls=False)
-        tail = _turn_so_far(fmt, prompt)
-        source = self._source = Source(offset=-len(tail))
-        unwraps = response_schema is not None and reasoning != "raw"
-        self._turn = Turn(
-            tools=known,
-            only=only,
-            parallel=parallel_tool_calls,
+        request = Request(
+            fmt=fmt,
+            tools=tools,
+            prompt=prompt,
+            tool_choice=tool_choice,
+            parallel_tool_calls=parallel_tool_calls,
+            reasoning=reasoning,
             policies=policies,
-            reasoning_output=reasoning,
-            seed=prompt,
-            offset=(lambda: source.offset) if unwraps else None,
+            response_schema=response_schema,
         )
-        self._out = self._turn.out
-        self._tally = self._turn.tally
-        self._steps: Generator[None, None, None] = assistant_turn(source, self._turn, lex)
+        if not callable(id_factory):
+            kind = type(id_factory).__name__
+            raise UsageError(f"id_factory is a function of a CallPlace, not {kind}")
+        self.format = fmt
+        self._required = request.required
+        self._record: Record | None = None
+        if record:
+            ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
+            self._record, id_factory = Record(request, ids), ids
+        tail = request.turn_so_far()
+        source = self._source = Source(offset=-len(tail))
+        turn = self._turn = request.turn(lambda: source.offset)
+        self._steps = assistant_turn(source, turn, request.lexicon())
+        self._out, self._tally = turn.out, turn.tally
         self._decoder = TextDecoder()
-        # While half a character waits, and after the end: no piece is taken as it is.
-        self._alert = False
+        # While half a character waits, while a record is kept, and after the end: no piece is
+        # taken as it is.
+        self._alert = record
         self._failed = False
         self._finish_reason: FinishReason | None = None
         if tail:
             source.feed(tail)
             self._resume()
-            self._turn.forget()
+        turn.start(id_factory, prompt)
 
     def feed(self, text: str | bytes) -> list[Delta]:
         """Take the next piece of the output; return what it makes certain, often nothing.
@@ -149,6 +158,8 @@ class StreamParser:
             raise UsageError(message)
         if self._finish_reason is not None:
             return []
+        if self._record is not None:
+            self._record.reasons.append(reason)
         turn = self._turn
         turn.natural = reason != "length"
         self._finish_reason = "stop" if turn.natural else "length"
@@ -188,6 +199,38 @@ class StreamParser:
         """How much has come of content, of reasoning and of tool calls: characters and pieces."""
         return self._turn.seen()
 
+    def fork(self) -> StreamParser:
+        """Make a second parser in the same state, for a beam or a retry.
+
+        It reads what this one was fed once more, so it costs what that did, and hands none of it
+        out again. Neither parser knows of the other; calls that are begun have one id in both.
+
+        Raises:
+            UsageError: the parser was made without `record=True`.
+        """
+        return self._replayed(self._recorded("fork()"))
+
+    def snapshot(self) -> str:
+        """Write the state as a JSON document, from which `restore` makes a parser elsewhere.
+
+        It holds the format, the arguments of this parser and all that it was fed.
+
+        Raises:
+            UsageError: the parser was made without `record=True`, or tools that are not JSON.
+        """
+        return self._recorded("snapshot()").to_json()
+
+    @classmethod
+    def restore(cls, snapshot: str, *, id_factory: IdFactory = call_id) -> StreamParser:
+        """Make the parser of a `snapshot`; of what it was fed, nothing is handed out again.
+
+        `id_factory` makes the ids of calls that are still to come: a function is no JSON.
+
+        Raises:
+            UsageError: what is given is no snapshot.
+        """
+        return cls._replayed(Record.from_json(snapshot, id_factory))
+
     def where(self) -> str:
         """The state: the names of the sub-parsers that are waiting, outermost first."""
         names = []
@@ -200,6 +243,25 @@ class StreamParser:
     def __repr__(self) -> str:
         return f"<StreamParser at {self._source.offset}: {self.where()}>"
 
+    def _recorded(self, asked: str) -> Record:
+        if self._record is None:
+            message = f"{asked} needs what was fed: make the parser with record=True"
+            raise UsageError(message)
+        return self._record
+
+    @classmethod
+    def _replayed(cls, record: Record) -> StreamParser:
+        """A parser that was fed what the record has."""
+        parser = cls(**record.arguments())
+        # What raised, did so the first time; what had been read until then is still in `_out`.
+        for piece in record.pieces:
+            with suppress(MalformedOutput, UsageError):
+                parser.feed(piece)
+        for reason in record.reasons:
+            with suppress(MalformedOutput, UsageError):
+                parser.finish(reason)
+        return parser
+
     def _resume(self) -> None:
         """Let the sub-parsers read what there is.
 
@@ -210,7 +272,8 @@ class StreamParser:
         if not self._failed:
             try:
                 next(self._steps, None)
-            except MalformedOutput:
+            except (MalformedOutput, UsageError):
+                # A policy that says so, or an id factory that gives no id.
                 self._failed = True
                 raise
             except Exception as error:  # noqa: BLE001 - a bug must not lose output
@@ -230,6 +293,9 @@ class StreamParser:
         decoder.given = self._source.end
         text = decoder.feed(piece)
         self._alert = decoder.waiting
+        if self._record is not None:
+            self._record.pieces.append(piece if isinstance(piece, str) else bytes(piece))
+            self._alert = True
         return text
 
     def _end_text(self) -> None:
@@ -244,56 +310,3 @@ class StreamParser:
             what = "1 piece was" if count == 1 else f"{count} pieces were"
             span = decoder.first_replaced, decoder.last_replaced + 1
             self._turn.issue("invalid_text", span, f"{what} not UTF-8 and became U+FFFD")
-
-
-def _check(fmt: object, prompt: object, reasoning: object) -> None:
-    if not isinstance(fmt, WireFormat):
-        message = f"the format is a WireFormat, from analyze(template), not {type(fmt).__name__}"
-        raise UsageError(message)
-    if not isinstance(prompt, str):
-        message = f"prompt is the rendered prompt as text, not {type(prompt).__name__}"
-        raise UsageError(message)
-    if reasoning not in ("separate", "inline", "raw"):
-        message = f'reasoning={reasoning!r}: choose "separate", "inline" or "raw"'
-        raise UsageError(message)
-
-
-def _tool(tool: object) -> tuple[str, Any]:
-    """The name and the schema of an OpenAI tool, or of a bare function description."""
-    function = tool.get("function", tool) if isinstance(tool, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(name, str):
-        message = f'a tool is {{"type": "function", "function": {{"name": ...}}}}, not {tool!r}'
-        raise UsageError(message)
-    return name, function.get("parameters")
-
-
-def _choice(tool_choice: object, names: Mapping[str, Any] | None) -> str | None:
-    """The function that `tool_choice` names, if it names one."""
-    if tool_choice in ("auto", "none", "required"):
-        return None
-    if not isinstance(tool_choice, Mapping):
-        message = f'tool_choice={tool_choice!r}: "auto", "none", "required" or a tool choice object'
-        raise UsageError(message)
-    name, _ = _tool(tool_choice)
-    if names is not None and name not in names:
-        message = f"tool_choice names {name!r}, which is not one of the tools"
-        raise UsageError(message)
-    return name
-
-
-def _turn_so_far(fmt: WireFormat, prompt: str) -> str:
-    """What the prompt holds of the assistant's turn: what follows the last header.
-
-    Where the format names no header, only an opened reasoning section can be told.
-    """
-    prompt = prompt or fmt.turn.generation_prompt
-    ends = [prompt.rfind(header) + len(header) for header in fmt.turn.headers if header in prompt]
-    if ends:
-        return prompt[max(ends) :]
-    start = fmt.reasoning.start.strip()
-    if fmt.turn.headers or not start:
-        return prompt if fmt.turn.headers else ""
-    if prompt:
-        return prompt[prompt.rfind(start) :] if start in prompt else ""
-    return start if fmt.reasoning.mode is ReasoningMode.FORCED_OPEN else ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from hashlib import blake2b
 from io import StringIO
 from typing import Any, Literal
 
 from deltaparse.partial import MalformedOutput
 
+from .call_ids import CallPlace, IdFactory, made_id
 from .code_block import CodeBlock
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
 from .message import Content, Issue, Message, Part, Reasoning, ToolCall
@@ -67,11 +67,12 @@ class Turn:
 
     __slots__ = (
         "_block",
+        "_id_factory",
         "_inline_open",
         "_mended",
+        "_prompt",
         "_run",
         "_runs",
-        "_seed",
         "_written",
         "calls",
         "content",
@@ -96,7 +97,6 @@ class Turn:
         parallel: bool = True,
         policies: Policies,
         reasoning_output: Literal["separate", "inline", "raw"] = "separate",
-        seed: str = "",
         offset: Callable[[], int] | None = None,
     ) -> None:
         self.out: list[Delta] = []
@@ -117,14 +117,16 @@ class Turn:
         self._written = 0
         self._mended = False
         self._inline_open = False
-        self._seed = seed
+        # None while the prompt is read, and in drafts: their calls are not handed out.
+        self._id_factory: IdFactory | None = None
+        self._prompt = ""
         self._runs: list[_Run] = []
         self._run: _Run | None = None
 
     def draft(self) -> Turn:
         """A turn with the same rules, for a look at text whose meaning is not known yet."""
         lenient = Policies(tool_in_reasoning="reasoning")
-        draft = Turn(tools=self.tools, parallel=True, policies=lenient, seed=self._seed)
+        draft = Turn(tools=self.tools, parallel=True, policies=lenient)
         draft.natural = self.natural
         return draft
 
@@ -172,18 +174,13 @@ class Turn:
         return "call"
 
     def begin_call(self, name: str, call_id: str, offset: int) -> None:
-        """Hand out a call's first delta. Without a `call_id` of the model's own, it gets one.
-
-        That one is a function of the prompt and of the call's place, so that the same output
-        always gives the same message, and two turns of a conversation do not share ids.
-        """
+        """Hand out a call's first delta. Without a `call_id` of the model's own, it gets one."""
         self._end_content()
         self.tally.enter("tool_calls", self._characters)
         index = self.calls
-        if not call_id:
-            key = f"{index}\0{offset}\0{name}\0{self._seed}"
-            digest = blake2b(key.encode(errors="replace"), digest_size=12)
-            call_id = f"call_{digest.hexdigest()}"
+        if not call_id and self._id_factory is not None:
+            place = CallPlace(name=name, index=index, offset=offset, prompt=self._prompt)
+            call_id = made_id(self._id_factory, place)
         run = self._begin(_Run(ToolCall, index, call_id, name))
         run.repaired, self._mended = self._mended, False
         run.span = (max(offset, 0), max(offset, 0))
@@ -243,8 +240,10 @@ class Turn:
         """How much has come of each kind of part."""
         return self.tally.seen(self._characters)
 
-    def forget(self) -> None:
-        """Drop what the prompt gave. A call that it left open stays, to be announced."""
+    def start(self, id_factory: IdFactory, prompt: str) -> None:
+        """The prompt is read: drop what it gave. A call that it left open is announced."""
+        self._id_factory = id_factory
+        self._prompt = prompt
         self.out.clear()
         self.issues.clear()
         self._runs.clear()

@@ -24,7 +24,10 @@ from .rules import (
     seq,
     token,
 )
+from .structural_tags import structural_tag
+from .triggers import Trigger
 from .until import text_until, until_rules
+from .wire_grammar import Grammar, gbnf
 from .write_gbnf import to_gbnf
 from .write_lark import to_lark
 
@@ -38,6 +41,7 @@ __all__ = [
     "Chars",
     "Choice",
     "Expr",
+    "Grammar",
     "GrammarRules",
     "JsonText",
     "Literal",
@@ -50,14 +54,17 @@ __all__ = [
     "Spacing",
     "TextUntil",
     "Token",
+    "Trigger",
     "chars",
     "choice",
     "except_chars",
+    "gbnf",
     "literal",
     "optional",
     "repeat",
     "schema_rules",
     "seq",
+    "structural_tag",
     "text_until",
     "to_gbnf",
     "to_lark",

@@ -14,7 +14,6 @@ from .json_text import JsonText, Spacing
 from .python_text import PythonText
 from .request import Tool
 from .rulebook import RuleBook
-from .rules import Sequence as Parts
 from .rules import (
     EMPTY,
     NOTHING,
@@ -27,11 +26,13 @@ from .rules import (
     Token,
     choice,
     literal,
+    optional,
     repeat,
     seq,
     token,
     walk,
 )
+from .rules import Sequence as Parts
 from .schema_branches import expanded
 from .schema_containers import Member, ordered
 from .schema_document import check_document, step
@@ -164,7 +165,7 @@ def _all(rules: RuleBook, name: str, members: list[Member], after: Callable[[Exp
     some = ordered(rules, name, members, after)
     if any(member.required for member in members):
         return some
-    return EMPTY if some == NOTHING else choice(some, EMPTY)
+    return EMPTY if some == NOTHING else optional(some)
 
 
 def _after(separator: Expr) -> Callable[[Expr], Expr]:

@@ -9,7 +9,7 @@ models are trained on the one and choose the other. What a call is, each family 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
@@ -19,7 +19,6 @@ from .arguments import Arguments
 from .json_text import JsonText, Spacing
 from .request import Tool
 from .rulebook import RuleBook
-from .rules import Sequence as Parts
 from .rules import (
     EMPTY,
     NOTHING,
@@ -36,6 +35,7 @@ from .rules import (
     seq,
     token,
 )
+from .rules import Sequence as Parts
 
 __all__ = ["Calls", "is_bare", "lead", "without"]
 
@@ -152,7 +152,7 @@ class Calls:
             values = self.arguments.tagged(tool, fmt)
         else:
             values = self.arguments.json(tool)
-        at = {place: EMPTY for place in CallIdPosition} | {call_id.position: given}
+        at = dict.fromkeys(CallIdPosition, EMPTY) | {call_id.position: given}
         return seq(
             at[CallIdPosition.PRE_FUNC_NAME],
             name,
@@ -199,7 +199,7 @@ def _several(item: Expr, separator: Expr) -> Expr:
     return seq(item, repeat(seq(separator, item)))
 
 
-def without(prefix: str, expr: Expr, rules: RuleBook) -> Expr:
+def without(prefix: str, expr: Expr, rules: Mapping[str, Expr]) -> Expr:
     """Take a text away that an expression's own begin with; those that do not are left out."""
     if not prefix:
         return expr
@@ -214,6 +214,6 @@ def without(prefix: str, expr: Expr, rules: RuleBook) -> Expr:
         case Parts((first, *rest)):
             return seq(without(prefix, first, rules), *rest)
         case Ref(name):
-            return without(prefix, rules.rules[name], rules)
+            return without(prefix, rules[name], rules)
         case _:
             return NOTHING

@@ -15,13 +15,15 @@ from collections.abc import Iterable
 from deltaparse.stream import WireFormat
 
 from .arguments import Arguments
+from .json_text import FLEXIBLE
 from .request import Tool
 from .rulebook import RuleBook
 from .rules import EMPTY, Expr, Literal, chars, choice, literal, optional, repeat, seq, token
 from .until import text_until
 
-__all__ = ["ChannelCalls"]
+__all__ = ["ChannelCalls", "free_turn"]
 
+LAST_CHAR = 0x10FFFF
 LETTERS = chars("az", "_")
 WORD = token(repeat(LETTERS, 1, 20))
 
@@ -54,9 +56,19 @@ class ChannelCalls:
             return EMPTY
         names = choice(*map(literal, channels.reasoning))
         header = seq(literal(channels.channel), names, literal(channels.message))
-        ends = [text.strip() for text in channels.ends]
-        body = text_until(ends[0], *(end for end in ends[1:] if end != ends[0]))
-        return repeat(seq(header, body, self.next))
+        return repeat(seq(header, self._any_body(), self.next))
+
+    def free(self, calls: Expr) -> Expr:
+        """Make the whole turn: messages of any kind, the last of which may be `calls`."""
+        last = choice(calls, self.content(repeat(chars((0, LAST_CHAR)))))
+        if not self.channels.ends or self.next == EMPTY:
+            return seq(self.reasoning(), last)
+        said = repeat(seq(self.content(self._any_body()), self.next))
+        return seq(self.reasoning(), said, self.reasoning(), last)
+
+    def _any_body(self) -> Expr:
+        ends = dict.fromkeys(text.strip() for text in self.channels.ends)
+        return text_until(*ends)
 
     def content(self, body: Expr) -> Expr:
         """Make a message of content, on a channel whose name begins like none of reasoning."""
@@ -81,3 +93,9 @@ class ChannelCalls:
             words += [literal(gap + channels.constrain + "json") for gap in ("", " ")]
         header = seq(choice(*ways), optional(choice(*words)), literal(channels.message))
         return seq(header, self.arguments.json(tool))
+
+
+def free_turn(fmt: WireFormat, calls: Expr) -> Expr:
+    """Make a whole turn in channels, in which `calls` may stand; see `ChannelCalls.free`."""
+    rules = RuleBook()
+    return ChannelCalls(fmt, (), rules, Arguments(rules, FLEXIBLE)).free(calls)

@@ -27,7 +27,7 @@ from .rules import (
     walk,
 )
 
-__all__ = ["MAX_SIZE", "ROOT", "GrammarRules", "RuleBook"]
+__all__ = ["MAX_SIZE", "ROOT", "GrammarRules", "RuleBook", "reachable"]
 
 MAX_SIZE = 50_000
 """Expressions in one grammar. The largest tool lists in use need a tenth of it."""
@@ -94,12 +94,12 @@ class RuleBook:
         Raises:
             UsageError: no text at all fits, or a rule begins with itself.
         """
-        rules = _finite(_reachable({ROOT: root} | self.rules))
+        rules = _finite(reachable({ROOT: root} | self.rules))
         if ROOT not in rules:
             raise UsageError(
                 "no finite text fits: what is required contradicts itself, or never ends"
             )
-        rules = _reachable(rules)
+        rules = reachable(rules)
         _check_recursion(rules)
         return GrammarRules(rules)
 
@@ -147,7 +147,8 @@ def _references(expr: Expr) -> list[str]:
     return [inner.name for inner in walk(expr) if isinstance(inner, Ref)]
 
 
-def _reachable(rules: Mapping[str, Expr]) -> dict[str, Expr]:
+def reachable(rules: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Keep the rules that `ROOT` needs."""
     seen, stack = {ROOT: rules[ROOT]}, [ROOT]
     while stack:
         for name in _references(rules[stack.pop()]):

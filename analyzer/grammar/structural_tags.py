@@ -17,17 +17,17 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
-from .calls import without
+from .calls import is_bare, without
 from .channel_calls import free_turn
-from .rulebook import ROOT, GrammarRules, RuleBook
+from .request import Tool, offered
+from .rulebook import ROOT, GrammarRules, reachable
 from .rules import NOTHING, Expr
+from .triggers import words
 from .turn_start import Thought, TurnStart, turn_start
-from .wire_grammar import Grammar, JsonSpacing, gbnf
+from .wire_grammar import JsonSpacing, gbnf
 from .write_gbnf import to_gbnf
 
 __all__ = ["structural_tag"]
-
-ANY_TEXT = {"type": "any_text"}
 
 Format = dict[str, Any]
 
@@ -61,62 +61,75 @@ def structural_tag(
         reasoning=reasoning,
         spacing=spacing,
     )
-    if not grammar.text:
-        made: Format = ANY_TEXT
-    elif not grammar.lazy:
-        made = _grammar(grammar.text)
-    else:
+    made: Format = {"type": "any_text"}
+    if grammar.rules and grammar.lazy:
         start = turn_start(fmt, prompt, reasons=reasoning == "include")
-        made = _free(fmt, grammar, start, parallel=parallel_tool_calls)
+        called = offered(tools, tool_choice)
+        made = _free(fmt, called, grammar.rules, start, parallel_tool_calls)
+    elif grammar.rules:
+        made = _grammar(grammar.rules.rules[ROOT], grammar.rules.rules)
     return {"type": "structural_tag", "format": made}
 
 
-def _free(fmt: WireFormat, grammar: Grammar, start: TurnStart, *, parallel: bool) -> Format:
+def _free(
+    fmt: WireFormat, tools: list[Tool], grammar: GrammarRules, start: TurnStart, parallel: bool
+) -> Format:
     """Make a turn of free text with calls in it."""
-    assert grammar.rules is not None  # noqa: S101 - a lazy grammar has rules
-    rules = dict(grammar.rules.rules)
+    rules = dict(grammar.rules)
+    calls = rules[ROOT]
     if fmt.channels.message:
-        return _grammar(_text(free_turn(fmt, rules[ROOT]), rules))
-    words = _words(fmt, grammar)
-    tags = []
-    for word in words:
-        rest = without(word, rules[ROOT], rules)
-        if rest != NOTHING:
-            content = _grammar(_text(rest, rules))
-            tags.append({"type": "tag", "begin": word, "content": content, "end": ""})
+        return _grammar(free_turn(fmt, calls), rules)
+    tags = [
+        {"type": "tag", "begin": word, "content": _grammar(rest, rules), "end": ""}
+        for word in words(fmt, tools)
+        if (rest := without(word, calls, rules)) != NOTHING
+    ]
     body: Format = {
         "type": "triggered_tags",
         "triggers": [tag["begin"] for tag in tags],
         "tags": tags,
         "stop_after_first": not parallel,
     }
-    if not tags:
-        body = _bare(fmt, grammar)
+    if is_bare(fmt):
+        body = _or(_grammar(calls, rules), _other_text(fmt)) if not tags else body
     written = start.written.strip()
-    first = without(written, without(written, _copy(rules[ROOT]), rules), rules) if written else NOTHING
-    del first
+    first = without(written, calls, rules) if written else NOTHING
+    if first != NOTHING:
+        # The prompt has the beginning of a call, which content has too.
+        rest = fmt.content.start.strip().removeprefix(written)
+        text = {"type": "sequence", "elements": [{"type": "const_string", "value": rest}, body]}
+        body = _or(_grammar(first, rules), text if rest else body)
     return _after_reasoning(fmt, start, body)
 
 
-def _words(fmt: WireFormat, grammar: Grammar) -> list[str]:
-    raise NotImplementedError
-
-
-def _copy(expr: Expr) -> Expr:
-    return expr
-
-
-def _bare(fmt: WireFormat, grammar: Grammar) -> Format:
-    raise NotImplementedError
-
-
-def _text(root: Expr, rules: Mapping[str, Expr]) -> str:
-    return ""
+def _other_text(fmt: WireFormat) -> Format:
+    """Make text that begins otherwise than calls in no markers do."""
+    tools = fmt.tools
+    if tools.format is ToolFormat.PYTHONIC and not tools.array_wrapped:
+        raise UsageError("calls begin like text in this format, so no tag tells them from it")
+    bracket = "[" if tools.array_wrapped else "{"
+    return {"type": "regex", "pattern": rf"([^\{bracket}\s][\s\S]*)?"}
 
 
 def _after_reasoning(fmt: WireFormat, start: TurnStart, body: Format) -> Format:
-    return body
+    if start.thought is Thought.NONE:
+        return body
+    begin = "" if start.thought is Thought.OPEN else fmt.reasoning.start.strip()
+    section: Format = {
+        "type": "tag",
+        "begin": begin,
+        "content": {"type": "any_text"},
+        "end": fmt.reasoning.end.strip(),
+    }
+    if begin:
+        section = {"type": "optional", "content": section}
+    return {"type": "sequence", "elements": [section, body]}
 
 
-def _grammar(text: str) -> Format:
-    return {"type": "grammar", "grammar": text}
+def _or(*formats: Format) -> Format:
+    return {"type": "or", "elements": list(formats)}
+
+
+def _grammar(root: Expr, rules: Mapping[str, Expr]) -> Format:
+    needed = reachable({**rules, ROOT: root})
+    return {"type": "grammar", "grammar": to_gbnf(GrammarRules(needed))}

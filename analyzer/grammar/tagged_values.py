@@ -15,6 +15,7 @@ from deltaparse.stream import WireFormat
 from deltaparse.stream.tool_calls.schema import ALL_TYPES, type_of
 
 from .json_schema import Compiler
+from .rulebook import RuleBook
 from .rules import NOTHING, Chars, Expr, choice, literal, seq, token, walk
 from .schema_branches import expanded
 from .schema_merge import plain
@@ -50,9 +51,10 @@ class ValueEnd:
         marks = (fmt.arguments.name_suffix.strip(), fmt.arguments.value_prefix.strip())
         self.in_names = tuple(text for text in marks if text)
 
-    def text(self) -> Expr:
+    def text(self, rules: RuleBook) -> Expr:
         """Make any text, up to and with the marker."""
-        return seq(text_until(self.marker, *self.others), literal(self.trailing))
+        until = rules.add("text", text_until(self.marker, *self.others))
+        return seq(until, literal(self.trailing))
 
     def after(self, value: Expr) -> Expr:
         """Put the marker behind a value that tells its own end."""
@@ -83,7 +85,7 @@ def tagged_value(
 ) -> Expr:
     """Make one value with its end; `types` are those that the parser takes it to have."""
     if set(types) == ALL_TYPES and isinstance(schema, dict | bool) and _says_nothing(schema):
-        return end.text()
+        return end.text(compiler.rules)
     if "string" not in types or set(types) == ALL_TYPES or end.quotes:
         # Where strings are among all types, they are told by their quotes.
         value = compiler.value(schema, path, name)
@@ -126,7 +128,7 @@ def _with_strings(
         # Any text is one of the strings; but what is read as another type should fit there.
         if bound:
             compiler.report(path, "type")
-        return end.text()
+        return end.text(compiler.rules)
     return compiler.rules.add(name, choice(*(option for option in options if option != NOTHING)))
 
 

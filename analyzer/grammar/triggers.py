@@ -20,7 +20,7 @@ from .calls import is_bare
 from .request import Tool
 from .turn_start import Thought, TurnStart
 
-__all__ = ["Trigger", "opening", "triggers"]
+__all__ = ["Trigger", "triggers", "words"]
 
 SPACE = r"(?: |\n{1,2}[ \t]{0,20})?"
 """White space in JSON, as `FLEXIBLE` has it."""
@@ -36,7 +36,7 @@ class Trigger(NamedTuple):
     value: str
 
 
-def opening(fmt: WireFormat) -> str:
+def _opening(fmt: WireFormat) -> str:
     """Return the marker that calls begin with, "" if there is none."""
     tools = fmt.tools
     texts = [tools.section_start, tools.per_call_start]
@@ -50,20 +50,23 @@ def triggers(fmt: WireFormat, tools: Iterable[Tool], start: TurnStart) -> tuple[
     tools = list(tools)
     if fmt.channels.message:
         return _in_headers(fmt)
-    marker = opening(fmt)
-    found = []
-    if marker:
-        words = [marker]
-        if PROSE.fullmatch(marker) or _shared(fmt, marker):
-            words = [marker + text for text in _confirmed(fmt, marker, tools)]
-        found += [_anywhere(fmt, start, word) for word in words]
+    marker = _opening(fmt)
+    found = [_anywhere(fmt, start, word) for word in words(fmt, tools)]
     if is_bare(fmt) or (start.written and marker.startswith(start.written.strip())):
         heads = "|".join(map(_escaped, _confirmed(fmt, marker, tools)))
         head = f"(?:{heads})" if marker else _bare_head(fmt, tools)
         found.append(Trigger("pattern", rf"^{_past_reasoning(fmt, start)}\s*({head})"))
-    if fmt.code.start.strip():
-        found.append(_anywhere(fmt, start, fmt.code.start.strip()))
     return tuple(dict.fromkeys(found))
+
+
+def words(fmt: WireFormat, tools: Iterable[Tool]) -> list[str]:
+    """List the markers that calls of `tools` begin with, none where they stand in none."""
+    marker = _opening(fmt)
+    found = [marker] if marker else []
+    if marker and (PROSE.fullmatch(marker) or _shared(fmt, marker)):
+        found = [marker + text for text in _confirmed(fmt, marker, tools)]
+    code = fmt.code.start.strip()
+    return [*found, *([code] if code else [])]
 
 
 def _shared(fmt: WireFormat, marker: str) -> bool:

@@ -145,7 +145,7 @@ class _TurnRules:
             ways.append(self._content(response_schema))
         if self.tools:
             calls = self._calls()
-            rest = without(self.start.written.lstrip(), calls, self.rules)
+            rest = without(self.start.written.lstrip(), calls, self.rules.rules)
             ways.append(calls if rest == NOTHING else rest)
             gap = self.fmt.tools.content_separator
             if gap and rest == calls:
@@ -160,10 +160,10 @@ class _TurnRules:
         space = start[: len(start) - len(start.lstrip())]
         code = self.calls.code()
         gap = self.fmt.code.start
-        own = without(gap[: len(gap) - len(gap.lstrip())], code, self.rules)
-        ways = [without(space, calls if code == EMPTY else self._own_calls(), self.rules)]
+        own = without(gap[: len(gap) - len(gap.lstrip())], code, self.rules.rules)
+        ways = [without(space, calls if code == EMPTY else self._own_calls(), self.rules.rules)]
         ways += [own] if code != EMPTY else []
-        rest = without(self.start.written.lstrip(), calls, self.rules)
+        rest = without(self.start.written.lstrip(), calls, self.rules.rules)
         if self.start.written.strip() and rest != NOTHING:
             ways.append(rest)
         return choice(*ways)

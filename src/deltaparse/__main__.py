@@ -18,6 +18,7 @@ import deltaparse as dp
 
 from .demo import demo
 from .explain import explanation
+from .grammar_command import add_arguments, grammar_text
 from .inputs import BadInput, chat_template, model_output, pieces, text_file, tools_list
 
 __all__ = ["main"]
@@ -29,6 +30,7 @@ How the model writes is found out from its chat template; nothing is known by na
   deltaparse demo                                      see it work
   deltaparse analyze template.jinja                    what a template tells
   deltaparse parse --template template.jinja out.txt   what is in an output
+  deltaparse grammar --template template.jinja --tools tools.json
 """
 TEMPLATES = """\
 A template is a file of Jinja, or a tokenizer_config.json: take that one where the
@@ -114,6 +116,8 @@ def _arguments() -> argparse.ArgumentParser:
     analysis = command("analyze", _analyze, "show what a chat template tells", TEMPLATES)
     analysis.add_argument("--json", action="store_true", help="print the wire format as JSON")
     analysis.add_argument("template", metavar="FILE", help="the chat template")
+
+    add_arguments(command("grammar", _grammar, "constrain what a model writes", TEMPLATES))
     return top
 
 
@@ -127,6 +131,10 @@ def _analyze(options: argparse.Namespace) -> None:
         _print_json(json.loads(fmt.to_json()), indent=2)
     else:
         print(explanation(fmt))
+
+
+def _grammar(options: argparse.Namespace) -> None:
+    print(grammar_text(options))
 
 
 def _parse(options: argparse.Namespace) -> None:

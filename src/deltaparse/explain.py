@@ -1,19 +1,21 @@
 """A wire format in words, for people.
 
 For each group of fields what it says, then those that are not empty, the markers quoted, so that
-white space is seen; a turn in this format; and whether it is proved.
+white space is seen; a turn in this format, and its grammar; where the template shows the markers;
+and whether it is proved.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
 import deltaparse as dp
 
-__all__ = ["explanation", "sample", "sample_call"]
+from .layout import ebnf, sample, sample_call
+
+__all__ = ["explanation", "sample", "sample_call", "table", "trace_lines"]
 
 # The words for a mode or family; what is not in here is shown by its own name.
 WORDS = {
@@ -30,17 +32,32 @@ WORDS = {
     ("tools", "JSON_NATIVE"): "name and arguments in one JSON object",
     ("tools", "TAG_WITH_JSON"): "the name between markers, the arguments a JSON object",
     ("tools", "TAG_WITH_TAGGED"): "the name, each key and each value between markers",
+    ("tools", "PYTHONIC"): "calls written as in Python",
 }
-GROUPS = ("turn", "reasoning", "content", "tools", "function", "arguments", "call_id")
+GROUPS = (
+    *("turn", "reasoning", "content", "tools", "function", "arguments", "call_id", "channels"),
+    "code",
+)
 MODES = ("mode", "format")
-FROM_PROMPT = (dp.ReasoningMode.FORCED_OPEN, dp.ReasoningMode.FORCED_CLOSED)
+NAME_WIDTH = 48
+SHOWN_BESIDE = 60
 
 
-def explanation(fmt: dp.WireFormat) -> str:
-    """Say in several lines what a format is, how far it is proved, and what is not known."""
+def explanation(fmt: dp.WireFormat, trace: dp.Trace | None = None) -> str:
+    """Say in several lines what a format is, how far it is proved, and what is not known.
+
+    With the `trace` of its analysis, also where its markers were seen, and what came back.
+    """
     lines = [line for name in GROUPS for line in _group(name, getattr(fmt, name))]
     lines += ["", "A turn with all it can have, as the model writes it:", ""]
     lines += [f"  | {line}".rstrip() for line in sample(fmt).strip("\n").split("\n")]
+    lines += ["", "What the parser reads, in EBNF:", ""]
+    lines += [f"  {line}" for line in ebnf(fmt).split("\n")]
+    if trace is not None:
+        lines += ["", "Where the markers were seen first, in what the template rendered:", ""]
+        lines += [f"  {line}" for line in evidence_lines(trace, fmt)]
+        lines += ["", f"{len(trace.renderings)} renderings; parsed back, these came out the same:"]
+        lines += [f"  - {label}" for label in trace.proved] or ["  none"]
     if fmt.verified:
         lines += ["", "Verified: conversations that the template rendered parse back the same."]
     else:
@@ -48,45 +65,55 @@ def explanation(fmt: dp.WireFormat) -> str:
     return "\n".join(lines)
 
 
-def sample(fmt: dp.WireFormat) -> str:
-    """A turn in this format with all that it can have, words in capitals for the rest.
-
-    Calls are shown for JSON_NATIVE only. Those that stand in no markers are told from content
-    by their place, at the start, and so are shown without it.
-    """
-    reasoning, content, tools = fmt.reasoning, fmt.content, fmt.tools
-    turn = ""
-    if reasoning.mode is not dp.ReasoningMode.NONE:
-        start = "" if reasoning.mode in FROM_PROMPT else reasoning.start
-        turn += f"{start}REASONING{reasoning.end}"
-    native = tools.format is dp.ToolFormat.JSON_NATIVE
-    if not native or tools.section_start.strip() or tools.per_call_start.strip():
-        turn += f"{content.start}CONTENT{content.end}"
-        turn += tools.content_separator if native else ""
-    if native:
-        count = 2 if tools.supports_parallel_calls else 1
-        joined = tools.separator.join(sample_call(fmt, index) for index in range(count))
-        joined = f"[{joined}]" if tools.array_wrapped else joined
-        turn += f"{tools.section_start}{joined}{tools.section_end}"
-    return turn + "".join(fmt.turn.ends[:1])
+def evidence_lines(trace: dp.Trace, fmt: dp.WireFormat) -> Iterator[str]:
+    """Say for each marker where it was seen first, the marker in double angles."""
+    for found in trace.evidence(fmt):
+        before, after = (repr(text)[1:-1] for text in (found.before, found.after))
+        yield f"{found.field:<27}{found.rendering.phase}: {found.rendering.label}"
+        yield f"  ...{before}»{repr(found.text)[1:-1]}«{after}..."
 
 
-def sample_call(fmt: dp.WireFormat, index: int = 0) -> str:
-    """One call in a JSON_NATIVE format, with its markers; `index` counts calls from 0."""
-    tools = fmt.tools
-    arguments: Any = {"KEY": "VALUE"}
-    if tools.arguments_as_text:
-        arguments = json.dumps(arguments)
-    if tools.name_is_key:
-        call: dict[str, Any] = {"NAME": arguments}
-    else:
-        function = {tools.name_field: "NAME", tools.arguments_field: arguments}
-        call = {tools.function_field: function} if tools.function_field else function
-        call |= {field: f"ID{index}" for field in (tools.id_field,) if field}
-        call |= {field: index for field in (tools.generated_id_field,) if field}
-        order = tools.field_order
-        call = dict(sorted(call.items(), key=lambda item: (*order, item[0]).index(item[0])))
-    return f"{tools.per_call_start}{json.dumps(call)}{tools.per_call_end}"
+def trace_lines(trace: dp.Trace) -> Iterator[str]:
+    """Show each rendering of an analysis, as the difference to the one most like it."""
+    phase = ""
+    for made in trace.comparisons():
+        if made.rendering.phase != phase:
+            phase = made.rendering.phase
+            yield f"\n== {phase}"
+        yield f"\n{made.rendering.label}"
+        if made.rendering.text is None:
+            yield "  the template refuses it"
+        elif made.diff is None or made.base is None:
+            yield f"  + {made.rendering.text!r}"
+        elif not made.diff.left and not made.diff.right:
+            yield f"  the same as {made.base.label}"
+        else:
+            yield f"  beside      {made.base.label}"
+            yield f"  both begin  {_cut(made.diff.prefix, -1)}"
+            yield from (f"  - {made.diff.left!r}",) * bool(made.diff.left)
+            yield from (f"  + {made.diff.right!r}",) * bool(made.diff.right)
+            yield f"  both end    {_cut(made.diff.suffix, 1)}"
+
+
+def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
+    """Show many formats, a line each; a text in the place of one says why there is none."""
+    yield f"{'template':<{NAME_WIDTH}}{'reasoning':<15}{'content':<16}{'tools':<17}verified"
+    for name, fmt in rows:
+        name = name if len(name) < NAME_WIDTH else f"{name[: NAME_WIDTH - 4]}..."
+        if isinstance(fmt, str):
+            yield f"{name:<{NAME_WIDTH}}{fmt}"
+            continue
+        tools = "CHANNELS" if fmt.channels.message else str(fmt.tools.format)
+        content = str(fmt.content.mode).replace("WRAPPED_WITH_REASONING", "WITH_REASONING")
+        said = "yes" if fmt.verified else f"no: {fmt.issues[0] if fmt.issues else ''}"
+        yield f"{name:<{NAME_WIDTH}}{fmt.reasoning.mode:<15}{content:<16}{tools:<17}{said}"
+
+
+def _cut(text: str, end: int) -> str:
+    """The end of a text that a difference is beside: -1 its last characters, 1 its first."""
+    if len(text) <= SHOWN_BESIDE:
+        return repr(text)
+    return f"...{text[-SHOWN_BESIDE:]!r}" if end < 0 else f"{text[:SHOWN_BESIDE]!r}..."
 
 
 def _group(name: str, group: Any) -> Iterator[str]:

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from deltaparse.partial import UsageError
 
-from ..deltas import Delta
+from ..deltas import Delta, ToolCallDelta
 from ..format import CallIdPosition, ReasoningMode, WireFormat
 from ..formats import get_format
 from ..lexicon import Role, lexicon
@@ -59,18 +59,14 @@ class WireToolParser(BaseToolParser):
         self._prompt = prompt
         self._policies = policies
         self._any_namespace = bool(self.wire_format.channels.message) and tools is None
-        self.stream_parser()
-
-    def stream_parser(self) -> StreamParser:
-        """A new `StreamParser` for one response, with what this parser was told."""
-        return self._parser(self.wire_format, self._prompt)
+        self._parser(prompt)
 
     def stream(self, texts: Iterable[str | bytes]) -> Iterator[Delta]:
         """The deltas of a response, each as soon as it is certain."""
-        parser = self.stream_parser()
+        parser = self._parser(self._prompt)
         for text in texts:
-            yield from parser.feed(text)
-        yield from parser.finish()
+            yield from map(self._named, parser.feed(text))
+        yield from map(self._named, parser.finish())
 
     def detect_tool_call(self, text: str) -> bool:
         """Whether the response has a call, be it cut off; a marker alone is none."""
@@ -81,22 +77,22 @@ class WireToolParser(BaseToolParser):
         calls = self._calls(text, self._prompt)
         if not calls:
             return None
-        return text[calls[0].span[0] : self._behind(text, calls[-1].span[1])]
+        return text[calls[0].span[0] : self._behind(text, calls[-1].span[1])].strip()
 
     def parse_tool_string(self, tool_string: str) -> ParseResult:
         """The calls of a part that begins with one: reasoning that the prompt opened is over."""
         return self._result(self._calls(tool_string, _behind_reasoning(self.wire_format)))
 
-    def _parser(self, fmt: WireFormat, prompt: str) -> StreamParser:
+    def _parser(self, prompt: str) -> StreamParser:
+        fmt = self.wire_format
+        if self._any_namespace:
+            fmt = fmt.replace(function={"namespace": ""})
         return StreamParser(fmt, tools=self._tools, prompt=prompt, policies=self._policies)
 
     def _calls(self, text: str, prompt: str) -> list[ToolCall]:
         if not isinstance(text, str):
             raise UsageError(f"a response is text, not {type(text).__name__}")
-        fmt = self.wire_format
-        if self._any_namespace:
-            fmt = fmt.replace(function={"namespace": ""})
-        parser = self._parser(fmt, prompt)
+        parser = self._parser(prompt)
         parser.feed(text)
         parser.finish()
         return parser.message.tool_calls
@@ -123,18 +119,28 @@ class WireToolParser(BaseToolParser):
         return ParseResult(items or None, is_valid=bool(calls) and len(whole) == len(calls))
 
     def _item(self, call: ToolCall) -> ToolCallItem:
-        fmt, name = self.wire_format, call.name
+        fmt = self.wire_format
         ids = fmt.tools.id_field or fmt.tools.generated_id_field
         has_ids = ids or fmt.call_id.position is not CallIdPosition.NONE
-        if self._any_namespace:
-            namespace = fmt.function.namespace
-            own = bool(namespace) and name.startswith(namespace)
-            name = name.removeprefix(namespace) if own else name.rpartition(".")[2]
         return ToolCallItem(
             id=call.id if has_ids or self._prompt else f"call_{uuid4().hex}",
             type="function",
-            function={"name": name, "arguments": call.arguments},
+            function={"name": self._name(call.name), "arguments": call.arguments},
         )
+
+    def _named(self, delta: Delta) -> Delta:
+        if not self._any_namespace or not isinstance(delta, ToolCallDelta) or delta.name is None:
+            return delta
+        return ToolCallDelta(delta.index, delta.id, self._name(delta.name), delta.arguments)
+
+    def _name(self, name: str) -> str:
+        """A name without its namespace, be it the format's own or another."""
+        if not self._any_namespace:
+            return name
+        namespace = self.wire_format.function.namespace
+        if namespace and name.startswith(namespace):
+            return name.removeprefix(namespace)
+        return name.rpartition(".")[2] or name
 
 
 def _is_object(text: str) -> bool:

@@ -17,6 +17,11 @@ from ..turn import Turn, Verdict
 __all__ = ["Call", "nowhere"]
 
 
+# How Python spells what is JSON otherwise, and what has quotes of its own.
+PYTHON = ("single_quotes", "python_literals")
+UNQUOTED = ("unquoted_keys",)
+
+
 def nowhere(text: str) -> None:
     """Take text that is not handed out."""
 
@@ -26,7 +31,9 @@ class Call:
 
     `started` says that its arguments have begun, `whole` that they are a whole JSON object;
     `closers` are the brackets that would make them one where they break off; `repairs` counts
-    what was mended in them, `ambiguous` the markers in them that were taken for text.
+    what was mended in them, `ambiguous` the markers in them that were taken for text. `unused`
+    is text in the place of the arguments that is none, `beside` what stands beside them and
+    means nothing; both are told in issues.
     """
 
     __slots__ = (
@@ -37,6 +44,7 @@ class Call:
         "_src",
         "_verdict",
         "ambiguous",
+        "beside",
         "closers",
         "id",
         "name",
@@ -44,6 +52,7 @@ class Call:
         "repairs",
         "started",
         "turn",
+        "unused",
         "whole",
     )
 
@@ -62,6 +71,8 @@ class Call:
         self.whole = False
         self.closers = ""
         self.ambiguous = 0
+        self.unused: list[str] = []
+        self.beside: list[str] = []
         self.repairs: Counter[str] = Counter()
         self._begun = False
         self._held: list[str] = []
@@ -79,12 +90,20 @@ class Call:
 
     @property
     def may_repair(self) -> bool:
-        """Whether the policy allows to mend the arguments."""
-        return self.turn.policies.malformed_arguments == "repair"
+        """Whether the arguments may be mended: by the policy, or because they are no JSON."""
+        arguments = self.fmt.arguments
+        own = bool(arguments.quote) or arguments.python_literals
+        return own or self.turn.policies.malformed_arguments == "repair"
 
     def repaired(self, repair: str, offset: int) -> None:  # noqa: ARG002 - counted, not placed
-        """Count a repair; they are told together when the call ends."""
-        self.repairs[repair] += 1
+        """Count a repair; they are told together when the call ends.
+
+        What the format spells so is none.
+        """
+        arguments = self.fmt.arguments
+        own = PYTHON if arguments.python_literals else UNQUOTED if arguments.quote else ()
+        if repair not in own:
+            self.repairs[repair] += 1
 
     @property
     def known(self) -> bool:
@@ -139,6 +158,9 @@ class Call:
         if self.ambiguous:
             detail = f"{self.ambiguous} times, what ends a value was text in {self.name!r}"
             turn.issue("ambiguous_marker", self.region.span, detail)
+        if self.beside and self._begun:
+            detail = f"left out beside the arguments of {self.name!r}: {''.join(self.beside)!r}"
+            turn.issue("unused_member", self.region.span, detail)
         if self._begun:
             if self.whole and turn.policies.duplicate_keys == "error":
                 self._check_keys(turn.open_arguments)

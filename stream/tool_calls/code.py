@@ -66,8 +66,8 @@ def coded_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[
     return call.end()
 
 
-def code_arguments(src: Source, call: Call, ends: Markers) -> Steps[None]:
-    """Read code, which begins here, up to one of `ends` or the end of the input.
+def code_arguments(src: Source, call: Call, ends: Markers, begun: str = "") -> Steps[None]:
+    """Read code, which begins here or with `begun`, up to one of `ends` or the end of the input.
 
     It is handed on as the one argument of the call, whose name is known. Sets `call.whole` when
     all of it was read; raises `MalformedJson` where the output was cut off.
@@ -82,6 +82,7 @@ def code_arguments(src: Source, call: Call, ends: Markers) -> Steps[None]:
     # What begins in the prompt is the prompt's.
     if src.offset >= 0:
         emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
+    write(begun)
     marker = yield from until(src, ends, write)
     if not marker and not call.turn.natural:
         raise MalformedJson("the output ends in code", kind="truncated")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from deltaparse.partial import Source, Steps, at, until
 
 from ..lexicon import Lexicon, Role
+from ..text_run import Edge, TextRun
 from ..turn import Turn
 from .call import Call
 
-__all__ = ["broken", "malformed", "truncated"]
+__all__ = ["broken", "malformed", "no_object", "truncated"]
 
 
 def broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> Steps[bool]:
@@ -16,7 +17,8 @@ def broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> S
 
     Where its closer stands, brackets that are still open are closed; where the arguments were
     whole, nothing is missing that matters. Otherwise the text up to the next marker is the
-    call's too, and is told in an issue.
+    call's too, and is told in an issue; but where calls stand in no markers, nothing would say
+    where that ends, so that it is content.
     """
     if not call.known:
         return False
@@ -31,21 +33,27 @@ def broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> S
         detail = f"the brackets of the call of {call.name!r} were closed: {problem}"
         turn.issue("repaired_arguments", (start, start), detail)
         return call.end()
-    rest: list[str] = []
-    yield from until(src, lex.after_bad_call, rest.append)
+    rest = call.unused
+    if not lex.bare or role is Role.TURN_END:
+        yield from until(src, lex.after_bad_call, rest.append)
     detail = f"{problem} in the call of {call.name!r}; not handed out: {''.join(rest)!r}"
     if role is Role.TURN_END:
         turn.issue("truncated_call", (start, start), detail)
     else:
         malformed(turn, call, detail)
     call.whole = False
-    return call.end(cut=True)
+    called = call.end(cut=True)
+    if lex.bare:
+        run = TextRun(src, turn, Edge.CALL if turn.calls else Edge.START)
+        yield from until(src, lex.in_content, run.emit)
+        run.end()
+    return called
 
 
 def truncated(src: Source, turn: Turn, lex: Lexicon, call: Call) -> bool:
     """The output ends in a call. Returns whether it was one."""
     start = src.offset
-    rest = src.take(len(src.text))
+    rest = "".join(call.unused) + src.take(len(src.text))
     if not call.known:
         if turn.natural or lex.bare:
             return False
@@ -56,6 +64,12 @@ def truncated(src: Source, turn: Turn, lex: Lexicon, call: Call) -> bool:
         detail = f"the output ends in the call of {call.name!r}; not handed out: {rest!r}"
         turn.issue("truncated_call", (start, src.offset), detail)
     return call.end(cut=True)
+
+
+def no_object(turn: Turn, call: Call) -> None:
+    """The arguments of a call were read, and are no JSON object."""
+    text = "".join(call.unused)
+    malformed(turn, call, f"the arguments of {call.name!r} are no JSON object: {text!r}")
 
 
 def malformed(turn: Turn, call: Call, detail: str) -> None:

@@ -14,25 +14,38 @@ one, because a call's first delta carries both.
 
 from __future__ import annotations
 
+import re
+
 from deltaparse.partial import (
+    JsonLexer,
     JsonState,
     MalformedJson,
     Source,
     Steps,
+    is_whole,
     json_key,
     json_space,
     json_string,
     json_value,
+    mended_json,
 )
 
 from ..lexicon import Field, Lexicon
 from ..region import Region
+from ..text_run import Edge, TextRun
 from ..turn import Turn
 from .arguments import json_arguments
-from .call import Call, nowhere
-from .ending import broken, malformed, truncated
+from .call import Call
+from .ending import broken, no_object, truncated
 
 __all__ = ["json_calls"]
+
+SEPARATOR = re.compile(r"\s{0,64}+(?:,\s{0,64}+)?+")
+"""What stands between two calls; more white space, and it is none of theirs."""
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+MEANS_NOTHING = {"type": ('"function"', "null")}
+"""Values that members have beside name and arguments, in templates that write all of a call."""
 
 
 def json_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[bool]:
@@ -42,11 +55,11 @@ def json_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[b
     handed out.
     """
     char = yield from json_space(src)
-    in_array = char == "[" and not lex.bare
+    in_array = char == "[" and (not lex.bare or lex.fmt.tools.array_wrapped)
     if in_array:
         src.pos += 1
         char = yield from json_space(src)
-        if char == "]":
+        if char == "]" and not lex.bare:
             src.pos += 1
             turn.issue("no_calls", region.span, f"an empty list: {region.text()!r}")
             return True
@@ -54,7 +67,7 @@ def json_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[b
         return False
     called = yield from _call_object(src, turn, lex, region)
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
-    more = called and not lex.bare
+    more = called and (in_array or not lex.bare)
     while more:
         between = Region(src)
         more = yield from _another_call(src, turn, lex, between, in_array=in_array)
@@ -65,22 +78,36 @@ def json_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[b
 def _another_call(
     src: Source, turn: Turn, lex: Lexicon, region: Region, *, in_array: bool
 ) -> Steps[bool]:
-    """Read what follows a call: another, or the end of the array. Return whether more may come."""
-    char = yield from json_space(src)
-    if char == ",":
-        src.pos += 1
-        char = yield from json_space(src)
+    """Read what follows a call: another, or the end of the array. Return whether more may come.
+
+    What is neither is left unread, so that it is read as what follows calls.
+    """
+    char, end = yield from _beyond_separator(src)
     if char == "{":
+        src.pos = end
         if not (yield from _call_object(src, turn, lex, region)):
-            turn.content(region.text())
+            run = TextRun(src, turn, Edge.CALL)
+            run.emit(region.text())
+            run.end()
         return True
     if in_array and char == "]":
-        src.pos += 1
+        src.pos = end + 1
     elif char and char in "}]" and turn.policies.malformed_arguments == "repair":
-        yield from _extra_brackets(src, turn)
-    elif region.text().strip():
-        turn.content(region.text())
+        src.pos = end
+        while (char := (yield from json_space(src))) and char in "}]":
+            src.pos += 1
+        turn.issue("repaired_arguments", region.span, f"left out: {region.text().strip()!r}")
     return False
+
+
+def _beyond_separator(src: Source) -> Steps[tuple[str, int]]:
+    """Return the character behind a separator, if one stands here, and its index; read nothing."""
+    while True:
+        found = SEPARATOR.match(src.text, src.pos)
+        end = found.end() if found else src.pos
+        if end < len(src.text) or src.closed:
+            return src.text[end : end + 1], end
+        yield
 
 
 def _call_object(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[bool]:
@@ -88,14 +115,42 @@ def _call_object(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps
     src.pos += 1
     call = Call(src, turn, lex, region)
     try:
-        yield from _members(src, call, lex, nested=False)
+        char = yield from json_space(src)
+        if char and char not in '"}' and call.may_repair and not lex.bare:
+            yield from _mended_members(src, call, lex)
+        else:
+            yield from _members(src, call, lex, nested=False)
     except MalformedJson as problem:
         if problem.kind == "truncated":
             return truncated(src, turn, lex, call)
         return (yield from broken(src, turn, lex, call, str(problem)))
     if call.known and call.started and not call.whole:
-        malformed(turn, call, f"the arguments of {call.name!r} are no JSON object")
+        no_object(turn, call)
     return call.end()
+
+
+def _mended_members(src: Source, call: Call, lex: Lexicon) -> Steps[None]:
+    """Read the members of a call's object that is nearly JSON, as what it is mended to.
+
+    The members are read from a window of their own, into which the mended text is fed.
+    """
+    mended = Source()
+    members = _members(mended, call, lex, nested=False)
+
+    def read(text: str) -> None:
+        mended.feed(text)
+        next(members, None)
+
+    lexer = JsonLexer()
+    lexer.scan("{")
+    quote = lex.fmt.arguments.quote
+    yield from mended_json(src, read, call.repaired, lexer=lexer, quote=quote)
+    if lexer.state is JsonState.BROKEN:
+        raise MalformedJson(lexer.problem)
+    if lexer.state is not JsonState.DONE:
+        raise MalformedJson("the output ends in a call", kind="truncated")
+    mended.closed = True
+    next(members, None)
 
 
 def _members(src: Source, call: Call, lex: Lexicon, *, nested: bool) -> Steps[None]:
@@ -113,52 +168,52 @@ def _members(src: Source, call: Call, lex: Lexicon, *, nested: bool) -> Steps[No
         if name_is_key and char == "{":
             if call.name:
                 call.another()
-            call.called(key, start)
+            call.called(_sound(key), start)
             field = Field.ARGUMENTS
         if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
             start = src.offset
-            call.called((yield from json_string(src)), start)
+            name = yield from json_string(src)
+            call.called(_sound(name), start)
         elif field is Field.FUNCTION and char == "{" and not nested:
             src.pos += 1
             yield from _members(src, call, lex, nested=True)
         elif field is Field.ID and not call.id:
-            call.id = yield from _scalar(src, char)
+            call.id = yield from _scalar(src, call, key, char)
         elif field is Field.ARGUMENTS and not call.started and (char in '{"' or not lex.bare):
-            yield from json_arguments(src, call, repair=call.may_repair)
+            yield from json_arguments(src, call)
         elif lex.bare and field is not Field.TYPE and not call.started:
             # Where no marker says that this is a call, an object with other keys is text.
             raise MalformedJson(f"{key!r} is no member of a call")
         else:
-            yield from _skipped(src)
+            yield from _skipped(src, call, key)
         call.announce()
 
 
-def _scalar(src: Source, char: str) -> Steps[str]:
+def _scalar(src: Source, call: Call, key: str, char: str) -> Steps[str]:
     """Read an id: a string, or a number as it is spelled; "" for anything else."""
     if char == '"':
-        return (yield from json_string(src))
+        text = yield from json_string(src)
+        return _sound(text)
     if char not in "-0123456789":
-        yield from _skipped(src)
+        yield from _skipped(src, call, key)
         return ""
     digits: list[str] = []
     yield from json_value(src, digits.append)
     return "".join(digits)
 
 
-def _skipped(src: Source) -> Steps[None]:
-    """Read a value that means nothing to us."""
-    scanner = yield from json_value(src, nowhere)
+def _skipped(src: Source, call: Call, key: str) -> Steps[None]:
+    """Read a value that means nothing to us, and keep it to be told."""
+    value: list[str] = []
+    scanner = yield from json_value(src, value.append)
+    if (said := "".join(value)) not in MEANS_NOTHING.get(key, ("null",)):
+        call.beside.append(f"{', ' * bool(call.beside)}{key}: {said}")
     if scanner.state is JsonState.BROKEN:
         raise MalformedJson(scanner.problem)
     if scanner.state is not JsonState.DONE:
         raise MalformedJson("the output ends in a value", kind="truncated")
 
 
-def _extra_brackets(src: Source, turn: Turn) -> Steps[None]:
-    """Read closing brackets that close nothing."""
-    start = src.offset
-    extra = []
-    while (char := (yield from json_space(src))) and char in "}]":
-        extra.append(char)
-        src.pos += 1
-    turn.issue("repaired_arguments", (start, src.offset), f"left out: {''.join(extra)!r}")
+def _sound(text: str) -> str:
+    """The text with U+FFFD for half a surrogate pair, which JSON can spell and nobody can send."""
+    return text if is_whole(text) else SURROGATE.sub("\ufffd", text)

@@ -25,9 +25,7 @@ from deltaparse.partial import (
     Steps,
     at,
     json_space,
-    json_value,
     markers,
-    mended_json,
     peek,
     skip,
     until,
@@ -37,9 +35,9 @@ from ..format import CallIdPosition, ToolFormat
 from ..lexicon import Lexicon
 from ..region import Region
 from ..turn import Turn
-from .arguments import json_arguments
+from .arguments import json_arguments, object_value
 from .call import Call
-from .ending import broken, malformed, truncated
+from .ending import broken, no_object, truncated
 from .schema import ALL_TYPES, argument_types
 from .tagged_markers import TaggedMarkers, tagged_markers
 from .values import Value
@@ -54,8 +52,6 @@ GAP = 64
 
 NAME_SO_FAR = re.compile(r"\s*+[^\s\"'`<>{}()]*+\s*+")
 SPACE = re.compile(r"\s*+")
-# How Python spells what is JSON otherwise: no repair where the format has it so.
-PYTHON = frozenset({"single_quotes", "python_literals"})
 NOT_STRING = ALL_TYPES - {"string"}
 INDEX = re.compile(r"[^\w\s][0-9]+\Z")
 NULL = markers(frozenset({"null"}))
@@ -84,7 +80,7 @@ def tagged_call(
             return truncated(src, turn, lex, call)
         return (yield from broken(src, turn, lex, call, str(problem)))
     if call.started and not call.whole:
-        malformed(turn, call, f"the arguments of {call.name!r} are no JSON object")
+        no_object(turn, call)
     return call.end()
 
 
@@ -150,7 +146,7 @@ def _json_arguments(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
     if not char:
         raise MalformedJson("the output ends before the arguments", kind="truncated")
     if char in '{"' or (yield from at(src, NULL)):
-        yield from json_arguments(src, call, repair=call.may_repair)
+        yield from json_arguments(src, call)
     yield from json_space(src)
     yield from _past(src, m.arguments_end)
 
@@ -245,7 +241,7 @@ def _value(
     if openers:
         char = yield from json_space(src)
         if char and char in openers:
-            yield from _json_in_tags(src, call, m, lex)
+            yield from _json_in_tags(src, call, m)
             return
 
     def note(how: str) -> None:
@@ -257,18 +253,9 @@ def _value(
     value.end()
 
 
-def _json_in_tags(src: Source, call: Call, m: TaggedMarkers, lex: Lexicon) -> Steps[None]:
+def _json_in_tags(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read a value that can only be JSON: in its strings, no marker ends it."""
-    if lex.fmt.arguments.python_literals or call.may_repair:
-        own = PYTHON if lex.fmt.arguments.python_literals else frozenset()
-
-        def note(repair: str, offset: int) -> None:
-            if repair not in own:
-                call.repaired(repair, offset)
-
-        lexer = yield from mended_json(src, call.emit, note)
-    else:
-        lexer = yield from json_value(src, call.emit)
+    lexer = yield from object_value(src, call)
     if lexer.state is JsonState.BROKEN:
         open_brackets = lexer.broken_in in (JsonState.AFTER_VALUE, JsonState.AFTER_OPEN)
         if not (open_brackets and call.may_repair and (yield from at(src, m.value_ends))):

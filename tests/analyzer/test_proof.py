@@ -22,7 +22,7 @@ def proof(source, fmt):
 def test_a_right_format_is_proved_on_every_turn_the_template_renders():
     proved, failed = proof(templates.TOOLS_ONLY, analyze(templates.TOOLS_ONLY))
     assert failed == []
-    assert proved == {turn.label for turn in TURNS}
+    assert proved == [turn.label for turn in TURNS]
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def json_formats(draw, *, bare=True):
     opens, closes, section, section_end, per_call, per_call_end, end = markers
     layout = draw(st.sampled_from(["flat", "nested", "key"]))
     shape = draw(st.sampled_from(["section", "per_call", "both", *(["bare"] if bare else [])]))
-    array = shape != "bare" and draw(st.booleans())
+    array = draw(st.booleans())
     mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
     has_id = layout != "key" and draw(st.booleans())
     if shape == "bare":
@@ -223,7 +223,7 @@ def plain_text(fmt):
 
     texts = st.text(TEASING, max_size=30).map(str.strip).filter(is_plain)
     # Where calls stand in no markers, a brace at the start means something.
-    return texts.filter(lambda text: not text.startswith(("{", ",", ";")))
+    return texts.filter(lambda text: not text.startswith(("{", "[", ",", ";")))
 
 
 @st.composite
@@ -236,7 +236,7 @@ def turns(draw, fmt):
     calls = draw(
         st.lists(st.tuples(st.sampled_from(TAG_NAMES if tagged else NAMES), values), max_size=3)
     )
-    if not tagged and not (tools.section_start or tools.per_call_start):
+    if is_bare(fmt) and not tools.array_wrapped:
         # A second bare call would be told from text only by what stands between.
         calls = calls[:1]
     if tools.name_is_key:

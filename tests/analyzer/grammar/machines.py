@@ -374,6 +374,14 @@ class Gbnf:
         return (not text or matcher.accept_string(text.encode())) and matcher.is_completed()
 
 
+class Tag(Gbnf):
+    """A structural tag in xgrammar."""
+
+    def __init__(self, tag):
+        self.module, compiler = xgrammar()
+        self.compiled = compiler.compile_structural_tag(tag)
+
+
 def grammar_of(expr, **rules):
     """A grammar of an expression by itself."""
     return GrammarRules({"root": expr if expr != EMPTY else seq(), **rules})

@@ -109,6 +109,17 @@ PLUGIN = ["<|action_start|><|plugin|>\n" + call + "<|action_end|>" for call in (
 SPACED = ["<|action_start|> <|plugin|>\n" + call + "<|action_end|>" for call in (PF, PG)]
 ANSWER = ("<|START_RESPONSE|>", "<|END_RESPONSE|>")
 
+DSML = [
+    f'<｜DSML｜invoke name="{name}">\n<｜DSML｜parameter name="{key}" string="{text}">{value}'
+    "</｜DSML｜parameter>\n</｜DSML｜invoke>\n"
+    for name, key, text, value in (("f", "city", "true", "NYC"), ("g", "n", "false", "2"))
+]
+GEMMA = ['<|tool_call>call:f{city:<|"|>NYC<|"|>}<tool_call|>', "<|tool_call>call:g{n:2}<tool_call|>"]
+ESCAPED = [
+    "<start_function_call>call:f{city:<escape>NYC<escape>}<end_function_call>",
+    "<start_function_call>call:g{n:2}<end_function_call>",
+]
+
 WIRES = {
     "apertus": Wire(
         *listed("<|tools_prefix|>", "<|tools_suffix|>", (f'{{"f": {F}}}', f'{{"g": {G}}}'))
@@ -138,6 +149,9 @@ WIRES = {
     ),
     "deepseek_v3": Wire(*sections(SECTION[0], V3, SECTION[1], "\n"), LINES),
     "deepseekv31": Wire(*sections(SECTION[0], V31, SECTION[1]), TIGHT),
+    "deepseek_v32": Wire(
+        *sections("\n\n<｜DSML｜function_calls>\n", DSML, "</｜DSML｜function_calls>"), TIGHT
+    ),
     "devstral": Wire(ARGS[0], "".join(ARGS)),
     "ernie45": Wire(
         *(f"hm\n</think>\n\n{calls}" for calls in xml("\n")),
@@ -152,7 +166,9 @@ WIRES = {
     "functionary_v32": Wire(
         f"f\n{F}", f"f\n{F}>>>g\n{G}", says="all\nHi", before_calls="all\nHi>>>"
     ),
+    "functiongemma": Wire(ESCAPED[0], "".join(ESCAPED)),
     "gemma2": Wire("", ""),
+    "gemma4": Wire(GEMMA[0], "".join(GEMMA), "<|channel>thought\nhm<channel|>Hi"),
     "glm45": Wire(GLM[0], "\n".join(GLM[:2]), "\n<think>hm</think>\nHi"),
     "glm47": Wire(
         "hm</think>" + GLM[2],

@@ -6,7 +6,17 @@ import dataclasses
 
 import pytest
 
-from deltaparse import Content, Issue, Message, Policies, Reasoning, StreamParser, ToolCall
+from deltaparse import (
+    Content,
+    Issue,
+    Message,
+    Policies,
+    Reasoning,
+    StreamParser,
+    ToolCall,
+    get_format,
+    parse,
+)
 from deltaparse.stream.gate import Candidate, ToolGate
 
 from ..samples import TAGS
@@ -159,3 +169,15 @@ def test_an_issue_that_touches_the_call_stops_it(kind):
     assert kind in decision.detail
     assert called(Message([CALL]), issues=issues[:1]) == [NORMAL]
     assert reason(Message([Content("hi")]), issues=issues) == "no_candidate"
+
+
+def test_a_repaired_call_is_refused_without_its_issues():
+    fmt = get_format("tool_tag")
+    whole = parse("<tool name=\"get_weather\">{\"city\": \"Antwerp\"}</tool>", fmt)
+    assert called(whole) == [NORMAL]
+    for payload in ("{'city': 'Antwerp'}", '{"city": "Antwerp",}', '{"city": "Antwerp"'):
+        message = parse(f'<tool name="get_weather">{payload}</tool>', fmt)
+        assert message.tool_calls[0].repaired
+        decision = decided(message)
+        assert decision.reason == "parser_issue"
+        assert "repaired_arguments" in decision.detail

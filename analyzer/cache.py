@@ -1,0 +1,74 @@
+"""Formats kept in a directory, so that a process need not find out what another one has.
+
+    DIRECTORY/SHA256.json     the wire format of one template
+
+The name is a hash of all that the format depends on: the template with its tokens, the version of
+this package, and the fields that a format has. So a file is good for ever or never looked at. What
+cannot be read as a format is made anew; files appear whole, by renaming.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from deltaparse.partial import FormatError, UsageError
+from deltaparse.stream import WireFormat
+
+from .template import ChatTemplate
+
+__all__ = ["kept"]
+
+CacheDirectory = str | os.PathLike[str]
+
+
+def kept(
+    directory: CacheDirectory,
+    template: ChatTemplate,
+    make: Callable[[ChatTemplate], WireFormat],
+) -> WireFormat:
+    """Return the format of a template from a directory, or make it and put it there.
+
+    A directory that cannot be written to is not used, since the format is there all the same.
+
+    Raises:
+        UsageError: `directory` is something else.
+    """
+    folder = Path(directory)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"cache must be a directory, and {folder} is not one")
+    path = folder / f"{_key(template)}.json"
+    with suppress(OSError, UnicodeError, FormatError):
+        return WireFormat.from_json(path.read_text("utf-8", errors="surrogatepass"))
+    fmt = make(template)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(path, fmt.to_json())
+    return fmt
+
+
+def _key(template: ChatTemplate) -> str:
+    from deltaparse import __version__
+
+    parts = [__version__, WireFormat().to_json()]
+    parts += [template.source, template.bos_token, template.eos_token]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file so that no reader ever sees a part of it."""
+    data = text.encode("utf-8", errors="surrogatepass")
+    with NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as new:
+        written = Path(new.name)
+        try:
+            new.write(data)
+            new.close()
+            written.replace(path)
+        except OSError:
+            written.unlink(missing_ok=True)
+            raise

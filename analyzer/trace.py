@@ -1,0 +1,234 @@
+"""What an analysis looked at: each rendering, in which phase, and the evidence in them.
+
+Nothing of it takes part in the analysis: the `Renderer` notes what it renders, and phases are
+told by the functions that `phase` marks. Comparisons and evidence are made of the notes
+afterwards, so they show what the template wrote, not what the analysis thought of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from deltaparse.stream import WireFormat
+
+from .diff import Split, split
+from .probes import ARGUMENT, CALL_IDS, CONTENT, FUNCTIONS, REASONING
+
+__all__ = ["Comparison", "Evidence", "Rendering", "Trace", "phase"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Messages = Sequence[Mapping[str, Any]]
+
+SHOWN_BY = {
+    "turn": ("frame", CONTENT),
+    "reasoning": ("R", REASONING),
+    "content": ("C", CONTENT),
+    "tools": ("T", FUNCTIONS[0]),
+    "function": ("T", FUNCTIONS[0]),
+    "arguments": ("T", ARGUMENT),
+    "call_id": ("T", CALL_IDS[0]),
+    "channels": ("", CONTENT),
+    "code": ("T", FUNCTIONS[0]),
+}
+"""By which phase and beside which probe the markers of a group are to be seen."""
+
+WORD = re.compile(r"\w+")
+
+CONTEXT = 48
+"""Characters that are shown on either side of a piece of evidence."""
+
+LONGEST_TEXT = 32
+"""Characters of a message's text that stand in the label of a conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A conversation and what the template made of it, None where it refused.
+
+    `parts` are the messages and settings of the conversation, in words.
+    """
+
+    phase: str
+    parts: tuple[str, ...]
+    text: str | None
+
+    @property
+    def label(self) -> str:
+        """The conversation in one line."""
+        return ", ".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A rendering beside the earlier one of the conversation most like it.
+
+    `diff` has what `base` has alone on the left; None where there is nothing to compare.
+    """
+
+    rendering: Rendering
+    base: Rendering | None
+    diff: Split | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a text of the format was seen first: `before` and `after` are what stands round it."""
+
+    field: str
+    text: str
+    rendering: Rendering
+    before: str
+    after: str
+
+
+class Trace:
+    """The notes of one analysis; give an empty one to `analyze`.
+
+    `proved` are the labels of the turns that came back when they were parsed, `disproved` what
+    was wrong with the others.
+    """
+
+    def __init__(self) -> None:
+        self._notes: list[tuple[str, Messages, Mapping[str, Any], str | None]] = []
+        self.proved: tuple[str, ...] = ()
+        self.disproved: tuple[str, ...] = ()
+        self._phase = "frame"
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Note what is rendered meanwhile under this phase, an outer one taking over again."""
+        outer, self._phase = self._phase, name
+        try:
+            yield
+        finally:
+            self._phase = outer
+
+    def note(self, messages: Messages, settings: Mapping[str, Any], text: str | None) -> None:
+        """Note a rendering, or that an earlier one was looked at again."""
+        self._notes.append((self._phase, messages, settings, text))
+
+    @property
+    def renderings(self) -> tuple[Rendering, ...]:
+        """What was rendered, in order; what a phase looked at more than once stands once."""
+        made: dict[Rendering, None] = {}
+        for name, messages, settings, text in self._notes:
+            parts = [_described(message) for message in messages]
+            parts += [f"{key}={value}" for key, value in settings.items()]
+            made[Rendering(name, tuple(parts), text)] = None
+        return tuple(made)
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield each rendering beside the earlier one whose conversation differs in the least."""
+        earlier: dict[tuple[str, ...], Rendering] = {}
+        for made in self.renderings:
+            others = [other for other in earlier.values() if other.parts != made.parts]
+            base = min(others, key=lambda other: _unlikeness(other, made), default=None)
+            diff = None
+            if base is not None and base.text is not None and made.text is not None:
+                diff = split(base.text, made.text)
+            yield Comparison(made, base, diff)
+            if made.text is not None:
+                earlier.setdefault(made.parts, made)
+
+    def evidence(self, fmt: WireFormat) -> Iterator[Evidence]:
+        """Yield for each text of a format where it was seen first.
+
+        That is the first rendering of its phase that has it and the probe that it goes with, or
+        just it; there the place nearest to the probe.
+        """
+        renderings = self.renderings
+        for group, name, text in _texts(fmt):
+            phase, probe = SHOWN_BY[group]
+            core = text if any(text in (made.text or "") for made in renderings) else text.strip()
+            having = [made for made in renderings if core in (made.text or "")]
+            if not having:
+                continue
+            best = min(
+                having, key=lambda made: (probe not in (made.text or ""), _late(made, phase))
+            )
+            whole = best.text or ""
+            near = max(whole.rfind(probe), 0)
+            at = min(
+                (found.start() for found in re.finditer(re.escape(core), whole)),
+                key=lambda start: min(abs(start - near), abs(start + len(core) - near)),
+            )
+            end = at + len(core)
+            before, after = whole[max(0, at - CONTEXT) : at], whole[end : end + CONTEXT]
+            yield Evidence(f"{group}.{name}", core, best, before, after)
+
+
+class Traced(Protocol):
+    """What a function that is a phase is given first."""
+
+    @property
+    def trace(self) -> Trace: ...
+
+
+R = TypeVar("R", bound=Traced)
+
+
+def phase(name: str) -> Callable[[Callable[Concatenate[R, P], T]], Callable[Concatenate[R, P], T]]:
+    """Mark a function as a phase of the analysis; what it is given first renders for it."""
+
+    def marked(find: Callable[Concatenate[R, P], T]) -> Callable[Concatenate[R, P], T]:
+        @wraps(find)
+        def traced(render: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            with render.trace.phase(name):
+                return find(render, *args, **kwargs)
+
+        return traced
+
+    return marked
+
+
+def _texts(fmt: WireFormat) -> Iterator[tuple[str, str, str]]:
+    """The texts that a format has beyond an empty one, white space apart: group, field, text."""
+    for group in SHOWN_BY:
+        values, plain = getattr(fmt, group), getattr(WireFormat(), group)
+        for part in fields(values):
+            value = getattr(values, part.name)
+            given = value if isinstance(value, tuple) else (value,)
+            if value != getattr(plain, part.name):
+                texts = [text for text in given if type(text) is str and text.strip()]
+                yield from ((group, part.name, text) for text in texts)
+
+
+def _late(made: Rendering, phase: str) -> bool:
+    """Whether a rendering is of another phase; that of phases without one of their own is none."""
+    return not made.phase.startswith(phase)
+
+
+def _described(message: Mapping[str, Any]) -> str:
+    """A message in a few words: who says it, and what there is of it."""
+    content = message.get("content")
+    said = [_short(content)] if isinstance(content, str) and content else []
+    if not isinstance(content, str):
+        said = ["null" if content is None else "parts"]
+    for key, value in message.items():
+        if key not in ("role", "content", "name", "tool_call_id", "tool_calls"):
+            said.append(f"{key} {_short(value)}")
+    for made in message.get("tool_calls") or ():
+        function = made["function"]
+        given = ", ".join(
+            f"{name}={_short(value)}" for name, value in function["arguments"].items()
+        )
+        said.append(f"{function['name']}({given})")
+    return f"{message['role']}({', '.join(said)})"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
+
+
+def _unlikeness(one: Rendering, other: Rendering) -> int:
+    """By how many words the labels of two conversations differ."""
+    words, others = (Counter(WORD.findall(made.label)) for made in (one, other))
+    return (words - others).total() + (others - words).total()

@@ -1,0 +1,109 @@
+"""The command `deltaparse grammar`: what a model may write, for the engine that holds it to it.
+
+GBNF and Lark come with comments that say what is not in the grammar itself: where a lazy one
+begins, and which parts of the schemas it does not hold the model to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import deltaparse as dp
+
+from .inputs import BadInput, chat_template, text_file, tools_list
+
+__all__ = ["add_arguments", "grammar_text"]
+
+FORMS = ("gbnf", "lark", "structural-tag")
+CHOICES = ("auto", "none", "required")
+COMMENTS = {"gbnf": "#", "lark": "//"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    add = parser.add_argument
+    add("--template", metavar="FILE", required=True, help="the model's chat template")
+    add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON")
+    add(
+        "--as",
+        dest="form",
+        choices=FORMS,
+        default="gbnf",
+        help="gbnf: for llama.cpp (default); lark: for llguidance; structural-tag: for xgrammar",
+    )
+    add(
+        "--tool-choice",
+        metavar="CHOICE",
+        default="auto",
+        help="auto (default), none, required, or the name of a tool",
+    )
+    add("--single", action="store_true", help="one call and no more")
+    add("--response-schema", metavar="FILE", help="the JSON Schema of the content")
+    add("--prompt", metavar="FILE", help="the rendered prompt, or its end")
+
+
+def grammar_text(options: argparse.Namespace) -> str:
+    """Make the grammar that the options ask for, ready to be printed.
+
+    Raises:
+        BadInput: one of the files cannot be used, or no grammar follows from what is in them.
+    """
+    fmt = dp.analyze(chat_template(options.template))
+    tools = tools_list(options.tools) if options.tools else None
+    prompt = text_file(options.prompt) if options.prompt else ""
+    request: dict[str, Any] = {
+        "tool_choice": _choice(options.tool_choice),
+        "parallel_tool_calls": not options.single,
+        "response_schema": _schema(options.response_schema),
+        "prompt": prompt,
+    }
+    try:
+        if options.form == "structural-tag":
+            tag = dp.structural_tag(fmt, tools, **request)
+            return json.dumps(tag, ensure_ascii=False, indent=2)
+        grammar = dp.gbnf(fmt, tools, **request)
+    except dp.UsageError as error:
+        raise BadInput(f"{options.tools or options.template}: {error}") from error
+    if not grammar.text:
+        raise BadInput(_nothing(fmt, options))
+    text = grammar.text if options.form == "gbnf" else grammar.as_lark()
+    comment = COMMENTS[options.form]
+    notes = "".join(f"{comment} {line}\n" for line in _notes(grammar))
+    return notes + text.rstrip("\n")
+
+
+def _choice(text: str) -> str | Mapping[str, Any]:
+    if text in CHOICES:
+        return text
+    return {"type": "function", "function": {"name": text}}
+
+
+def _schema(name: str | None) -> Mapping[str, Any] | None:
+    if not name:
+        return None
+    try:
+        schema = json.loads(text_file(name))
+    except ValueError as error:
+        raise BadInput(f"{name}: not JSON: {error}") from error
+    if not isinstance(schema, Mapping):
+        raise BadInput(f"{name}: not a JSON Schema: no object")
+    return schema
+
+
+def _nothing(fmt: dp.WireFormat, options: argparse.Namespace) -> str:
+    if not options.tools or options.tool_choice == "none":
+        return "nothing to constrain: give --tools or --response-schema"
+    why = fmt.issues[0] if fmt.issues else "the template renders no tool calls"
+    return f"{options.template}: nothing to constrain: {why}"
+
+
+def _notes(grammar: dp.Grammar) -> list[str]:
+    lines = []
+    for trigger in grammar.triggers:
+        lines.append(f"begins at the {trigger.kind} {json.dumps(trigger.value)}")
+    for place, keyword in grammar.not_expressed:
+        lines.append(f"not held to: {keyword} of {place}")
+    return lines

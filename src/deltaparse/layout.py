@@ -1,0 +1,264 @@
+"""How a turn is laid out in a format: as a sample, and as a grammar in EBNF.
+
+Both are read off the same pieces: a turn is markers, which are texts, and `Slot`s between them,
+which the sample fills with words in capitals and the grammar names. In the grammar, as in ISO
+14977, `[x]` may be left out and `{x}` comes any number of times; what stands between question
+marks is said in words. White space at the edges of markers is optional when a model's output is
+read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import deltaparse as dp
+
+__all__ = ["ebnf", "sample", "sample_call"]
+
+FROM_PROMPT = (dp.ReasoningMode.FORCED_OPEN, dp.ReasoningMode.FORCED_CLOSED)
+PYTHON = "Python literal"
+STRING = "string as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place between markers: what the grammar calls it, and what the sample puts there."""
+
+    name: str
+    filled: str
+
+
+Piece = str | Slot
+NAME, CONTENT, THOUGHT = Slot("name", "NAME"), Slot("text", "CONTENT"), Slot("text", "REASONING")
+
+
+def sample(fmt: dp.WireFormat) -> str:
+    """A turn in this format with all that it can have, words in capitals for the rest.
+
+    Calls that stand in no markers are told from content by their place, at the start, and so
+    are shown without it.
+    """
+    if fmt.channels.message:
+        return "".join(_filled(_messages(fmt))) + "".join(fmt.turn.ends[:1])
+    tools, content = fmt.tools, fmt.content
+    turn = ""
+    if fmt.reasoning.mode is not dp.ReasoningMode.NONE:
+        turn += "".join(_filled(_reasoning(fmt)))
+    calls = tools.format is not dp.ToolFormat.NONE
+    if not calls or _begins(fmt):
+        turn += f"{content.start}CONTENT{content.end}"
+        turn += tools.content_separator if calls else ""
+    if calls:
+        count = 2 if tools.supports_parallel_calls else 1
+        joined = tools.separator.join(sample_call(fmt, index) for index in range(count))
+        joined = f"[{joined}]" if _in_one_list(fmt) else joined
+        turn += f"{tools.section_start}{joined}{tools.section_end}"
+    return turn + "".join(fmt.turn.ends[:1])
+
+
+def sample_call(fmt: dp.WireFormat, index: int = 0) -> str:
+    """One call with its markers; `index` counts calls from 0."""
+    return "".join(_filled(_call(fmt, index)))
+
+
+def ebnf(fmt: dp.WireFormat) -> str:
+    """The grammar of a turn in this format, a rule for each line."""
+    rules = dict(_channel_rules(fmt) if fmt.channels.message else _rules(fmt))
+    width = max(map(len, rules))
+    return "\n".join(f"{name:<{width}} = {body}" for name, body in rules.items())
+
+
+def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
+    tools, content = fmt.tools, fmt.content
+    has_calls = tools.format is not dp.ToolFormat.NONE
+    has_reasoning = fmt.reasoning.mode is not dp.ReasoningMode.NONE
+    parts = ["[ reasoning ]"] * has_reasoning + ["[ content ]"] + ["[ calls ]"] * has_calls
+    yield "turn", " ".join([*parts, *["[ end ]"] * bool(fmt.turn.ends)])
+    if has_reasoning:
+        yield "reasoning", _joined(_reasoning(fmt))
+    yield "content", _joined([content.start, CONTENT, content.end])
+    if has_calls:
+        more = f"{{ {_joined([tools.separator])} call }}".replace("{  ", "{ ")
+        many = "call" if not tools.supports_parallel_calls else f"call {more}"
+        many = f'"[" {many} "]"' if _in_one_list(fmt) else many
+        opened = _joined([tools.content_separator + tools.section_start])
+        yield "calls", " ".join(filter(None, [opened, many, _joined([tools.section_end])]))
+        yield "call", _joined(_call(fmt))
+        yield from _argument_rules(fmt)
+    if fmt.code.function:
+        said = f"? code, the {fmt.code.argument} of {fmt.code.function} ?"
+        yield "code", f"{_joined([fmt.code.start])} {said}".strip()
+    if fmt.turn.ends:
+        yield "end", " | ".join(map(_quoted, fmt.turn.ends))
+    yield "text", "? any text without the marker that follows ?"
+
+
+def _argument_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
+    arguments = fmt.arguments
+    if fmt.call_id.holds_name:
+        yield "id", _joined([fmt.function.namespace, NAME]) + ' ":" ? digits ?'
+    match fmt.tools.format:
+        case dp.ToolFormat.TAG_WITH_TAGGED:
+            joined = _joined([arguments.separator])
+            more = f"{{ {joined} argument }}" if joined else "{ argument }"
+            inner = f"[ argument {more} ]" if joined else more
+            whole = [_joined([arguments.start]), inner, _joined([arguments.end])]
+            yield "arguments", " ".join(filter(None, whole))
+            argument = _joined(_argument(fmt))
+            if arguments.literal_name_suffix:
+                other = replace(arguments, name_suffix=arguments.literal_name_suffix)
+                argument += f" | {_joined(_argument(fmt.replace(arguments=other)))}"
+            yield "argument", argument
+            literal = PYTHON if arguments.python_literals else "JSON"
+            plain = "JSON string" if arguments.quoted_strings else STRING
+            yield "value", f"? {plain}, or {literal}, as the schema says ?"
+        case dp.ToolFormat.PYTHONIC:
+            yield "arguments", '[ argument { "," argument } ]'
+            yield "argument", f'key "=" ? {PYTHON} ?'
+        case _:
+            text = ", as the text of a JSON string" if fmt.tools.arguments_as_text else ""
+            yield "arguments", f"? JSON object{text} ?"
+
+
+def _channel_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
+    marks, role = fmt.channels, _role(fmt)
+    parts = [f"{_quoted(marks.channel)} channel", f"{_quoted(marks.recipient)} recipient"]
+    parts += [f"{_quoted(marks.constrain)} word"] * bool(marks.constrain)
+    yield "turn", f"message {{ {_quoted(marks.start + role)} message }}"
+    yield "message", f"header {_quoted(marks.message)} body end"
+    yield "header", f"{{ {' | '.join(parts)} }}"
+    reasoning = " or ".join(marks.reasoning) or "none"
+    yield "channel", f"? {reasoning}: the body is reasoning; another word: content ?"
+    yield "recipient", f"{_joined([fmt.function.namespace, NAME])} ? the body is a JSON object ?"
+    yield "body", "? any text without an end ?"
+    yield "end", " | ".join(map(_quoted, marks.ends))
+
+
+def _reasoning(fmt: dp.WireFormat) -> list[Piece]:
+    start = "" if fmt.reasoning.mode in FROM_PROMPT else fmt.reasoning.start
+    return [start, THOUGHT, fmt.reasoning.end]
+
+
+def _call(fmt: dp.WireFormat, index: int = 0) -> list[Piece]:
+    """The pieces of one call, with its markers."""
+    tools = fmt.tools
+    if tools.format is dp.ToolFormat.JSON_NATIVE:
+        inner = _json_call(tools, index)
+    elif tools.format is dp.ToolFormat.PYTHONIC:
+        inner = [NAME, "(", Slot("arguments", 'KEY="VALUE"'), ")"]
+    else:
+        inner = _tagged_call(fmt, index)
+    if tools.array_wrapped and not _in_one_list(fmt):
+        inner = ["[", *inner, "]"]
+    return [tools.per_call_start, *inner, tools.per_call_end]
+
+
+def _json_call(tools: dp.ToolsFormat, index: int) -> list[Piece]:
+    values = json.dumps({"KEY": "VALUE"})
+    arguments = Slot("arguments", json.dumps(values) if tools.arguments_as_text else values)
+    if tools.name_is_key:
+        return ['{"', NAME, '": ', arguments, "}"]
+    function: dict[str, list[Piece]] = {
+        tools.name_field: ['"', NAME, '"'],
+        tools.arguments_field: [arguments],
+    }
+    order = tools.field_order
+    fields = {tools.function_field: _object(function, order)} if tools.function_field else function
+    fields |= {field: ['"', Slot("id", f"ID{index}"), '"'] for field in (tools.id_field,) if field}
+    number = Slot("index", str(index))
+    fields |= {field: [number] for field in (tools.generated_id_field,) if field}
+    return _object(fields, order)
+
+
+def _object(fields: dict[str, list[Piece]], order: tuple[str, ...]) -> list[Piece]:
+    names = sorted(fields, key=lambda name: (*order, name).index(name))
+    made: list[Piece] = ["{"]
+    for at, name in enumerate(names):
+        made += [", "] * bool(at) + [f"{json.dumps(name)}: ", *fields[name]]
+    return [*made, "}"]
+
+
+def _tagged_call(fmt: dp.WireFormat, index: int) -> list[Piece]:
+    function, call_id, at = fmt.function, fmt.call_id, dp.CallIdPosition
+    name: list[Piece] = [function.namespace, NAME]
+    given: list[Piece] = [call_id.prefix, Slot("id", f"ID{index}"), call_id.suffix]
+    if call_id.holds_name:
+        name, given = [Slot("id", f"{function.namespace}NAME:{index}")], []
+    if fmt.tools.format is dp.ToolFormat.TAG_WITH_TAGGED:
+        filled = "".join(_filled(_argument(fmt)))
+        body: list[Piece] = [Slot("arguments", fmt.arguments.start + filled + fmt.arguments.end)]
+    else:
+        values = Slot("arguments", json.dumps({"KEY": "VALUE"}))
+        body = [fmt.arguments.start, values, fmt.arguments.end]
+    return [
+        *(given if call_id.position is at.PRE_FUNC_NAME else ()),
+        *(function.name_prefix, *name, function.name_suffix),
+        *(given if call_id.position is at.BETWEEN_FUNC_AND_ARGS else ()),
+        *body,
+        *(given if call_id.position is at.POST_ARGS else ()),
+        function.close,
+    ]
+
+
+def _argument(fmt: dp.WireFormat) -> list[Piece]:
+    marks = fmt.arguments
+    key, value = Slot("key", "KEY"), Slot("value", '"VALUE"' if marks.quoted_strings else "VALUE")
+    head = [marks.name_prefix, key, marks.name_suffix, marks.value_prefix]
+    return [*head, value, marks.value_suffix]
+
+
+def _messages(fmt: dp.WireFormat) -> Iterator[Piece]:
+    """A turn in channels: reasoning, content, and a call."""
+    marks = fmt.channels
+    again = marks.start + _role(fmt)
+    closers = [end for end in marks.ends[1:] if end not in fmt.turn.ends] or list(marks.ends[:1])
+    for name in marks.reasoning[:1]:
+        yield from (f"{marks.channel}{name}{marks.message}", THOUGHT, marks.ends[0], again)
+    yield from (f"{marks.channel}final{marks.message}", CONTENT)
+    if fmt.tools.format is not dp.ToolFormat.NONE:
+        yield from (marks.ends[0], again, marks.recipient + fmt.function.namespace, NAME)
+        yield f"{marks.channel}commentary{marks.message}"
+        yield from (Slot("arguments", json.dumps({"KEY": "VALUE"})), closers[0])
+
+
+def _role(fmt: dp.WireFormat) -> str:
+    header = "".join(fmt.turn.headers[:1])
+    return header.removeprefix(fmt.channels.start)
+
+
+def _begins(fmt: dp.WireFormat) -> bool:
+    """Whether a marker says that calls begin."""
+    tools = fmt.tools
+    starts = tools.section_start + tools.per_call_start
+    if tools.format not in (dp.ToolFormat.JSON_NATIVE, dp.ToolFormat.PYTHONIC):
+        starts += fmt.function.name_prefix
+    return bool(starts.strip())
+
+
+def _in_one_list(fmt: dp.WireFormat) -> bool:
+    tools = fmt.tools
+    return tools.array_wrapped and not tools.per_call_start
+
+
+def _filled(pieces: Any) -> Iterator[str]:
+    return (piece if isinstance(piece, str) else piece.filled for piece in pieces)
+
+
+def _joined(pieces: Any) -> str:
+    """Pieces as EBNF, markers that stand together as one."""
+    made: list[str] = []
+    held = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            held += piece
+            continue
+        made += [_quoted(held)] * bool(held) + [piece.name]
+        held = ""
+    return " ".join([*made, *[_quoted(held)] * bool(held)])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

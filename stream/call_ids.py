@@ -1,0 +1,92 @@
+"""The ids of calls to which the model gave none.
+
+They are a function of the prompt and of the call's place, so that the same output always gives
+the same message, and two turns of a conversation do not share ids. Whoever wants others passes
+a factory of their own to `StreamParser`; it is asked once for each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from string import ascii_letters, digits
+
+from deltaparse.partial import UsageError
+
+__all__ = ["CallPlace", "IdFactory", "MadeIds", "call_id", "made_id", "nine_character_id"]
+
+ALPHABET = digits + ascii_letters
+NINE = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPlace:
+    """A call that needs an id: what an id factory is given.
+
+    `index` counts the calls of the turn from 0; `offset` is where it begins in the output, in
+    characters; `prompt` is what the parser was given as such, "" if nothing.
+    """
+
+    name: str
+    index: int
+    offset: int
+    prompt: str
+
+
+IdFactory = Callable[[CallPlace], str]
+"""What makes the id of a call: text that is not empty."""
+
+
+def call_id(place: CallPlace) -> str:
+    """Make an id as OpenAI's look: `call_` and 24 letters and digits."""
+    return f"call_{_digest(place, 12).hex()}"
+
+
+def nine_character_id(place: CallPlace) -> str:
+    """Make an id of nine letters and digits, the only ones that templates of Mistral take."""
+    number = int.from_bytes(_digest(place, 12))
+    made = ""
+    while len(made) < NINE:
+        number, digit = divmod(number, len(ALPHABET))
+        made += ALPHABET[digit]
+    return made
+
+
+class MadeIds:
+    """An id factory that remembers what it made, for a parser that reads the same once more.
+
+    `made` are the ids of a first reading, which are given again before `factory` is asked.
+    """
+
+    __slots__ = ("_given", "factory", "made")
+
+    def __init__(self, factory: IdFactory, made: list[str]) -> None:
+        self.factory = factory
+        self.made = made
+        self._given = 0
+
+    def __call__(self, place: CallPlace) -> str:
+        """Return the id of the next call."""
+        if self._given == len(self.made):
+            self.made.append(made_id(self.factory, place))
+        self._given += 1
+        return self.made[self._given - 1]
+
+
+def made_id(factory: IdFactory, place: CallPlace) -> str:
+    """The id that a factory makes; `UsageError` where it makes none."""
+    try:
+        made: object = factory(place)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the id factory raised {error!r} for {place.name!r}") from error
+    if not isinstance(made, str) or not made:
+        raise UsageError(f"the id factory returned {made!r} for {place.name!r}: an id is text")
+    return made
+
+
+def _digest(place: CallPlace, size: int) -> bytes:
+    key = f"{place.index}\0{place.offset}\0{place.name}\0{place.prompt}"
+    return blake2b(key.encode(errors="replace"), digest_size=size).digest()

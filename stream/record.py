@@ -1,0 +1,121 @@
+"""What a parser was made of and fed, so that another can be brought into the same state.
+
+The sub-parsers are generators, which cannot be copied: another parser reads the same once more.
+That costs what the first reading did. As a JSON document, the record moves to another process:
+
+    {"deltaparse": 1, "format": ..., "options": ..., "pieces": [...], "ids": [...], "finish": ...}
+
+where a piece of bytes is `{"bytes": base64}`, and `finish` is null or a list with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any, Literal
+
+from deltaparse.partial import DeltaParseError, UsageError
+
+from .call_ids import IdFactory, MadeIds
+from .format import WireFormat
+from .policies import Policies
+from .request import Request
+
+__all__ = ["Record"]
+
+VERSION = 1
+OPTIONS = tuple(field.name for field in fields(Request) if field.name != "fmt")
+
+
+class Record:
+    """What a parser was asked, the pieces it was fed, the ids it made, and its end.
+
+    `reasons` has the reason that `finish` was given, once it was called.
+    """
+
+    __slots__ = ("ids", "pieces", "reasons", "request")
+
+    def __init__(self, request: Request, ids: MadeIds) -> None:
+        self.request = request
+        self.ids = ids
+        self.pieces: list[str | bytes] = []
+        self.reasons: list[Literal["stop", "length"] | None] = []
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a parser that is to read the same, ids and all."""
+        ids = MadeIds(self.ids.factory, list(self.ids.made))
+        named = {field.name: getattr(self.request, field.name) for field in fields(Request)}
+        return named | {"id_factory": ids, "record": True}
+
+    def to_json(self) -> str:
+        """This record as a JSON document.
+
+        Raises:
+            UsageError: the tools or the schema that the parser was given are no JSON.
+        """
+        named = {name: getattr(self.request, name) for name in OPTIONS}
+        document = {
+            "deltaparse": VERSION,
+            "format": asdict(self.request.fmt),
+            "options": named | {"policies": asdict(self.request.policies)},
+            "pieces": list(map(_to_json, self.pieces)),
+            "ids": self.ids.made,
+            "finish": self.reasons or None,
+        }
+        try:
+            return json.dumps(document, default=_plain, separators=(",", ":"))
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"snapshot() needs tools and schemas that are JSON: {error}"
+            ) from error
+
+    @classmethod
+    def from_json(cls, text: str, id_factory: IdFactory) -> Record:
+        """Read a record; ids that it does not have are made by `id_factory`.
+
+        Raises:
+            UsageError: `text` is not what `to_json` wrote.
+        """
+        try:
+            document = json.loads(text)
+            _check(document["deltaparse"])
+            options = {name: document["options"][name] for name in OPTIONS}
+            options["policies"] = Policies(**options["policies"])
+            fmt = WireFormat.from_json(json.dumps(document["format"]))
+            ids = MadeIds(id_factory, list(document["ids"]))
+            record = cls(Request(fmt=fmt, **options), ids)
+            record.pieces += map(_from_json, document["pieces"])
+            record.reasons += map(_reason, document["finish"] or [])
+        except UsageError:
+            raise
+        except (DeltaParseError, LookupError, TypeError, ValueError, RecursionError) as error:
+            raise UsageError(f"no snapshot of a parser: {error!r}") from error
+        return record
+
+
+def _check(version: object) -> None:
+    if version != VERSION:
+        raise UsageError(f"the snapshot is of version {version!r}, not {VERSION}")
+
+
+def _to_json(piece: str | bytes) -> str | dict[str, str]:
+    return piece if isinstance(piece, str) else {"bytes": b64encode(piece).decode()}
+
+
+def _from_json(piece: Any) -> str | bytes:
+    return piece if isinstance(piece, str) else b64decode(piece["bytes"], validate=True)
+
+
+def _reason(reason: Any) -> Any:
+    if reason in ("stop", "length", "tool_calls", None):
+        return reason
+    raise ValueError(reason)
+
+
+def _plain(value: object) -> dict[Any, Any]:
+    """A mapping that is no `dict`, as one."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} is no JSON")

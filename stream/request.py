@@ -1,0 +1,119 @@
+"""What a request says of the turn that is parsed: its tools, its choice, its prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from deltaparse.partial import UsageError
+
+from .format import ReasoningMode, WireFormat
+from .lexicon import Lexicon, lexicon
+from .policies import Policies
+from .turn import Turn
+
+__all__ = ["Request", "ToolChoice"]
+
+ToolChoice = Literal["auto", "none", "required"] | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The arguments of a `StreamParser`, which describes them, and what follows from them.
+
+    Raises:
+        UsageError: an argument that makes no sense.
+    """
+
+    fmt: WireFormat
+    tools: Sequence[Mapping[str, Any]] | None
+    prompt: str
+    tool_choice: ToolChoice
+    parallel_tool_calls: bool
+    reasoning: Literal["separate", "inline", "raw"]
+    policies: Policies
+    response_schema: Mapping[str, Any] | None
+
+    def __post_init__(self) -> None:
+        fmt: object = self.fmt
+        if not isinstance(fmt, WireFormat):
+            message = f"the format is a WireFormat, from analyze(template), not {_kind(fmt)}"
+            raise UsageError(message)
+        prompt: object = self.prompt
+        if not isinstance(prompt, str):
+            raise UsageError(f"prompt is the rendered prompt as text, not {_kind(prompt)}")
+        if self.reasoning not in ("separate", "inline", "raw"):
+            message = f'reasoning={self.reasoning!r}: choose "separate", "inline" or "raw"'
+            raise UsageError(message)
+
+    @property
+    def required(self) -> bool:
+        """Whether the turn is to have a call."""
+        return self.tool_choice not in ("auto", "none")
+
+    def turn(self, offset: Callable[[], int]) -> Turn:
+        """The turn to be parsed; `offset` says how much of the output was read."""
+        known = None if self.tools is None else dict(map(_tool, self.tools))
+        unwraps = self.response_schema is not None and self.reasoning != "raw"
+        return Turn(
+            tools=known,
+            only=_chosen(self.tool_choice, known),
+            parallel=self.parallel_tool_calls,
+            policies=self.policies,
+            reasoning_output=self.reasoning,
+            offset=offset if unwraps else None,
+        )
+
+    def lexicon(self) -> Lexicon:
+        """What to look for in it."""
+        has_tools = self.tools is None or len(self.tools) > 0
+        lex = lexicon(self.fmt, calls=self.tool_choice != "none" and has_tools)
+        if self.response_schema is not None and lex.bare:
+            lex = lexicon(self.fmt, calls=False)
+        return lex
+
+    def turn_so_far(self) -> str:
+        """What the prompt holds of the assistant's turn: what follows the last header.
+
+        Where the format names no header, only an opened reasoning section can be told.
+        """
+        fmt = self.fmt
+        prompt = self.prompt or fmt.turn.generation_prompt
+        headers = [header for header in fmt.turn.headers if header in prompt]
+        if headers:
+            return prompt[max(prompt.rfind(header) + len(header) for header in headers) :]
+        start = fmt.reasoning.start.strip()
+        if fmt.turn.headers or not start:
+            return prompt if fmt.turn.headers else ""
+        if prompt:
+            return prompt[prompt.rfind(start) :] if start in prompt else ""
+        return start if fmt.reasoning.mode is ReasoningMode.FORCED_OPEN else ""
+
+
+def _chosen(tool_choice: object, names: Mapping[str, Any] | None) -> str | None:
+    """The function that `tool_choice` names, if it names one."""
+    if tool_choice in ("auto", "none", "required"):
+        return None
+    if not isinstance(tool_choice, Mapping):
+        message = f'tool_choice={tool_choice!r}: "auto", "none", "required" or a tool choice object'
+        raise UsageError(message)
+    name, _ = _tool(tool_choice)
+    if names is not None and name not in names:
+        message = f"tool_choice names {name!r}, which is not one of the tools"
+        raise UsageError(message)
+    return name
+
+
+def _tool(tool: object) -> tuple[str, Any]:
+    """The name and the schema of an OpenAI tool, or of a bare function description."""
+    function = tool.get("function", tool) if isinstance(tool, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(name, str):
+        message = f'a tool is {{"type": "function", "function": {{"name": ...}}}}, not {tool!r}'
+        raise UsageError(message)
+    return name, function.get("parameters")
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

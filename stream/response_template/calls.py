@@ -1,0 +1,272 @@
+"""The field `tool_calls` of a response template, as the groups of a wire format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from deltaparse.partial import FormatError
+
+from ..format import (
+    ArgumentsFormat,
+    CallIdFormat,
+    FunctionFormat,
+    ToolFormat,
+    ToolsFormat,
+)
+from .pieces import Piece, What, anchors
+
+__all__ = ["Calls", "read_calls"]
+
+WHERE = "field 'tool_calls'"
+PLACE = re.compile(r"\{(\w+(?:\.\w+)*)\}")
+Field = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """The groups of a format that say how calls are written; `ends` may end the turn too."""
+
+    tools: ToolsFormat = field(default_factory=ToolsFormat)
+    function: FunctionFormat = field(default_factory=FunctionFormat)
+    arguments: ArgumentsFormat = field(default_factory=ArgumentsFormat)
+    call_id: CallIdFormat = field(default_factory=CallIdFormat)
+    ends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What begins a call: the markers, and the captures with the text behind each."""
+
+    section: str
+    before: tuple[str, ...]
+    namespace: str
+    captures: tuple[tuple[str, str], ...]
+
+
+def read_calls(given: Field) -> Calls:
+    """How calls are written, according to the field. Raises `FormatError`."""
+    opening = _opening(given)
+    closers, section_end, ends = _closers(given)
+    roles = _roles(given)
+    parser = given.get("content", "text")
+    if parser == "json" and roles["name"][0] != "capture":
+        return _json_calls(given, opening, closers, section_end, roles, ends)
+    if parser not in ("json", "xml-inline"):
+        raise FormatError(f"{WHERE}: calls are 'json' or 'xml-inline', not {parser!r}")
+    if roles["name"] != ("capture", "name") or roles["arguments"] != ("content",):
+        raise FormatError(f"{WHERE}: the name must be a group 'name', the arguments the content")
+    return _tagged_calls(given, opening, closers, section_end, ends)
+
+
+def _opening(given: Field) -> Opening:
+    alternatives = anchors(given, "open", WHERE)
+    if len(alternatives) != 1:
+        raise FormatError(f"{WHERE}: one opener is all that can be said, not {len(alternatives)}")
+    pieces = [piece for piece in alternatives[0] if piece.what is not What.EDGE]
+    section = ""
+    before: list[str] = []
+    namespace = ""
+    captures: list[tuple[str, str]] = []
+    for at, piece in enumerate(pieces):
+        if piece.what is What.CAPTURE:
+            captures.append((piece.text, ""))
+        elif piece.what is What.SPACE:
+            if captures and captures[-1][1]:
+                captures[-1] = (captures[-1][0], captures[-1][1] + "\n")
+        elif piece.what is What.OPTIONAL:
+            if not before and not section and not captures:
+                section = piece.text
+            elif at + 1 < len(pieces) and pieces[at + 1] == Piece(What.CAPTURE, "name"):
+                namespace = piece.text
+            else:
+                raise FormatError(f"{WHERE}: {piece.text!r} that may be left out")
+        elif captures:
+            captures[-1] = (captures[-1][0], captures[-1][1] + piece.text)
+        else:
+            before.append(piece.text)
+    if not before and not section:
+        raise FormatError(f"{WHERE}: no text begins it")
+    if len(before) > 2:
+        raise FormatError(f"{WHERE}: more than two markers begin a call")
+    return Opening(section, tuple(before), namespace, tuple(captures))
+
+
+def _closers(given: Field) -> tuple[list[str], str, tuple[str, ...]]:
+    """The markers that close a call; what closes the section; what may end the turn instead."""
+    alternatives = [
+        [piece for piece in pieces if piece.what in (What.TEXT, What.OPTIONAL, What.CAPTURE)]
+        for pieces in anchors(given, "close", WHERE)
+        if not all(piece.what in (What.EDGE, What.SPACE) for piece in pieces)
+    ]
+    if any(piece.what is What.CAPTURE for pieces in alternatives for piece in pieces):
+        raise FormatError(f"{WHERE}: a group in the close")
+    if len(alternatives) > 1:
+        ends = tuple(piece.text for pieces in alternatives for piece in pieces)
+        return [], "", ends
+    texts = [piece.text for pieces in alternatives for piece in pieces if piece.what is What.TEXT]
+    section = [p.text for pieces in alternatives for p in pieces if p.what is What.OPTIONAL]
+    return texts, "".join(section), ()
+
+
+def _roles(given: Field) -> dict[str, tuple[str, ...]]:
+    """Where name, arguments and id come from: a path into the content, or a group."""
+    transform = given.get("transform", "{content}")
+    function = transform.get("function") if isinstance(transform, Mapping) else transform
+    each = bool(given.get("transform_each"))
+    if function == "{content}" and not each:
+        function = {"name": "{content.name}", "arguments": "{content.arguments}"}
+    if not isinstance(function, Mapping):
+        raise FormatError(f"{WHERE}: transform must give a function with name and arguments")
+    places = {"name": function.get("name"), "arguments": function.get("arguments")}
+    if isinstance(transform, Mapping) and transform.get("id") is not None:
+        places["id"] = transform["id"]
+    roles = {}
+    for role, place in places.items():
+        found = PLACE.fullmatch(place) if isinstance(place, str) else None
+        if found is None:
+            raise FormatError(f"{WHERE}: transform says {place!r} for the {role}")
+        path = tuple(found[1].split("."))
+        inside = each or path[0] == "content"
+        roles[role] = (path if each else path[1:] or path) if inside else ("capture", *path)
+    return roles
+
+
+def _json_calls(
+    given: Field,
+    opening: Opening,
+    closers: list[str],
+    section_end: str,
+    roles: dict[str, tuple[str, ...]],
+    ends: tuple[str, ...],
+) -> Calls:
+    """Calls whose name stands in JSON."""
+    if given.get("content_args"):
+        raise FormatError(f"{WHERE}: {', '.join(given['content_args'])} for calls that are JSON")
+    outside = opening.section or "".join(opening.before[:-1])
+    if opening.captures or (opening.section and len(opening.before) > 1) or len(closers) > 2:
+        raise FormatError(f"{WHERE}: calls that are JSON stand between markers, two at most")
+    if len(closers) > 1:
+        section_end = section_end or closers.pop()
+    *outer, name_field = roles["name"]
+    *again, arguments_field = roles["arguments"]
+    if outer != again or len(outer) > 1:
+        raise FormatError(f"{WHERE}: name and arguments stand in one object")
+    layout = {
+        "format": ToolFormat.JSON_NATIVE,
+        "function_field": "".join(outer),
+        "name_field": name_field,
+        "arguments_field": arguments_field,
+        "id_field": ".".join(roles.get("id", ())),
+        "field_order": tuple(roles[role][-1] for role in roles),
+        "supports_tools": True,
+    }
+    start, end = "".join(opening.before[-1:]), "".join(closers[:1])
+    if given.get("transform_each") or not given.get("repeats"):
+        tools = ToolsFormat(
+            **layout,
+            section_start=outside or start,
+            section_end=section_end or end,
+            per_call_start=f"{start}\n" if outside else "",
+            per_call_end=f"\n{end}" if section_end else "",
+            separator=", ",
+            array_wrapped=bool(given.get("transform_each")),
+            supports_parallel_calls=bool(given.get("transform_each")),
+        )
+    else:
+        tools = ToolsFormat(
+            **layout,
+            section_start=outside,
+            section_end=section_end,
+            per_call_start=f"{start}\n",
+            per_call_end=f"\n{end}" if end else "",
+            separator="\n",
+            supports_parallel_calls=True,
+        )
+    return Calls(tools=tools, ends=ends)
+
+
+def _tagged_calls(
+    given: Field, opening: Opening, closers: list[str], section_end: str, ends: tuple[str, ...]
+) -> Calls:
+    """Calls whose name stands between markers."""
+    names = [name for name, _ in opening.captures]
+    if sorted(names) not in (["name"], ["id", "name"]) or len(closers) > 2:
+        raise FormatError(f"{WHERE}: it has the groups {names}; it may have 'name' and 'id'")
+    behind = dict(opening.captures)
+    call_id = CallIdFormat()
+    if names == ["id", "name"]:
+        call_id = CallIdFormat(position="PRE_FUNC_NAME", suffix=behind["id"])
+    elif names == ["name", "id"]:
+        call_id = CallIdFormat(
+            position="BETWEEN_FUNC_AND_ARGS", prefix=behind["name"], suffix=behind["id"]
+        )
+        behind["name"] = ""
+    two = len(opening.before) > 1
+    close = f"{closers[0]}\n" if len(closers) > 1 else ""
+    is_json = given.get("content") == "json"
+    arguments = _json_arguments(given) if is_json else _tagged_arguments(given)
+    tools = ToolsFormat(
+        format=ToolFormat.TAG_WITH_JSON if is_json else ToolFormat.TAG_WITH_TAGGED,
+        section_start=opening.section,
+        section_end=section_end,
+        per_call_start=f"{opening.before[0]}\n" if two else "".join(opening.before),
+        per_call_end="".join(closers[-1:]),
+        separator="\n" if two else "",
+        supports_tools=True,
+        supports_parallel_calls=bool(given.get("repeats")),
+    )
+    function = FunctionFormat(
+        name_prefix=opening.before[1] if two else "",
+        name_suffix=behind["name"] + ("" if is_json or not behind["name"].strip() else "\n"),
+        namespace=opening.namespace,
+        close=close,
+    )
+    return Calls(
+        tools=tools, function=function, arguments=arguments, call_id=call_id, ends=ends
+    )
+
+
+def _json_arguments(given: Field) -> ArgumentsFormat:
+    options = dict(given.get("content_args") or {})
+    quotes = options.pop("string_delims", [])
+    bare = options.pop("unquoted_keys", False)
+    same = isinstance(quotes, list) and len(quotes) == 1 and quotes[0][0] == quotes[0][1:][0]
+    if options or bool(quotes) != bool(bare) or (quotes and not same):
+        raise FormatError(f"{WHERE}: content_args {given['content_args']!r} cannot be expressed")
+    return ArgumentsFormat(quote=quotes[0][0]) if quotes else ArgumentsFormat()
+
+
+def _tagged_arguments(given: Field) -> ArgumentsFormat:
+    options = dict(given.get("content_args") or {})
+    pattern = options.pop("tag_pattern", None)
+    value_parser = options.pop("value_parser", None) or {"name": "text"}
+    if options:
+        raise FormatError(f"{WHERE}: content_args {', '.join(options)} cannot be expressed")
+    if value_parser.get("name") not in ("text", "json"):
+        raise FormatError(f"{WHERE}: values are 'text' or 'json', not {value_parser!r}")
+    alternatives = anchors({"tag_pattern": pattern}, "tag", WHERE)
+    captures = [p.text for p in alternatives[0] if p.what is What.CAPTURE] if alternatives else []
+    if len(alternatives) != 1 or captures != ["key", "value"]:
+        raise FormatError(f"{WHERE}: tag_pattern must have the groups key and value, in this order")
+    texts: list[list[str]] = [[], [], []]
+    place = 0
+    for piece in alternatives[0]:
+        if piece.what is What.CAPTURE:
+            place += 1
+        elif piece.what is What.SPACE:
+            texts[place].append("\n")
+        elif piece.what is What.TEXT:
+            texts[place].append(piece.text)
+    before, within, after = ("".join(part) for part in texts)
+    strict = value_parser.get("name") == "json" and not (value_parser.get("args") or {}).get(
+        "allow_non_json"
+    )
+    return ArgumentsFormat(
+        name_prefix=before.strip(),
+        name_suffix=within,
+        value_suffix=f"{after}\n",
+        quoted_strings=strict,
+    )

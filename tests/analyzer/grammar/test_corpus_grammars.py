@@ -1,0 +1,225 @@
+"""Grammars of real chat templates, held against what these templates render."""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from deltaparse import ChatTemplate, ReasoningMode, ToolFormat, analyze, gbnf, structural_tag
+from deltaparse.analyzer.frame import find_frame
+from deltaparse.analyzer.probes import USER
+from deltaparse.analyzer.render import Renderer
+
+from .machines import Gbnf, Lark, Sampler, Tag, accepts, xgrammar
+from .test_wire_grammar import check_back
+
+TEMPLATES = Path(__file__).parents[4] / "shared" / "corpus" / "templates"
+
+pytestmark = pytest.mark.skipif(not TEMPLATES.is_dir(), reason=f"no templates at {TEMPLATES}")
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "description": "weather of a place",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "location": {"type": "string", "description": "where"},
+                    "days": {"type": "integer", "minimum": 1, "maximum": 14},
+                    "unit": {"enum": ["celsius", "fahrenheit"], "type": "string"},
+                    "hourly": {"type": "boolean"},
+                    "note": {"type": ["string", "null"]},
+                    "near": {
+                        "type": "object",
+                        "properties": {"km": {"type": "number"}, "of": {"type": "string"}},
+                    },
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["location"],
+            },
+        },
+    },
+    {
+        "type": "function",
+        "function": {
+            "name": "look_up",
+            "description": "a fact",
+            "parameters": {"type": "object", "properties": {"q": {"type": "string"}}},
+        },
+    },
+]
+# Not every template can show every schema; what they show is not looked at here.
+SHOWN = [
+    {"type": "function", "function": {"name": name, "description": "d", "parameters": schema}}
+    for name in ("get_weather", "look_up")
+    for schema in [
+        {
+            "type": "object",
+            "properties": {"q": {"type": "string", "description": "d"}},
+            "required": ["q"],
+        }
+    ]
+]
+WEATHER = {
+    "location": 'Saint-Malo, <b>"intra muros"</b>\n\tünïcödé',
+    "days": 7,
+    "unit": "celsius",
+    "hourly": True,
+    "near": {"km": 1.5, "of": "it's"},
+    "tags": ["a", "b c"],
+}
+GOOD = {
+    "a call": [("get_weather", WEATHER)],
+    "a short call": [("get_weather", {"location": "Paris"})],
+    "two calls": [("get_weather", WEATHER), ("look_up", {"q": "x"})],
+    "no arguments": [("look_up", {})],
+}
+BAD = {
+    "wrong type": [("get_weather", WEATHER | {"days": "seven"})],
+    "out of bounds": [("get_weather", WEATHER | {"days": 70})],
+    "not in the enum": [("get_weather", WEATHER | {"unit": "kelvin"})],
+    "wrong type inside": [("get_weather", WEATHER | {"near": {"km": "far"}})],
+    "missing argument": [("get_weather", {"days": 7})],
+    "unknown argument": [("get_weather", WEATHER | {"zone": "x"})],
+    "unknown tool": [("get_wether", WEATHER)],
+}
+
+
+@cache
+def template_of(name):
+    return ChatTemplate((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def names():
+    found = sorted(path.name for path in TEMPLATES.glob("*.jinja"))
+    return [name for name in found if has_tools(analyze(template_of(name)))]
+
+
+def has_tools(fmt):
+    return fmt.tools.format is not ToolFormat.NONE or bool(fmt.channels.message)
+
+
+@cache
+def frame_of(name):
+    render = Renderer(template_of(name))
+    return render, find_frame(render)
+
+
+def rendered(name, calls):
+    """The turn with these calls as the template writes it; None if it cannot."""
+    render, frame = frame_of(name)
+    made = [
+        {
+            "id": f"abcd0000{at}",
+            "type": "function",
+            "function": {"name": function, "arguments": dict(values)},
+        }
+        for at, (function, values) in enumerate(calls)
+    ]
+    messages = [
+        {"role": "user", "content": USER},
+        {"role": "assistant", "content": "", "tool_calls": made},
+    ]
+    body = frame.body(render(messages, tools=SHOWN))
+    fmt = analyze(template_of(name))
+    for end in (*fmt.turn.ends, *fmt.channels.ends):
+        body = body if body is None else body.partition(end.strip())[0]
+    return body
+
+
+def from_trigger(fmt, grammar, body):
+    """What llama.cpp would hand to a lazy grammar: the text from the first trigger on."""
+    has_end = fmt.reasoning.mode is not ReasoningMode.NONE and not fmt.channels.message
+    if has_end and fmt.reasoning.end.strip() not in body:
+        # The template drops reasoning from history.
+        body = fmt.reasoning.end + body
+    found = []
+    for trigger in grammar.triggers:
+        pattern = trigger.value if trigger.kind == "pattern" else f"({re.escape(trigger.value)})"
+        match = re.search(pattern, body)
+        found += [match.start(1)] if match else []
+    assert found, body
+    return body[min(found) :]
+
+
+def engines(grammar):
+    yield lambda text: accepts(grammar.rules, text)
+    yield Lark(grammar.rules).accepts
+    if xgrammar() is not None:
+        yield Gbnf(grammar.rules).accepts
+
+
+def fits(accepts, text):
+    """Whether a text fits, but for the white space at its end, which may be the frame's."""
+    return any(accepts(one) for one in (text, text.rstrip(), text.rstrip() + "\n"))
+
+
+@pytest.mark.parametrize("name", names() if TEMPLATES.is_dir() else [])
+def test_a_grammar_takes_what_its_template_renders_and_nothing_broken(name):
+    fmt = analyze(template_of(name))
+    grammar = gbnf(fmt, TOOLS)
+    assert grammar.lazy
+    assert grammar.not_expressed == ()
+    for accepts_text in engines(grammar):
+        for label, calls in GOOD.items():
+            body = rendered(name, calls)
+            if body is None or (len(calls) > 1 and "look_up" not in body):
+                assert label == "two calls"
+                continue
+            text = from_trigger(fmt, grammar, body)
+            assert fits(accepts_text, text), (label, text)
+            assert not fits(accepts_text, text.rstrip()[:-1]), (label, text)
+            assert not fits(accepts_text, text[: len(text) // 2]), (label, text)
+        for label, calls in BAD.items():
+            body = rendered(name, calls)
+            text = from_trigger(fmt, gbnf(fmt, TOOLS), body.replace("get_wether", "get_weather"))
+            if label == "unknown tool":
+                text = text.replace("get_weather", "get_wether")
+            assert not fits(accepts_text, text), (label, text)
+
+
+@pytest.mark.parametrize("name", names() if TEMPLATES.is_dir() else [])
+def test_what_its_grammar_allows_comes_back(name):
+    fmt = analyze(template_of(name))
+    for choice in ("auto", "required"):
+        grammar = gbnf(fmt, TOOLS, tool_choice=choice)
+        for seed in range(5):
+            text = Sampler(grammar.rules, random.Random(seed)).text()
+            if choice == "auto" and fmt.reasoning.mode is not ReasoningMode.NONE:
+                text = fmt.reasoning.end * opened(fmt) + text
+            check_back(fmt, TOOLS, text)
+
+
+def opened(fmt):
+    """Whether the prompt leaves reasoning open."""
+    prompt, start = fmt.turn.generation_prompt, fmt.reasoning.start.strip()
+    end = fmt.reasoning.end.strip()
+    if not start:
+        return True
+    return start in prompt and end not in prompt
+
+
+@pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed")
+@pytest.mark.parametrize("name", names() if TEMPLATES.is_dir() else [])
+def test_a_structural_tag_takes_the_same(name):
+    fmt = analyze(template_of(name))
+    engine = Tag(structural_tag(fmt, TOOLS))
+    think = f"{fmt.reasoning.start} hm {fmt.reasoning.end}" if fmt.reasoning.end else ""
+    opened_think = f" hm {fmt.reasoning.end}" if opened(fmt) and fmt.reasoning.end else ""
+    text = from_trigger(fmt, gbnf(fmt, TOOLS), rendered(name, GOOD["a call"]))
+    written = fmt.turn.generation_prompt.endswith(">>>")
+    if fmt.channels.message or written:
+        assert fits(engine.accepts, text)
+        return
+    assert fits(engine.accepts, opened_think + text)
+    assert engine.accepts(opened_think + "I say functional things, 2 < 3.")
+    if think and not opened_think and fmt.reasoning.end.strip() not in fmt.turn.generation_prompt:
+        assert fits(engine.accepts, think + text)
+    bad = text.replace("get_weather", "get_wether", 1)
+    assert not engine.accepts(opened_think + bad)

@@ -1,0 +1,245 @@
+"""Response templates as wire formats and back, transformers' own parser beside them."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+from deltaparse import (
+    FormatError,
+    StreamParser,
+    ToolCallDelta,
+    from_response_template,
+    get_format,
+    list_formats,
+    parse,
+    to_response_template,
+)
+from deltaparse.stream.response_template.pieces import Piece, What, anchors, literals
+
+from ..formats.wires import WIRES
+from ..samples import fed
+from .templates import CASES, CODER, GEMMA, MISTRAL, NAMED, QWEN
+
+try:
+    from transformers.utils.chat_parsing import parse_response
+except ImportError:
+    parse_response = None
+needs_transformers = pytest.mark.skipif(
+    parse_response is None, reason="the installed transformers has no response templates"
+)
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": name, "parameters": {"type": "object", "properties": schema}},
+    }
+    for name, schema in (
+        ("f", {"city": {"type": "string"}}),
+        ("g", {"n": {"type": "integer"}}),
+    )
+]
+OUTPUTS = [(name, text) for name, (_, texts) in CASES.items() for text in texts]
+
+
+def ours(message):
+    """A message without the white space at its edges, as transformers has it."""
+    calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls]
+    return message.content.strip(), message.reasoning_content.strip(), calls
+
+
+def theirs(template, text, prefix=""):
+    """What transformers' own parser makes of the text."""
+    found = parse_response(text, copy.deepcopy(template), prefix=prefix, tools=TOOLS)
+    calls = [call["function"] for call in found.get("tool_calls", [])]
+    reasoning = found.get("reasoning_content", found.get("thinking", ""))
+    return (
+        found.get("content", ""),
+        reasoning,
+        [(call["name"], call["arguments"]) for call in calls],
+    )
+
+
+@needs_transformers
+@pytest.mark.parametrize(("name", "text"), OUTPUTS)
+def test_both_parsers_read_the_same(name, text):
+    template = CASES[name][0]
+    parser = fed(from_response_template(template), text, tools=TOOLS)
+    assert ours(parser.message) == theirs(template, text)
+
+
+@needs_transformers
+@pytest.mark.parametrize(("name", "text"), OUTPUTS)
+def test_a_template_that_was_read_and_written_reads_the_same(name, text):
+    template = CASES[name][0]
+    written = to_response_template(from_response_template(template))
+    assert theirs(written, text) == theirs(template, text)
+    assert json.loads(json.dumps(written)) == written
+
+
+@needs_transformers
+def test_the_prompt_opens_reasoning_for_both():
+    prompt = "<|im_start|>user\nA<|im_end|>\n<|im_start|>assistant\n<think>\n"
+    text = "hm\n</think>\n\nHi<|im_end|>"
+    message = parse(text, from_response_template(QWEN), prompt=prompt)
+    assert ours(message) == theirs(QWEN, text, prompt) == ("Hi", "hm", [])
+
+
+def expressible():
+    for name in list_formats():
+        try:
+            to_response_template(get_format(name))
+        except FormatError:
+            continue
+        yield name
+
+
+EXPRESSIBLE = list(expressible())
+KINDS = ("one", "two", "thinks", "says")
+
+
+def test_most_named_formats_can_be_written():
+    assert set(EXPRESSIBLE) >= {"hermes", "qwen25", "qwen3_coder", "deepseekv31", "mistral"}
+    assert set(EXPRESSIBLE) >= {"glm45", "glm47", "minimax_m2", "seed_oss", "command_r7b"}
+
+
+@needs_transformers
+@pytest.mark.parametrize("name", EXPRESSIBLE)
+def test_what_is_written_of_a_named_format_reads_its_wire(name):
+    fmt = get_format(name)
+    template, prompt = to_response_template(fmt), fmt.turn.generation_prompt
+    for text in filter(None, (getattr(WIRES[name], kind) for kind in KINDS)):
+        message = parse(text, fmt, tools=TOOLS, prompt=prompt)
+        assert theirs(template, text, prompt) == ours(message)
+
+
+@pytest.mark.parametrize("name", EXPRESSIBLE)
+def test_what_is_written_can_be_read_again(name):
+    fmt = get_format(name)
+    again, prompt = from_response_template(to_response_template(fmt)), fmt.turn.generation_prompt
+    for text in filter(None, (getattr(WIRES[name], kind) for kind in KINDS)):
+        message = parse(text, fmt, tools=TOOLS, prompt=prompt)
+        assert ours(parse(text, again, tools=TOOLS, prompt=prompt)) == ours(message)
+
+
+def test_arguments_stream_where_transformers_gives_raw_text():
+    parser = StreamParser(from_response_template(QWEN))
+    deltas = parser.feed('<tool_call>\n{"name": "f", "arguments": {"city": "New Yo')
+    assert [delta.arguments for delta in deltas if isinstance(delta, ToolCallDelta)] == [
+        "",
+        '{"city": "New Yo',
+    ]
+
+
+def test_a_tokenizer_configuration_may_be_given():
+    assert from_response_template({"response_template": QWEN}) == from_response_template(QWEN)
+
+
+def changed(template, path, value):
+    """The template with one thing changed, or deleted where the value is None."""
+    made = copy.deepcopy(template)
+    *outer, last = path.split("/")
+    inner = made
+    for key in outer:
+        inner = inner[key]
+    if value is None:
+        del inner[last]
+    else:
+        inner[last] = value
+    return made
+
+
+CALLS = "fields/tool_calls"
+BAD = [
+    (3, "a response template is a mapping"),
+    ({"fields": []}, "a response template is a mapping"),
+    (changed(QWEN, "version", 2), "version 2: only version 1"),
+    (changed(QWEN, "odd", 1), "has no 'odd'"),
+    (changed(QWEN, "start_anchor", None), "needs a start_anchor"),
+    (changed(QWEN, "start_anchor", 3), "must be a text or a list of texts"),
+    (changed(QWEN, "start_anchor_pattern", "x"), "are both given"),
+    (changed(QWEN, "fields/citations", {"open": "<c>"}), "field 'citations'"),
+    (changed(QWEN, "fields/citations", {}), "two fields have no opener"),
+    (changed(QWEN, "fields/content", 3), "must be an object"),
+    (changed(QWEN, "fields/content/odd", 3), "field 'content' has no 'odd'"),
+    (changed(QWEN, "fields/thinking", {"open": "<t>", "close": "</t>"}), "one kind of reasoning"),
+    (changed(QWEN, "fields/content/content", "int"), "it is text, not 'int'"),
+    (changed(QWEN, "fields/content/transform", "{content}"), "transform cannot be expressed"),
+    (changed(QWEN, "fields/reasoning_content/repeats", True), "repeats cannot be expressed"),
+    (changed(QWEN, "fields/reasoning_content/close", ["a", "b"]), "one opener and one close"),
+    (changed(QWEN, "fields/content/open", ["<a>", "<b>"]), "one opener is all"),
+    (changed(QWEN, f"{CALLS}/content", "kv-lines"), "calls are 'json' or 'xml-inline'"),
+    (changed(QWEN, f"{CALLS}/content_args", {"allow_non_json": True}), "allow_non_json"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>|<b>"), "one opener is all"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"\s*"), "no text begins it"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>[ab]"), "markers can only stand for text"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>.*<b>"), "'.' with '\\*'"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"(a"), "is not a pattern"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>\s*<b>\s*<c>"), "more than two markers"),
+    (changed(QWEN, f"{CALLS}/open_pattern", r"<a>(?:<b>)?<c>"), "that may be left out"),
+    (changed(QWEN, f"{CALLS}/open_pattern", "(?:a|b)" * 9), "more than 32 alternatives"),
+    (changed(QWEN, f"{CALLS}/transform", {"function": "{name}"}), "transform must give"),
+    (changed(QWEN, f"{CALLS}/transform", NAMED), "it has the groups"),
+    (changed(CODER, f"{CALLS}/transform/function/name", "x"), "transform says 'x' for the name"),
+    (changed(CODER, f"{CALLS}/transform/function/arguments", "{content.a}"), "must be a group"),
+    (
+        changed(CODER, f"{CALLS}/close_pattern", "(?P<x>a)</function>"),
+        "a group in the close",
+    ),
+    (
+        changed(CODER, f"{CALLS}/content_args/merge_duplicates", True),
+        "merge_duplicates cannot be expressed",
+    ),
+    (changed(CODER, f"{CALLS}/content_args/tag_pattern", "<(?P<key>a)>"), "the groups key and"),
+    (changed(CODER, f"{CALLS}/content_args", {}), "the groups key and"),
+    (
+        changed(CODER, f"{CALLS}/content_args/value_parser", {"name": "int"}),
+        "values are 'text' or 'json'",
+    ),
+    (
+        changed(GEMMA, f"{CALLS}/content_args/string_delims", [["<", ">"]]),
+        "cannot be expressed",
+    ),
+    (
+        changed(MISTRAL, f"{CALLS}/transform/function/name", "{fn.name}"),
+        "stand in one object",
+    ),
+]
+
+
+@pytest.mark.parametrize(("template", "words"), BAD)
+def test_what_cannot_be_expressed_is_named(template, words):
+    with pytest.raises(FormatError, match=words):
+        from_response_template(template)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gpt_oss", "messages in channels"),
+        ("pythonic", "calls in Python"),
+        ("llama3_json", "calls in no markers"),
+        ("apertus", "names that are keys"),
+        ("apriel_thinker", "reasoning that nothing opens"),
+        ("simple_xml", "a turn without a header"),
+        ("functionary_v31", "code"),
+        ("kimi_k2", "ids that hold the name"),
+    ],
+)
+def test_a_format_that_no_template_can_say(name, words):
+    with pytest.raises(FormatError, match=f"a response template cannot say: .*{words}"):
+        to_response_template(get_format(name))
+
+
+def test_the_pieces_of_a_pattern():
+    pattern = r"\s*(?:<s>)?<\|a\|>\n(?P<name>\w+)(?=\{)(b|c)\Z"
+    text, capture = Piece(What.TEXT, "<|a|>\n"), Piece(What.CAPTURE, "name")
+    start = [Piece(What.SPACE), Piece(What.OPTIONAL, "<s>"), text, capture, Piece(What.EDGE)]
+    assert anchors({"open_pattern": pattern}, "open", "x") == [
+        [*start, Piece(What.TEXT, letter), Piece(What.EDGE)] for letter in "bc"
+    ]
+    assert literals({"close_pattern": r"\s*(?:<a>|\[b\])\s*"}, "close", "x") == ["<a>", "[b]"]
+    assert literals({}, "close", "x") == []
+    with pytest.raises(FormatError, match="more than one text"):
+        literals({"close_pattern": r"<a>\s*<b>"}, "close", "x")

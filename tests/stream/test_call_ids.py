@@ -1,0 +1,115 @@
+"""Ids of calls: the model's own, those that are made, and those of a factory."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import CallPlace, StreamParser, UsageError, call_id, nine_character_id, parse
+
+from .samples import CALL, LIST, OTHER, TAGS, fed
+from .test_invariants import cuts, options, run, soups
+
+PLACES = st.builds(
+    CallPlace, name=st.text(), index=st.integers(0), offset=st.integers(0), prompt=st.text()
+)
+
+
+def ids(message):
+    return [call.id for call in message.tool_calls]
+
+
+@given(one=PLACES, other=PLACES)
+def test_the_ready_ones_are_a_function_of_the_place(one, other):
+    for factory, shape in (
+        (call_id, r"call_[0-9a-zA-Z]{24}"),
+        (nine_character_id, r"[0-9a-zA-Z]{9}"),
+    ):
+        assert re.fullmatch(shape, factory(one))
+        assert (factory(one) == factory(other)) == (one == other)
+
+
+def test_an_id_differs_from_call_to_call_and_from_prompt_to_prompt():
+    first = ids(parse(CALL + CALL, TAGS))
+    second = ids(parse(CALL + CALL, TAGS, prompt="<|start|>model\n"))
+    assert len({*first, *second}) == 4
+    assert first == ids(parse(CALL + CALL, TAGS))
+
+
+def test_a_factory_is_given_the_place_and_asked_once():
+    places = []
+
+    def factory(place):
+        places.append(place)
+        return f"functions.{place.name}:{place.index}"
+
+    message = parse(f"ab{CALL}{OTHER}", TAGS, id_factory=factory, prompt="<|start|>model\n")
+    assert ids(message) == ["functions.f:0", "functions.g:1"]
+    prompt = "<|start|>model\n"
+    assert places == [
+        CallPlace(name="f", index=0, offset=2, prompt=prompt),
+        CallPlace(name="g", index=1, offset=2 + len(CALL), prompt=prompt),
+    ]
+
+
+def test_the_model_s_own_id_is_kept():
+    text = '[CALLS][{"name": "f", "arguments": {}, "id": "k3Qz81abC"}, {"name": "g"}]'
+    parser = fed(LIST, text, id_factory=nine_character_id)
+    own, made = ids(parser.message)
+    assert own == "k3Qz81abC"
+    assert re.fullmatch("[0-9a-zA-Z]{9}", made)
+
+
+def test_a_call_that_is_looked_at_twice_has_one_id():
+    """A call in reasoning is read as a draft before it is known to be one."""
+    numbers = itertools.count()
+    message = parse(f"<think>so {CALL}{OTHER}", TAGS, id_factory=lambda _: f"n{next(numbers)}")
+    assert ids(message) == ["n0", "n1"]
+
+
+def test_calls_of_the_prompt_take_no_id_but_the_one_that_is_open():
+    numbers = itertools.count()
+    prompt = f"<|start|>model\n{CALL}{OTHER[:-20]}"
+    parser = StreamParser(TAGS, prompt=prompt, id_factory=lambda _: f"n{next(numbers)}")
+    parser.feed(OTHER[-20:] + CALL)
+    parser.finish("stop")
+    assert ids(parser.message) == ["n0", "n1"]
+
+
+@given(case=soups(), kw=options, data=st.data())
+def test_a_factory_is_asked_once_for_each_call_without_an_id(case, kw, data):
+    fmt, text = case
+    asked = []
+
+    def factory(place):
+        asked.append(place.index)
+        return f"made {len(asked)}"
+
+    parser, _ = run(fmt, data.draw(cuts(text)), id_factory=factory, **kw)
+    made = [call.id for call in parser.message.tool_calls if call.id.startswith("made ")]
+    assert made == [f"made {at}" for at in range(1, len(asked) + 1)]
+
+
+@pytest.mark.parametrize("made", ["", None, 7])
+def test_what_is_no_id_is_refused(made):
+    with pytest.raises(UsageError, match="an id is text"):
+        parse(CALL, TAGS, id_factory=lambda _: made)
+
+
+def test_a_factory_that_raises_is_the_caller_s_fault_and_loses_no_output():
+    def factory(place):
+        raise KeyError(place.name)
+
+    parser = StreamParser(TAGS, id_factory=factory)
+    with pytest.raises(UsageError, match=r"KeyError\('f'\)"):
+        parser.feed(f"before{CALL}")
+    parser.feed("after")
+    parser.finish("stop")
+    assert parser.message.content.startswith("before")
+    assert parser.message.content.endswith("after")
+    with pytest.raises(UsageError, match="id_factory"):
+        StreamParser(TAGS, id_factory="call_1")

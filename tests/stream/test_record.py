@@ -1,0 +1,202 @@
+"""A parser in the state of another: forked, or restored from a snapshot."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import MalformedOutput, Policies, StreamParser, UsageError
+
+from . import wire_channels, wire_pythonic
+from .samples import CALL, OTHER, TAGS, chunkings
+from .test_invariants import cuts, options, reasons, soups
+from .wire import as_joined, joined
+
+TEXT = f"<think>\nhm\n</think>\n\nWéll 😀.\n{CALL}\n{OTHER}<|end|>"
+any_soups = st.one_of(soups(), wire_channels.soups(), wire_pythonic.soups())
+
+
+def state(parser):
+    """All that can be seen of a parser."""
+    return (
+        parser.message,
+        parser.issues,
+        parser.seen,
+        parser.in_reasoning,
+        parser.finish_reason,
+        parser.where(),
+    )
+
+
+def copies(parser):
+    """The parser forked, and restored."""
+    snapshot = parser.snapshot()
+    assert json.loads(snapshot)
+    return [parser.fork(), StreamParser.restore(snapshot), parser.fork().fork()]
+
+
+def feed_rest(parser, texts, reason):
+    deltas = [delta for text in texts for delta in parser.feed(text)]
+    return deltas + parser.finish(reason)
+
+
+@given(case=any_soups, kw=options, data=st.data(), reason=reasons, as_bytes=st.booleans())
+def test_a_copy_goes_on_as_its_original_does(case, kw, data, reason, as_bytes):
+    fmt, text = case
+    output = text.encode() if as_bytes else text
+    pieces = data.draw(cuts(output))
+    at = data.draw(st.integers(0, len(pieces)))
+    parser = StreamParser(fmt, record=True, **kw)
+    before = [delta for piece in pieces[:at] for delta in parser.feed(piece)]
+    made = copies(parser)
+    assert [state(copy) for copy in made] == [state(parser)] * len(made)
+    rest = feed_rest(parser, pieces[at:], reason)
+
+    assert joined(before + rest) == as_joined(parser.message)
+    for copy in made:
+        assert feed_rest(copy, pieces[at:], reason) == rest
+        assert state(copy) == state(parser)
+    plain = StreamParser(fmt, **kw)
+    feed_rest(plain, pieces, reason)
+    assert state(plain) == state(parser)
+
+
+@pytest.mark.parametrize("output", [TEXT, TEXT.encode()])
+def test_at_every_cut(output):
+    for pieces in chunkings(output):
+        parser = StreamParser(TAGS, record=True)
+        before = parser.feed(pieces[0])
+        copy = StreamParser.restore(parser.snapshot())
+        rest = feed_rest(copy, pieces[1:], "stop")
+        assert feed_rest(parser, pieces[1:], "stop") == rest
+        assert joined(before + rest) == as_joined(copy.message)
+
+
+def test_copies_know_nothing_of_each_other():
+    parser = StreamParser(TAGS, record=True)
+    parser.feed("a")
+    fork = parser.fork()
+    parser.feed("b")
+    fork.feed("c")
+    assert parser.message.content == "ab"
+    assert fork.message.content == "ac"
+    assert fork.fork().message.content == "ac"
+
+
+def test_after_the_end_a_copy_has_ended_too():
+    for reason in ("stop", "length", None):
+        parser = StreamParser(TAGS, record=True)
+        feed_rest(parser, [TEXT[:80]], reason)
+        for copy in copies(parser):
+            assert state(copy) == state(parser)
+            assert copy.finish("stop") == []
+            with pytest.raises(UsageError):
+                copy.feed("x")
+
+
+def test_what_raised_does_not_raise_again_and_what_it_left_still_comes():
+    policies = Policies(unknown_tool="error")
+    parser = StreamParser(TAGS, record=True, tools=[{"name": "g"}], policies=policies)
+    with pytest.raises(MalformedOutput):
+        parser.feed(f"before{CALL}")
+    made = copies(parser)
+    expected = parser.feed("after")
+    assert joined(expected)[0].startswith("before")
+    assert [copy.feed("after") for copy in made] == [expected] * len(made)
+
+
+def test_ids_that_were_made_are_kept_and_others_are_made_anew():
+    numbers = itertools.count()
+    parser = StreamParser(TAGS, record=True, id_factory=lambda _: f"id{next(numbers)}")
+    parser.feed(CALL)
+    fork = parser.fork()
+    restored = StreamParser.restore(parser.snapshot(), id_factory=lambda place: place.name)
+    for each in (parser, fork, restored):
+        each.feed(OTHER)
+    found = [[call.id for call in each.message.tool_calls] for each in (parser, fork, restored)]
+    assert found == [["id0", "id1"], ["id0", "id2"], ["id0", "g"]]
+
+
+def test_an_id_factory_that_failed_is_asked_again():
+    made = iter([7, "id"])
+    parser = StreamParser(TAGS, record=True, id_factory=lambda _: next(made))
+    with pytest.raises(UsageError):
+        parser.feed(CALL)
+    assert [call.id for call in parser.fork().message.tool_calls] == ["id"]
+
+
+def test_a_snapshot_holds_the_whole_request():
+    tools = [MappingProxyType({"type": "function", "function": {"name": "f"}})]
+    parser = StreamParser(
+        TAGS,
+        record=True,
+        tools=tools,
+        prompt="<|start|>model\n<think>\n",
+        tool_choice={"type": "function", "function": {"name": "f"}},
+        parallel_tool_calls=False,
+        reasoning="inline",
+        policies=Policies(extra_calls="drop", tool_in_reasoning="call"),
+        response_schema={"type": "object"},
+    )
+    for copy in copies(parser):
+        for each in (copy, parser.fork()):
+            each.feed(f"hm{CALL}{CALL}")
+            each.finish("stop")
+        assert state(copy) == state(each)
+        assert len(copy.message.tool_calls) == 1
+    assert "😀" not in parser.snapshot()
+
+
+def test_half_a_character_survives():
+    parser = StreamParser(TAGS, record=True)
+    for half, rest in ((bytearray(b"\xf0\x9f"), b"\x98\x80"), ("\ud83d", "\ude00")):
+        parser.feed(half)
+        assert [copy.feed(rest) for copy in copies(parser)] == [parser.feed(rest)] * 3
+    assert parser.message.content == "😀😀"
+
+
+def test_without_a_record_it_says_what_to_do():
+    parser = StreamParser(TAGS)
+    for ask in (parser.fork, parser.snapshot):
+        with pytest.raises(UsageError, match=r"record=True"):
+            ask()
+
+
+def changed(**changes):
+    return json.dumps(json.loads(StreamParser(TAGS, record=True).snapshot()) | changes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        "[" * 100_000,
+        changed(deltaparse=2),
+        changed(format={"turn": 7}),
+        changed(options={}),
+        changed(pieces=[7]),
+        changed(pieces=[{"bytes": "?"}]),
+        changed(pieces=None),
+        changed(finish=["odd"]),
+        changed(ids=None),
+    ],
+)
+def test_what_is_no_snapshot_is_refused(text):
+    with pytest.raises(UsageError, match="snapshot"):
+        StreamParser.restore(text)
+
+
+def test_tools_that_are_no_json_cannot_be_written():
+    tools = [{"name": "f", "parameters": {"x": {1, 2}}}]
+    parser = StreamParser(TAGS, record=True, tools=tools)
+    parser.fork()
+    with pytest.raises(UsageError, match="JSON"):
+        parser.snapshot()

@@ -1,0 +1,142 @@
+"""Arguments in other spellings than JSON: own quotes, markers that say the type, Python."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import (
+    ArgumentsFormat,
+    FunctionFormat,
+    StreamParser,
+    ToolsFormat,
+    TurnFormat,
+    WireFormat,
+    parse,
+)
+
+from .samples import TAGS
+from .test_invariants import cuts
+from .wire import TEASING
+
+TURN = TurnFormat(headers=("<|start|>model\n",), ends=("<|end|>",))
+QUOTED = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(format="TAG_WITH_JSON", per_call_start="<do>", per_call_end="</do>"),
+    function=FunctionFormat(name_prefix="call:"),
+    arguments=ArgumentsFormat(quote="<q>"),
+)
+"""Objects with bare keys and a marker round strings."""
+
+TYPED = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(format="TAG_WITH_TAGGED", section_start="<calls>\n", section_end="</calls>"),
+    function=FunctionFormat(name_prefix='<call name="', name_suffix='">\n', close="</call>\n"),
+    arguments=ArgumentsFormat(
+        name_prefix='<arg name="',
+        name_suffix='" text="yes">',
+        literal_name_suffix='" text="no">',
+        value_suffix="</arg>\n",
+    ),
+)
+"""The marker before a value says whether it is a string."""
+
+PYTHON = TAGS.replace(arguments={"python_literals": True})
+"""Calls that are dictionaries as Python writes them."""
+
+texts = st.text(TEASING, max_size=8).filter(lambda text: "<q>" not in text and "</" not in text)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | texts,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "key_2", "_x"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+objects = st.dictionaries(st.sampled_from(["a", "b_2", "_c"]), values, max_size=3)
+
+
+def in_own_quotes(value):
+    if isinstance(value, str):
+        return f"<q>{value}<q>"
+    if isinstance(value, list):
+        return "[" + ",".join(map(in_own_quotes, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{in_own_quotes(value[key])}" for key in value) + "}"
+    return json.dumps(value)
+
+
+def typed(key, value):
+    is_text = isinstance(value, str)
+    text = value if is_text else json.dumps(value, ensure_ascii=False)
+    return f'<arg name="{key}" text="{"yes" if is_text else "no"}">{text}</arg>\n'
+
+
+def fed(fmt, pieces):
+    parser = StreamParser(fmt)
+    for piece in pieces:
+        parser.feed(piece)
+    parser.finish("stop")
+    return parser
+
+
+@given(value=objects, data=st.data())
+def test_own_quotes(value, data):
+    wire = f"hi<do>call:f{in_own_quotes(value)}</do><|end|>"
+    parser = fed(QUOTED, data.draw(cuts(wire)))
+    (call,) = parser.message.tool_calls
+
+    assert (call.name, json.loads(call.arguments), call.complete) == ("f", value, True)
+    assert (parser.message.content, parser.issues) == ("hi", [])
+
+
+@given(value=objects, data=st.data())
+def test_markers_that_say_the_type(value, data):
+    arguments = "".join(typed(key, value[key]) for key in value)
+    wire = f'<calls>\n<call name="f">\n{arguments}</call>\n</calls><|end|>'
+    parser = fed(TYPED, data.draw(cuts(wire)))
+    (call,) = parser.message.tool_calls
+
+    assert json.loads(call.arguments) == value
+    assert parser.issues == []
+
+
+@given(value=objects, data=st.data())
+def test_dictionaries_as_python_writes_them(value, data):
+    wire = f"<call>\n{ {'name': 'f', 'arguments': value}!r}\n</call><|end|>"
+    parser = fed(PYTHON, data.draw(cuts(wire)))
+    (call,) = parser.message.tool_calls
+
+    assert (call.name, json.loads(call.arguments), call.complete) == ("f", value, True)
+    assert parser.issues == []
+
+
+@given(value=objects, cut=st.integers(0, 60))
+def test_what_is_cut_is_a_prefix_of_the_whole(value, cut):
+    for fmt, wire in (
+        (QUOTED, f"<do>call:f{in_own_quotes(value)}</do>"),
+        (PYTHON, f"<call>\n{ {'name': 'f', 'arguments': value}!r}\n</call>"),
+    ):
+        whole = parse(wire, fmt).tool_calls[0].arguments
+        for call in parse(wire[:cut], fmt, finish_reason="length").tool_calls:
+            assert whole.startswith(call.arguments)
+            assert call.complete is (cut >= len(wire) - len("</call>")) or not call.complete
+
+
+@pytest.mark.parametrize("repair", ["repair", "strict"])
+def test_python_in_a_format_of_json_is_a_repair(repair):
+    from deltaparse import Policies
+
+    wire = "<call>\n{'name': 'f', 'arguments': {'a': True}}\n</call>"
+    parser = StreamParser(TAGS, policies=Policies(malformed_arguments=repair))
+    parser.feed(wire)
+    parser.finish("stop")
+    if repair == "repair":
+        (call,) = parser.message.tool_calls
+        assert (call.name, call.arguments) == ("f", '{"a": true}')
+        assert [issue.kind for issue in parser.issues] == ["repaired_arguments"]
+    else:
+        assert parser.message.content == wire

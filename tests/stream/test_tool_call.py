@@ -1,0 +1,57 @@
+"""What a call says of itself beside its arguments: whether it was mended, and where it stood."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Policies, StreamParser, get_format
+
+from .formats.wires import WIRES
+from .samples import fed
+
+HERMES = get_format("hermes")
+CODER = get_format("qwen3_coder")
+MENDED = [
+    (HERMES, '<tool_call>{"name": "f", "arguments": {\'a\': 1}}</tool_call>'),
+    (HERMES, '<tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'),
+    (HERMES, '<tool_call>{"name": "f", "arguments": {"a": 1}</tool_call>'),
+    (CODER, "<tool_call><function=f><parameter=a>1</function></tool_call>"),
+]
+
+
+def flags(parser):
+    return [(call.repaired, call.complete) for call in parser.message.tool_calls]
+
+
+@pytest.mark.parametrize(("fmt", "text"), MENDED)
+def test_a_call_that_was_mended_says_so(fmt, text):
+    assert flags(fed(fmt, text)) == [(True, True)]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, wire in WIRES.items() if wire.two))
+def test_a_call_as_the_model_writes_it_was_not(name):
+    assert flags(fed(get_format(name), WIRES[name].two)) == [(False, True)] * 2
+
+
+def test_the_calls_beside_it_were_not():
+    good = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    for bad in (text for fmt, text in MENDED if fmt is HERMES):
+        assert [flag for flag, _ in flags(fed(HERMES, good + bad + good))] == [False, True, False]
+
+
+def test_what_is_not_mended_is_not_complete():
+    policies = Policies(malformed_arguments="strict")
+    parser = StreamParser(HERMES, policies=policies)
+    parser.feed(MENDED[0][1])
+    parser.finish()
+    assert flags(parser) == [(False, False)]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, wire in WIRES.items() if wire.two))
+def test_its_span_is_where_it_stood(name):
+    wire = WIRES[name].two
+    first, second = fed(get_format(name), wire).message.tool_calls
+    assert 0 <= first.span[0] < first.span[1] <= second.span[0] < second.span[1] <= len(wire)
+    assert "NYC" in wire[slice(*first.span)]
+    assert "f" in wire[slice(*first.span)]
+    assert "2" in wire[slice(*second.span)]
