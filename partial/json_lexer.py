@@ -13,7 +13,9 @@ stack, and has a limit, because a model can write `[[[[[...`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
+from typing import cast
 
 __all__ = ["CLOSERS", "MAX_DEPTH", "MAX_TOKEN", "JsonLexer", "JsonState"]
 
@@ -33,6 +35,9 @@ CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 IN_NUMBER = re.compile(r"[-+.0-9eE]*+")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 SPACE = re.compile(r"[ \t\n\r]*+")
+# Both match the empty text too, so they always match.
+in_string = cast("Callable[[str, int], re.Match[str]]", IN_STRING.match)
+space = cast("Callable[[str, int], re.Match[str]]", SPACE.match)
 # What may follow a comma in an object, and in an array.
 MEMBER = {"{": '"', "[": '"{[-0123456789tfn'}
 LITERALS = {"t": "true", "f": "false", "n": "null"}
@@ -66,8 +71,8 @@ class JsonState(StrEnum):
     DONE,
     BROKEN,
 ) = JsonState
-# The value of an object's key, an array's element, or the whole: which states read a value.
-BEFORE_VALUE = frozenset({START, AFTER_COLON})
+BEFORE_STRING = frozenset({START, AFTER_OPEN, AFTER_COLON, AFTER_COMMA})
+BEFORE_CLOSER = frozenset({AFTER_OPEN, AFTER_VALUE})
 
 
 class JsonLexer:
@@ -114,28 +119,45 @@ class JsonLexer:
         """
         start = pos
         end = len(text)
+        base = self.passed - start
+        stack = self.stack
         while True:
             state = self.state
             if state is STRING or state is KEY:
-                pos = match_end(IN_STRING, text, pos)
+                pos = in_string(text, pos).end()
                 if pos == end:
                     break
                 if text[pos] == '"':
                     pos += 1
-                    if state is KEY:
-                        self.state = AFTER_KEY
-                    else:
-                        self.value_ends(pos - start)
+                    self.state = AFTER_KEY if state is KEY else AFTER_VALUE if stack else DONE
+                    if state is STRING:
+                        self.settled = base + pos
                 elif CUT_ESCAPE.match(text, pos):
                     break
                 else:
                     self.breaks("an escape" if text[pos] == "\\" else "a control character")
-            elif state is DONE or state is BROKEN:
+                continue
+            if state is DONE or state is BROKEN:
                 break
+            pos = space(text, pos).end()
+            if pos == end:
+                break
+            char = text[pos]
+            # What is most frequent is done here: a call costs as much as all of it.
+            if char == '"' and state in BEFORE_STRING:
+                is_key = state is not AFTER_COLON and bool(stack) and stack[-1] == "{"
+                self.state = KEY if is_key else STRING
+                self.opened = base + pos
+                pos += 1
+            elif char == ":" and state is AFTER_KEY:
+                self.state = AFTER_COLON
+                pos += 1
+            elif char in "}]" and state in BEFORE_CLOSER and char == CLOSERS[stack[-1]]:
+                stack.pop()
+                pos += 1
+                self.settled = base + pos
+                self.state = AFTER_VALUE if stack else DONE
             else:
-                pos = match_end(SPACE, text, pos)
-                if pos == end:
-                    break
                 token = self._token(text, pos, pos - start, final=final)
                 if not token:
                     break
@@ -151,36 +173,18 @@ class JsonLexer:
         char = text[pos]
         state = self.state
         stack = self.stack
-        top = stack[-1] if stack else ""
         if state is AFTER_VALUE:
             if char == ",":
                 return self._comma(text, pos)
-            if char == CLOSERS[top]:
-                return self._close(read + 1)
-        elif state is AFTER_KEY:
-            if char == ":":
-                self.state = AFTER_COLON
-                return 1
-        elif state is AFTER_OPEN and char == CLOSERS[top]:
-            return self._close(read + 1)
-        elif top == "{" and state not in BEFORE_VALUE:
-            if char == '"':
-                self.state = KEY
-                self.opened = self.passed + read
-                return 1
-        elif char == '"':
-            self.state = STRING
-            self.opened = self.passed + read
-            return 1
-        elif char in "{[":
+        elif state is not AFTER_KEY and (state is AFTER_COLON or not stack or stack[-1] == "["):
+            if char not in "{[":
+                return self._scalar(text, pos, read, final=final)
             if len(stack) < self._max_depth:
                 stack.append(char)
                 self.state = AFTER_OPEN
                 self.settled = self.passed + read + 1
                 return 1
             return self.breaks(f"more than {self._max_depth} open brackets")
-        else:
-            return self._scalar(text, pos, read, final=final)
         return self.breaks(f"{char!r} {state.value.replace('_', ' ')}")
 
     def _comma(self, text: str, pos: int) -> int:
@@ -218,11 +222,6 @@ class JsonLexer:
         """A value ends here, `read` characters from what was passed."""
         self.settled = self.passed + read
         self.state = AFTER_VALUE if self.stack else DONE
-
-    def _close(self, read: int) -> int:
-        self.stack.pop()
-        self.value_ends(read)
-        return 1
 
     def breaks(self, problem: str) -> int:
         """The text cannot go on as it does."""
