@@ -51,6 +51,7 @@ format: .venv/dev.stamp ## write the code the way that lint wants it
 bench: .venv/bench.stamp ## measure speed
 	$(BIN)/python bench/bench.py $(ARGS)
 	$(BIN)/python bench/partial.py $(ARGS)
+	$(BIN)/python bench/analysis.py $(ARGS)
 
 fuzz: .venv/dev.stamp ## look for inputs that break an invariant, T seconds long
 	$(BIN)/python fuzz/fuzz.py --seconds $(T) $(ARGS)

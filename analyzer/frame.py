@@ -199,9 +199,10 @@ def _end(render: Renderer, spoken: str, asked: str, header: str) -> tuple[str, s
     # is there; otherwise the end is what turns of all kinds have before the next header.
     first = segments(theirs)[0].text.strip()
     if not first or first not in tail:
-        own = tail.partition(header.strip())[0]
+        core = header.strip()
+        own = tail.partition(core)[0] if core else tail
         called = render([user(), assistant("", calls=[call()])], tools=TOOLS) or ""
-        shared = common_suffix(own, called.rpartition(header.strip())[0])
+        shared = common_suffix(own, called.rpartition(core)[0] if core else called)
         first = shared if shared.strip() else own
     at = tail.index(first)
     return first, tail[at + len(first) :]

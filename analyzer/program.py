@@ -1,15 +1,17 @@
 """A template, compiled once: its code, and what its syntax tree tells of it.
 
 Comes in: the source and the limits. Goes out: a `Program`. Jinja's `meta` would generate the code
-a second time to find the variables, which is half of what compiling costs; here the generator
-notes them on its way.
+a second time to find the variables; here the generator notes them on its way. And each node is
+asked for its children dozens of times, which was half of what generating cost: they are
+remembered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from io import StringIO
 from typing import Any
 
 from jinja2 import Template, nodes
@@ -43,10 +45,12 @@ def compiled(source: str, limits: Limits) -> Program:
     """Compile a template; whatever is wrong with it is raised as it is."""
     room = sandbox(limits)
     tree = room.guarded(source)
+    _remember_children(tree)
     texts = [(text, sought) for text, sought in _texts(tree) if text]
-    generator = NotingGenerator(room, None, None, optimized=room.optimized)
+    python = StringIO()
+    generator = NotingGenerator(room, None, None, python, optimized=room.optimized)
     generator.visit(tree)
-    code = compile(generator.stream.getvalue(), "<template>", "exec")
+    code = compile(python.getvalue(), "<template>", "exec")
     return Program(
         room.template_class.from_code(room, code, room.make_globals(None)),
         room,
@@ -80,6 +84,20 @@ def _keys(tree: nodes.Node) -> Iterator[str]:
     for arg in (*items, *asked):
         if isinstance(arg, nodes.Const) and isinstance(arg.value, str):
             yield arg.value
+
+
+def _remember_children(node: nodes.Node) -> None:
+    """Let each node of a tree, which does not change from here on, have its children at hand."""
+    children, searched = tuple(node.iter_child_nodes()), node.iter_child_nodes
+
+    def iter_child_nodes(
+        exclude: Container[str] | None = None, only: Container[str] | None = None
+    ) -> Iterator[nodes.Node]:
+        return iter(children) if exclude is only is None else searched(exclude, only)
+
+    node.iter_child_nodes = iter_child_nodes  # type: ignore[method-assign]
+    for child in children:
+        _remember_children(child)
 
 
 def _texts(node: nodes.Node, *, shown: bool = False) -> Iterator[tuple[str, bool]]:

@@ -1,66 +1,37 @@
 """The proof: render conversations that were no probes, parse the turns back, compare.
 
-A turn is parsed whole, with and without its end, and with its end one character at a time. What a
-template leaves out of a rendering is not expected back.
+A turn is rendered as the last of a conversation and before another, and parsed whole, with and
+without its end; the last, as a model writes it, one character at a time too. What a template leaves
+out of a rendering is not expected back.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from deltaparse.stream import Message, ReasoningMode, StreamParser, ToolFormat, WireFormat
 
+from .conversations import PROOF_TOOLS, Turn, turns_without
 from .frame import Frame
-from .probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, TOOLS, call, result, user
+from .probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, TOOLS, result, user
 from .probes import assistant as probe_turn
 from .reasoning import ReasoningFinding
 from .render import Renderer
 from .trace import phase
 
-__all__ = ["Turn", "disproofs"]
+__all__ = ["disproofs"]
 
 LONGEST_QUOTE = 160
 """Characters of a text that are shown when it did not come back."""
 
-SAID = 'First line.\nSecond: 2 < 3, {braces} [brackets] "quotes" and `code`'
-THOUGHT = "Let me see.\n\n1. a < b\n2. {x: [y]} done"
-VALUES: dict[str, Any] = {
-    "text": 'it\'s <b>bold</b>, "quoted"\n\tand \\ indented',
-    "empty": "",
-    "integer": 7,
-    "float": 1.5,
-    "yes": True,
-    "nothing": None,
-    "list": [1, "two", [3]],
-    "object": {"key": {"deep": []}},
-    "unicode": "ünïcödé 你好 😀",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What a turn is made of, and so what must come back."""
-
-    label: str
-    content: str = ""
-    reasoning: str = ""
-    calls: tuple[dict[str, Any], ...] = ()
-
-
-TURNS = (
-    Turn("content", SAID),
-    Turn("reasoning and content", SAID, THOUGHT),
-    Turn("a call", calls=(call(0, VALUES),)),
-    Turn("a call without arguments", calls=(call(0, {}),)),
-    Turn("content and a call", SAID, calls=(call(1, VALUES),)),
-    Turn("reasoning and a call", "", THOUGHT, (call(0, VALUES),)),
-    Turn("two calls", calls=(call(0, VALUES), call(1, {"a": 1}))),
-    Turn("the same function twice", calls=(call(0, {"a": 1}), call(0, {"a": 2}))),
-    Turn("reasoning, content and two calls", SAID, THOUGHT, (call(0, {}), call(1, VALUES))),
+MARKERS = (
+    *("start", "end", "ends", "headers", "close", "name_prefix", "value_suffix"),
+    *("section_start", "section_end", "per_call_start", "per_call_end"),
 )
+"""The fields of markers that would be looked for in a text."""
 
 
 @phase("proof")
@@ -72,10 +43,11 @@ def disproofs(
     Returns the labels of the turns that came back, and what is wrong with the others.
     """
     proved, failed = [], []
-    turns = [turn for turn in TURNS if fmt.tools.format is not ToolFormat.NONE or not turn.calls]
-    for turn in turns:
+    for turn in turns_without(_markers(fmt)):
+        if turn.calls and fmt.tools.format is ToolFormat.NONE:
+            continue
         wires = dict.fromkeys(_wires(render, frame, reasoning, fmt, turn))
-        problems = [_difference(turn, wire, fmt) for wire in wires]
+        problems = [_difference(turn, wire, fmt, streamed=at == 0) for at, wire in enumerate(wires)]
         if problems and all(problems):
             failed.append(f"{turn.label} did not come back: {problems[0]}")
         elif problems:
@@ -109,7 +81,7 @@ def _wires(
         reasoning_key=reasoning.key or REASONING_KEYS[0],
     )
     tools = TOOLS if turn.calls else None
-    results = [result(at) for at in range(len(turn.calls))]
+    results = [result(at % len(FUNCTIONS)) for at in range(len(turn.calls))]
     for after in ([], [*results, user(NEXT_USER)]):
         parts = frame.body_and_end(render([user(), said, *after], tools=tools))
         if parts is None:
@@ -135,15 +107,18 @@ def _wires(
         yield Wire(prompt, body, end, content, thought, shown)
 
 
-def _difference(turn: Turn, wire: Wire, fmt: WireFormat) -> str:
-    """What is wrong with what comes back, "" if nothing."""
-    tools = TOOLS if turn.calls else None
+def _difference(turn: Turn, wire: Wire, fmt: WireFormat, *, streamed: bool) -> str:
+    """What is wrong with what comes back, "" if nothing; `streamed`: by characters too."""
+    tools = PROOF_TOOLS if turn.calls else None
     shown = (made["function"] for made in turn.calls[: wire.calls])
-    expected = [(function["name"], function["arguments"]) for function in shown]
+    expected = [
+        (function["name"], _rendered(function["arguments"], wire, fmt)) for function in shown
+    ]
     for end in dict.fromkeys(("", wire.end)):
         whole = _parse([wire.text + end], fmt, wire.prompt, tools)
-        if end == wire.end and _parse(list(wire.text + end), fmt, wire.prompt, tools) != whole:
-            return "whole and by characters, it is parsed differently"
+        if streamed and end == wire.end:
+            if _parse(list(wire.text + end), fmt, wire.prompt, tools) != whole:
+                return "whole and by characters, it is parsed differently"
         calls = [(made.name, _value(made.arguments)) for made in whole.tool_calls]
         for what, got, want in (
             ("reasoning", whole.reasoning_content, wire.reasoning),
@@ -153,6 +128,27 @@ def _difference(turn: Turn, wire: Wire, fmt: WireFormat) -> str:
             if got != want:
                 return f"{what} {_short(got)}, not {_short(want)}, from {_short(wire.text + end)}"
     return ""
+
+
+def _markers(fmt: WireFormat) -> Iterator[str]:
+    """What a text must not have in it to come back."""
+    groups = (fmt.turn, fmt.reasoning, fmt.content, fmt.tools, fmt.function, fmt.arguments)
+    for group in (*groups, fmt.channels):
+        for part in fields(group):
+            if part.name in MARKERS:
+                value = getattr(group, part.name)
+                yield from value if isinstance(value, tuple) else (value,)
+
+
+def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict[str, Any]:
+    """What of the arguments the template shows: some trim texts that stand as they are."""
+    plain = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED and not fmt.arguments.quoted_strings
+
+    def shown(value: Any) -> Any:
+        cut = plain and isinstance(value, str) and value not in wire.text
+        return value.strip() if cut else value
+
+    return {key: shown(value) for key, value in arguments.items()}
 
 
 def _parse(

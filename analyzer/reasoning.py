@@ -274,7 +274,7 @@ def _told(render: Renderer, frame: Frame, default: str) -> list[str]:
     tails = []
     for word in _words(render):
         tail = prompt_tail(render, f"{USER} {word}")
-        if tail and frame.header in tail and frame.header in default:
+        if tail and frame.header and frame.header in tail and frame.header in default:
             # The message itself may differ by the word; only what follows it counts.
             told = tail.rpartition(frame.header)[2]
             tails.append(default.rpartition(frame.header)[0] + frame.header + told)

@@ -67,7 +67,7 @@ class Renderer:
         if key not in self._rendered:
             self._rendered[key] = self._render(messages, tools, settings)
         text = self._rendered[key]
-        self.trace.note(messages, settings | {"tools": len(tools or ())}, text)
+        self.trace.note(messages, {**settings, "tools": bool(tools)}, text)
         return text
 
     def _render(

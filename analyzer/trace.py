@@ -18,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from deltaparse.stream import WireFormat
 
 from .diff import Split, split
-from .probes import ARGUMENT, CALL_IDS, CONTENT, FUNCTIONS, REASONING
+from .probes import ARGUMENT, CALL_IDS, CONTENT, FUNCTIONS, REASONING, USER
 
 __all__ = ["Comparison", "Evidence", "Rendering", "Trace", "phase"]
 
@@ -43,6 +43,10 @@ WORD = re.compile(r"\w+")
 
 CONTEXT = 48
 """Characters that are shown on either side of a piece of evidence."""
+
+USUAL = frozenset({"role", "content", "name", "tool_call_id", "tool_calls"})
+MOST_KEYS = 3
+SAID = {"add_generation_prompt": "generation prompt", "tools": "tools"}
 
 LONGEST_TEXT = 32
 """Characters of a message's text that stand in the label of a conversation."""
@@ -120,7 +124,8 @@ class Trace:
         made: dict[Rendering, None] = {}
         for name, messages, settings, text in self._notes:
             parts = [_described(message) for message in messages]
-            parts += [f"{key}={value}" for key, value in settings.items()]
+            parts += [f"{key}={value}" for key, value in settings.items() if key not in SAID]
+            parts += [words for key, words in SAID.items() if settings.get(key)]
             made[Rendering(name, tuple(parts), text)] = None
         return tuple(made)
 
@@ -143,25 +148,15 @@ class Trace:
         That is the first rendering of its phase that has it and the probe that it goes with, or
         just it; there the place nearest to the probe.
         """
-        renderings = self.renderings
+        renderings = [made for made in self.renderings if made.text]
         for group, name, text in _texts(fmt):
             phase, probe = SHOWN_BY[group]
-            core = text if any(text in (made.text or "") for made in renderings) else text.strip()
-            having = [made for made in renderings if core in (made.text or "")]
-            if not having:
-                continue
-            best = min(
-                having, key=lambda made: (probe not in (made.text or ""), _late(made, phase))
-            )
-            whole = best.text or ""
-            near = max(whole.rfind(probe), 0)
-            at = min(
-                (found.start() for found in re.finditer(re.escape(core), whole)),
-                key=lambda start: min(abs(start - near), abs(start + len(core) - near)),
-            )
-            end = at + len(core)
-            before, after = whole[max(0, at - CONTEXT) : at], whole[end : end + CONTEXT]
-            yield Evidence(f"{group}.{name}", core, best, before, after)
+            for core in dict.fromkeys((text, text.strip())):
+                places = [(made, at) for made in renderings for at in _places(made, core, probe)]
+                if places:
+                    best = min(places, key=lambda place: _unlike(place[0], phase, probe))
+                    yield _seen(f"{group}.{name}", core, *best)
+                    break
 
 
 class Traced(Protocol):
@@ -200,9 +195,23 @@ def _texts(fmt: WireFormat) -> Iterator[tuple[str, str, str]]:
                 yield from ((group, part.name, text) for text in texts)
 
 
-def _late(made: Rendering, phase: str) -> bool:
-    """Whether a rendering is of another phase; that of phases without one of their own is none."""
-    return not made.phase.startswith(phase)
+def _places(made: Rendering, text: str, probe: str) -> Iterator[int]:
+    """Where in the answer to the user's message a text stands nearest to a probe, if at all."""
+    whole = made.text or ""
+    near, start = whole.find(probe), whole.find(USER)
+    found = [at.start() for at in re.finditer(re.escape(text), whole) if at.start() > start]
+    if found:
+        yield min(found, key=lambda at: max(near - at - len(text), at - near - len(probe)))
+
+
+def _unlike(made: Rendering, phase: str, probe: str) -> tuple[bool, bool]:
+    """What speaks against a rendering as the evidence for a group."""
+    return probe not in (made.text or ""), not made.phase.startswith(phase)
+
+
+def _seen(name: str, text: str, made: Rendering, at: int) -> Evidence:
+    whole, end = made.text or "", at + len(text)
+    return Evidence(name, text, made, whole[max(0, at - CONTEXT) : at], whole[end : end + CONTEXT])
 
 
 def _described(message: Mapping[str, Any]) -> str:
@@ -211,9 +220,10 @@ def _described(message: Mapping[str, Any]) -> str:
     said = [_short(content)] if isinstance(content, str) and content else []
     if not isinstance(content, str):
         said = ["null" if content is None else "parts"]
-    for key, value in message.items():
-        if key not in ("role", "content", "name", "tool_call_id", "tool_calls"):
-            said.append(f"{key} {_short(value)}")
+    more = [key for key in message if key not in USUAL]
+    if more:
+        words = "under many keys" if len(more) > MOST_KEYS else " and ".join(more)
+        said.append(f"{words} {_short(message[more[0]])}")
     for made in message.get("tool_calls") or ():
         function = made["function"]
         given = ", ".join(

@@ -7,7 +7,7 @@ JSON costs what it costs without this, and passes unchanged.
     single_quotes       'it\'s "x"'      -> "it's \"x\""
     python_literals     True False None  -> true false null
     control_characters  a raw newline, tab, ... in a string -> \n, \t, ...
-    invalid_escapes     \' \x41 \d       -> ' \u0041 \\d
+    invalid_escapes     \' \x41 \d       -> ' A \\d
     trailing_commas     [1, ]            -> [1 ]
     non_finite          NaN -Infinity    -> null
     comments            // ... and # ... to the end of the line, /* ... */ -> nothing
@@ -47,12 +47,12 @@ LITERALS = {
     "-Infinity": ("non_finite", "null"),
 }
 WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$.-]*+")
-HEX = re.compile(r"\\x([0-9a-fA-F]{2})")
+HEX = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5}))")
 # In a string in single quotes: all but what ends it, escapes, or must be escaped.
 IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
 SINGLE_WAKE = re.compile(r"""['"\\\x00-\x1f]""").search
 ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
-CUT_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3})?\Z")
+CUT_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
 OWN_QUOTE = "own_quote"
 COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
 BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
@@ -241,7 +241,7 @@ class Mender:
         elif not self._repairs.invalid_escapes:
             return ""
         elif found:
-            self.write(f"\\u00{found[1]}")
+            self.write(json.dumps(chr(int(found[1] or found[2], 16)))[1:-1])
             src.pos = found.end()
         elif src.text[src.pos + 1] == "'":
             self.write("'")

@@ -17,7 +17,7 @@ from .errors import UsageError
 __all__ = ["LONGEST_MARKER", "Markers", "markers"]
 
 LONGEST_MARKER = 256
-"""Characters that a marker may have: no real one has 40, and the pattern for beginnings nests."""
+"""Characters that a marker may have: no real one has 40, and all its beginnings are kept."""
 
 NEVER = "(?!)"
 
@@ -34,7 +34,7 @@ class Markers:
     (7, 11)
     """
 
-    __slots__ = ("_pattern", "_tail", "literals", "longest", "wake")
+    __slots__ = ("_beginnings", "_pattern", "literals", "longest", "wake")
 
     def __init__(self, literals: Iterable[str]) -> None:
         self.literals = tuple(sorted(set(literals) - {""}, key=lambda text: (-len(text), text)))
@@ -45,7 +45,9 @@ class Markers:
             )
             raise UsageError(message)
         self._pattern = re.compile("|".join(map(re.escape, self.literals)) or NEVER)
-        self._tail = re.compile(f"(?:{_prefixes(self.literals)})\\Z")
+        self._beginnings = frozenset(
+            text[:size] for text in self.literals for size in range(1, len(text))
+        )
         firsts = "".join(sorted({re.escape(text[0]) for text in self.literals}))
         self.wake = re.compile(f"[{firsts}]" if firsts else NEVER).search
 
@@ -64,8 +66,13 @@ class Markers:
         if found and found.start() < edge:
             return found.span()
         # Only the last `longest - 1` characters can be a beginning: no more is searched twice.
-        tail = self._tail.search(text, max(pos, edge))
-        held = tail.start() if tail else len(text)
+        held = len(text)
+        begins = self.wake(text, max(pos, edge))
+        while begins:
+            if text[begins.start() :] in self._beginnings:
+                held = begins.start()
+                break
+            begins = self.wake(text, begins.end())
         # At the same place, what is held may become a longer marker than the one found.
         return found.span() if found and found.start() < held else (held, held)
 
@@ -75,23 +82,10 @@ class Markers:
         `pos` itself if text that may come could make one; -1 if none begins here.
         """
         if len(text) - pos < self.longest and not final:
-            if pos == len(text) or self._tail.match(text, pos):
+            if pos == len(text) or text[pos:] in self._beginnings:
                 return pos
         found = self._pattern.match(text, pos)
         return found.end() if found else -1
-
-
-def _prefixes(literals: Iterable[str]) -> str:
-    """A pattern for every proper, non-empty prefix of `literals`: a trie of nested options."""
-    tails: dict[str, list[str]] = {}
-    for text in literals:
-        if len(text) > 1:
-            tails.setdefault(text[0], []).append(text[1:])
-    branches = []
-    for char, rest in tails.items():
-        deeper = _prefixes(rest)
-        branches.append(re.escape(char) + (f"(?:{deeper})?" if deeper != NEVER else ""))
-    return "|".join(branches) or NEVER
 
 
 @lru_cache(maxsize=256)

@@ -22,6 +22,7 @@ from .formats import (
     Suggestion,
     get_format,
     list_formats,
+    models_of,
     register_format,
     suggest_formats,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "from_response_template",
     "get_format",
     "list_formats",
+    "models_of",
     "nine_character_id",
     "parse",
     "register_format",

@@ -76,6 +76,9 @@ class MadeIds:
 
 def made_id(factory: IdFactory, place: CallPlace) -> str:
     """The id that a factory makes; `UsageError` where it makes none."""
+    asked: object = factory
+    if not callable(asked):
+        raise UsageError(f"id_factory is a function of a CallPlace, not {type(asked).__name__}")
     try:
         made: object = factory(place)
     except UsageError:

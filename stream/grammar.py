@@ -40,8 +40,13 @@ def assistant_turn(src: Source, turn: Turn, lex: Lexicon) -> Steps[None]:
     yield from _sections(src, turn, lex, edge)
 
 
-def _sections(src: Source, turn: Turn, lex: Lexicon, edge: Edge) -> Steps[None]:
-    """Read section after section; `edge` is what stands before the first."""
+def _sections(
+    src: Source, turn: Turn, lex: Lexicon, edge: Edge, *, settled: bool = False
+) -> Steps[None]:
+    """Read section after section; `edge` is what stands before the first.
+
+    `settled`: this was read before, up to the end of the turn, and no reasoning ends in it.
+    """
     always = lex.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
     markers = lex.in_content_start if always or turn.seen_reasoning else lex.in_content
     run = TextRun(src, turn, edge)
@@ -73,7 +78,7 @@ def _sections(src: Source, turn: Turn, lex: Lexicon, edge: Edge) -> Steps[None]:
         written = yield from skip(src, marker, lex.trailing(marker))
         edge = Edge.MARKER
         if role is Role.REASONING_START:
-            edge = yield from _reasoning(src, turn, lex, opened=written)
+            edge = yield from _reasoning(src, turn, lex, opened=written, settled=settled)
             markers = lex.in_content_start
         elif role is Role.REASONING_END:
             turn.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
@@ -112,12 +117,14 @@ def _at_edge(src: Source, lex: Lexicon, edge: Edge) -> Steps[str]:
     return char if lex.bare_call.match(char) else ""
 
 
-def _reasoning(src: Source, turn: Turn, lex: Lexicon, *, opened: str) -> Steps[Edge]:
+def _reasoning(
+    src: Source, turn: Turn, lex: Lexicon, *, opened: str, settled: bool = False
+) -> Steps[Edge]:
     """Read a reasoning section, and what of it turned out to be calls."""
-    region = yield from reasoning(src, turn, lex, opened=opened)
+    region = yield from reasoning(src, turn, lex, opened=opened, settled=settled)
     if region is None:
         return Edge.MARKER
     calls = Source(region.text(), closed=True, offset=max(region.start, 0))
     region.settle()
-    yield from _sections(calls, turn, lex, Edge.MARKER)
+    yield from _sections(calls, turn, lex, Edge.MARKER, settled=True)
     return Edge.CALL

@@ -91,9 +91,6 @@ class StreamParser:
             policies=policies,
             response_schema=response_schema,
         )
-        if not callable(id_factory):
-            kind = type(id_factory).__name__
-            raise UsageError(f"id_factory is a function of a CallPlace, not {kind}")
         self.format = fmt
         self._required = request.required
         self._record: Record | None = None

@@ -31,17 +31,26 @@
 
 Each has "error" besides: `MalformedOutput` is raised. The first choice is the default.
 
-Issues that no policy governs: `truncated_call` (the output ends in a call; what of it was read
-and not handed out is in the detail), `text_after_end` (text after an end-of-turn marker is
-content), `repeated_marker` (the model wrote again what its prompt ends with), `orphan_marker` (an
-end of reasoning where none is open), `no_calls` (an empty list of calls), `wrong_tool` and
-`missing_call` (`tool_choice` asked for something else), `invalid_text` (bytes that are not UTF-8,
-or half of a surrogate pair, became U+FFFD: told once, at the end, from the first to the last),
-`foreign_recipient` and `foreign_role` (a message in channels to someone who is neither a function
-nor the reader, or by someone who is not the model: it is in the detail only), `odd_header` (a
-header with more in it than one has, or without a message after it), `code_block` (the fences
-round JSON that was asked for were left out), `internal_error` (a bug of ours: the rest of the
-text is content).
+Issues that no policy governs:
+
+`truncated_call`       the output ends in a call; what of it was read and not handed out is in the
+                       detail
+`ambiguous_marker`     what ends an argument in tags stood in one, and was taken for text
+`unused_member`        what stands beside name and arguments in the JSON of a call and means
+                       nothing; it is in the detail only
+`no_calls`             an empty list of calls
+`wrong_tool`           `tool_choice` names another function than the one that was called
+`missing_call`         `tool_choice` asked for a call, and none came
+`text_after_end`       text after an end-of-turn marker is content
+`repeated_marker`      the model wrote again what its prompt ends with
+`orphan_marker`        an end of reasoning where none is open
+`invalid_text`         bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD: told
+                       once, at the end, from the first to the last
+`foreign_recipient`    a message in channels to someone who is neither a function nor the reader;
+`foreign_role`         one by someone who is not the model: both are in the detail only
+`odd_header`           a header with more in it than one has, or without a message after it
+`code_block`           the fences round JSON that was asked for were left out
+`internal_error`       a bug of ours: the rest of the text is content
 """
 
 from __future__ import annotations

@@ -18,8 +18,12 @@ from .turn import Turn
 __all__ = ["reasoning"]
 
 
-def reasoning(src: Source, turn: Turn, lex: Lexicon, *, opened: str) -> Steps[Region | None]:
+def reasoning(
+    src: Source, turn: Turn, lex: Lexicon, *, opened: str, settled: bool = False
+) -> Steps[Region | None]:
     """Read reasoning up to and with its end marker; `opened` is the start marker as written.
+
+    `settled`: it is known that no end marker follows, and that calls in here are calls.
 
     Returns None, or the text that turned out to be calls after all, to be read as such. The
     marker of another section or the end of the turn is left unread.
@@ -50,13 +54,13 @@ def reasoning(src: Source, turn: Turn, lex: Lexicon, *, opened: str) -> Steps[Re
             turn.issue("tool_in_reasoning", span, "a tool call ended the reasoning", policy)
             turn.close_reasoning("")
             return None
-        calls = yield from _deferred(src, turn, lex)
+        calls = yield from _deferred(src, turn, lex, settled=settled)
         if calls is not None:
             turn.close_reasoning("")
             return calls
 
 
-def _deferred(src: Source, turn: Turn, lex: Lexicon) -> Steps[Region | None]:
+def _deferred(src: Source, turn: Turn, lex: Lexicon, *, settled: bool) -> Steps[Region | None]:
     """Read on from a call inside reasoning until it is known what it was.
 
     Returns its text, still kept, if it was a call; None if it was reasoning, handed out as such.
@@ -64,6 +68,11 @@ def _deferred(src: Source, turn: Turn, lex: Lexicon) -> Steps[Region | None]:
     region = Region(src)
     draft = turn.draft()
     is_call = yield from tool_calls(src, draft, lex, Region(src))
+    if is_call and settled:
+        # Only this call: to read on, and then all of it again, for each that opens reasoning
+        # anew would cost the square of the text.
+        turn.issue("tool_in_reasoning", region.span, "reasoning did not end: a call")
+        return region
     while is_call:
         marker = yield from until(src, lex.in_reasoning, _kept_elsewhere)
         role = lex.role(marker) if marker else None

@@ -709,7 +709,7 @@ class TestBadInput:
         assert err.decode().splitlines() == ["deltaparse: no where: No such file or directory"]
 
     def test_whatever_the_library_refuses(self, files, capfd, monkeypatch):
-        def refused(_):
+        def refused(*_, **__):
             raise dp.FormatError("that\ncannot be")
 
         monkeypatch.setattr(dp, "analyze", refused)

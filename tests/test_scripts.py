@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.analyzer import templates
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,8 +32,8 @@ def script(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, bench)
     spec.loader.exec_module(bench)
     monkeypatch.setattr(bench, "ROUNDS", 2)
-    monkeypatch.setattr(bench, "LARGE", 4000)
-    monkeypatch.setattr(bench, "SMALL", 2000)
+    for name, size in {"LARGE": 4000, "SMALL": 2000}.items():
+        monkeypatch.setattr(bench, name, size, raising=False)
     return bench
 
 
@@ -40,6 +42,21 @@ def test_the_benchmark_measures(monkeypatch):
     for workload in bench.WORKLOADS:
         assert bench.measure(workload)["floors"] > 0
     assert bench.measure_construction(2).floors > 0
+
+
+def test_the_benchmark_of_the_analysis_measures(monkeypatch, tmp_path, capsys):
+    bench = script("analysis", monkeypatch)
+    row = bench.measure("x", templates.TOOLS_ONLY)
+    assert row.verified
+    assert row.renderings > 10
+    assert min(row.compile, row.analysis, row.one, row.times_one) > 0
+    (tmp_path / "x.jinja").write_text(templates.WORDY, encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["analysis.py", str(tmp_path)])
+    assert bench.main() == 0
+    assert "ms in total; " in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["analysis.py", "--json", str(tmp_path / "none")])
+    assert bench.main() == 0
+    assert json.loads(capsys.readouterr().out) == {"templates": []}
 
 
 def test_the_benchmark_of_the_primitives_measures(monkeypatch):
@@ -53,7 +70,9 @@ def test_the_benchmark_of_the_primitives_measures(monkeypatch):
     assert 0 < bench.state_size() < 64 * 1024
 
 
-@pytest.mark.parametrize("name", ["fuzz/fuzz.py", "bench/bench.py", "bench/partial.py"])
+@pytest.mark.parametrize(
+    "name", ["fuzz/fuzz.py", "bench/bench.py", "bench/partial.py", "bench/analysis.py"]
+)
 def test_make_runs_them(name):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert name in makefile

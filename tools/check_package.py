@@ -55,7 +55,8 @@ def omissions(names: set[str]) -> list[str]:
     for folder in FOLDERS:
         sources = {
             f"deltaparse/{path.relative_to(ROOT).as_posix()}"
-            for path in (ROOT / folder).rglob("*.py")
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in {".py", ".json"}
         }
         wanted |= sources | {f"deltaparse/{folder}/__init__.py"}
     info = {name.split("/")[0] for name in names if ".dist-info/" in name}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
 from deltaparse.stream.tool_calls.schema import argument_types
 
-from .json_schema import Compiler, NotExpressed, schema_rules
+from .json_schema import Compiler, Dialect, NotExpressed, schema_rules
 from .json_text import JsonText, Spacing
+from .leading import lead
+from .own_quotes import OwnQuotes
 from .python_text import PythonText
 from .request import Tool
 from .rulebook import RuleBook
@@ -36,7 +39,7 @@ from .rules import Sequence as Parts
 from .schema_branches import expanded
 from .schema_containers import Member, ordered
 from .schema_document import check_document, step
-from .tagged_values import ValueEnd, tagged_value
+from .tagged_values import TaggedValue, ValueEnd
 
 __all__ = ["Arguments"]
 
@@ -60,16 +63,22 @@ class Arguments:
     in it begins with the tool's name.
     """
 
-    def __init__(self, rules: RuleBook, spacing: Spacing) -> None:
+    def __init__(self, fmt: WireFormat, rules: RuleBook, spacing: Spacing) -> None:
+        self.fmt = fmt
         self.rules = rules
         self.spacing = spacing
+        self.dialect = _dialect(fmt)
         self.not_expressed: list[NotExpressed] = []
 
     def json(self, tool: Tool, rules: RuleBook | None = None) -> Expr:
-        """Make a JSON object."""
+        """Make a JSON object, or what the format has for one."""
         try:
             found = schema_rules(
-                tool.schema, name=tool.name, spacing=self.spacing, rules=rules or self.rules
+                tool.schema,
+                name=tool.name,
+                spacing=self.spacing,
+                rules=rules or self.rules,
+                dialect=self.dialect,
             )
         except UsageError as error:
             raise _of(tool, error) from None
@@ -95,7 +104,9 @@ class Arguments:
 
     def python(self, tool: Tool) -> Expr:
         """Make the arguments of a Python call, without the parentheses: `a="b", c=[1]`."""
-        after = _after(seq(token(Literal(",")), self.spacing.comma))
+
+        def after(expr: Expr) -> Expr:
+            return seq(token(Literal(",")), self.spacing.comma, expr)
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
             if not parameter.key.replace("-", "_").replace(".", "_").isidentifier():
@@ -105,27 +116,37 @@ class Arguments:
 
         return self._in_order(tool, PythonText, member, after)
 
-    def tagged(self, tool: Tool, fmt: WireFormat) -> Expr:
+    def tagged(self, tool: Tool) -> Expr:
         """Make arguments each of which stands in markers of its own."""
-        marks = fmt.arguments
-        end = ValueEnd(fmt)
+        marks = self.fmt.arguments
+        end = ValueEnd(self.fmt)
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
             key = parameter.key
             if not key or key != key.strip() or any(mark in key for mark in end.in_names):
                 raise UsageError(f"{parameter.path}: this name cannot be written between markers")
             types = argument_types(tool.schema, key)
-            value = tagged_value(compiler, parameter.schema, parameter.path, name, types, end)
-            head = f"{marks.name_prefix}{key}{marks.name_suffix}{marks.value_prefix}"
-            return seq(literal(head), value)
+            value = TaggedValue(compiler, parameter.schema, parameter.path, name, end)
+            ways = [(marks.name_suffix, value.any_of(types))]
+            if marks.literal_name_suffix.strip():
+                ways = [
+                    (marks.name_suffix, value.strings()),
+                    (marks.literal_name_suffix, value.others()),
+                ]
+            head = f"{marks.name_prefix}{key}"
+            found = (
+                seq(literal(head + suffix + marks.value_prefix), text)
+                for suffix, text in ways
+                if text != NOTHING
+            )
+            return choice(*found)
 
-        dialect = PythonText if marks.python_literals else JsonText
-        return self._in_order(tool, dialect, member, _after(literal(marks.separator)))
+        return self._in_order(tool, self.dialect, member, self._after(marks.separator))
 
     def _in_order(
         self,
         tool: Tool,
-        dialect: type[JsonText],
+        dialect: Dialect,
         member: Callable[[Compiler, Parameter, str], Expr],
         after: Callable[[Expr], Expr],
     ) -> Expr:
@@ -134,15 +155,12 @@ class Arguments:
             check_document(tool.schema)
             json_text = dialect(self.rules, self.spacing)
             compiler = Compiler(tool.schema, json_text, self.rules, closed=True)
-            branches = expanded(tool.schema, "#", compiler.target, compiler.report)
             options = []
-            for branch in branches:
+            for branch in expanded(tool.schema, "#", compiler.target, compiler.report):
                 members = []
                 for parameter in _parameters(branch, compiler.report):
                     name = f"{tool.name}-{parameter.key}"
-                    text = member(compiler, parameter, name)
-                    if text == NOTHING and parameter.required:
-                        raise UsageError(f"{parameter.path}: no value fits")
+                    text = _needed(member(compiler, parameter, name), parameter)
                     if text != NOTHING:
                         whole = self.rules.add(f"{name}-argument", text)
                         members.append(Member(whole, parameter.required))
@@ -155,10 +173,26 @@ class Arguments:
         self._note(tool, compiler.not_expressed)
         return found
 
+    def _after(self, separator: str) -> Callable[[Expr], Expr]:
+        return lambda expr: lead(separator, expr, self.rules)
+
     def _note(
         self, tool: Tool, found: Sequence[NotExpressed] | Mapping[NotExpressed, None]
     ) -> None:
         self.not_expressed += [NotExpressed(f"{tool.name}{at}", keyword) for at, keyword in found]
+
+
+def _dialect(fmt: WireFormat) -> Dialect:
+    """Tell how values are written that are no strings, or are inside of others."""
+    if fmt.arguments.quote:
+        return partial(OwnQuotes, quote=fmt.arguments.quote)
+    return PythonText if fmt.arguments.python_literals else JsonText
+
+
+def _needed(text: Expr, parameter: Parameter) -> Expr:
+    if text == NOTHING and parameter.required:
+        raise UsageError(f"{parameter.path}: no value fits")
+    return text
 
 
 def _all(rules: RuleBook, name: str, members: list[Member], after: Callable[[Expr], Expr]) -> Expr:
@@ -166,10 +200,6 @@ def _all(rules: RuleBook, name: str, members: list[Member], after: Callable[[Exp
     if any(member.required for member in members):
         return some
     return EMPTY if some == NOTHING else optional(some)
-
-
-def _after(separator: Expr) -> Callable[[Expr], Expr]:
-    return lambda expr: seq(separator, expr)
 
 
 def _parameters(branch: Mapping[str, Any], report: Callable[[str, str], None]) -> list[Parameter]:
@@ -190,7 +220,7 @@ def _of(tool: Tool, error: UsageError) -> UsageError:
 
 
 def _spelled(expr: Expr, copies: Mapping[str, Ref], speller: JsonText) -> Expr:
-    """Spell JSON inside a JSON string; tokens stay tokens, since a quote is `\\"` there."""
+    r"""Spell JSON inside a JSON string; tokens stay tokens, since a quote is `\"` there."""
     match expr:
         case Ref(name):
             return copies[name]

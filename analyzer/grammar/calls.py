@@ -9,23 +9,22 @@ models are trained on the one and choose the other. What a call is, each family 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
 from deltaparse.stream.tool_calls.tagged_markers import tagged_markers
 
 from .arguments import Arguments
-from .json_text import JsonText, Spacing
+from .json_text import Spacing
+from .leading import lead
+from .python_text import PythonText, ReprText
 from .request import Tool
 from .rulebook import RuleBook
 from .rules import (
     EMPTY,
-    NOTHING,
-    Choice,
     Expr,
     Literal,
-    Ref,
     Token,
     chars,
     choice,
@@ -35,12 +34,11 @@ from .rules import (
     seq,
     token,
 )
-from .rules import Sequence as Parts
 
-__all__ = ["Calls", "is_bare", "lead", "without"]
+__all__ = ["Calls", "is_bare"]
 
 ID = Token(repeat(chars("az", "AZ", "09", "_", "-"), 1, 64))
-"""A call's id, as models make them; which letters and how many a template asks for it does not say."""
+"""A call's id, as models make them; a format does not say which letters, and how many."""
 
 INDEX = Token(repeat(chars("09"), 1, 4))
 
@@ -57,8 +55,10 @@ class Calls:
         self.fmt = fmt
         self.tools = tools
         self.rules = rules
-        self.arguments = Arguments(rules, spacing)
-        self._json = JsonText(rules, spacing)
+        self.arguments = Arguments(fmt, rules, spacing)
+        dialect = self.arguments.dialect
+        # Round the arguments: where what a call begins with tells how it is spelled.
+        self._json = (ReprText if dialect is PythonText else dialect)(rules, spacing)
 
     def text(self, *, parallel: bool) -> Expr:
         """Make one call, or with `parallel` one or more, in their markers."""
@@ -77,9 +77,9 @@ class Calls:
         else:
             if tools.array_wrapped:
                 call = self._list(call, parallel=False, in_json=in_json)
-            item = seq(literal(tools.per_call_start), call, literal(tools.per_call_end))
-            body = _several(item, literal(tools.separator)) if parallel else item
-        return seq(literal(tools.section_start), body, literal(tools.section_end))
+            item = seq(lead(tools.per_call_start, call, self.rules), literal(tools.per_call_end))
+            body = _several(item, tools.separator, self.rules) if parallel else item
+        return seq(lead(tools.section_start, body, self.rules), literal(tools.section_end))
 
     def code(self) -> Expr:
         """Make code behind its own marker, where the format has that; else nothing."""
@@ -97,8 +97,8 @@ class Calls:
         if in_json:
             more = repeat(self._json.after_comma(call)) if parallel else EMPTY
             return self._json.within("[]", seq(call, more))
-        separator = literal(self.fmt.tools.separator or ", ")
-        items = _several(call, separator) if parallel else call
+        separator = self.fmt.tools.separator or ", "
+        items = _several(call, separator, self.rules) if parallel else call
         return seq(token(Literal("[")), items, token(Literal("]")))
 
     def _json_call(self, tool: Tool) -> Expr:
@@ -120,7 +120,7 @@ class Calls:
         return self._object([json.pair(literal(key), fields[key]) for key in dict.fromkeys(order)])
 
     def _nested(self, fields: dict[str, Expr], ids: dict[str, Expr]) -> Expr:
-        """Make a call whose function is an object of its own; templates differ in what is beside it."""
+        """Make a call whose function is an object of its own; what is beside it differs."""
         tools, json = self.fmt.tools, self._json
         order = [*(key for key in tools.field_order if key in fields), *fields]
         inner = [json.pair(literal(key), fields[key]) for key in dict.fromkeys(order)]
@@ -149,7 +149,7 @@ class Calls:
         elif call_id.position is not CallIdPosition.NONE:
             given = seq(literal(call_id.prefix), ID, literal(call_id.suffix))
         if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
-            values = self.arguments.tagged(tool, fmt)
+            values = self.arguments.tagged(tool)
         else:
             values = self.arguments.json(tool)
         at = dict.fromkeys(CallIdPosition, EMPTY) | {call_id.position: given}
@@ -158,7 +158,7 @@ class Calls:
             name,
             literal(function.name_suffix),
             at[CallIdPosition.BETWEEN_FUNC_AND_ARGS],
-            lead(marks.start, values),
+            lead(marks.start, values, self.rules),
             literal(marks.end),
             at[CallIdPosition.POST_ARGS],
             literal(function.close),
@@ -179,41 +179,5 @@ def is_bare(fmt: WireFormat) -> bool:
     return not (tools.section_start + tools.per_call_start + prefix).strip()
 
 
-def lead(text: str, expr: Expr) -> Expr:
-    """Put a text before an expression, as one literal with what each of its ways begins with.
-
-    An engine with a lexer does not come back from the longer of two literals.
-    """
-    if not text:
-        return expr
-    match expr:
-        case Choice(options):
-            return choice(*(lead(text, option) for option in options))
-        case Parts((Choice() as first, *rest)):
-            return seq(lead(text, first), *rest)
-        case _:
-            return seq(Literal(text), expr)
-
-
-def _several(item: Expr, separator: Expr) -> Expr:
-    return seq(item, repeat(seq(separator, item)))
-
-
-def without(prefix: str, expr: Expr, rules: Mapping[str, Expr]) -> Expr:
-    """Take a text away that an expression's own begin with; those that do not are left out."""
-    if not prefix:
-        return expr
-    match expr:
-        case Literal(text) if text.startswith(prefix):
-            return literal(text[len(prefix) :])
-        case Choice(options):
-            found = [without(prefix, option, rules) for option in options]
-            return choice(*(option for option in found if option != NOTHING))
-        case Parts((Literal(text), *rest)) if prefix.startswith(text):
-            return without(prefix[len(text) :], seq(*rest), rules)
-        case Parts((first, *rest)):
-            return seq(without(prefix, first, rules), *rest)
-        case Ref(name):
-            return without(prefix, rules[name], rules)
-        case _:
-            return NOTHING
+def _several(item: Expr, separator: str, rules: RuleBook) -> Expr:
+    return seq(item, repeat(lead(separator, item, rules)))

@@ -98,4 +98,4 @@ class ChannelCalls:
 def free_turn(fmt: WireFormat, calls: Expr) -> Expr:
     """Make a whole turn in channels, in which `calls` may stand; see `ChannelCalls.free`."""
     rules = RuleBook()
-    return ChannelCalls(fmt, (), rules, Arguments(rules, FLEXIBLE)).free(calls)
+    return ChannelCalls(fmt, (), rules, Arguments(fmt, rules, FLEXIBLE)).free(calls)

@@ -17,8 +17,9 @@ allows nothing is an error, as is one that is none; a part that allows nothing i
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from deltaparse.partial import UsageError
 
@@ -37,15 +38,17 @@ from .schema_document import (
     pointed,
     step,
 )
+from .schema_keywords import ALL_KEYWORDS, BY_TYPE, OTHER_KEYWORDS, types_of, unknown
 from .schema_merge import plain as plain_schema
 from .schema_scalars import fitting, integer, number, string
 
-__all__ = ["MAX_SCHEMAS", "Compiler", "NotExpressed", "SchemaRules", "schema_rules"]
+__all__ = ["MAX_SCHEMAS", "Compiler", "Dialect", "NotExpressed", "SchemaRules", "schema_rules"]
 
 MAX_SCHEMAS = 20_000
 """Schemas looked at for one set of rules, those counted that arise when schemas are joined."""
 
 Plain = dict[str, Any]
+Dialect: TypeAlias = Callable[[RuleBook, Spacing], JsonText]
 
 
 class NotExpressed(NamedTuple):
@@ -76,7 +79,7 @@ def schema_rules(
     spacing: Spacing = FLEXIBLE,
     closed: bool = True,
     rules: RuleBook | None = None,
-    dialect: type[JsonText] = JsonText,
+    dialect: Dialect = JsonText,
 ) -> SchemaRules:
     """Compile a JSON Schema into rules for the text of its values.
 
@@ -87,7 +90,7 @@ def schema_rules(
         spacing: the white space that is allowed.
         closed: an object with `properties` has no others, unless `additionalProperties` says so.
         rules: add to these, so that schemas share what they have in common.
-        dialect: how values are written: as JSON, or as Python.
+        dialect: how values are written, if not as JSON.
 
     Raises:
         UsageError: the schema is none, allows nothing, or is too large; the text begins with the
@@ -105,28 +108,6 @@ def schema_rules(
         text = str(error)
         raise UsageError(text if text.startswith("#") else f"{at}: {text}") from None
     return found
-
-
-_KEYWORDS = {
-    "object": "properties required additionalProperties minProperties maxProperties"
-    " patternProperties propertyNames unevaluatedProperties dependentRequired dependentSchemas"
-    " dependencies",
-    "array": "items prefixItems minItems maxItems uniqueItems contains minContains maxContains"
-    " unevaluatedItems",
-    "string": "minLength maxLength pattern format",
-    "number": "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
-}
-_BY_TYPE = {name: frozenset(text.split()) for name, text in _KEYWORDS.items()}
-_BY_TYPE["integer"] = _BY_TYPE["number"]
-
-# Of which the containers and scalars know nothing.
-_UNKNOWN_TO = {
-    "object": _BY_TYPE["object"]
-    & {"unevaluatedProperties", "dependentRequired", "dependentSchemas", "dependencies"},
-    "array": _BY_TYPE["array"] & {"contains", "minContains", "maxContains", "unevaluatedItems"},
-}
-_ALL_KEYWORDS = frozenset().union(*_BY_TYPE.values())
-_OTHER_KEYWORDS = frozenset({"type", "enum", "then", "else"})  # the latter two are told by `if`
 
 
 class Compiler:
@@ -160,6 +141,7 @@ class Compiler:
             self.rules.define(ref, make(schema, path, ref.name))
 
     def report(self, path: str, keyword: str) -> None:
+        """Note that a keyword is not expressed."""
         self.not_expressed[NotExpressed(path, keyword)] = None
 
     def value(self, schema: Schema, path: str, name: str) -> Expr:
@@ -202,6 +184,7 @@ class Compiler:
         return self._later(pointer, target, pointer, pointer.rpartition("/")[2])
 
     def target(self, pointer: str, path: str) -> Schema:
+        """Look up a `$ref` of the schema at `path`."""
         if pointer != "#" and not pointer.startswith("#/"):
             self.report(path, "$ref")  # another document, or an anchor
             return True
@@ -245,16 +228,16 @@ class Compiler:
         def report(keyword: str) -> None:
             self.report(path, keyword)
 
-        for keyword in schema.keys() - _ALL_KEYWORDS - _OTHER_KEYWORDS:
+        for keyword in schema.keys() - ALL_KEYWORDS - OTHER_KEYWORDS:
             if not keyword.startswith("x-"):
                 report(keyword)
         if "enum" in schema:
             values = fitting(schema["enum"], schema, report)
             return choice(*map(self.json_text.written, values))
-        types = _types(schema)
-        if set(types) == set(TYPES) - {"integer"} and not schema.keys() & _ALL_KEYWORDS:
+        types = types_of(schema)
+        if set(types) == set(TYPES) - {"integer"} and not schema.keys() & ALL_KEYWORDS:
             return self._any()
-        for keyword in sorted(schema.keys() & frozenset().union(*map(_unknown, types))):
+        for keyword in sorted(schema.keys() & frozenset().union(*map(unknown, types))):
             report(keyword)
         return choice(*(self._typed(type_, schema, path, name) for type_ in types))
 
@@ -262,7 +245,7 @@ class Compiler:
         def report(keyword: str) -> None:
             self.report(path, keyword)
 
-        own = {key: value for key, value in schema.items() if key in _BY_TYPE.get(type_, ())}
+        own = {key: value for key, value in schema.items() if key in BY_TYPE.get(type_, ())}
         match type_:
             case "object":
                 return object_(self, own, path, name)
@@ -289,16 +272,3 @@ class Compiler:
             parts = [self._typed(name, {}, "#", "any") for name in TYPES if name != "integer"]
             self.rules.define(ref, choice(*parts))
         return self._known["any"]
-
-
-def _unknown(type_: str) -> frozenset[str]:
-    return _UNKNOWN_TO.get(type_, frozenset())
-
-
-def _types(schema: Plain) -> list[str]:
-    """Tell the types: those named, or those that there are keywords for, or all."""
-    types = schema.get("type") or [
-        name for name in TYPES if name != "integer" and schema.keys() & _BY_TYPE.get(name, set())
-    ]
-    types = list(dict.fromkeys(types or TYPES))
-    return [name for name in types if name != "integer" or "number" not in types]

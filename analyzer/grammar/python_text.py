@@ -1,7 +1,7 @@
 r"""Python literals as text: what `repr` writes, and what models write that mix it with JSON.
 
 A string stands in quotes of either kind, `True` and `true` are the same. Escapes are those that
-`repr` makes; others are read too, but no model needs them.
+Python and JSON share, for parsers mend what is nearly JSON, where `\x` is none.
 """
 
 from __future__ import annotations
@@ -25,19 +25,15 @@ from .rules import (
     token,
 )
 
-__all__ = ["PythonText"]
+__all__ = ["PythonText", "ReprText"]
 
 WORDS = {True: ("True", "true"), False: ("False", "false"), None: ("None", "null")}
-SHORT = {"\n": "n", "\r": "r", "\t": "t", "\\": "\\", '"': '"', "'": "'"}
+SHORT = {"\n": "n", "\r": "r", "\t": "t", "\\": "\\"}
 HEX = chars("09", "af")
 
-_BEFORE_SURROGATES = seq(Literal("d"), chars("07"))
-_UNIT = choice(seq(chars("09", "ac", "ef"), HEX), _BEFORE_SURROGATES)
-LONG = choice(
-    seq(Literal("x"), HEX, HEX),
-    seq(Literal("u"), _UNIT, HEX, HEX),
-    seq(Literal("U00"), choice(seq(Literal("0"), chars("19", "af")), Literal("10")), *[HEX] * 4),
-)
+_UNIT = choice(seq(chars("09", "ac", "ef"), HEX), seq(Literal("d"), chars("07")))
+UNIT = seq(Literal("u"), _UNIT, HEX, HEX)
+"""An escape that JSON has too; no half of a pair."""
 
 
 class PythonText(JsonText):
@@ -55,6 +51,16 @@ class PythonText(JsonText):
         """Make the string of a text, in double quotes or single ones."""
         ways = (seq(Literal(q), _spelled(text, q), Literal(q)) for q in "\"'")
         return choice(*(token(way) for way in ways if way != NOTHING))
+
+
+class ReprText(PythonText):
+    """The same with strings in single quotes only, which tell a Python dictionary from JSON."""
+
+    __slots__ = ()
+
+    def quoted(self, text: Expr) -> Expr:
+        """Make the string of a text, in single quotes."""
+        return token(seq(Literal("'"), _spelled(text, "'"), Literal("'")))
 
 
 def _spelled(expr: Expr, quote: str) -> Expr:
@@ -84,9 +90,11 @@ def _escaped(char: str, quote: str) -> str:
 def _char(expr: Chars, quote: str) -> Expr:
     """Write one character of a class: as it is, or with an escape where it has a short one."""
     plain = common(expr, except_chars(chars((0, 0x1F), (0x7F, 0x9F), "\\", quote)))
-    short = [code for char, code in SHORT.items() if common(expr, chars(char)) != NOTHING]
+    # The other quote needs no escape, and JSON has none for it.
+    codes = SHORT | {quote: quote}
+    short = [code for char, code in codes.items() if common(expr, chars(char)) != NOTHING]
     escapes = [chars(*short)] if short else []
     if expr == ANY_CHAR:
-        escapes.append(LONG)
+        escapes.append(UNIT)
     escape = seq(Literal("\\"), choice(*escapes)) if escapes else NOTHING
     return choice(*(way for way in (plain, escape) if way != NOTHING))

@@ -157,8 +157,8 @@ def ordered(
 ) -> Expr:
     """Make one or more members in order: any of the optional ones may be missing.
 
-    The first that is written has no separator, and may be any up to the first that is required; what
-    may follow it is a rule, since several of these share it.
+    The first that is written has no separator, and may be any up to the first that is required;
+    what may follow it is a rule, since several of these share it.
     """
     options = []
     after = [following]

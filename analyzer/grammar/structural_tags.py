@@ -4,8 +4,8 @@
 
 FORMAT is one `grammar` where the whole turn is constrained. Otherwise it is the reasoning, if there
 may be any, as a tag that holds any text, then `triggered_tags`: free text, and from a full marker
-on the grammar of what follows it. So markers inside reasoning begin nothing. Where calls stand in no
-markers, the first character of the text decides. (xgrammar's documentation, "Structural Tag".)
+on the grammar of what follows it. So markers inside reasoning begin nothing. Where calls stand in
+no markers, the first character of the text decides. (xgrammar's documentation, "Structural Tag".)
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
-from .calls import is_bare, without
+from .calls import is_bare
 from .channel_calls import free_turn
+from .leading import without
 from .request import Tool, offered
 from .rulebook import ROOT, GrammarRules, reachable
 from .rules import NOTHING, Expr
@@ -96,9 +97,9 @@ def _free(
     first = without(written, calls, rules) if written else NOTHING
     if first != NOTHING:
         # The prompt has the beginning of a call, which content has too.
-        rest = fmt.content.start.strip().removeprefix(written)
-        text = {"type": "sequence", "elements": [{"type": "const_string", "value": rest}, body]}
-        body = _or(_grammar(first, rules), text if rest else body)
+        said = fmt.content.start.strip().removeprefix(written)
+        text = {"type": "sequence", "elements": [{"type": "const_string", "value": said}, body]}
+        body = _or(_grammar(first, rules), text if said else body)
     return _after_reasoning(fmt, start, body)
 
 

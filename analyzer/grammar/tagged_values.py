@@ -8,7 +8,7 @@ as JSON where it is JSON of one of these types (`stream/tool_calls/values.py`).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from deltaparse.stream import WireFormat
@@ -22,7 +22,7 @@ from .schema_merge import plain
 from .schema_scalars import fitting, string_text
 from .until import text_until
 
-__all__ = ["ValueEnd", "tagged_value"]
+__all__ = ["TaggedValue", "ValueEnd"]
 
 STRING = frozenset({"minLength", "maxLength", "pattern", "format"})
 FREE = {"null", "boolean", "number"}
@@ -80,68 +80,107 @@ def _spans(expr: Expr) -> tuple[tuple[int, int], ...]:
     return tuple((ord(char), ord(char)) for char in text)
 
 
-def tagged_value(
-    compiler: Compiler, schema: Any, path: str, name: str, types: Collection[str], end: ValueEnd
-) -> Expr:
-    """Make one value with its end; `types` are those that the parser takes it to have."""
-    if set(types) == ALL_TYPES and isinstance(schema, dict | bool) and _says_nothing(schema):
-        return end.text(compiler.rules)
-    if "string" not in types or set(types) == ALL_TYPES or end.quotes:
-        # Where strings are among all types, they are told by their quotes.
-        value = compiler.value(schema, path, name)
-        return end.after(compiler.rules.add(name, value))
-    return _with_strings(compiler, schema, path, name, types, end)
+class TaggedValue:
+    """One argument, of a schema that stands at `path`; its rules are named like `name`."""
+
+    def __init__(
+        self, compiler: Compiler, schema: Any, path: str, name: str, end: ValueEnd
+    ) -> None:
+        self._compiler = compiler
+        self._schema = schema
+        self._path = path
+        self._name = name
+        self._end = end
+
+    def any_of(self, types: Collection[str]) -> Expr:
+        """Make the value with its end; `types` are those that the parser takes it to have."""
+        is_any = set(types) == ALL_TYPES
+        if is_any and _says_nothing(self._schema):
+            return self._end.text(self._compiler.rules)
+        if is_any or "string" not in types or self._end.quotes:
+            # Where strings are among all types, they are told by their quotes.
+            return self._as_json()
+        texts, others, bound = self._parts(types)
+        if None in texts:
+            # Any text is one of the strings; but what is read as another type should fit there.
+            if bound:
+                self._report("type")
+            return self._end.text(self._compiler.rules)
+        return self._choice([*texts, *others])
+
+    def strings(self) -> Expr:
+        """Make what of the value are strings, where the marker before it says so."""
+        texts, _, _ = self._parts({"string"})
+        return self._end.text(self._compiler.rules) if None in texts else self._choice(texts)
+
+    def others(self) -> Expr:
+        """Make what of the value are no strings."""
+        return self._choice(self._parts({"string"})[1])
+
+    def _as_json(self) -> Expr:
+        value = self._compiler.value(self._schema, self._path, self._name)
+        return NOTHING if value == NOTHING else self._end.after(value)
+
+    def _choice(self, options: Iterable[Expr | None]) -> Expr:
+        kept = [option for option in options if option is not None and option != NOTHING]
+        return self._compiler.rules.add(self._name, choice(*kept)) if kept else NOTHING
+
+    def _parts(self, types: Collection[str]) -> tuple[list[Expr | None], list[Expr], bool]:
+        """Take the value apart.
+
+        Returns its strings, None for any, its other values, and whether there are such of which
+        a text that is read as one might be none.
+        """
+        compiler, path, end = self._compiler, self._path, self._end
+        texts: list[Expr | None] = []
+        others: list[Expr] = []
+        bound = False
+        for branch in expanded(self._schema, path, compiler.target, compiler.report):
+            if "enum" in branch:
+                for value in fitting(branch["enum"], branch, self._report):
+                    if isinstance(value, str):
+                        texts.append(self._given(value, types))
+                    else:
+                        others.append(end.after(compiler.json_text.written(value)))
+                        bound = True
+                continue
+            for kind in branch.get("type") or sorted(ALL_TYPES):
+                said = {key: value for key, value in branch.items() if key != "type"}
+                if kind == "string":
+                    texts.append(self._string(said))
+                    continue
+                bound = bound or kind not in FREE or bool(said)
+                made = compiler.plain({**said, "type": [kind]}, path, self._name)
+                others += [end.after(made)] if made != NOTHING else []
+        return texts, others, bound
+
+    def _report(self, keyword: str) -> None:
+        self._compiler.report(self._path, keyword)
+
+    def _given(self, value: str, types: Collection[str]) -> Expr:
+        if any(mark in value for mark in (self._end.marker, *self._end.others)):
+            return NOTHING
+        if _read_otherwise(value, types):
+            self._report("enum")
+        return self._end.after(literal(value))
+
+    def _string(self, schema: dict[str, Any]) -> Expr | None:
+        """Make a string that a schema bounds; None for any."""
+        said = {key: value for key, value in schema.items() if key in STRING}
+        if not said:
+            return None
+        text = string_text(said, self._report)
+        if text != NOTHING and self._end.may_stand_in(text):
+            for keyword in sorted(said):
+                self._report(keyword)
+            return None
+        return text if text == NOTHING else self._end.after_text(text)
 
 
-def _says_nothing(schema: dict[str, Any] | bool) -> bool:
-    return schema is True or (isinstance(schema, dict) and not plain(schema) and not _joins(schema))
-
-
-def _joins(schema: dict[str, Any]) -> bool:
-    return bool(schema.keys() & {"$ref", "allOf", "anyOf", "oneOf"})
-
-
-def _with_strings(
-    compiler: Compiler, schema: Any, path: str, name: str, types: Collection[str], end: ValueEnd
-) -> Expr:
-    """Make a value that may be a string without quotes, and maybe something else."""
-    options: list[Expr] = []
-    free, bound = False, False
-    for branch in expanded(schema, path, compiler.target, compiler.report):
-        if "enum" in branch:
-            values = fitting(branch["enum"], branch, lambda word: compiler.report(path, word))
-            options += [_given(compiler, value, path, types, end) for value in values]
-            bound = True
-            continue
-        for kind in branch.get("type") or sorted(ALL_TYPES):
-            said = {key: value for key, value in branch.items() if key != "type"}
-            if kind == "string":
-                text = _string(compiler, said, path, end)
-                free |= text is None
-                options += [text] if text is not None else []
-                bound |= text is not None
-            else:
-                bound |= kind not in FREE or bool(said)
-                value = compiler.plain({**said, "type": [kind]}, path, name)
-                options.append(end.after(value))
-    if free:
-        # Any text is one of the strings; but what is read as another type should fit there.
-        if bound:
-            compiler.report(path, "type")
-        return end.text(compiler.rules)
-    return compiler.rules.add(name, choice(*(option for option in options if option != NOTHING)))
-
-
-def _given(
-    compiler: Compiler, value: Any, path: str, types: Collection[str], end: ValueEnd
-) -> Expr:
-    if not isinstance(value, str):
-        return end.after(compiler.json_text.written(value))
-    if any(mark in value for mark in (end.marker, *end.others)):
-        return NOTHING
-    if _read_otherwise(value, types):
-        compiler.report(path, "enum")
-    return end.after(literal(value))
+def _says_nothing(schema: Any) -> bool:
+    if not isinstance(schema, dict):
+        return schema is True
+    return not plain(schema) and not schema.keys() & {"$ref", "allOf", "anyOf", "oneOf"}
 
 
 def _read_otherwise(text: str, types: Collection[str]) -> bool:
@@ -151,16 +190,3 @@ def _read_otherwise(text: str, types: Collection[str]) -> bool:
     except ValueError:
         return False
     return kind != "string" and kind in types
-
-
-def _string(compiler: Compiler, schema: dict[str, Any], path: str, end: ValueEnd) -> Expr | None:
-    """Make a string that a schema bounds; None for any."""
-    said = {key: value for key, value in schema.items() if key in STRING}
-    if not said:
-        return None
-    text = string_text(said, lambda keyword: compiler.report(path, keyword))
-    if end.may_stand_in(text):
-        for keyword in sorted(said):
-            compiler.report(path, keyword)
-        return None
-    return end.after_text(text)

@@ -53,8 +53,8 @@ def triggers(fmt: WireFormat, tools: Iterable[Tool], start: TurnStart) -> tuple[
     marker = _opening(fmt)
     found = [_anywhere(fmt, start, word) for word in words(fmt, tools)]
     if is_bare(fmt) or (start.written and marker.startswith(start.written.strip())):
-        heads = "|".join(map(_escaped, _confirmed(fmt, marker, tools)))
-        head = f"(?:{heads})" if marker else _bare_head(fmt, tools)
+        heads = map(_escaped, _confirmed(fmt, marker, tools)) if marker else ()
+        head = "|".join(heads) or _bare_head(fmt, tools)
         found.append(Trigger("pattern", rf"^{_past_reasoning(fmt, start)}\s*({head})"))
     return tuple(dict.fromkeys(found))
 
@@ -113,7 +113,7 @@ def _rest_of_section(fmt: WireFormat) -> str:
 
 
 def _bare_head(fmt: WireFormat, tools: list[Tool]) -> str:
-    """Return a pattern for what calls in no markers begin with: up to the name, if that is first."""
+    """Return a pattern for what calls in no markers begin with: up to the name, if it is first."""
     wire = fmt.tools
     if wire.format is ToolFormat.PYTHONIC:
         names = "|".join(_escaped(fmt.function.namespace + tool.name) for tool in tools)

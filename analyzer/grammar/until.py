@@ -20,11 +20,11 @@ MAX_MARKERS = 1_000
 
 
 def text_until(marker: str, *others: str) -> TextUntil:
-    """Make the texts that end with their first `marker`, and have none of `others` in them.
+    r"""Make the texts that end with their first `marker`, and have none of `others` in them.
 
     So the argument of a call is written whose end is told by `marker` alone, and the text is just
     what a parser reads that stops at the first marker. One of `others` that is the marker's own
-    end may end the text with it: up to "\\n</p>" and without "</p>", say.
+    end may end the text with it: up to "\n</p>" and without "</p>", say.
 
     Raises:
         UsageError: a marker is empty, or all are longer than `MAX_MARKERS` together.

@@ -19,10 +19,11 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentMode, ToolFormat, WireFormat
 
-from .calls import Calls, is_bare, lead, without
+from .calls import Calls, is_bare
 from .channel_calls import ChannelCalls
 from .json_schema import NotExpressed, schema_rules
 from .json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
+from .leading import lead, without
 from .request import Tool, offered
 from .rulebook import GrammarRules, RuleBook
 from .rules import EMPTY, NOTHING, Expr, choice, literal, seq
@@ -46,7 +47,8 @@ class Grammar:
     `text` is GBNF, the rule to begin with being `root`; "" where nothing is to be constrained.
     `lazy`: it holds from one of `triggers` on, not from the start. `preserved_tokens` are the
     markers that a tokenizer must not drop when it decodes. `not_expressed` lists the keywords of
-    the schemas that it does not hold the model to, each with its place: `get_weather#/properties/x`.
+    the schemas that it does not hold the model to, each with its place:
+    `get_weather#/properties/x`.
     """
 
     text: str = ""
@@ -149,7 +151,7 @@ class _TurnRules:
             ways.append(calls if rest == NOTHING else rest)
             gap = self.fmt.tools.content_separator
             if gap and rest == calls:
-                ways.append(lead(gap, calls))
+                ways.append(lead(gap, calls, self.rules))
         return self._after_reasoning(choice(*ways))
 
     def from_trigger(self) -> Expr:
@@ -217,19 +219,26 @@ class _TurnRules:
         trailing = reasoning.end[len(reasoning.end.rstrip()) :]
         # A call in reasoning would be a draft; and behind the end of the turn comes nothing.
         tools = self.fmt.tools
-        others = (tools.section_start, tools.per_call_start, self.fmt.function.name_prefix)
-        cores = {text.strip() for text in (*others, self.fmt.code.start, *self.fmt.turn.ends)}
+        starts = (tools.section_start, tools.per_call_start, self.fmt.function.name_prefix)
+        cores = {text.strip() for text in (*starts, self.fmt.code.start, *self.fmt.turn.ends)}
         others = tuple(sorted(core for core in cores if core and core not in end))
-        section = seq(text_until(end, *others), lead(trailing, rest))
+        section = seq(text_until(end, *others), lead(trailing, rest, self.rules))
         if self.start.thought is Thought.OPEN:
             return section
-        return choice(lead(reasoning.start, section), rest)
+        return choice(lead(reasoning.start, section, self.rules), rest)
 
 
 def _markers(fmt: WireFormat) -> tuple[str, ...]:
     """List the markers that decoded text must keep: those of the format, and those of calls."""
     tools, reasoning = fmt.tools, fmt.reasoning
-    texts = (reasoning.start, reasoning.end, tools.section_start, tools.section_end)
-    texts = (*texts, tools.per_call_start, tools.per_call_end, fmt.channels.message)
+    texts = (
+        reasoning.start,
+        reasoning.end,
+        tools.section_start,
+        tools.section_end,
+        tools.per_call_start,
+        tools.per_call_end,
+        fmt.channels.message,
+    )
     found = (*fmt.preserved_tokens, *(text.strip() for text in texts))
     return tuple(dict.fromkeys(text for text in found if text))

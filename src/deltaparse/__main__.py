@@ -12,12 +12,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, NoReturn
 
 import deltaparse as dp
 
+from . import analyze_command, formats_command
 from .demo import demo
-from .explain import explanation
 from .grammar_command import add_arguments, grammar_text
 from .inputs import BadInput, chat_template, model_output, pieces, text_file, tools_list
 
@@ -25,11 +26,14 @@ __all__ = ["main"]
 
 DESCRIPTION = """\
 Turn a language model's output into content, reasoning and tool calls, as it comes.
-How the model writes is found out from its chat template; nothing is known by name.
+How the model writes is found out from its chat template; common formats have names, too.
 
   deltaparse demo                                      see it work
   deltaparse analyze template.jinja                    what a template tells
+  deltaparse analyze templates/                        how far many are understood
   deltaparse parse --template template.jinja out.txt   what is in an output
+  deltaparse parse --format hermes out.txt             the same, without a template
+  deltaparse formats                                   the formats that have names
   deltaparse grammar --template template.jinja --tools tools.json
 """
 TEMPLATES = """\
@@ -95,7 +99,9 @@ def _arguments() -> argparse.ArgumentParser:
 
     parsing = command("parse", _parse, "parse the raw output of a model", TEMPLATES)
     add = parsing.add_argument
-    add("--template", metavar="FILE", required=True, help="the model's chat template")
+    source = parsing.add_mutually_exclusive_group(required=True)
+    source.add_argument("--template", metavar="FILE", help="the model's chat template")
+    source.add_argument("--format", metavar="NAME", help="a format by name: `deltaparse formats`")
     add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON; without: any may be called")
     add("--prompt", metavar="FILE", help="the rendered prompt, or its end")
     add("--chunk", metavar="N", type=_positive, help="cut the output in chunks of N characters")
@@ -113,10 +119,10 @@ def _arguments() -> argparse.ArgumentParser:
     add("--model", metavar="NAME", default="deltaparse", help="the model's name in OpenAI chunks")
     add("output", metavar="FILE", nargs="?", default="-", help="the output; without, or -: stdin")
 
-    analysis = command("analyze", _analyze, "show what a chat template tells", TEMPLATES)
-    analysis.add_argument("--json", action="store_true", help="print the wire format as JSON")
-    analysis.add_argument("template", metavar="FILE", help="the chat template")
-
+    analyze_command.add_arguments(
+        command("analyze", _analyze, "show what a chat template tells", TEMPLATES)
+    )
+    formats_command.add_arguments(command("formats", _formats, "list the formats with names"))
     add_arguments(command("grammar", _grammar, "constrain what a model writes", TEMPLATES))
     return top
 
@@ -126,11 +132,17 @@ def _demo(_: argparse.Namespace) -> None:
 
 
 def _analyze(options: argparse.Namespace) -> None:
-    fmt = dp.analyze(chat_template(options.template))
-    if options.json:
+    if options.json and not Path(options.template).is_dir():
+        fmt = dp.analyze(chat_template(options.template))
         _print_json(json.loads(fmt.to_json()), indent=2)
-    else:
-        print(explanation(fmt))
+        return
+    for line in analyze_command.analysis_lines(options):
+        print(line, flush=True)
+
+
+def _formats(options: argparse.Namespace) -> None:
+    for line in formats_command.format_lines(options):
+        print(line)
 
 
 def _grammar(options: argparse.Namespace) -> None:
@@ -138,20 +150,23 @@ def _grammar(options: argparse.Namespace) -> None:
 
 
 def _parse(options: argparse.Namespace) -> None:
-    template = chat_template(options.template)
+    template = chat_template(options.template) if options.template is not None else None
     tools = tools_list(options.tools) if options.tools else None
     prompt = text_file(options.prompt) if options.prompt else ""
     with model_output(options.output) as output:
-        fmt = dp.analyze(template)
+        fmt = dp.get_format(options.format) if template is None else dp.analyze(template)
         try:
             parser = dp.StreamParser(fmt, tools=tools, prompt=prompt)
         except dp.UsageError as error:
             raise BadInput(f"{options.tools}: {error}") from error
-        if not fmt.verified:
+        if template is not None and not fmt.verified:
             why = fmt.issues[0] if fmt.issues else "nothing proves it"
             _complain(f"note: {options.template}: what was found is not verified: {why}")
-        deltas = _deltas(parser, pieces(output, options.chunk), options.finish)
-        _FORMS[options.form](parser, deltas, options)
+        glance = formats_command.Glance()
+        texts = glance.passing(pieces(output, options.chunk))
+        _FORMS[options.form](parser, _deltas(parser, texts, options.finish), options)
+        if tools != [] and not parser.message.tool_calls and (note := glance.note()):
+            _complain(f"note: {note}")
 
 
 def _deltas(parser: dp.StreamParser, texts: Iterable[bytes], reason: Any) -> Iterator[dp.Delta]:

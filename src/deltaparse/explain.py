@@ -99,14 +99,14 @@ def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
     """Show many formats, a line each; a text in the place of one says why there is none."""
     yield f"{'template':<{NAME_WIDTH}}{'reasoning':<15}{'content':<16}{'tools':<17}verified"
     for name, fmt in rows:
-        name = name if len(name) < NAME_WIDTH else f"{name[: NAME_WIDTH - 4]}..."
+        cut = name if len(name) < NAME_WIDTH else f"{name[: NAME_WIDTH - 4]}..."
         if isinstance(fmt, str):
-            yield f"{name:<{NAME_WIDTH}}{fmt}"
+            yield f"{cut:<{NAME_WIDTH}}{fmt}"
             continue
         tools = "CHANNELS" if fmt.channels.message else str(fmt.tools.format)
         content = str(fmt.content.mode).replace("WRAPPED_WITH_REASONING", "WITH_REASONING")
         said = "yes" if fmt.verified else f"no: {fmt.issues[0] if fmt.issues else ''}"
-        yield f"{name:<{NAME_WIDTH}}{fmt.reasoning.mode:<15}{content:<16}{tools:<17}{said}"
+        yield f"{cut:<{NAME_WIDTH}}{fmt.reasoning.mode:<15}{content:<16}{tools:<17}{said}"
 
 
 def _cut(text: str, end: int) -> str:
@@ -118,6 +118,8 @@ def _cut(text: str, end: int) -> str:
 
 def _group(name: str, group: Any) -> Iterator[str]:
     """The lines of one group of fields, none if it says nothing."""
+    if name == "code" and not group.function:
+        return
     values = {part.name: getattr(group, part.name) for part in fields(group)}
     mode = next((str(values.pop(mode)) for mode in MODES if mode in values), "")
     shown = {field: value for field, value in values.items() if value and value != "NONE"}

@@ -101,9 +101,7 @@ def _nothing(fmt: dp.WireFormat, options: argparse.Namespace) -> str:
 
 
 def _notes(grammar: dp.Grammar) -> list[str]:
-    lines = []
-    for trigger in grammar.triggers:
-        lines.append(f"begins at the {trigger.kind} {json.dumps(trigger.value)}")
-    for place, keyword in grammar.not_expressed:
-        lines.append(f"not held to: {keyword} of {place}")
-    return lines
+    return [
+        *(f"begins at the {kind} {json.dumps(value)}" for kind, value in grammar.triggers),
+        *(f"not held to: {keyword} of {place}" for place, keyword in grammar.not_expressed),
+    ]

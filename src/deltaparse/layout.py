@@ -50,12 +50,12 @@ def sample(fmt: dp.WireFormat) -> str:
     calls = tools.format is not dp.ToolFormat.NONE
     if not calls or _begins(fmt):
         turn += f"{content.start}CONTENT{content.end}"
-        turn += tools.content_separator if calls else ""
     if calls:
         count = 2 if tools.supports_parallel_calls else 1
         joined = tools.separator.join(sample_call(fmt, index) for index in range(count))
         joined = f"[{joined}]" if _in_one_list(fmt) else joined
-        turn += f"{tools.section_start}{joined}{tools.section_end}"
+        joined = f"{tools.section_start}{joined}{tools.section_end}"
+        turn = _apart(turn, tools.content_separator, joined) if _begins(fmt) else turn + joined
     return turn + "".join(fmt.turn.ends[:1])
 
 
@@ -84,7 +84,7 @@ def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
         more = f"{{ {_joined([tools.separator])} call }}".replace("{  ", "{ ")
         many = "call" if not tools.supports_parallel_calls else f"call {more}"
         many = f'"[" {many} "]"' if _in_one_list(fmt) else many
-        opened = _joined([tools.content_separator + tools.section_start])
+        opened = _joined([_apart("", tools.content_separator, tools.section_start)])
         yield "calls", " ".join(filter(None, [opened, many, _joined([tools.section_end])]))
         yield "call", _joined(_call(fmt))
         yield from _argument_rules(fmt)
@@ -166,10 +166,13 @@ def _json_call(tools: dp.ToolsFormat, index: int) -> list[Piece]:
         tools.arguments_field: [arguments],
     }
     order = tools.field_order
-    fields = {tools.function_field: _object(function, order)} if tools.function_field else function
-    fields |= {field: ['"', Slot("id", f"ID{index}"), '"'] for field in (tools.id_field,) if field}
-    number = Slot("index", str(index))
-    fields |= {field: [number] for field in (tools.generated_id_field,) if field}
+    fields = function
+    if tools.function_field:
+        fields = {tools.function_field: _object(function, order)}
+    given: list[Piece] = ['"', Slot("id", f"ID{index}"), '"']
+    fields |= {field: given for field in (tools.id_field,) if field}
+    number: list[Piece] = [Slot("index", str(index))]
+    fields |= {field: number for field in (tools.generated_id_field,) if field}
     return _object(fields, order)
 
 
@@ -206,8 +209,8 @@ def _tagged_call(fmt: dp.WireFormat, index: int) -> list[Piece]:
 def _argument(fmt: dp.WireFormat) -> list[Piece]:
     marks = fmt.arguments
     key, value = Slot("key", "KEY"), Slot("value", '"VALUE"' if marks.quoted_strings else "VALUE")
-    head = [marks.name_prefix, key, marks.name_suffix, marks.value_prefix]
-    return [*head, value, marks.value_suffix]
+    between = marks.name_suffix + marks.value_prefix
+    return [marks.name_prefix, key, between, value, marks.value_suffix]
 
 
 def _messages(fmt: dp.WireFormat) -> Iterator[Piece]:
@@ -236,6 +239,12 @@ def _begins(fmt: dp.WireFormat) -> bool:
     if tools.format not in (dp.ToolFormat.JSON_NATIVE, dp.ToolFormat.PYTHONIC):
         starts += fmt.function.name_prefix
     return bool(starts.strip())
+
+
+def _apart(text: str, separator: str, rest: str) -> str:
+    """Join what a separator stands between; white space that `rest` brings along is not doubled."""
+    space = rest[: len(rest) - len(rest.lstrip())]
+    return text + (separator.removesuffix(space) + rest)
 
 
 def _in_one_list(fmt: dp.WireFormat) -> bool:

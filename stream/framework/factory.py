@@ -64,9 +64,10 @@ def register_tool_parser(name: str, made: Callable[..., BaseToolParser]) -> None
     Raises:
         UsageError: no name, or nothing that can be called.
     """
-    if not isinstance(name, str) or not name.strip() or not callable(made):
+    spelled = _spelling(name)
+    if not spelled or not callable(made):
         raise UsageError("register_tool_parser() takes a name and a class of tool parsers")
-    _registered[_spelling(name)] = made
+    _registered[spelled] = made
 
 
 def tool_parser_from_config(
@@ -82,9 +83,10 @@ def tool_parser_from_config(
     """
     given = config if isinstance(config, Mapping) else _from_file(config)
     section = given.get(SECTION)
-    if section is not None and not isinstance(section, Mapping):
+    section = {} if section is None else section
+    if not isinstance(section, Mapping):
         raise UsageError(f"{SECTION} in a configuration is a mapping, not {section!r}")
-    word = (section or {}).get(KEY, given.get(KEY))
+    word = section.get(KEY, given.get(KEY))
     return create_tool_parser(DEFAULT if word is None else word, **options)
 
 
@@ -117,5 +119,5 @@ def _yaml(text: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _spelling(name: str) -> str:
-    return name.strip().lower().replace("-", "_")
+def _spelling(name: object) -> str:
+    return name.strip().lower().replace("-", "_") if isinstance(name, str) else ""

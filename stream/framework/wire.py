@@ -100,9 +100,9 @@ class WireToolParser(BaseToolParser):
     def _behind(self, text: str, pos: int) -> int:
         """Where the markers end that close calls, of which the last has ended at `pos`."""
         lex = lexicon(self.wire_format, calls=True)
-        end = pos
+        end, brackets = pos, "]})`"
         while True:
-            while pos < len(text) and (text[pos].isspace() or text[pos] in "]})`"):
+            while pos < len(text) and (text[pos].isspace() or text[pos] in brackets):
                 pos += 1
                 end = end if text[pos - 1].isspace() else pos
             after = max(
@@ -112,6 +112,7 @@ class WireToolParser(BaseToolParser):
             if after <= pos or lex.role(text[pos:after]) is not Role.TOOL_END:
                 return end
             pos = end = after
+            brackets = ""
 
     def _result(self, calls: list[ToolCall]) -> ParseResult:
         whole = [call for call in calls if call.complete and _is_object(call.arguments)]
@@ -139,7 +140,7 @@ class WireToolParser(BaseToolParser):
             return name
         namespace = self.wire_format.function.namespace
         if namespace and name.startswith(namespace):
-            return name.removeprefix(namespace)
+            return name.removeprefix(namespace) or name
         return name.rpartition(".")[2] or name
 
 

@@ -12,6 +12,7 @@ from deltaparse.partial import FormatError
 from ..format import (
     ArgumentsFormat,
     CallIdFormat,
+    CallIdPosition,
     FunctionFormat,
     ToolFormat,
     ToolsFormat,
@@ -97,9 +98,8 @@ def _opening(given: Field) -> Opening:
 def _closers(given: Field) -> tuple[list[str], str, tuple[str, ...]]:
     """The markers that close a call; what closes the section; what may end the turn instead."""
     alternatives = [
-        [piece for piece in pieces if piece.what in (What.TEXT, What.OPTIONAL, What.CAPTURE)]
+        [piece for piece in pieces if piece.what not in (What.SPACE, What.EDGE)]
         for pieces in anchors(given, "close", WHERE)
-        if not all(piece.what in (What.EDGE, What.SPACE) for piece in pieces)
     ]
     if any(piece.what is What.CAPTURE for pieces in alternatives for piece in pieces):
         raise FormatError(f"{WHERE}: a group in the close")
@@ -154,7 +154,7 @@ def _json_calls(
     *again, arguments_field = roles["arguments"]
     if outer != again or len(outer) > 1:
         raise FormatError(f"{WHERE}: name and arguments stand in one object")
-    layout = {
+    layout: dict[str, Any] = {
         "format": ToolFormat.JSON_NATIVE,
         "function_field": "".join(outer),
         "name_field": name_field,
@@ -198,10 +198,12 @@ def _tagged_calls(
     behind = dict(opening.captures)
     call_id = CallIdFormat()
     if names == ["id", "name"]:
-        call_id = CallIdFormat(position="PRE_FUNC_NAME", suffix=behind["id"])
+        call_id = CallIdFormat(position=CallIdPosition.PRE_FUNC_NAME, suffix=behind["id"])
     elif names == ["name", "id"]:
         call_id = CallIdFormat(
-            position="BETWEEN_FUNC_AND_ARGS", prefix=behind["name"], suffix=behind["id"]
+            position=CallIdPosition.BETWEEN_FUNC_AND_ARGS,
+            prefix=behind["name"],
+            suffix=behind["id"],
         )
         behind["name"] = ""
     two = len(opening.before) > 1
@@ -224,9 +226,7 @@ def _tagged_calls(
         namespace=opening.namespace,
         close=close,
     )
-    return Calls(
-        tools=tools, function=function, arguments=arguments, call_id=call_id, ends=ends
-    )
+    return Calls(tools=tools, function=function, arguments=arguments, call_id=call_id, ends=ends)
 
 
 def _json_arguments(given: Field) -> ArgumentsFormat:

@@ -7,7 +7,14 @@ from typing import Any
 
 from deltaparse.partial import FormatError
 
-from ..format import ContentFormat, ReasoningFormat, TurnFormat, WireFormat
+from ..format import (
+    ContentFormat,
+    ContentMode,
+    ReasoningFormat,
+    ReasoningMode,
+    TurnFormat,
+    WireFormat,
+)
 from .calls import Calls, read_calls
 from .pieces import literals
 
@@ -104,7 +111,8 @@ def _reasoning(given: Mapping[str, Mapping[str, Any]]) -> ReasoningFormat:
     start, end = literals(field, "open", name), literals(field, "close", name)
     if len(start) != 1 or len(end) != 1:
         raise FormatError(f"field {name!r}: reasoning needs one opener and one close")
-    return ReasoningFormat(mode="TAG_BASED", start=_padded(start[0]), end=_padded(end[0], "\n\n"))
+    begin, close = _padded(start[0]), _padded(end[0], "\n\n")
+    return ReasoningFormat(mode=ReasoningMode.TAG_BASED, start=begin, end=close)
 
 
 def _content(field: Mapping[str, Any] | None) -> tuple[ContentFormat, list[str]]:
@@ -118,7 +126,7 @@ def _content(field: Mapping[str, Any] | None) -> tuple[ContentFormat, list[str]]
     if len(start) != 1:
         raise FormatError("field 'content': one opener is all that can be said")
     # What else may close it ends the turn.
-    wrapped = ContentFormat(mode="ALWAYS_WRAPPED", start=start[0], end="".join(ends[:1]))
+    wrapped = ContentFormat(mode=ContentMode.ALWAYS_WRAPPED, start=start[0], end="".join(ends[:1]))
     return wrapped, ends[1:]
 
 

@@ -36,7 +36,9 @@ def broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> S
     rest = call.unused
     if not lex.bare or role is Role.TURN_END:
         yield from until(src, lex.after_bad_call, rest.append)
-    detail = f"{problem} in the call of {call.name!r}; not handed out: {''.join(rest)!r}"
+    lost = "what follows is content" if lex.bare and not rest else ""
+    lost = lost or f"not handed out: {''.join(rest)!r}"
+    detail = f"{problem} in the call of {call.name!r}; {lost}"
     if role is Role.TURN_END:
         turn.issue("truncated_call", (start, start), detail)
     else:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from deltaparse.partial import Markers, markers
+from deltaparse.partial import Markers, Source, Steps, at, markers
 
 from ..format import CallIdPosition, ToolFormat, WireFormat
 
-__all__ = ["TaggedMarkers", "spellings", "tagged_markers"]
+__all__ = ["TaggedMarkers", "cores", "of", "past", "spellings", "tagged_markers", "trailing"]
 
 
 class TaggedMarkers:
@@ -109,3 +109,17 @@ def spellings(marker: str) -> list[str]:
 def of(literals: set[str]) -> Markers:
     """The `Markers` object for a set of literals."""
     return markers(frozenset(literals))
+
+
+def past(src: Source, wanted: Markers) -> Steps[bool]:
+    """Read one of `wanted` if one stands here; return whether it did."""
+    if not wanted.literals:
+        return False
+    marker = yield from at(src, wanted)
+    src.pos += len(marker)
+    return bool(marker)
+
+
+def trailing(marker: str) -> str:
+    """The white space at a marker's end."""
+    return marker[len(marker.rstrip()) :]

@@ -44,7 +44,17 @@ class Value:
     the types and is therefore a string.
     """
 
-    __slots__ = ("_deciding", "_emit", "_held", "_note", "_python", "_streams", "_types")
+    __slots__ = (
+        "_core",
+        "_deciding",
+        "_emit",
+        "_held",
+        "_note",
+        "_python",
+        "_spaced",
+        "_streams",
+        "_types",
+    )
 
     def __init__(
         self,
@@ -59,6 +69,10 @@ class Value:
         self._types = types
         self._python = python
         self._held: list[str] = []
+        # While it is not decided what it is: its text without white space before it, and whether
+        # there is any behind.
+        self._core = ""
+        self._spaced = False
         self._streams = False
         self._deciding = "string" in types
         if set(types) == {"string"}:
@@ -70,14 +84,17 @@ class Value:
             self._emit(encode_basestring(text)[1:-1])
             return
         self._held.append(text)
-        if self._deciding:
-            so_far = "".join(self._held).strip()
-            if not so_far:
-                return
-            if OPENERS.get(so_far[0]) in self._may_be:
+        # White space decides nothing; it is not looked at again, for there may be much of it.
+        if self._deciding and text and not text.isspace():
+            core = self._core + text if self._core else text.lstrip()
+            if OPENERS.get(core[0]) in self._may_be:
                 self._deciding = False
-            elif not self._may_go_on(so_far):
+            elif self._spaced or not self._may_go_on(core.rstrip()):
                 self._begin_string()
+            self._core = core
+            self._spaced = core[-1].isspace()
+        elif text and self._core:
+            self._spaced = True
 
     def end(self) -> None:
         """The value is all there."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningFormat, analyze
+from deltaparse.analyzer.conversations import TURNS
 from deltaparse.analyzer.frame import find_frame
-from deltaparse.analyzer.proof import TURNS, disproofs
+from deltaparse.analyzer.proof import disproofs
 from deltaparse.analyzer.reasoning import find_reasoning
 from deltaparse.analyzer.render import Renderer
 
@@ -41,3 +42,44 @@ def test_a_wrong_format_is_not(change, label):
     proved, failed = proof(source, fmt)
     assert label not in proved
     assert any(text.startswith(label) for text in failed)
+
+
+TAGGED = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}{{ '<a>' }}{{ m.content or '' }}"
+    "{% for c in m.tool_calls or [] %}{{ '<do ' ~ c.function.name ~ '>' }}"
+    "{% for key, value in c.function.arguments.items() %}"
+    "{{ '<arg ' ~ key ~ '>' ~ VALUE ~ '</arg>' }}{% endfor %}{{ '</do>' }}{% endfor %}{{ '</a>' }}"
+    "{% else %}{{ '<u>' ~ m.content ~ '</u>' }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
+)
+JSON_OR_TEXT = "(value if value is string else value | tojson)"
+
+
+def test_a_template_that_trims_its_values_is_believed_what_it_renders():
+    trimmed = TAGGED.replace("VALUE", JSON_OR_TEXT.replace("value if", "value | trim if"))
+    fmt = analyze(trimmed)
+    assert fmt.verified, fmt.issues
+    assert fmt == analyze(TAGGED.replace("VALUE", JSON_OR_TEXT))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"python_literals": True},
+        {"quoted_strings": True},
+        {"value_suffix": "</do>"},
+        {"name_suffix": "|"},
+    ],
+)
+def test_values_are_proved(change):
+    source = TAGGED.replace("VALUE", JSON_OR_TEXT)
+    right = analyze(source)
+    assert "a call" in proof(source, right)[0]
+    proved, _ = proof(source, right.replace(arguments=change))
+    assert ("a call" in proved) is (change == {"python_literals": True})
+
+
+def test_a_template_that_spoils_values_is_not_verified():
+    fmt = analyze(TAGGED.replace("VALUE", "(value | string | lower)"))
+    assert not fmt.verified
+    assert any(issue.startswith("a call did not come back: calls") for issue in fmt.issues)

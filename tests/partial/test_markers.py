@@ -223,18 +223,17 @@ def test_no_character_is_searched_more_often_than_it_can_be_held(pattern, length
 
 def test_beginnings_of_markers_are_looked_for_at_the_end_only():
     look_for = Markers(["<tool_call>"])
-    tail = look_for._tail
+    wake = look_for.wake
     searched = []
 
-    class Tail:
-        def search(self, text, pos):
-            searched.append(len(text) - pos)
-            return tail.search(text, pos)
+    def noting(text, pos):
+        searched.append(len(text) - pos)
+        return wake(text, pos)
 
-    look_for._tail = Tail()
+    look_for.wake = noting
 
     assert look_for.find("a < b" * 1000 + "<tool") == (5000, 5000)
-    assert searched == [len("<tool_call>") - 1]
+    assert max(searched) == len("<tool_call>") - 1
 
 
 def test_text_in_which_no_marker_begins_is_not_searched_at_all():

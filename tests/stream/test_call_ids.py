@@ -112,4 +112,4 @@ def test_a_factory_that_raises_is_the_caller_s_fault_and_loses_no_output():
     assert parser.message.content.startswith("before")
     assert parser.message.content.endswith("after")
     with pytest.raises(UsageError, match="id_factory"):
-        StreamParser(TAGS, id_factory="call_1")
+        parse(CALL, TAGS, id_factory="call_1")

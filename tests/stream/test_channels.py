@@ -21,7 +21,6 @@ from deltaparse import (
     ToolCallDelta,
     parse,
 )
-from deltaparse.partial import JsonLexer, Markers, Source
 from deltaparse.stream import parser as parser_module
 
 from .samples import calls, fed, kinds
@@ -194,51 +193,6 @@ def test_a_cut_call_never_looks_whole_and_heals_to_what_was_there(case, cut):
         else:
             assert call.healed().keys() <= values.keys()
             assert dumped(values).startswith(call.arguments)
-
-
-WORK = [
-    ("content", "<|channel|>final<|message|>", "It was a bright cold day. "),
-    ("reasoning", "<|channel|>analysis<|message|>", "a < b <| <|en "),
-    ("text", "", "a <|cha <|st < "),
-    ("a header", "<|channel|>final", "word "),
-    ("calls", "", CALL + START),
-    ("a string", CALL[:-12] + '{"s": "', "x \\n <|end|> "),
-    ("code", "<|channel|>analysis to=python<|message|>", "print('x')\n"),
-    ("a foreign message", "<|channel|>analysis to=container.exec<|message|>", "ls < a "),
-    ("ends", "", "<|end|> \n"),
-    ("starts", "", "<|start|>a b "),
-]
-
-
-@pytest.mark.parametrize(("start", "unit"), [row[1:] for row in WORK], ids=[row[0] for row in WORK])
-def test_8_work_and_buffers_do_not_grow_with_what_came_before(monkeypatch, start, unit):
-    searched = []
-    find, scan, feed = Markers.find, JsonLexer.scan, Source.feed
-
-    def counted_find(self, text, pos=0, *, final=False):
-        searched.append(len(text) - pos)
-        return find(self, text, pos, final=final)
-
-    def counted_scan(self, text, pos=0, *, final=False):
-        searched.append(len(text) - pos)
-        return scan(self, text, pos, final=final)
-
-    def counted_feed(self, text):
-        feed(self, text)
-        searched.append(len(self.text))
-
-    monkeypatch.setattr(Markers, "find", counted_find)
-    monkeypatch.setattr(JsonLexer, "scan", counted_scan)
-    monkeypatch.setattr(Source, "feed", counted_feed)
-    works = []
-    for times in (100, 1000):
-        parser = StreamParser(PYTHON)
-        parser.feed(start)
-        searched.clear()
-        for char in unit * times:
-            parser.feed(char)
-        works.append(sum(searched) / times)
-    assert works[1] <= works[0] * 1.1 + 1
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,74 @@
-"""What goes wrong in other parsers, case by case, and what is right."""
+"""What goes wrong in other parsers, case by case, and what is right.
+
+The number in a test's name is that of the row in the collection of failures that users report,
+which says where they were seen. `ELSEWHERE` has the rows that another part is tested for, and
+those that do not concern the engine.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from deltaparse import Content, Policies, Reasoning, ReasoningFormat, StreamParser, ToolCall, parse
+from deltaparse import (
+    Content,
+    MalformedOutput,
+    Policies,
+    Reasoning,
+    ReasoningDelta,
+    ReasoningFormat,
+    StreamParser,
+    ToolCall,
+    ToolCallDelta,
+    get_format,
+    nine_character_id,
+    parse,
+    stream,
+)
 
 from .samples import BARE, CALL, DELIMITED, KEYED, LIST, OTHER, TAGS, WRAPPED, calls, fed, kinds
-from .wire import joined
+from .wire import as_joined, joined
+from .wire_channels import HARMONY
 
 F = [("f", '{"a": 1}')]
+G = ("g", '{"b": [true, "x"]}')
+ROWS = {*map(str, range(1, 57)), *(f"57{letter}" for letter in "abcdefg")}
+ELSEWHERE = {
+    "15": "the cost of a character: test_work.py",
+    "31": "what wrote an output that no format was given for: formats/test_suggest.py",
+    "57d": "which arguments a template wants: the analyzer's",
+    "57e": "what a template does not show: the analyzer's",
+    "57f": "triggers of a grammar: the analyzer's",
+    "57g": "log probabilities belong to tokens, which the engine never sees",
+}
+
+TAGGED, KIMI, PYTHON = map(get_format, ("qwen3_coder", "kimi_k2", "llama4_pythonic"))
+PROPERTIES = {
+    "s": {"type": "string"},
+    "i": {"type": "integer"},
+    "b": {"type": "boolean"},
+    "o": {"type": "object"},
+    "e": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+}
+TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": PROPERTIES}}]
+
+
+def test_every_row_has_a_test_or_a_reason():
+    named = {
+        number
+        for name in globals()
+        for number in re.findall(r"(?<=_)(\d+[a-g]?)(?=_)", name if "test_" in name else "")
+    }
+    assert named | set(ELSEWHERE) >= ROWS
+    assert not named & set(ELSEWHERE)
 
 
 # Chunks
 
 
-def test_a_marker_split_over_chunks_is_found_and_does_not_leak():
+def test_1_a_marker_split_over_chunks_is_found_and_does_not_leak():
     parser = StreamParser(TAGS)
     texts = ["hi <ca", 'll>{"name":"f","arguments":{}}</ca', "ll>"]
     given = [joined(parser.feed(text))[0] for text in texts]
@@ -26,12 +77,12 @@ def test_a_marker_split_over_chunks_is_found_and_does_not_leak():
     assert calls(parser) == [("f", "{}")]
 
 
-def test_what_cannot_become_a_marker_is_released_at_once():
+def test_8_what_cannot_become_a_marker_is_released_at_once():
     parser = StreamParser(TAGS)
     assert [joined(parser.feed(text))[0] for text in ("a <ca", "b", "<")] == ["a ", "<cab", ""]
 
 
-def test_several_events_in_one_chunk_all_come():
+def test_3_several_events_in_one_chunk_all_come():
     parser = StreamParser(TAGS)
     text = f"<think>\nhm\n</think>\n\nWell.\n{CALL}\n{OTHER}<|end|>"
     content, reasoning, made = joined(parser.feed(text))
@@ -39,7 +90,7 @@ def test_several_events_in_one_chunk_all_come():
     assert [name for _, name, _ in made] == ["f", "g"]
 
 
-def test_a_call_with_empty_arguments_token_by_token():
+def test_6_a_call_with_empty_arguments_token_by_token():
     parser = StreamParser(TAGS)
     for text in ["<call>", '{"name":"f",', '"arguments":', "{}", "}", "</call>"]:
         parser.feed(text)
@@ -47,14 +98,14 @@ def test_a_call_with_empty_arguments_token_by_token():
     assert calls(parser) == [("f", "{}")]
 
 
-def test_name_and_arguments_come_as_soon_as_they_are_certain():
+def test_9_name_and_arguments_come_as_soon_as_they_are_certain():
     parser = StreamParser(TAGS)
     assert parser.feed('<call>{"name": "f') == []
     assert joined(parser.feed('", "arguments": {"code": "'))[2][0][1:] == ("f", '{"code": "')
     assert [delta.arguments for delta in parser.feed("print(1)")] == ["print(1)"]
 
 
-def test_a_number_split_over_chunks_keeps_its_text():
+def test_42_a_number_split_over_chunks_keeps_its_text():
     texts = ['<call>{"name":"f","arguments":{"x": 1', "2", ".", "5", "e", "-2", "}}</call>"]
     parser = StreamParser(TAGS)
     for text in texts:
@@ -62,7 +113,7 @@ def test_a_number_split_over_chunks_keeps_its_text():
     assert calls(parser) == [("f", '{"x": 12.5e-2}')]
 
 
-def test_finish_is_idempotent_and_nothing_comes_after_the_arguments():
+def test_11_finish_is_idempotent_and_nothing_comes_after_the_arguments():
     parser = StreamParser(TAGS)
     parser.feed(CALL)
     assert parser.feed(" \n") == []
@@ -70,7 +121,7 @@ def test_finish_is_idempotent_and_nothing_comes_after_the_arguments():
     assert parser.finish("stop") == []
 
 
-def test_arguments_are_passed_on_as_spelled():
+def test_13_arguments_are_passed_on_as_spelled():
     arguments = '{"b":1,  "a":false, "e": "\\u00e9\\/", "n": 1.10, "big": 9007199254740993}'
     assert calls(fed(TAGS, f'<call>{{"name":"f","arguments":{arguments}}}</call>')) == [
         ("f", arguments)
@@ -80,39 +131,39 @@ def test_arguments_are_passed_on_as_spelled():
 # Reasoning
 
 
-def test_a_call_in_reasoning_that_goes_on_is_reasoning():
+def test_17_a_call_in_reasoning_that_goes_on_is_reasoning():
     parser = fed(TAGS, f"<think>maybe {CALL} no</think>ok")
     assert parser.message.parts == [Reasoning(f"maybe {CALL} no"), Content("ok")]
     assert kinds(parser) == ["tool_in_reasoning"]
     assert parser.finish_reason == "stop"
 
 
-def test_a_call_after_which_reasoning_never_ends_is_a_call():
+def test_18_a_call_after_which_reasoning_never_ends_is_a_call():
     parser = fed(TAGS, f"<think>let me look{CALL}")
     assert parser.message.reasoning_content == "let me look"
     assert calls(parser) == F
     assert parser.finish_reason == "tool_calls"
 
 
-def test_a_call_in_reasoning_that_is_cut_off_stays_reasoning():
+def test_17_a_call_in_reasoning_that_is_cut_off_stays_reasoning():
     parser = fed(TAGS, f"<think>let me look{CALL}", "length")
     assert parser.message.parts == [Reasoning(f"let me look{CALL}")]
     assert parser.finish_reason == "length"
 
 
-def test_a_closing_marker_in_a_string_of_a_deferred_call_does_not_end_reasoning():
+def test_17_a_closing_marker_in_a_string_of_a_deferred_call_does_not_end_reasoning():
     call = '<call>{"name":"f","arguments":{"x":"</think>"}}</call>'
     assert calls(fed(TAGS, f"<think>now {call}")) == [("f", '{"x":"</think>"}')]
 
 
-def test_the_word_for_a_call_in_reasoning_is_not_a_call():
+def test_23_the_word_for_a_call_in_reasoning_is_not_a_call():
     parser = fed(TAGS, "<think>I could use <call> here</think>x")
     assert parser.message.reasoning_content == "I could use <call> here"
     assert parser.issues == []
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_reasoning_that_is_not_closed_is_reasoning(reason):
+def test_19_reasoning_that_is_not_closed_is_reasoning(reason):
     parser = fed(TAGS, "<think>step 1, st", reason)
     assert parser.message.parts == [Reasoning("step 1, st")]
     assert kinds(parser) == ["unclosed_reasoning"]
@@ -132,29 +183,29 @@ def test_reasoning_that_is_not_closed_is_reasoning(reason):
         ("<|start|>model\nThe ans", "sum</think>4", ""),
     ],
 )
-def test_the_prompt_sets_the_state_and_gives_nothing(prompt, content, reasoning):
+def test_20_21_22_the_prompt_sets_the_state_and_gives_nothing(prompt, content, reasoning):
     message = fed(TAGS, "sum</think>4", prompt=prompt).message
     assert (message.content, message.reasoning_content) == (content, reasoning)
 
 
-def test_a_marker_that_begins_in_the_prompt_is_read():
+def test_22_a_marker_that_begins_in_the_prompt_is_read():
     parser = fed(TAGS, "ink>so</think>x", prompt="<|start|>model\n<th")
     assert parser.message.parts == [Reasoning("so"), Content("x")]
 
 
-def test_a_call_that_begins_in_the_prompt_is_announced():
+def test_22_a_call_that_begins_in_the_prompt_is_announced():
     parser = fed(
         TAGS, " 1}}</call>", prompt='<|start|>model\n<call>{"name": "f", "arguments": {"a":'
     )
     assert calls(parser) == [("f", " 1}")]
 
 
-def test_only_the_white_space_of_the_template_is_removed():
+def test_24_only_the_white_space_of_the_template_is_removed():
     parser = fed(TAGS, "<think>\n\n- a\n- b\n\n</think>\n\n\n  code")
     assert parser.message.parts == [Reasoning("\n- a\n- b\n"), Content("\n  code")]
 
 
-def test_interleaved_reasoning_keeps_its_order():
+def test_25_interleaved_reasoning_keeps_its_order():
     parser = fed(TAGS, f"<think>a</think>x<think>b</think>{CALL}<think>c</think>y")
     assert [type(part) for part in parser.message.parts] == [
         Reasoning,
@@ -172,7 +223,7 @@ def test_reasoning_to_a_delimiter():
     assert calls(parser) == F
 
 
-def test_a_start_marker_that_the_prompt_had_already_is_left_out():
+def test_20_a_start_marker_that_the_prompt_had_already_is_left_out():
     parser = fed(TAGS, "<think>\nhm</think>x", prompt="<|start|>model\n<think>\n")
     assert parser.message.parts == [Reasoning("hm"), Content("x")]
     assert kinds(parser) == ["repeated_marker"]
@@ -181,7 +232,7 @@ def test_a_start_marker_that_the_prompt_had_already_is_left_out():
 # Text round calls
 
 
-def test_text_before_between_and_after_calls_is_kept():
+def test_27_text_before_between_and_after_calls_is_kept():
     parser = fed(TAGS, f"a{CALL}b{OTHER}c")
     texts = [part.text for part in parser.message.parts if isinstance(part, Content)]
     assert texts == ["a", "b", "c"]
@@ -201,23 +252,23 @@ def test_text_before_between_and_after_calls_is_kept():
         '<call>{"na',
     ],
 )
-def test_what_is_no_call_is_text(text):
+def test_23_28_what_is_no_call_is_text(text):
     parser = fed(TAGS, text)
     assert parser.message.content == text
     assert parser.finish_reason == "stop"
 
 
-def test_with_no_tools_or_choice_none_tool_syntax_is_text():
+def test_30_with_no_tools_or_choice_none_tool_syntax_is_text():
     assert fed(TAGS, CALL, tools=[]).message.content == CALL
     assert fed(TAGS, CALL, tool_choice="none").message.content == CALL
 
 
-def test_an_end_of_turn_string_is_trimmed_also_when_split():
+def test_33_an_end_of_turn_string_is_trimmed_also_when_split():
     assert fed(TAGS, "ok<|end|>").message.content == "ok"
     assert fed(TAGS, f"{CALL}<|end|>").message.content == ""
 
 
-def test_the_closer_that_is_the_stop_string_never_comes():
+def test_34_the_closer_that_is_the_stop_string_never_comes():
     parser = fed(TAGS, CALL.removesuffix("\n</call>"))
     assert parser.message.tool_calls[0].complete
     assert (
@@ -226,27 +277,27 @@ def test_the_closer_that_is_the_stop_string_never_comes():
     )
 
 
-def test_half_a_character_waits_for_the_other_half():
+def test_35_half_a_character_waits_for_the_other_half():
     parser = StreamParser(TAGS)
     encoded = "né😀".encode()
     given = [joined(parser.feed(encoded[at : at + 1]))[0] for at in range(len(encoded))]
     assert given == ["n", "", "é", "", "", "", "😀"]
 
 
-def test_bytes_that_are_no_text_become_the_replacement_character():
+def test_35_bytes_that_are_no_text_become_the_replacement_character():
     parser = StreamParser(TAGS)
     parser.feed(b"a\xff\xf0\x9f")
     parser.finish("stop")
     assert parser.message.content == "a\ufffd\ufffd"
 
 
-def test_the_header_written_again_is_left_out():
+def test_33_the_header_written_again_is_left_out():
     parser = fed(TAGS, "<|start|>model\nHello")
     assert parser.message.content == "Hello"
     assert kinds(parser) == ["repeated_marker"]
 
 
-def test_a_header_after_the_end_is_left_out_and_text_after_it_told():
+def test_33_a_header_after_the_end_is_left_out_and_text_after_it_told():
     parser = fed(TAGS, "ok<|end|>\n<|start|>model\n")
     assert parser.message.content == "ok"
     assert kinds(parser) == ["repeated_marker"]
@@ -262,7 +313,7 @@ def test_a_header_after_the_end_is_left_out_and_text_after_it_told():
     "value",
     ['if(x){ "}" }', "</call>", "<call>", "\\", "a\nb", "</think>", "<|end|>", "[CALLS][{", "😀"],
 )
-def test_markers_and_brackets_in_strings_are_inert(value):
+def test_37_38_markers_and_brackets_in_strings_are_inert(value):
     arguments = json.dumps({"c": value})
     assert calls(fed(TAGS, f'<call>{{"name": "f", "arguments": {arguments}}}</call>')) == [
         ("f", arguments)
@@ -284,11 +335,11 @@ def test_markers_and_brackets_in_strings_are_inert(value):
         '[{"name":"f","arguments":{}}]',
     ],
 )
-def test_every_layout_of_a_call_without_arguments(call):
+def test_47_49_every_layout_of_a_call_without_arguments(call):
     assert calls(fed(TAGS, f"<call>{call}</call>")) == [("f", "{}")]
 
 
-def test_arguments_in_a_string_come_as_the_json_they_hold():
+def test_48_arguments_in_a_string_come_as_the_json_they_hold():
     inner = {"q": 'a "b" \\ é', "n": [1, {"x": "😀"}]}
     text = json.dumps(json.dumps(inner))
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{text}}}</call>')
@@ -296,12 +347,12 @@ def test_arguments_in_a_string_come_as_the_json_they_hold():
     assert parser.message.tool_calls[0].complete
 
 
-def test_an_id_after_the_arguments_is_the_calls_id():
+def test_53_an_id_after_the_arguments_is_the_calls_id():
     text = '[CALLS][{"name": "f", "arguments": {"a": 1}, "id": "k3Qz81abC"}]'
     assert fed(LIST, text).message.tool_calls == [ToolCall("k3Qz81abC", "f", '{"a": 1}', True)]
 
 
-def test_a_number_as_id_and_fields_of_other_names():
+def test_53_a_number_as_id_and_fields_of_other_names():
     text = '<plan>so</plan><act>[\n  {"number": 0, "tool": "f", "input": {"a": 1}}\n]</act>'
     parser = fed(WRAPPED, text)
     assert parser.message.parts == [Reasoning("so"), ToolCall("0", "f", '{"a": 1}', True)]
@@ -327,7 +378,7 @@ def test_the_name_as_key_also_for_several_calls_in_one_object():
         ('{"a":1}}}', '{"a":1}'),
     ],
 )
-def test_brackets_that_are_missing_or_too_many_are_mended(bad, arguments):
+def test_44_brackets_that_are_missing_or_too_many_are_mended(bad, arguments):
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}</call>!')
     assert calls(parser) == [("f", arguments)]
     assert parser.message.tool_calls[0].complete
@@ -349,7 +400,7 @@ def test_brackets_that_are_missing_or_too_many_are_mended(bad, arguments):
         ('{"a": 1 /* one */}', '{"a": 1 }', ["comments"]),
     ],
 )
-def test_nearly_json_is_handed_on_as_json(bad, arguments, repairs):
+def test_43_44_nearly_json_is_handed_on_as_json(bad, arguments, repairs):
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}}}</call>')
     assert calls(parser) == [("f", arguments)]
     assert parser.message.tool_calls[0].complete
@@ -364,7 +415,7 @@ def test_nearly_json_is_handed_on_as_json(bad, arguments, repairs):
 
 
 @pytest.mark.parametrize("bad", ["{oops}", '{"a":}', '{"a": 01}', '{"a" "b"}', "[1]", "7", '"x"'])
-def test_arguments_that_cannot_be_mended_leave_an_incomplete_call(bad):
+def test_45_arguments_that_cannot_be_mended_leave_an_incomplete_call(bad):
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}}}</call> more')
     assert [call.complete for call in parser.message.tool_calls] == [False]
     assert parser.message.content == " more"
@@ -386,7 +437,7 @@ def test_arguments_that_cannot_be_mended_leave_an_incomplete_call(bad):
         ('<call>{"name":"f","arguments":{"a":1}', '{"a":1}', {"a": 1}),
     ],
 )
-def test_a_call_that_is_cut_off_says_so(text, arguments, healed):
+def test_46_a_call_that_is_cut_off_says_so(text, arguments, healed):
     parser = fed(TAGS, text, "length")
     (call,) = parser.message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("f", arguments, False)
@@ -395,7 +446,7 @@ def test_a_call_that_is_cut_off_says_so(text, arguments, healed):
     assert kinds(parser) == ["truncated_call"]
 
 
-def test_a_call_cut_before_its_name_is_told_and_not_shown():
+def test_46_a_call_cut_before_its_name_is_told_and_not_shown():
     parser = fed(TAGS, 'So: <call>\n{"name": "get_wea', "length")
     assert parser.message.parts == [Content("So: ")]
     assert "get_wea" in parser.issues[0].detail
@@ -407,13 +458,13 @@ def test_a_separator_that_no_call_follows_is_text():
     assert (calls(parser), parser.message.content) == ([("f", "{}")], "")
 
 
-def test_an_unknown_tool_is_flagged_and_passed_on():
+def test_50_an_unknown_tool_is_flagged_and_passed_on():
     parser = fed(TAGS, CALL, tools=[{"type": "function", "function": {"name": "g"}}])
     assert calls(parser) == F
     assert kinds(parser) == ["unknown_tool"]
 
 
-def test_an_orphan_closer_is_left_out_only_after_a_call():
+def test_51_an_orphan_closer_is_left_out_only_after_a_call():
     assert fed(TAGS, f"{CALL}</call>").message.content == ""
     assert fed(TAGS, "a</call>").message.content == "a</call>"
 
@@ -435,7 +486,7 @@ def test_an_orphan_closer_is_left_out_only_after_a_call():
         '{"name": "f", "parameters": 7}',
     ],
 )
-def test_other_json_and_code_is_text(text):
+def test_57c_other_json_and_code_is_text(text):
     assert fed(BARE, text).message.content == text
 
 
@@ -447,7 +498,7 @@ def test_other_json_and_code_is_text(text):
         '{"type": "function", "name": "f", "arguments": {"a": 1}}<|end|>',
     ],
 )
-def test_an_object_with_name_and_arguments_at_the_start_is_a_call(text):
+def test_57c_an_object_with_name_and_arguments_at_the_start_is_a_call(text):
     parser = fed(BARE, text)
     assert calls(parser) == F
     assert parser.message.content == ""
@@ -474,3 +525,339 @@ def test_a_format_that_opens_reasoning_needs_no_prompt():
     assert parse("hm</think>x", forced).parts == [Reasoning("hm"), Content("x")]
     bare = TAGS.replace(reasoning=ReasoningFormat(mode="FORCED_OPEN", end="</think>"))
     assert parse("hm</think>x", bare).parts == [Reasoning("hm"), Content("x")]
+
+
+# Every way of cutting, one engine
+
+
+def test_2_5_markers_merged_with_their_neighbours_and_pieces_of_many_tokens():
+    pieces = ["<ca", "ll", ">\n{", '"name": "f", "arg', 'uments": {"a": 1', "}}\n</", "call>ok"]
+    parser = StreamParser(TAGS)
+    for piece in pieces:
+        parser.feed(piece)
+    parser.finish("stop")
+    assert (calls(parser), parser.message.content) == (F, "ok")
+    for size in range(1, 60):
+        whole = f"<think>\nhm\n</think>\n\nWell.{CALL}{OTHER}"
+        parser = StreamParser(TAGS)
+        for at in range(0, len(whole), size):
+            parser.feed(whole[at : at + size])
+        parser.finish("stop")
+        assert parser.message == parse(whole, TAGS)
+
+
+def test_4_the_end_of_reasoning_and_the_start_of_a_call_in_one_piece():
+    parser = StreamParser(TAGS)
+    parser.feed("<think>")
+    _, reasoning, made = joined(parser.feed(f"Write it.</think>{CALL}"))
+    assert (reasoning, [call[1:] for call in made]) == ("Write it.", F)
+
+
+def test_7_the_stream_is_what_the_whole_is():
+    whole = f"<think>\nhm\n</think>\n\nWell.\n{CALL}\n{OTHER}<|end|>"
+    assert joined(stream(whole, TAGS)) == as_joined(parse(whole, TAGS, finish_reason="stop"))
+
+
+def test_10_54_name_and_arguments_in_one_piece_give_both_and_the_name_once():
+    deltas = list(stream([CALL], TAGS)) + list(stream(CALL, TAGS))
+    first, *later = (delta for delta in deltas if isinstance(delta, ToolCallDelta))
+    assert (first.name, first.arguments) == ("f", "")
+    assert [delta.name for delta in later].count("f") == 1
+    assert "".join(delta.arguments for delta in later) == '{"a": 1}' * 2
+
+
+def test_12_no_beginning_of_the_arguments_is_json():
+    so_far = ""
+    for delta in stream(OTHER, TAGS):
+        so_far += delta.arguments
+        if so_far != G[1]:
+            with pytest.raises(ValueError):
+                json.loads(so_far)
+    assert so_far == G[1]
+
+
+def test_14_parsers_of_one_format_know_nothing_of_each_other():
+    one, two = StreamParser(TAGS), StreamParser(TAGS)
+    for a, b in zip(f"x{CALL}", f"<think>{OTHER}", strict=False):
+        one.feed(a)
+        two.feed(b)
+    assert calls(one) == F
+    assert calls(two) == []
+
+
+@pytest.mark.parametrize("fmt", [TAGS, BARE, TAGGED, KIMI, PYTHON, HARMONY])
+@pytest.mark.parametrize("unit", ["[f(a=", "{", '{"name": "f", "arguments": ', "<function=f>"])
+def test_16_deep_and_hostile_output_is_text_or_an_issue(fmt, unit):
+    parser = StreamParser(fmt)
+    deltas = parser.feed("<call>" + unit * 5_000) + parser.feed(unit * 5_000)
+    deltas += parser.finish("stop")
+    assert joined(deltas) == as_joined(parser.message)
+    assert "internal_error" not in kinds(parser)
+
+
+def test_26_reasoning_has_the_field_that_most_clients_read():
+    assert ReasoningDelta("hm").to_openai() == {"reasoning_content": "hm"}
+    message = parse("<think>hm</think>x", TAGS).to_openai()
+    assert message == {"role": "assistant", "content": "x", "reasoning_content": "hm"}
+
+
+def test_29_what_follows_a_valid_output_does_not_lose_it():
+    parser = fed(TAGS, f"Well.{CALL}<think>")
+    assert (parser.message.content, calls(parser)) == ("Well.", F)
+
+
+def test_32_without_its_special_tokens_a_call_is_text_and_not_lost():
+    """What a decoder left out cannot be known; a format for calls in no markers reads these."""
+    bare = '{"name": "f", "arguments": {"a": 1}}'
+    assert fed(TAGS, bare).message.content == bare
+    assert calls(fed(BARE, bare)) == F
+
+
+# Payload, in tags
+
+
+def in_tags(*arguments, closer="</parameter>"):
+    written = "".join(f"<parameter={key}>\n{value}\n{closer}\n" for key, value in arguments)
+    return f"<tool_call>\n<function=f>\n{written}</function>\n</tool_call>"
+
+
+def values(parser):
+    (call,) = parser.message.tool_calls
+    assert call.complete
+    return json.loads(call.arguments)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["x</parameter>y", "a < b", "</function>", "<![CDATA[x]]>", '"q"', "<parameter>", "</param"],
+)
+def test_38_a_value_in_tags_may_hold_what_ends_it(value):
+    parser = fed(TAGGED, in_tags(("s", value), ("i", 1)), tools=TOOLS)
+    assert values(parser) == {"s": value, "i": 1}
+    assert set(kinds(parser)) <= {"ambiguous_marker"}
+
+
+def test_39_white_space_at_markers_may_be_left_out():
+    text = "<tool_call><function=f><parameter=s>1</parameter><parameter=i>2</parameter></function>"
+    parser = fed(TAGGED, f"{text}</tool_call>", tools=TOOLS)
+    assert (values(parser), parser.issues) == ({"s": "1", "i": 2}, [])
+
+
+@pytest.mark.parametrize("value", ["    x = 1\n", "\n\nx", "\tx\n\n", " ", "\n", ""])
+def test_40_of_a_string_one_line_break_of_the_template_a_side_is_removed(value):
+    assert values(fed(TAGGED, in_tags(("s", value)), tools=TOOLS)) == {"s": value}
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("s", "02134", "02134"),
+        ("s", "true", "true"),
+        ("s", '{"a": 1}', '{"a": 1}'),
+        ("s", "null", "null"),
+        ("i", "12", 12),
+        ("b", "false", False),
+        ("b", "False", False),
+        ("o", '{"a": [1, "</parameter>"]}', {"a": [1, "</parameter>"]}),
+        ("e", "1.50", 1.5),
+        ("e", "02134", "02134"),
+        ("e", "about 3", "about 3"),
+        ("i", "twelve", "twelve"),
+    ],
+)
+def test_41_the_schema_says_what_a_value_is(key, text, value):
+    parser = fed(TAGGED, in_tags((key, text)), tools=TOOLS)
+    assert values(parser) == {key: value}
+    assert type(values(parser)[key]) is type(value)
+    # A value that is none of its types is kept as the text that it is, and told.
+    assert ("repaired_arguments" in kinds(parser)) == (text == "twelve")
+
+
+def test_42_numbers_keep_their_text_in_tags():
+    parser = fed(TAGGED, in_tags(("i", "9007199254740993"), ("e", "1.10")), tools=TOOLS)
+    assert parser.message.tool_calls[0].arguments == '{"i": 9007199254740993, "e": 1.10}'
+
+
+def test_43_python_calls_and_literals():
+    parser = fed(PYTHON, "[f(s='it\\'s', b=True, e=None, o={'a': (1, 2)})]")
+    assert values(parser) == {"s": "it's", "b": True, "e": None, "o": {"a": [1, 2]}}
+
+
+def test_36_an_escaped_pair_may_be_cut_anywhere():
+    call = '<call>{"name":"f","arguments":{"s":"\\uD83D\\uDE00"}}</call>'
+    assert calls(fed(TAGS, call)) == [("f", '{"s":"\\uD83D\\uDE00"}')]
+    for cut in range(len(call)):
+        (*_, call_cut) = [*parse(call[:cut], TAGS, finish_reason="length").tool_calls, None]
+        if call_cut is not None:
+            json.dumps(call_cut.healed(), ensure_ascii=False).encode()
+
+
+def test_36_half_a_pair_in_a_name_or_an_id_is_the_replacement_character():
+    name = r'{"name":"f\ud83d","arguments":{}}'
+    assert calls(fed(TAGS, f"<call>{name}</call>")) == [("f\ufffd", "{}")]
+    assert calls(fed(KEYED, r'<|calls|>[{"f\ud83d":{}}]<|/calls|>')) == [("f\ufffd", "{}")]
+    listed = r'[CALLS][{"name":"f","arguments":{},"id":"\ud83dx"}]'
+    assert fed(LIST, listed).message.tool_calls[0].id == "\ufffdx"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("[1,2]", "[1,2]"),
+        ("7", "'7'"),
+        ("true", "true"),
+        ('"[1,2]"', "[1,2]"),
+        ('"some text"', "some text"),
+        ('"{\\"a\\": 1} x"', "' x'"),
+        ('"{\\"a\\": 12', "12"),
+        ('"{\\"a\\": 12"', "12"),
+    ],
+)
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_28_45_arguments_that_are_no_object_are_told(arguments, told, reason):
+    ended = arguments[0] != '"' or (arguments[-1] == '"' and arguments[-2] != "\\")
+    text = f'<call>{{"name":"f","arguments":{arguments}' + "}</call>" * ended
+    parser = fed(TAGS, text, reason)
+    assert [call.complete for call in parser.message.tool_calls] == [False]
+    assert any(told in issue.detail for issue in parser.issues)
+
+
+def test_28_what_stands_beside_the_arguments_is_told():
+    call = '{"name":"f","why":["so"],"type":"function","arguments":{},"arguments":{"b":2}}'
+    parser = fed(TAGS, f"<call>{call}</call>")
+    assert calls(parser) == [("f", "{}")]
+    assert kinds(parser) == ["unused_member"]
+    assert 'why: ["so"], arguments: {"b":2}' in parser.issues[0].detail
+
+
+def test_45_nothing_is_guessed_at():
+    parser = fed(TAGS, '<call>{"name":"f","arguments":{"cmd":"a "b" c"}}</call>')
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == ('{"cmd":"a "', False)
+    assert 'b" c"' in parser.issues[0].detail
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "rest"),
+    [
+        (BARE, '{"name": "f", "parameters": {"a": oops}} Hello', "oops}} Hello"),
+        (PYTHON, "[f(a=oops()), g()] Hello", "oops()), g()] Hello"),
+        (BARE, '{"name": "f", "parameters": {"a": [1}} Hello<|end|>', "}} Hello"),
+    ],
+)
+def test_28_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
+    parser = fed(fmt, text)
+    assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
+    assert parser.message.content == rest
+    assert kinds(parser) == ["malformed_arguments", "text_after_tool_call"]
+    shown = fed(fmt, text, policies=Policies(malformed_arguments="text"))
+    assert shown.message.content == text.removesuffix("<|end|>")
+
+
+def test_28_what_stands_between_calls_of_a_list_is_text_after_a_call():
+    call = '{"name": "f", "arguments": {}, "id": "1"}'
+    parser = fed(LIST, f'[CALLS][{call}, {{"x": 1}}, {call}]\n\n  Done.')
+    assert [type(part) for part in parser.message.parts] == [ToolCall, Content, ToolCall, Content]
+    assert parser.message.content == ', {"x": 1}\n\n  Done.'
+    assert kinds(parser) == ["text_after_tool_call"] * 2
+    dropped = fed(LIST, f"[CALLS][{call}] x", policies=Policies(text_after_tool_call="drop"))
+    assert dropped.message.content == ""
+
+
+def test_49_arguments_in_any_order_missing_unknown_and_twice():
+    parser = fed(TAGGED, in_tags(("i", 2), ("new", "x"), ("s", 1), ("i", 3)), tools=TOOLS)
+    arguments = parser.message.tool_calls[0].arguments
+    assert arguments == '{"i": 2, "new": "x", "s": "1", "i": 3}'
+    assert parser.message.tool_calls[0].healed() == {"i": 3, "new": "x", "s": "1"}
+    policies = Policies(duplicate_keys="error")
+    with pytest.raises(MalformedOutput):
+        parse(in_tags(("i", 2), ("i", 3)), TAGGED, tools=TOOLS, policies=policies)
+
+
+def test_50_a_name_in_tags_that_begins_like_a_tool_s_later_one():
+    """With names that hold what no name should, all tools count, not the first alone."""
+    tools = [{"name": "f"}, {"name": "multi edit"}]
+    text = in_tags(("s", "x")).replace("=f>", "=multi edit>")
+    assert calls(fed(TAGGED, text, tools=tools)) == [("multi edit", '{"s": "x"}')]
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "made"),
+    [
+        (TAGGED, "<function=f><parameter=s>1</parameter></function></tool_call>", '{"s": "1"}'),
+        (TAGGED, "<function=f>\n<parameter=s>\n1\n</parameter>\n</function>", '{"s": "1"}'),
+        (TAGS, CALL.removesuffix("</call>"), '{"a": 1}'),
+    ],
+)
+def test_51_an_opening_or_a_closer_may_be_missing(fmt, text, made):
+    parser = fed(fmt, text, tools=TOOLS)
+    assert calls(parser) == [("f", made)]
+    assert parser.message.content.strip() == ""
+
+
+# Protocol
+
+
+def test_52_indices_count_from_0_in_order():
+    deltas = [d for d in stream([CALL + OTHER + CALL], TAGS) if isinstance(d, ToolCallDelta)]
+    assert [delta.index for delta in deltas if delta.name] == [0, 1, 2]
+
+
+def test_53_one_id_for_a_call_in_its_first_delta():
+    made = [d for d in stream(CALL, TAGS) if isinstance(d, ToolCallDelta)]
+    assert [bool(delta.id) for delta in made] == [True] + [False] * (len(made) - 1)
+    assert re.fullmatch("call_[0-9a-z]{24}", made[0].id)
+    nine = parse(CALL, TAGS, id_factory=nine_character_id).tool_calls[0].id
+    assert re.fullmatch("[0-9a-zA-Z]{9}", nine)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "finish_reason"),
+    [
+        ("x", "stop", "stop"),
+        (CALL, "stop", "tool_calls"),
+        (CALL, "length", "length"),
+        (CALL[:-20], None, "length"),
+        ("x", "length", "length"),
+        ("x", None, "stop"),
+    ],
+)
+def test_55_the_reason_for_the_end(text, reason, finish_reason):
+    assert fed(TAGS, text, reason).finish_reason == finish_reason
+
+
+def test_56_what_is_absent_is_left_out():
+    for delta in stream(f"<think>\nhm\n</think>\n\nx{CALL}", TAGS):
+        (given,) = delta.to_openai().values()
+        assert given
+        if isinstance(given, list) and delta.name is None:
+            assert given == [{"index": 0, "function": {"arguments": delta.arguments}}]
+
+
+# Dialects
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>",
+        "<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
+        "<|channel|>analysis to=functions.f<|message|>",
+    ],
+)
+def test_57a_a_header_in_channels_has_its_parts_in_any_order(header):
+    """More of them: test_channels.py."""
+    assert calls(fed(HARMONY, f"{header}{{}}<|call|>")) == [("f", "{}")]
+
+
+@pytest.mark.parametrize("opened", ["", "<|tool_calls_section_begin|>"])
+@pytest.mark.parametrize("closed", ["", "<|tool_calls_section_end|>"])
+def test_57b_a_section_may_be_left_open_or_out_and_ids_hold_names(opened, closed):
+    made = [
+        f"<|tool_call_begin|>functions.f:{at}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
+        for at in range(2)
+    ]
+    parser = fed(KIMI, opened + "".join(made) + closed)
+    found = [(call.id, call.name, call.arguments) for call in parser.message.tool_calls]
+    assert found == [("functions.f:0", "f", "{}"), ("functions.f:1", "f", "{}")]
+    assert (parser.message.content, parser.issues) == ("", [])

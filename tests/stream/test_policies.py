@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
 from deltaparse import (
@@ -13,6 +17,7 @@ from deltaparse import (
     UsageError,
     parse,
 )
+from deltaparse.stream import policies
 
 from .samples import BARE, CALL, OTHER, TAGS, calls, fed, kinds
 
@@ -170,3 +175,45 @@ def test_tool_choice_is_watched():
 def test_an_unknown_choice_is_refused_with_the_known_ones(policy):
     with pytest.raises(UsageError, match=r"choose one of .*error"):
         Policies(**{policy: "maybe"})
+
+
+STREAM = Path(policies.__file__).parent
+ENGINE = [*STREAM.glob("*.py"), *(STREAM / "tool_calls").glob("*.py")]
+DOCUMENTED = set(re.findall("`([a-z_]+)`", policies.__doc__))
+
+
+def texts(node):
+    """The string constants in an expression."""
+    return {
+        part.value
+        for part in ast.walk(node)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    }
+
+
+def issue_kinds(tree):
+    """The kinds of issue that a module writes down: given to `issue`, or named `kind`."""
+    takers = {"issue": 0, "_issue": 0}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names = [argument.arg for argument in node.args.args]
+            if "kind" in names and node.name != "issue":
+                takers[node.name] = names.index("kind")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name in takers and len(node.args) > takers[name]:
+                yield from texts(node.args[takers[name]])
+        elif isinstance(node, ast.Assign) and "_kind" in ast.unparse(node.targets[0]):
+            yield from texts(node.value)
+
+
+def test_every_kind_of_issue_is_described():
+    written = set()
+    for path in ENGINE:
+        written |= set(issue_kinds(ast.parse(path.read_text(encoding="utf-8"))))
+    written -= {"keep"}
+    assert {"unknown_tool", "unused_member", "foreign_role", "text_after_end"} <= written
+    assert written <= DOCUMENTED
+    described = re.findall(r"^`([a-z_]+)`  ", policies.__doc__, re.MULTILINE)
+    assert set(described) <= written

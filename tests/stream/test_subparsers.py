@@ -71,7 +71,7 @@ def test_calls_in_tags_end_before_their_closing_tag():
         parts = yield from read(calls_here, TAGS)(src, _emit)
         return made(*parts)
 
-    three_ways(steps, CALL.removesuffix("/call>"), ([F], "", "<"))
+    three_ways(steps, CALL.removesuffix("/call>"), ([F], "", "\n<"))
     second = '{"name": "g", "arguments": {"b": [true, "x"]}}'
     both = f'<call>{{"name": "f", "arguments": {{"a": 1}}}}\n{second}<'
     three_ways(steps, both, ([F, G], "", "<"))

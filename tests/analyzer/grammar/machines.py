@@ -100,7 +100,9 @@ class Sampler:
     def __init__(self, grammar, random, size=60):
         self.rules, self.random, self.left = grammar.rules, random, size
         self.heights = dict.fromkeys(grammar.rules, 1_000)
-        for _ in grammar.rules:
+        known = None
+        while known != self.heights:
+            known = self.heights
             self.heights = {name: self.height(body) for name, body in grammar.rules.items()}
 
     def height(self, expr):

@@ -54,7 +54,8 @@ def test_how_it_looks():
     ) == (
         'start: "\\"" TOKEN-1 TOKEN-2\n'
         "TOKEN-1: /[a-z]/{2,9}\n"
-        "TOKEN-2: /(?s:.*)\\x{3c}\\x{2f}/ & ~/(?s:.*)\\x{3c}\\x{2f}(?s:.)(?s:.*)/\n"
+        "TOKEN-2: /(?s:.*)\\x{3c}\\x{2f}/"
+        " & ~/(?s:.*)(?:(?:\\x{3c}\\x{2f})(?s:.))(?s:.*)/\n"
     )
 
 

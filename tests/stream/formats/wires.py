@@ -82,8 +82,9 @@ INVOKE = [
     for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
 ]
 STEP = [
-    f'<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{name}">\n<steptml:parameter '
-    f'name="{key}">{value}</steptml:parameter>\n</steptml:invoke><｜tool_call_end｜>'
+    f'<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{name}">\n'
+    f'<steptml:parameter name="{key}">{value}</steptml:parameter>\n</steptml:invoke>'
+    "<｜tool_call_end｜>"
     for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
 ]
 SECTION = ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>")
@@ -114,7 +115,10 @@ DSML = [
     "</｜DSML｜parameter>\n</｜DSML｜invoke>\n"
     for name, key, text, value in (("f", "city", "true", "NYC"), ("g", "n", "false", "2"))
 ]
-GEMMA = ['<|tool_call>call:f{city:<|"|>NYC<|"|>}<tool_call|>', "<|tool_call>call:g{n:2}<tool_call|>"]
+GEMMA = [
+    '<|tool_call>call:f{city:<|"|>NYC<|"|>}<tool_call|>',
+    "<|tool_call>call:g{n:2}<tool_call|>",
+]
 ESCAPED = [
     "<start_function_call>call:f{city:<escape>NYC<escape>}<end_function_call>",
     "<start_function_call>call:g{n:2}<end_function_call>",
@@ -152,6 +156,9 @@ WIRES = {
     "deepseek_v32": Wire(
         *sections("\n\n<｜DSML｜function_calls>\n", DSML, "</｜DSML｜function_calls>"), TIGHT
     ),
+    "deepseek_v4": Wire(
+        *sections("\n\n<｜DSML｜tool_calls>\n", DSML, "</｜DSML｜tool_calls>"), TIGHT
+    ),
     "devstral": Wire(ARGS[0], "".join(ARGS)),
     "ernie45": Wire(
         *(f"hm\n</think>\n\n{calls}" for calls in xml("\n")),
@@ -184,9 +191,7 @@ WIRES = {
         says="<|channel|>final<|message|>Hi<|return|>",
         before_calls="<|channel|>commentary<|message|>Hi<|end|><|start|>assistant",
     ),
-    "granite": Wire(
-        *listed("<|tool_call|>", ""), "<think>hm</think><response>Hi</response>"
-    ),
+    "granite": Wire(*listed("<|tool_call|>", ""), "<think>hm</think><response>Hi</response>"),
     "granite_20b_fc": Wire(f"<function_call> {NF}", f"<function_call> {NF}\n<function_call> {NG}"),
     "hermes": Wire(*xml("\n")),
     "hunyuan_a13b": Wire(
@@ -202,7 +207,7 @@ WIRES = {
     "llama3_json": Wire(PF, f"<|python_tag|>{PF}; {PG}", before_calls=""),
     "llama4_json": Wire(PF, f"{PF}; {PG}", before_calls=""),
     "llama4_pythonic": Wire(
-        "<|python_start|>[{}]<|python_end|>".format(PYTHON[0]),
+        f"<|python_start|>[{PYTHON[0]}]<|python_end|>",
         f"[{', '.join(PYTHON)}]",
         before_calls="",
     ),
@@ -246,7 +251,8 @@ WIRES = {
     ),
     "simple_xml": Wire(*xml("", between=""), TIGHT),
     "step3": Wire(
-        *sections("<｜tool_calls_begin｜>\n", STEP, "<｜tool_calls_end｜>", "\n"), "<think>\nhm\n</think>\nHi"
+        *sections("<｜tool_calls_begin｜>\n", STEP, "<｜tool_calls_end｜>", "\n"),
+        "<think>\nhm\n</think>\nHi",
     ),
     "step3p5": Wire(
         *(f"hm\n</think>\n{calls}" for calls in tagged("<tool_call>", "</tool_call>")),

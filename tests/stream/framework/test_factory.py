@@ -112,7 +112,7 @@ def test_an_unknown_type_is_told_with_the_nearest(name):
     with pytest.raises(ValueError, match=r"no tool parser is called .* did you mean '") as raised:
         create_tool_parser(name)
     close = {"qwen_25": "'qwen25'", "qwen2.6": "'qwen2.5'", "my_modell": "'my_model'"}
-    assert close.get(name, "'deepseekv31'") in str(raised.value)
+    assert close.get(name, "'deepseekv32'") in str(raised.value)
 
 
 @pytest.mark.parametrize("name", [None, 3, ["qwen"]])

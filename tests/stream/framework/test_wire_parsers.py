@@ -6,7 +6,6 @@ import json
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from deltaparse import (
     Policies,
@@ -73,7 +72,7 @@ def made(result):
 
 
 @pytest.mark.parametrize(("name", "text", "calls"), SEED)
-@pytest.mark.parametrize(("before", "after"), [("", ""), ("\n", "\n")])
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("\n", "\n"), ("", " ) ]")])
 def test_the_examples_of_the_seed(name, text, calls, before, after):
     parser = create_tool_parser(name)
     assert parser.detect_tool_call(before + text + after)
@@ -124,7 +123,7 @@ def test_the_calls_are_those_of_the_engine(case):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Hello", "I would write <tool_call> here.", "<think>" + XML + "</think>No.", "<tool_call>"],
+    ["", "Hello", "I would write <tool_call> here.", f"<think>{XML}</think>No.", "<tool_call>"],
 )
 def test_a_text_without_calls(text):
     parser = create_tool_parser("simple_xml")
@@ -187,6 +186,10 @@ def test_namespaces_are_the_tools_where_these_are_known():
     assert made(parser.parse(TOOLS_HARMONY)) == [("tools.calculate", ADD[1])]
     named = [delta.name for delta in create_tool_parser("gpt_oss").stream([TOOLS_HARMONY])]
     assert named[0] == "calculate"
+    odd = HARMONY.replace("get_weather", "")
+    assert [name for _, name, _ in joined(create_tool_parser("gpt_oss").stream([odd]))[2]] == [
+        "functions."
+    ]
 
 
 def test_a_subclass_has_a_format_of_its_own():

@@ -173,7 +173,7 @@ def test_an_issue_that_touches_the_call_stops_it(kind):
 
 def test_a_repaired_call_is_refused_without_its_issues():
     fmt = get_format("tool_tag")
-    whole = parse("<tool name=\"get_weather\">{\"city\": \"Antwerp\"}</tool>", fmt)
+    whole = parse('<tool name="get_weather">{"city": "Antwerp"}</tool>', fmt)
     assert called(whole) == [NORMAL]
     for payload in ("{'city': 'Antwerp'}", '{"city": "Antwerp",}', '{"city": "Antwerp"'):
         message = parse(f'<tool name="get_weather">{payload}</tool>', fmt)

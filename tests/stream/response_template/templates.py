@@ -141,8 +141,10 @@ CASES = {
         QWEN,
         [
             "<think>\nhm\n</think>\n\nHi<|im_end|>",
-            'Hi\n<tool_call>\n{"name": "f", "arguments": {"city": "NYC"}}\n</tool_call>'
-            '\n<tool_call>\n{"name": "g", "arguments": {"n": 2}}\n</tool_call><|im_end|>\n',
+            (
+                'Hi\n<tool_call>\n{"name": "f", "arguments": {"city": "NYC"}}\n</tool_call>'
+                '\n<tool_call>\n{"name": "g", "arguments": {"n": 2}}\n</tool_call><|im_end|>'
+            ),
             "Hi, a < b <tool",
         ],
     ),
@@ -150,9 +152,11 @@ CASES = {
         CODER,
         [
             "<think>hm</think>Hi",
-            "Hi\n\n<tool_call>\n<function=f>\n<parameter=city>\nNYC\n</parameter>\n</function>\n"
-            "</tool_call>\n<tool_call>\n<function=g>\n<parameter=n>\n2\n</parameter>\n"
-            "</function>\n</tool_call><|im_end|>",
+            (
+                "Hi\n\n<tool_call>\n<function=f>\n<parameter=city>\nNYC\n</parameter>\n</function>\n"
+                "</tool_call>\n<tool_call>\n<function=g>\n<parameter=n>\n2\n</parameter>\n"
+                "</function>\n</tool_call><|im_end|>"
+            ),
         ],
     ),
     "deepseek": (
@@ -166,8 +170,10 @@ CASES = {
         MISTRAL,
         [
             "Hi</s>",
-            f'[TOOL_CALLS][{{"name": "f", "arguments": {F}, "id": "123456789"}}, '
-            f'{{"name": "g", "arguments": {G}, "id": "abcdefghi"}}]',
+            (
+                f'[TOOL_CALLS][{{"name": "f", "arguments": {F}, "id": "123456789"}}, '
+                f'{{"name": "g", "arguments": {G}, "id": "abcdefghi"}}]'
+            ),
         ],
     ),
     "small": (
@@ -178,8 +184,10 @@ CASES = {
         COHERE,
         [
             "<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>Hi<|END_RESPONSE|>",
-            f'<|START_ACTION|>[\n{{"tool_name": "f", "parameters": {F}}},\n'
-            f'{{"tool_name": "g", "parameters": {G}}}\n]<|END_ACTION|>',
+            (
+                f'<|START_ACTION|>[\n{{"tool_name": "f", "parameters": {F}}},\n'
+                f'{{"tool_name": "g", "parameters": {G}}}\n]<|END_ACTION|>'
+            ),
         ],
     ),
     "gemma": (

@@ -1,0 +1,134 @@
+"""The turns that prove a format: none of them is a probe, and all are as awkward as they may be.
+
+Text has what formats are made of, quotes, backslashes, braces, markup, white space at its edges;
+values are of every type, and strings among them look like values of other types, which only the
+schema tells apart. What the markers of a format itself stand in is left out: whether they were
+text, no parser could tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .probes import FUNCTIONS, call
+
+__all__ = ["PROOF_TOOLS", "TURNS", "Turn", "turns_without"]
+
+SAID = (
+    'First line.\nSecond: 2 < 3, {braces} [brackets] "quotes", \\back\\slashes and `code`.\n\n'
+    "<b>Markup</b> &amp; 你好 😀, it's done"
+)
+THOUGHT = "Let me see.\n\n1. a < b\n2. {x: [y]} done"
+SHORT = 'I <b>look</b>: {x} "y".'
+PLAIN = "Some words, and no more"
+
+SOME: dict[str, Any] = {
+    "text": 'it\'s <b>bold</b>, "quoted"\n\tand \\ indented',
+    "integer": 7,
+    "list": [1, "two", [3]],
+}
+VALUES: dict[str, Any] = {
+    **SOME,
+    "empty": "",
+    "padded": "  two spaces before, a newline behind\n",
+    "code": "\ndef f(x):\n    return {\"a\": [x, '}']}  # \\n {{ x }} {% y %}\n\n",
+    "postcode": "02134",
+    "said_true": "true",
+    "said_null": "null",
+    "said_list": '["a", {"b": 1}]',
+    "said_quoted": '"quoted"',
+    "large": 9007199254740993,
+    "negative": -12,
+    "float": 1.5,
+    "small": 2.5e-07,
+    "yes": True,
+    "no": False,
+    "nothing": None,
+    "empty_list": [],
+    "object": {"key": {"deep": [], "text": 'a "b" \\ </x> }]', "none": None}, "on": True},
+    "unicode": "ünïcödé 你好 😀",
+}
+COUNT = "a"
+
+TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array"} | {
+    dict: "object",
+    type(None): "null",
+}
+PROOF_TOOLS: list[dict[str, Any]] = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    key: {"type": TYPES[type(value)]}
+                    for key, value in (VALUES | {COUNT: 1}).items()
+                },
+            },
+        },
+    }
+    for name in FUNCTIONS
+]
+"""The functions that are called, as the parser knows them: each value has its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a turn is made of, and so what must come back."""
+
+    label: str
+    content: str = ""
+    reasoning: str = ""
+    calls: tuple[dict[str, Any], ...] = ()
+
+
+TURNS = (
+    Turn("content", SAID),
+    Turn("reasoning and content", SAID, THOUGHT),
+    Turn("a call", calls=(call(0, VALUES),)),
+    Turn("a call without arguments", calls=(call(0, {}),)),
+    Turn("content and a call", SHORT, calls=(call(1, SOME),)),
+    Turn("reasoning and a call", "", THOUGHT, (call(0, SOME),)),
+    Turn("two calls", calls=(call(0, SOME), call(1, {COUNT: 1}))),
+    Turn("the same function twice", calls=(call(0, {COUNT: 1}), call(0, {COUNT: 2}))),
+    Turn("three calls", calls=(call(1, {}), call(0, {COUNT: 1}), call(1, SOME))),
+    Turn("reasoning, content and two calls", SHORT, THOUGHT, (call(0, {}), call(1, SOME))),
+)
+
+
+def turns_without(markers: Iterable[str]) -> list[Turn]:
+    """The turns, with nothing in them that one of the markers stands in."""
+    cores = {marker.strip() for marker in markers} - {""}
+
+    def marked(value: Any) -> bool:
+        return any(core in text for text in _strings(value) for core in cores)
+
+    if not marked([SAID, SHORT, THOUGHT, VALUES]):
+        return list(TURNS)
+
+    def without(made: Mapping[str, Any]) -> dict[str, Any]:
+        function = made["function"]
+        given = {key: value for key, value in function["arguments"].items() if not marked(value)}
+        return {**made, "function": {**function, "arguments": given}}
+
+    return [
+        replace(
+            turn,
+            content=PLAIN if marked(turn.content) else turn.content,
+            reasoning=PLAIN if marked(turn.reasoning) else turn.reasoning,
+            calls=tuple(map(without, turn.calls)),
+        )
+        for turn in TURNS
+    ]
+
+
+def _strings(value: Any) -> list[str]:
+    """The texts in a value."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for part in value.items() for item in part for text in _strings(item)]
+    return [text for item in value for text in _strings(item)] if isinstance(value, list) else []

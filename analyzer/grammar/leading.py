@@ -1,0 +1,63 @@
+"""What texts begin with: put before an expression, or taken away from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .rulebook import RuleBook
+from .rules import NOTHING, Choice, Expr, Literal, Ref, Sequence, Token, choice, literal, seq
+
+__all__ = ["lead", "without"]
+
+
+def lead(text: str, expr: Expr, rules: RuleBook) -> Expr:
+    """Put a text before an expression, as one literal with what each of its ways begins with.
+
+    An engine with a lexer does not come back from the longer of two literals: where markers begin
+    with the same white space, what stands before them must be part of them.
+    """
+    if not text:
+        return expr
+    match expr:
+        case Choice(options):
+            return choice(*(lead(text, option, rules) for option in options))
+        case Sequence((Choice() | Ref() as first, *rest)):
+            return seq(lead(text, first, rules), *rest)
+        case Ref(name) if _begins_with_literal(rules.rules[name], rules):
+            return rules.add(f"{name}-next", lead(text, rules.rules[name], rules))
+        case _:
+            return seq(Literal(text), expr)
+
+
+def _begins_with_literal(expr: Expr, rules: RuleBook) -> bool:
+    match expr:
+        case Literal():
+            return True
+        case Choice(options):
+            return any(_begins_with_literal(option, rules) for option in options)
+        case Sequence((first, *_)):
+            return _begins_with_literal(first, rules)
+        case _:
+            return False
+
+
+def without(prefix: str, expr: Expr, rules: Mapping[str, Expr]) -> Expr:
+    """Take a text away that an expression's own begin with; those that do not are left out."""
+    if not prefix:
+        return expr
+    match expr:
+        case Literal(text) if text.startswith(prefix):
+            return literal(text[len(prefix) :])
+        case Choice(options):
+            found = [without(prefix, option, rules) for option in options]
+            return choice(*(option for option in found if option != NOTHING))
+        case Sequence((Literal(text), *rest)) if prefix.startswith(text):
+            return without(prefix[len(text) :], seq(*rest), rules)
+        case Sequence((first, *rest)):
+            return seq(without(prefix, first, rules), *rest)
+        case Ref(name):
+            return without(prefix, rules[name], rules)
+        case Token(body):
+            return without(prefix, body, rules)
+        case _:
+            return NOTHING

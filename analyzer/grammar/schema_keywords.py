@@ -1,0 +1,44 @@
+"""Which keywords of JSON Schema speak of which type, and which of them rules can be made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .schema_document import TYPES
+
+__all__ = ["ALL_KEYWORDS", "BY_TYPE", "OTHER_KEYWORDS", "types_of", "unknown"]
+
+_KEYWORDS = {
+    "object": "properties required additionalProperties minProperties maxProperties"
+    " patternProperties propertyNames unevaluatedProperties dependentRequired dependentSchemas"
+    " dependencies",
+    "array": "items prefixItems minItems maxItems uniqueItems contains minContains maxContains"
+    " unevaluatedItems",
+    "string": "minLength maxLength pattern format",
+    "number": "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
+}
+BY_TYPE = {name: frozenset(text.split()) for name, text in _KEYWORDS.items()}
+BY_TYPE["integer"] = BY_TYPE["number"]
+
+# Of which the containers and scalars know nothing.
+_UNKNOWN_TO = {
+    "object": BY_TYPE["object"]
+    & {"unevaluatedProperties", "dependentRequired", "dependentSchemas", "dependencies"},
+    "array": BY_TYPE["array"] & {"contains", "minContains", "maxContains", "unevaluatedItems"},
+}
+ALL_KEYWORDS = frozenset().union(*BY_TYPE.values())
+OTHER_KEYWORDS = frozenset({"type", "enum", "then", "else"})  # the latter two are told by `if`
+
+
+def unknown(type_: str) -> frozenset[str]:
+    """Return the keywords of a type that the makers of its values know nothing of."""
+    return _UNKNOWN_TO.get(type_, frozenset())
+
+
+def types_of(schema: dict[str, Any]) -> list[str]:
+    """Tell the types: those named, or those that there are keywords for, or all."""
+    types = schema.get("type") or [
+        name for name in TYPES if name != "integer" and schema.keys() & BY_TYPE.get(name, set())
+    ]
+    types = list(dict.fromkeys(types or TYPES))
+    return [name for name in types if name != "integer" or "number" not in types]

@@ -1,0 +1,140 @@
+"""An output in two: its reasoning, and all that follows as it stands.
+
+    output = [header] [start text end] rest
+
+For servers that take reasoning off with one parser and hand what is left to another. So of the
+rest nothing may be interpreted here: an end-of-turn marker in an argument is the next parser's.
+A call in reasoning is reasoning, or, on request, ends it: it cannot be held until it is known
+what it was, as `StreamParser` does, because no parser would come after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deltaparse.partial import Source, Steps, UsageError, at, skip, until, whitespace
+
+from ..format import ReasoningMode, WireFormat
+from ..lexicon import Lexicon, Role, lexicon
+from ..policies import Policies
+from ..request import Request
+
+__all__ = ["ReasoningSplit"]
+
+
+class ReasoningSplit:
+    """Reads one output, in pieces of any size.
+
+    `ended` says whether reasoning is over; then all further text is the rest. `span` are the
+    offsets in the output between which reasoning stands, `rest_at` is where the rest begins.
+
+    Args:
+        fmt: how the model writes.
+        prompt: the rendered prompt, or its end; without it the format's own is taken.
+        call_ends_reasoning: the first marker of a call does, and belongs to the rest.
+
+    Raises:
+        UsageError: a format with channels, which stand where they like.
+    """
+
+    __slots__ = ("_reasoning", "_rest", "_source", "_steps", "ended", "rest_at", "span")
+
+    def __init__(
+        self, fmt: WireFormat, *, prompt: str = "", call_ends_reasoning: bool = False
+    ) -> None:
+        if fmt.channels.message:
+            raise UsageError("reasoning in channels cannot be split off: use StreamParser")
+        tail = _request(fmt, prompt).turn_so_far()
+        self._source = Source(offset=-len(tail))
+        self._reasoning: list[str] = []
+        self._rest: list[str] = []
+        self.span = (0, 0)
+        self.rest_at = 0
+        self.ended = fmt.reasoning.mode is ReasoningMode.NONE
+        self._steps = self._read(lexicon(fmt, calls=True), call_ends_reasoning)
+        if tail and not self.ended:
+            self._feed(tail)
+
+    def feed(self, text: str) -> tuple[str, str]:
+        """Take the next piece; return the reasoning and the rest that it makes certain."""
+        if self.ended:
+            return "", text
+        self._feed(text)
+        return self._taken()
+
+    def finish(self) -> tuple[str, str]:
+        """Say that the output has ended; return what was held back."""
+        if not self.ended:
+            self._source.closed = True
+            self._resume()
+        return self._taken()
+
+    def _feed(self, text: str) -> None:
+        source = self._source
+        if source.wake is not None and source.wake(text) is None:
+            source.pass_by(text)
+        elif text:
+            source.feed(text)
+            self._resume()
+
+    def _resume(self) -> None:
+        try:
+            next(self._steps)
+        except StopIteration as done:
+            source = self._source
+            self.ended = bool(done.value)
+            self.rest_at = max(source.offset, 0)
+            self._rest.append(source.take(len(source.text)))
+
+    def _taken(self) -> tuple[str, str]:
+        taken = "".join(self._reasoning), "".join(self._rest)
+        self._reasoning.clear()
+        self._rest.clear()
+        return taken
+
+    def _read(self, lex: Lexicon, call_ends_reasoning: bool) -> Steps[bool]:
+        """Read up to the rest; return whether it was there that reasoning ended."""
+        src = self._source
+        repeated = yield from at(src, lex.at_start)
+        if repeated:
+            yield from skip(src, repeated, lex.trailing(repeated))
+        if not lex.opens_reasoning and not (yield from _opened(src, lex, self._rest.append)):
+            # The end of an output that may still have become reasoning ends none.
+            return not src.closed
+        again = yield from at(src, lex.reasoning_start)
+        if again:
+            yield from skip(src, again, lex.trailing(again))
+        start = max(src.offset, 0)
+        markers = lex.in_reasoning if call_ends_reasoning else lex.in_reasoning_only
+        marker = yield from until(src, markers, self._reasoning.append)
+        self.span = (start, max(src.offset, start))
+        if marker and lex.role(marker) is not Role.TOOL_START:
+            yield from skip(src, marker, lex.trailing(marker))
+        return bool(marker)
+
+
+def _opened(src: Source, lex: Lexicon, text: Callable[[str], None]) -> Steps[bool]:
+    """Read a start of reasoning, and the white space before it, which is text where none comes."""
+    mark = src.mark()
+    yield from whitespace(src, lex.longest)
+    marker = yield from at(src, lex.reasoning_start)
+    if marker:
+        yield from skip(src, marker, lex.trailing(marker))
+    else:
+        text(src.since(mark))
+    src.release()
+    return bool(marker)
+
+
+def _request(fmt: WireFormat, prompt: str) -> Request:
+    """A request of which nothing is known but the prompt."""
+    return Request(
+        fmt=fmt,
+        tools=None,
+        prompt=prompt,
+        tool_choice="auto",
+        parallel_tool_calls=True,
+        reasoning="separate",
+        policies=Policies(),
+        response_schema=None,
+    )

@@ -1,0 +1,220 @@
+"""SGLang's plugin for calls: a detector.
+
+    register_sglang_detector("mine", fmt)     # before the server starts
+
+The methods are those of `python/sglang/srt/function_call/base_format_detector.py` and the results
+those of `core_types.py`, as of SGLang 0.5.23 (`finish` came with 0.5.10 or so; versions without it
+never say that an output has ended, and lose what is held back in that moment). SGLang makes one
+detector for a choice and gives it what its reasoning parser has left, so a detector starts behind
+reasoning; reasoning that it meets is text, between `<think>` and `</think>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from deltaparse.partial import UsageError
+
+from ..deltas import Delta, ToolCallDelta
+from ..lexicon import lexicon
+from ..parser import StreamParser
+from .shapes import (
+    CallsSoFar,
+    FormatSource,
+    Options,
+    check_source,
+    class_name,
+    format_of,
+    gives_ids,
+    imported,
+    openai_tools,
+)
+
+__all__ = [
+    "SglangDetector",
+    "StreamingParseResult",
+    "ToolCallItem",
+    "register_sglang_detector",
+    "sglang_detector",
+]
+
+BASE_MODULES = ("sglang.srt.function_call.base_format_detector",)
+RESULT_MODULES = ("sglang.srt.function_call.core_types",)
+PARSER_MODULES = ("sglang.srt.function_call.function_call_parser",)
+
+
+@dataclass
+class ToolCallItem:
+    """A call, or a piece of one: the name comes first and alone, then pieces of its arguments.
+
+    `tool_index` counts the calls of the output from 0; `tool_call_id` is the id that the model
+    wrote, if it writes any, beside the name.
+    """
+
+    tool_index: int
+    name: str | None = None
+    parameters: str = ""
+    tool_call_id: str | None = None
+
+
+@dataclass
+class StreamingParseResult:
+    """What one step has made certain: text, and pieces of calls."""
+
+    normal_text: str = ""
+    calls: list[ToolCallItem] = field(default_factory=list)
+
+
+class SglangDetector(CallsSoFar):
+    """A detector; `sglang_detector` makes the class for a format.
+
+    Args:
+        tokenizer: the server's, which SGLang gives to those that name it.
+    """
+
+    source: ClassVar[Any]  # a FormatSource; a function among them is no method
+    options: ClassVar[Options]
+    results: ClassVar[tuple[type[Any], type[Any]]]
+
+    def __init__(self, tokenizer: Any = None) -> None:
+        # SGLang's own constructor is left out: what it sets is set here, or follows from the
+        # parser.
+        self.wire_format = format_of(self.source, tokenizer)
+        tools = self.wire_format.tools
+        self.bot_token = (tools.section_start or tools.per_call_start).strip()
+        self.eot_token = (tools.section_end or tools.per_call_end).strip()
+        self.tool_call_separator = tools.separator
+        self._buffer = ""
+        self._ids = gives_ids(self.wire_format)
+
+    def has_tool_call(self, text: str) -> bool:
+        """Whether a call may begin in the text: a marker that one begins with stands in it."""
+        markers = lexicon(self.wire_format, calls=True).call_starts
+        start, end = markers.find(text, final=True)
+        # Calls without markers, and those in channels, are known by what they are.
+        return end > start or bool(self._whole(text, None).message.tool_calls)
+
+    def detect_and_parse(self, text: str, tools: Sequence[Any] | None = None) -> Any:
+        """The text and the calls of a whole output, one item for each; nothing is kept.
+
+        A call that the output cuts off is among them, its arguments cut off too.
+        """
+        message = self._whole(text, tools).message
+        items = [
+            self._item(index, call.id, call.name, call.arguments)
+            for index, call in enumerate(message.tool_calls)
+        ]
+        return self.results[0](normal_text=message.content, calls=items)
+
+    def parse_streaming_increment(self, new_text: str, tools: Sequence[Any] | None = None) -> Any:
+        """What the next piece makes certain; `tools` are those of the first call of this."""
+        if self._parser is None:
+            self._parser = self._new(tools)
+        return self._streamed(self._parser.feed(new_text))
+
+    def finish(self, tools: Sequence[Any] | None = None) -> Any:
+        """Say that the output has ended; return what was held back. A second call has nothing."""
+        del tools
+        return self._streamed(self._parser.finish() if self._parser else ())
+
+    def supports_structural_tag(self) -> bool:
+        """False: forced calls are constrained by JSON Schema, and parsed by SGLang itself."""
+        return False
+
+    def parses_required_natively(self) -> bool:
+        """False, as for every detector whose forced calls SGLang parses itself."""
+        return False
+
+    def structure_info(self) -> Any:
+        """Refused, as `supports_structural_tag` says: grammars are the analyzer's."""
+        raise NotImplementedError("deltaparse detectors have no structural tags")
+
+    def build_ebnf(self, tools: Sequence[Any]) -> str:
+        """Refused; SGLang asked for it before 0.5."""
+        raise NotImplementedError("deltaparse detectors have no grammar")
+
+    @property
+    def incomplete_tool_call_indices(self) -> set[int]:
+        """The calls that are not whole: SGLang's finish reason is then not "tool_calls"."""
+        calls = self._parser.message.tool_calls if self._parser else []
+        return {index for index, call in enumerate(calls) if not call.complete}
+
+    def _new(self, tools: Iterable[Any] | None) -> StreamParser:
+        return self.options.parser(
+            self.wire_format, whole=self.options.whole, reasoning="inline", tools=openai_tools(tools)
+        )
+
+    def _whole(self, text: str, tools: Iterable[Any] | None) -> StreamParser:
+        parser = self._new(tools)
+        parser.feed(text)
+        parser.finish()
+        return parser
+
+    def _streamed(self, deltas: Iterable[Delta]) -> Any:
+        texts: list[str] = []
+        calls: list[ToolCallDelta] = []
+        for delta in deltas:
+            if isinstance(delta, ToolCallDelta):
+                calls.append(delta)
+            else:
+                texts.append(delta.text)
+        items: list[Any] = []
+        for index, group in groupby(calls, key=attrgetter("index")):
+            pieces = list(group)
+            first, arguments = pieces[0], "".join(piece.arguments for piece in pieces)
+            if first.name is not None:
+                items.append(self._item(index, first.id, first.name, ""))
+            if arguments:
+                items.append(self.results[1](tool_index=index, parameters=arguments))
+        return self.results[0](normal_text="".join(texts), calls=items)
+
+    def _item(self, index: int, call_id: str | None, name: str, parameters: str) -> Any:
+        item = self.results[1]
+        made = {"tool_index": index, "name": name, "parameters": parameters}
+        if self._ids and "tool_call_id" in getattr(item, "model_fields", {"tool_call_id"}):
+            made["tool_call_id"] = call_id
+        return item(**made)
+
+
+def sglang_detector(source: FormatSource, **options: Any) -> type[Any]:
+    """Make a class of detectors, a subclass of SGLang's `BaseFormatDetector` if that is there.
+
+    Args:
+        source: the format, its name, or a function of the tokenizer that finds it, such as
+            `lambda tokenizer: analyze(tokenizer.chat_template)`.
+        options: `whole`, `policies` and `id_factory`, which `Options` describes.
+
+    Raises:
+        UsageError: no format, or an unknown name.
+    """
+    check_source(source)
+    own: list[Any] = [StreamingParseResult, ToolCallItem]
+    names = [one.__name__ for one in own]
+    attributes = {
+        "source": staticmethod(source) if callable(source) else source,
+        "options": Options(**options),
+        "results": tuple(imported(RESULT_MODULES, *names) or own),
+        "__doc__": SglangDetector.__doc__,
+        "__module__": __name__,
+    }
+    bases = imported(BASE_MODULES, "BaseFormatDetector") or []
+    return type(class_name(source, "SglangDetector"), (SglangDetector, *bases), attributes)
+
+
+def register_sglang_detector(name: str, source: FormatSource, **options: Any) -> None:
+    """Register a detector with SGLang under a name, which `--tool-call-parser` then takes.
+
+    To be called in the process that starts the server, before it does.
+
+    Raises:
+        UsageError: SGLang is not there; what `sglang_detector` raises.
+    """
+    found = imported(PARSER_MODULES, "FunctionCallParser")
+    if found is None:
+        message = "register_sglang_detector() is for a process in which SGLang is installed"
+        raise UsageError(message)
+    found[0].ToolCallParserEnum[name] = sglang_detector(source, **options)

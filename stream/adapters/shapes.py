@@ -1,0 +1,201 @@
+"""What all adapters do: find their format and their server's classes, read its requests."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from deltaparse.partial import UsageError
+
+from ..call_ids import CallPlace, IdFactory
+from ..format import CallIdPosition, ReasoningFormat, ReasoningMode, WireFormat
+from ..formats import get_format
+from ..parser import StreamParser
+from ..policies import Policies
+from ..request import ToolChoice
+
+__all__ = [
+    "CallsSoFar",
+    "FormatSource",
+    "Options",
+    "behind_reasoning",
+    "check_source",
+    "class_name",
+    "format_of",
+    "gives_ids",
+    "imported",
+    "openai_tools",
+    "random_id",
+    "tool_choice_of",
+]
+
+FormatSource = WireFormat | str | Callable[[Any], WireFormat]
+"""A format, its name, or a function that finds it from the server's tokenizer."""
+
+
+def random_id(place: CallPlace) -> str:
+    """Make an id as OpenAI's look, another each time."""
+    del place
+    return f"call_{uuid4().hex[:24]}"
+
+
+class Options:
+    """What an adapter's parsers are made with, the same for every request. Never changed.
+
+    Args:
+        whole: the adapter reads outputs from their start: reasoning that the prompt has opened is
+            reasoning. Otherwise another parser has taken the reasoning off before.
+        policies: what to do where the output is odd.
+        id_factory: makes the id of a call to which the model gave none. An adapter does not know
+            the prompt that `call_id` tells turns apart by, so they are random.
+    """
+
+    __slots__ = ("id_factory", "policies", "whole")
+
+    def __init__(
+        self,
+        *,
+        whole: bool = False,
+        policies: Policies = Policies(),  # noqa: B008 - frozen
+        id_factory: IdFactory = random_id,
+    ) -> None:
+        self.whole = whole
+        self.policies = policies
+        self.id_factory = id_factory
+
+    def parser(self, fmt: WireFormat, *, whole: bool, **request: Any) -> StreamParser:
+        """A parser of one output; `request` are further arguments of a `StreamParser`."""
+        prompt = ""
+        if not whole:
+            fmt, prompt = behind_reasoning(fmt)
+        return StreamParser(
+            fmt, policies=self.policies, id_factory=self.id_factory, prompt=prompt, **request
+        )
+
+
+class CallsSoFar:
+    """What servers read of a parser beside its methods: the calls of the output so far.
+
+    Made when it is asked for, at the end of an output: kept up to date, it would cost each step
+    what all steps before it gave.
+    """
+
+    _parser: StreamParser | None = None
+
+    @property
+    def prev_tool_call_arr(self) -> list[dict[str, Any]]:
+        """Name and arguments of each call."""
+        calls = self._parser.message.tool_calls if self._parser else []
+        return [{"name": call.name, "arguments": call.arguments} for call in calls]
+
+    @property
+    def streamed_args_for_tool(self) -> list[str]:
+        """The arguments of each call, all of which were handed out."""
+        return [call["arguments"] for call in self.prev_tool_call_arr]
+
+    @property
+    def current_tool_id(self) -> int:
+        """The index of the last call that has begun, -1 before the first."""
+        return len(self.prev_tool_call_arr) - 1
+
+    @property
+    def current_tool_name_sent(self) -> bool:
+        """Whether a call has begun: its name comes with its first delta."""
+        return self.current_tool_id >= 0
+
+
+def check_source(source: object) -> None:
+    """Refuse now what `format_of` would refuse in the middle of a request."""
+    if isinstance(source, str):
+        if "{%" in source or "{{" in source:
+            raise UsageError(
+                "that is a chat template: give analyze(template), or its format's name"
+            )
+        get_format(source)
+    elif not isinstance(source, WireFormat) and not callable(source):
+        kind = type(source).__name__
+        raise UsageError(f"an adapter is made of a WireFormat, a name or a function, not {kind}")
+
+
+def format_of(source: FormatSource, tokenizer: object) -> WireFormat:
+    """The format that a source stands for."""
+    if isinstance(source, str):
+        return get_format(source)
+    fmt: object = source if isinstance(source, WireFormat) else source(tokenizer)
+    if not isinstance(fmt, WireFormat):
+        raise UsageError(f"{source!r} returned no WireFormat but {type(fmt).__name__}")
+    return fmt
+
+
+def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
+    """A format and a prompt with which a parser starts where reasoning has just ended."""
+    reasoning = fmt.reasoning
+    if reasoning.mode is ReasoningMode.NONE or fmt.channels.message:
+        return fmt, ""
+    header = fmt.turn.headers[0] if fmt.turn.headers else ""
+    if not header and not reasoning.start.strip():
+        # No prompt shows where such a turn begins; a second delimiter would mean nothing.
+        return fmt.replace(reasoning=ReasoningFormat()), ""
+    return fmt, f"{header}{reasoning.start}{reasoning.end}"
+
+
+def gives_ids(fmt: WireFormat) -> bool:
+    """Whether the model writes the ids of its calls."""
+    ids = fmt.tools.id_field or fmt.tools.generated_id_field
+    return bool(ids) or fmt.call_id.position is not CallIdPosition.NONE
+
+
+def openai_tools(tools: Iterable[Any] | None) -> list[Mapping[str, Any]] | None:
+    """A request's tools as dicts: they are dicts, pydantic objects, or objects with such fields."""
+    return None if tools is None else [_tool(tool) for tool in tools]
+
+
+def tool_choice_of(request: object) -> ToolChoice:
+    """A request's `tool_choice` as a `StreamParser` takes it; what is none is "auto"."""
+    choice = getattr(request, "tool_choice", None)
+    if choice in ("none", "required"):
+        return "none" if choice == "none" else "required"
+    if choice is None or isinstance(choice, str):
+        return "auto"
+    return _tool(choice)
+
+
+def imported(modules: Iterable[str], *names: str) -> list[Any] | None:
+    """Attributes of the first of the modules that is there and has them all, or None.
+
+    Servers move their classes from version to version, so several places are tried.
+    """
+    for module in modules:
+        try:
+            found = importlib.import_module(module)
+        except ImportError:
+            continue
+        if all(hasattr(found, name) for name in names):
+            return [getattr(found, name) for name in names]
+    return None
+
+
+def class_name(source: FormatSource, suffix: str) -> str:
+    """The name of the class for a source, as a server's log shows it."""
+    words = source.replace("-", "_").split("_") if isinstance(source, str) else []
+    return "".join(map(str.capitalize, words)) + suffix
+
+
+def _tool(tool: Any) -> Mapping[str, Any]:
+    if isinstance(tool, Mapping):
+        return tool
+    if hasattr(tool, "model_dump"):
+        dumped: Mapping[str, Any] = tool.model_dump()
+        return dumped
+    function = getattr(tool, "function", tool)
+    if isinstance(function, Mapping):
+        return {"type": "function", "function": function}
+    return {
+        "type": "function",
+        "function": {
+            "name": getattr(function, "name", None),
+            "parameters": getattr(function, "parameters", None),
+        },
+    }

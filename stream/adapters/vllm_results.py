@@ -1,0 +1,156 @@
+"""What vLLM's parsers return: its own classes where it is at hand, else the like here.
+
+The fields are those of vLLM's `DeltaMessage`, `ExtractedToolCallInformation` and what they hold
+(`vllm.entrypoints.generate.base.protocol` on main, `vllm.entrypoints.openai.engine.protocol` from
+about 0.13, `vllm.entrypoints.openai.protocol` before).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
+from ..message import Message
+from .shapes import imported
+
+__all__ = [
+    "DeltaFunctionCall",
+    "DeltaMessage",
+    "DeltaToolCall",
+    "ExtractedToolCallInformation",
+    "FunctionCall",
+    "ToolCall",
+    "VllmResults",
+]
+
+MODULES = (
+    "vllm.entrypoints.generate.base.protocol",
+    "vllm.entrypoints.openai.engine.protocol",
+    "vllm.entrypoints.openai.protocol",
+)
+
+
+@dataclass
+class DeltaFunctionCall:
+    """A piece of a call's function: the name comes once, with the first."""
+
+    name: str | None = None
+    arguments: str | None = None
+
+
+@dataclass
+class DeltaToolCall:
+    """A piece of a call: `id` and `type` come once, with the first."""
+
+    id: str | None = None
+    type: str | None = None
+    index: int = 0
+    function: DeltaFunctionCall | None = None
+
+
+@dataclass
+class DeltaMessage:
+    """What one step has made certain."""
+
+    role: str | None = None
+    content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[DeltaToolCall] = field(default_factory=list)
+
+
+@dataclass
+class FunctionCall:
+    """The function of a call; the arguments are JSON text."""
+
+    name: str
+    arguments: str
+
+
+@dataclass
+class ToolCall:
+    """A call."""
+
+    id: str
+    type: str
+    function: FunctionCall
+
+
+@dataclass
+class ExtractedToolCallInformation:
+    """What a whole output holds."""
+
+    tools_called: bool
+    tool_calls: list[ToolCall]
+    content: str | None = None
+
+
+OWN = (
+    DeltaMessage,
+    DeltaToolCall,
+    DeltaFunctionCall,
+    ExtractedToolCallInformation,
+    ToolCall,
+    FunctionCall,
+)
+
+
+class VllmResults:
+    """Makes results, of the classes that were there when this was made."""
+
+    __slots__ = ("_call", "_delta", "_delta_call", "_delta_function", "_function", "_info", "_key")
+
+    def __init__(self) -> None:
+        found: list[Any] = imported(MODULES, *(own.__name__ for own in OWN)) or list(OWN)
+        self._delta, self._delta_call, self._delta_function = found[:3]
+        self._info, self._call, self._function = found[3:]
+        # The field was called `reasoning_content` before it was called `reasoning`.
+        known = getattr(self._delta, "model_fields", {"reasoning"})
+        self._key = "reasoning" if "reasoning" in known else "reasoning_content"
+
+    def delta(self, deltas: Iterable[Delta]) -> Any:
+        """The `DeltaMessage` of the deltas of one step, None if there are none.
+
+        Absent fields are left unset, for vLLM writes what is set; a call has one entry, for
+        clients merge entries of one index in one chunk differently.
+        """
+        texts: dict[str, list[str]] = {}
+        calls: dict[int, list[ToolCallDelta]] = {}
+        for delta in deltas:
+            if isinstance(delta, ToolCallDelta):
+                calls.setdefault(delta.index, []).append(delta)
+            else:
+                key = "content" if isinstance(delta, ContentDelta) else self._key
+                texts.setdefault(key, []).append(delta.text)
+        made: dict[str, Any] = {key: "".join(pieces) for key, pieces in texts.items()}
+        if calls:
+            made["tool_calls"] = [self._piece(pieces) for pieces in calls.values()]
+        return self._delta(**made) if made else None
+
+    def split(self, reasoning: str, content: str) -> Any:
+        """The `DeltaMessage` of reasoning and of text, None without either."""
+        deltas: list[Delta] = [ReasoningDelta(reasoning)] if reasoning else []
+        return self.delta(deltas + ([ContentDelta(content)] if content else []))
+
+    def extracted(self, message: Message) -> Any:
+        """The `ExtractedToolCallInformation` of a whole message."""
+        calls = [
+            self._call(
+                id=call.id,
+                type="function",
+                function=self._function(name=call.name, arguments=call.arguments),
+            )
+            for call in message.tool_calls
+        ]
+        content = message.content or None
+        return self._info(tools_called=bool(calls), tool_calls=calls, content=content)
+
+    def _piece(self, pieces: list[ToolCallDelta]) -> Any:
+        first = pieces[0]
+        arguments = "".join(piece.arguments for piece in pieces)
+        if first.name is None:
+            function = self._delta_function(arguments=arguments)
+            return self._delta_call(index=first.index, function=function)
+        function = self._delta_function(name=first.name, arguments=arguments)
+        return self._delta_call(index=first.index, id=first.id, type="function", function=function)

@@ -1,0 +1,96 @@
+"""The beginning of a call in tags: an id before it, the name, and what stands behind that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from deltaparse.partial import Markers, Source, Steps, at, json_space, peek, skip
+
+from ..format import CallIdPosition
+from ..lexicon import Lexicon
+from ..turn import Turn
+from .call import Call
+from .tagged_markers import TaggedMarkers, past, trailing
+
+__all__ = ["read_name", "tagged_head"]
+
+LONGEST_NAME = 256
+"""Characters that the name of a function, or an id, may have."""
+
+NAME_SO_FAR = re.compile(r"\s*+[^\s\"'`<>{}()]*+\s*+")
+INDEX = re.compile(r"[^\w\s][0-9]+\Z")
+
+
+def tagged_head(
+    src: Source, turn: Turn, lex: Lexicon, call: Call, m: TaggedMarkers, *, prefixed: bool
+) -> Steps[bool]:
+    """Read up to the arguments; return whether this is a call."""
+    fmt = lex.fmt
+    position = fmt.call_id.position
+    yield from json_space(src)
+    if position is CallIdPosition.PRE_FUNC_NAME and not prefixed and not fmt.call_id.holds_name:
+        yield from past(src, m.id_start)
+        call.id = yield from read_name(src, (), m.id_ends)
+        yield from past(src, m.id_end)
+        yield from json_space(src)
+    if m.name_prefix.literals and not prefixed and not (yield from past(src, m.name_prefix)):
+        return False
+    start = src.offset
+    name = yield from read_name(src, turn.tools or (), m.name_ends)
+    if not name:
+        return False
+    if fmt.call_id.holds_name:
+        call.id, name = name, INDEX.sub("", name)
+    known = turn.tools or ()
+    if name not in known:
+        name = _without_namespace(name, fmt.function.namespace, known, holds=fmt.call_id.holds_name)
+    suffix = yield from at(src, m.after_name)
+    if suffix:
+        yield from skip(src, suffix, trailing(fmt.function.name_suffix))
+    if position is CallIdPosition.BETWEEN_FUNC_AND_ARGS:
+        yield from json_space(src)
+        if (yield from past(src, m.id_start)):
+            call.id = yield from read_name(src, (), m.id_ends)
+        yield from past(src, m.id_end)
+    yield from json_space(src)
+    yield from past(src, m.arguments_start)
+    yield from json_space(src)
+    if not (yield from _arguments_stand_here(src, m)):
+        return False
+    call.called(name, start)
+    return True
+
+
+def read_name(src: Source, known: Collection[str], ends: Markers) -> Steps[str]:
+    """Read a name, or an id, up to what ends it; "" if there is none."""
+    while True:
+        text = src.text[src.pos : src.pos + LONGEST_NAME + ends.longest]
+        final = src.closed or len(text) > LONGEST_NAME
+        start, end = ends.find(text, final=final)
+        head = text[:start]
+        name = head.strip()
+        if not NAME_SO_FAR.fullmatch(head) and not any(tool.startswith(name) for tool in known):
+            return ""
+        if end > start:
+            src.pos += start
+            return name
+        if final:
+            return ""
+        yield
+
+
+def _without_namespace(name: str, namespace: str, known: Collection[str], *, holds: bool) -> str:
+    """The name of the function in what stands in its place."""
+    short = name.removeprefix(namespace)
+    if holds and not namespace and "." in name and name.partition(".")[2] in known:
+        return name.partition(".")[2]
+    return short or name
+
+
+def _arguments_stand_here(src: Source, m: TaggedMarkers) -> Steps[bool]:
+    """Whether arguments begin here, or the call ends: else what looked like one was text."""
+    char = yield from peek(src)
+    if not char or (char in '{"' and not m.key.literals):
+        return True
+    return bool((yield from at(src, m.in_arguments)))

@@ -1,0 +1,92 @@
+"""Formats kept in a directory."""
+
+from __future__ import annotations
+
+import pytest
+
+import deltaparse
+from deltaparse import ChatTemplate, UsageError, WireFormat, analyze
+from deltaparse.analyzer.cache import kept
+
+from . import templates
+
+SOURCE = templates.TOOLS_ONLY
+FOUND = analyze(SOURCE)
+OTHER = FOUND.replace(turn={"ends": ("<other>",)})
+
+
+def made(_):
+    return FOUND
+
+
+def unneeded(_):
+    raise AssertionError("it is there already")
+
+
+def test_what_is_kept_is_not_made_again(tmp_path):
+    folder = tmp_path / "not" / "there"
+    template = ChatTemplate(SOURCE)
+    assert kept(folder, template, made) == FOUND
+    (path,) = folder.iterdir()
+    assert WireFormat.from_json(path.read_text(encoding="utf-8")) == FOUND
+    assert kept(str(folder), template, unneeded) == FOUND
+
+
+def test_analyze_keeps_on_request(tmp_path):
+    assert analyze(SOURCE, cache=tmp_path) == FOUND
+    (path,) = tmp_path.iterdir()
+    path.write_text(OTHER.to_json(), encoding="utf-8")
+    assert analyze(SOURCE, cache=tmp_path) == OTHER
+    assert analyze(SOURCE) == FOUND
+
+
+def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeypatch):
+    for template in (
+        ChatTemplate(SOURCE),
+        ChatTemplate(SOURCE + " "),
+        ChatTemplate(SOURCE, "<s>"),
+        ChatTemplate(SOURCE, "", "<s>"),
+        ChatTemplate(SOURCE + "\ud800"),
+    ):
+        kept(tmp_path, template, made)
+    assert len(list(tmp_path.iterdir())) == 5
+    monkeypatch.setattr(deltaparse, "__version__", "next")
+    kept(tmp_path, ChatTemplate(SOURCE), made)
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [b"", b"{", b"\xff\xfe", b"[]", b'{"turn": 1}', b'{"more": {}}', FOUND.to_json().encode()[:90]],
+)
+def test_what_is_no_format_is_made_again(tmp_path, junk):
+    template = ChatTemplate(SOURCE)
+    kept(tmp_path, template, made)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(junk)
+    assert kept(tmp_path, template, made) == FOUND
+    assert kept(tmp_path, template, unneeded) == FOUND
+    assert [left.name for left in tmp_path.iterdir()] == [path.name]
+
+
+def test_half_a_character_is_kept(tmp_path):
+    odd = FOUND.replace(turn={"ends": ("<\ud800>",)})
+    template = ChatTemplate(SOURCE)
+    assert kept(tmp_path, template, lambda _: odd) == odd
+    assert kept(tmp_path, template, unneeded) == odd
+
+
+def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    assert kept(tmp_path, ChatTemplate(SOURCE), made) == FOUND
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_cache(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    with pytest.raises(UsageError, match="must be a directory"):
+        analyze(SOURCE, cache=path)

@@ -1,0 +1,52 @@
+"""Compiling a template, and what its tree tells."""
+
+from __future__ import annotations
+
+import pytest
+from jinja2.meta import find_undeclared_variables
+
+from deltaparse.analyzer.program import compiled
+from deltaparse.analyzer.sandbox import Limits, sandbox
+
+from . import templates
+
+SOURCES = [
+    "{% for m in messages %}{{ m.x ~ y }}{% set y = 1 %}{{ y }}{% endfor %}{{ loop_end }}",
+    "{% macro f(a, b=c) %}{{ a }}{{ b }}{{ d }}{% endmacro %}{{ f(1) }}",
+    "{% set ns = namespace(a=1) %}{{ ns.a }}{{ range(3) }}{{ e if f else g }}",
+    "{% if x is defined %}{% set x = 2 %}{% endif %}{{ x }}",
+    *(templates.TOLD, templates.TOOLS_ONLY, templates.HEADED, templates.IN_PARTS, templates.INSIDE),
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_variables_are_those_that_jinja_finds(source):
+    limits = Limits()
+    tree = sandbox(limits).guarded(source)
+    assert compiled(source, limits).variables == find_undeclared_variables(tree)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_code_is_that_of_jinja(source):
+    limits = Limits()
+    room = sandbox(limits)
+    code = compile(room.compile(room.guarded(source), raw=True), "<template>", "exec")
+    program = compiled(source, limits)
+    (body,) = (part for part in code.co_consts if getattr(part, "co_name", "") == "root")
+    assert program.template.root_render_func.__code__.co_code == body.co_code
+
+
+@pytest.mark.parametrize(
+    ("source", "sought"),
+    [
+        ("<a>{{ 'b' }}{{ 'c' ~ x ~ 'd' }}{{ 'e' + x | trim }}", ()),
+        ("{{ 'b' if x == 'c' else 'd' }}{{ m['e'] }}", ()),
+        ("{{ x == 'a' and 'b' != y }}{% if x == 'c' %}{% endif %}", ()),
+        ("{% if '/no' in m.content %}{% endif %}", ("/no",)),
+        ("{{ m.content.split('</t>')[-1] }}{{ x | replace('a', 'b') }}", ("</t>", "a", "b")),
+        ("{% set end = '</t>' %}{% for word in ['/a', '/b'] %}{% endfor %}", ("</t>", "/a", "/b")),
+        ("{{ f('a') if 'b' in x else 'c' ~ g('d') }}", ("b", "a", "d")),
+    ],
+)
+def test_what_is_sought_is_not_only_written(source, sought):
+    assert set(compiled(source, Limits()).sought) == set(sought)

@@ -1,0 +1,122 @@
+"""What an analysis notes: renderings, comparisons, evidence."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Trace, UsageError, analyze
+from deltaparse.analyzer.conversations import TURNS
+from deltaparse.analyzer.trace import phase
+
+from . import templates
+
+
+@pytest.fixture(scope="module")
+def traced():
+    trace = Trace()
+    return analyze(templates.TOOLS_ONLY, trace=trace), trace
+
+
+def test_a_trace_changes_nothing(traced):
+    fmt, _ = traced
+    assert fmt == analyze(templates.TOOLS_ONLY)
+
+
+def test_every_phase_is_noted(traced):
+    _, trace = traced
+    phases = list(dict.fromkeys(made.phase for made in trace.renderings))
+    assert phases[0] == "frame"
+    assert {"R1", "R2", "R3", "C1", "T1-T7, A1, A2"} <= set(phases)
+    assert phases[-1] == "proof"
+
+
+def test_what_came_back_is_noted(traced):
+    fmt, trace = traced
+    assert fmt.verified
+    assert trace.proved == tuple(turn.label for turn in TURNS)
+    assert trace.disproved == ()
+
+
+def test_what_did_not_come_back_is_noted():
+    trace = Trace()
+    fmt = analyze(templates.OTHER_SYNTAX, trace=trace)
+    assert not fmt.verified
+    assert "content" in trace.proved
+
+
+def test_a_comparison_is_with_the_conversation_most_like_it(traced):
+    _, trace = traced
+    for made in trace.comparisons():
+        if made.diff is None:
+            continue
+        diff = made.diff
+        assert made.base.text == diff.prefix + diff.left + diff.suffix
+        assert made.rendering.text == diff.prefix + diff.right + diff.suffix
+    two = next(made for made in trace.comparisons() if "zqotherzq" in made.rendering.label)
+    assert "zqfirstzq" in two.base.label
+    assert "zqotherzq" in two.diff.right
+    assert "zqfirstzq" not in two.diff.right
+
+
+def test_the_first_rendering_has_nothing_to_be_compared_with(traced):
+    _, trace = traced
+    first = next(trace.comparisons())
+    assert first.base is None
+    assert first.diff is None
+
+
+def test_a_refusal_is_noted_and_not_compared():
+    trace = Trace()
+    analyze(templates.STRICT, trace=trace)
+    refused = [made for made in trace.comparisons() if made.rendering.text is None]
+    assert refused
+    assert all(made.diff is None for made in refused)
+
+
+def test_evidence_shows_each_marker_beside_its_probe(traced):
+    fmt, trace = traced
+    found = {made.field: made for made in trace.evidence(fmt)}
+    assert found["reasoning.start"].text == "<plan>"
+    assert found["reasoning.start"].after.startswith("zqthoughtzq")
+    assert found["reasoning.end"].before.endswith("zqthoughtzq")
+    assert found["content.start"].after.startswith("zqsaidzq")
+    assert found["content.end"].before.endswith("zqsaidzq")
+    assert "zqfirstzq" in found["tools.section_start"].after
+    assert found["tools.section_start"].rendering.phase.startswith("T")
+    assert found["turn.headers"].before.endswith("</b>") or found["turn.headers"].before
+    assert found["turn.ends"].rendering.phase == "frame"
+    for made in found.values():
+        assert made.before + made.text + made.after in made.rendering.text
+
+
+def test_what_stands_in_no_rendering_has_no_evidence(traced):
+    fmt, trace = traced
+    fmt = fmt.replace(tools={"section_end": "<never>"})
+    assert "tools.section_end" not in {made.field for made in trace.evidence(fmt)}
+
+
+def test_labels_say_what_was_asked(traced):
+    _, trace = traced
+    labels = [made.label for made in trace.renderings]
+    assert "user('zqaskedzq')" in labels
+    assert "user('zqaskedzq'), generation prompt" in labels
+    assert any("reasoning_content 'zqthoughtzq'" in label for label in labels)
+    assert any("zqfirstzq(zqkeyzq='zqvaluezq')" in label for label in labels)
+    assert len(trace.renderings) == len(set(trace.renderings))
+
+
+def test_a_phase_ends_when_its_function_raises():
+    class Given:
+        trace = Trace()
+
+    @phase("X")
+    def fails(given):
+        given.trace.note([{"role": "user", "content": None}], {}, "a")
+        raise UsageError
+
+    with pytest.raises(UsageError):
+        fails(Given)
+    Given.trace.note([{"role": "user", "content": ["x"]}], {"deep": True}, None)
+    first, second = Given.trace.renderings
+    assert (first.phase, first.label) == ("X", "user(null)")
+    assert (second.phase, second.label) == ("frame", "user(parts), deep=True")

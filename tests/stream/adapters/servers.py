@@ -1,0 +1,199 @@
+"""What the adapters are plugged into: stand-ins for vLLM and SGLang, made of their signatures.
+
+Nothing here parses. `serve` calls vLLM's two parsers in the order that its `DelegatingParser` has
+(vllm/parser/abstract_parser.py, `parse_delta`, vLLM 0.33), and `fold` joins what comes out.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+from deltaparse import ContentDelta, ReasoningDelta, ToolCallDelta
+
+from ..wire import joined
+
+
+class Tokens:
+    """A tokenizer with a token for each character."""
+
+    chat_template = "a template"
+
+    def decode(self, ids):
+        return "".join(map(chr, ids))
+
+    def get_vocab(self):
+        return {}
+
+
+def ids(text):
+    return list(map(ord, text))
+
+
+def request(**fields):
+    """A request as the server hands it over, duck-typed."""
+    return SimpleNamespace(**{"tools": None, "tool_choice": "auto"} | fields)
+
+
+def as_deltas(message):
+    """The deltas that a `DeltaMessage` stands for."""
+    if message is None:
+        return []
+    found = [ReasoningDelta(message.reasoning)] if message.reasoning else []
+    found += [ContentDelta(message.content)] if message.content else []
+    indices = [call.index for call in message.tool_calls]
+    assert len(set(indices)) == len(indices)
+    for call in message.tool_calls:
+        assert (call.id is None) == (call.type is None) == (call.function.name is None)
+        arguments = call.function.arguments
+        found.append(ToolCallDelta(call.index, call.id, call.function.name, arguments))
+    assert found
+    return found
+
+
+def fold(messages):
+    """What the `DeltaMessage`s add up to; names and ids come once, or it fails."""
+    return joined([delta for message in messages for delta in as_deltas(message)])
+
+
+def streamed(parser, texts, given=None):
+    """All that a tool parser gives for an output, as `fold` has it."""
+    got = [
+        parser.extract_tool_calls_streaming("", text, text, [], [], ids(text), given or request())
+        for text in texts
+    ]
+    return fold([*got, parser.finish_streaming()])
+
+
+def serve(reasoning, tool, texts, given):
+    """What vLLM's server makes of an output with both parsers, in a stream."""
+    got, thinking = [], True
+    for text in texts:
+        if thinking:
+            message = reasoning.extract_reasoning_streaming("", text, text, [], [], ids(text))
+            if reasoning.has_engine_confirmed_reasoning_end():
+                thinking = False
+                flushed = reasoning.finish_streaming()
+                text = getattr(message, "content", None) or ""
+                text += getattr(flushed, "content", None) or ""
+                if message:
+                    message.content = None
+                    got.append(message if message.reasoning else None)
+            else:
+                got.append(message)
+        if not thinking:
+            got.append(
+                tool.extract_tool_calls_streaming("", text, text, [], [], ids(text), given)
+            )
+    return fold([*got, reasoning.finish_streaming() if thinking else tool.finish_streaming()])
+
+
+def serve_whole(reasoning, tool, text, given):
+    """The same of a whole output: `DelegatingParser.parse`."""
+    thought, rest = reasoning.extract_reasoning(text, given)
+    info = tool.extract_tool_calls(rest or "", given)
+    calls = [(call.id, call.function.name, call.function.arguments) for call in info.tool_calls]
+    assert info.tools_called == bool(calls)
+    return info.content or "", thought or "", calls
+
+
+class Manager:
+    """vLLM's `ToolParserManager` and `ReasoningParserManager`, as far as plugins use them."""
+
+    def __init__(self, base):
+        self.base = base
+        self.registered = {}
+
+    def register_module(self, name=None, force=True, module=None):
+        assert issubclass(module, self.base)
+        self.registered[name] = module
+
+
+class ToolParser:
+    """The base class, with the constructor of vLLM 0.33."""
+
+    supports_required_and_named = True
+
+    def __init__(self, tokenizer, tools=None):
+        raise AssertionError("sets what the adapter answers")
+
+    def adjust_request(self, request):
+        request.adjusted_by_base = True
+        return request
+
+
+class ReasoningParser:
+    """The base class."""
+
+    def __init__(self, tokenizer, *args, **kwargs):
+        raise AssertionError("sets what the adapter answers")
+
+
+class Fields:
+    """A pydantic object, as far as results need: its fields, and which were set."""
+
+    def __init__(self, **fields):
+        unknown = fields.keys() - self.model_fields
+        assert not unknown, unknown
+        self.fields_set = set(fields)
+        for name in self.model_fields:
+            setattr(self, name, fields.get(name, [] if name == "tool_calls" else None))
+
+
+def fields(name, *names):
+    return type(name, (Fields,), {"model_fields": dict.fromkeys(names)})
+
+
+def put(monkeypatch, name, **attributes):
+    """A module in `sys.modules`, with the packages above it."""
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        above = ".".join(parts[:count])
+        if above not in sys.modules:
+            monkeypatch.setitem(sys.modules, above, ModuleType(above))
+    for key, value in attributes.items():
+        setattr(sys.modules[name], key, value)
+
+
+def install_vllm(monkeypatch, *, reasoning="reasoning", where="entrypoints.openai.engine.protocol"):
+    """A vLLM that has what the adapters look for; returns its two managers."""
+    tools, thoughts = Manager(ToolParser), Manager(ReasoningParser)
+    base = "vllm.tool_parsers.abstract_tool_parser"
+    put(monkeypatch, base, ToolParser=ToolParser, ToolParserManager=tools)
+    base = "vllm.reasoning.abs_reasoning_parsers"
+    put(monkeypatch, base, ReasoningParser=ReasoningParser, ReasoningParserManager=thoughts)
+    put(
+        monkeypatch,
+        f"vllm.{where}",
+        DeltaMessage=fields("DeltaMessage", "role", "content", reasoning, "tool_calls"),
+        DeltaToolCall=fields("DeltaToolCall", "id", "type", "index", "function"),
+        DeltaFunctionCall=fields("DeltaFunctionCall", "name", "arguments"),
+        ExtractedToolCallInformation=fields("Info", "tools_called", "tool_calls", "content"),
+        ToolCall=fields("ToolCall", "id", "type", "function"),
+        FunctionCall=fields("FunctionCall", "name", "arguments"),
+    )
+    return tools, thoughts
+
+
+class BaseFormatDetector:
+    """SGLang's base class."""
+
+    def __init__(self):
+        raise AssertionError("sets what the adapter answers")
+
+    @classmethod
+    def parses_without_tools(cls):
+        return False
+
+
+def install_sglang(monkeypatch, *, item=("tool_index", "name", "parameters")):
+    """An SGLang that has what the adapters look for; returns its table of detectors."""
+    top = "sglang.srt.function_call"
+    table = {}
+    put(monkeypatch, f"{top}.base_format_detector", BaseFormatDetector=BaseFormatDetector)
+    parser = type("FunctionCallParser", (), {"ToolCallParserEnum": table})
+    put(monkeypatch, f"{top}.function_call_parser", FunctionCallParser=parser)
+    result = fields("StreamingParseResult", "normal_text", "calls")
+    made = fields("ToolCallItem", *item)
+    put(monkeypatch, f"{top}.core_types", StreamingParseResult=result, ToolCallItem=made)
+    return table

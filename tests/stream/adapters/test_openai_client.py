@@ -1,0 +1,81 @@
+"""What `chat_completion_chunks` yields is what the openai package adds up to the message.
+
+`ChatCompletionStreamState` is what `client.chat.completions.stream` reads chunks with
+(openai-python 3.52, lib/streaming/chat/_completions.py).
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import StreamParser, chat_completion_chunks
+
+from ..samples import CALL, OTHER, TAGS, chunkings
+from ..test_invariants import cuts, either
+from ..wire import TOOLS, as_joined
+
+openai = pytest.importorskip("openai", reason="the openai package is not installed")
+chat = pytest.importorskip("openai.lib.streaming.chat")
+types = pytest.importorskip("openai.types.chat")
+
+HEAD = {"id": "x", "model": "m", "created": 7}
+USAGE = {"completion_tokens": 1, "prompt_tokens": 2, "total_tokens": 3}
+
+
+def completed(fmt, texts, reason, **options):
+    """The completion that the client makes of an output, and the parser that read it."""
+    parser = StreamParser(fmt, **options)
+
+    def deltas():
+        for text in texts:
+            yield from parser.feed(text)
+        yield from parser.finish(reason)
+
+    state = chat.ChatCompletionStreamState()
+    events = []
+    for chunk in chat_completion_chunks(
+        deltas(), **HEAD, finish_reason=lambda: parser.finish_reason, usage=USAGE
+    ):
+        made = types.ChatCompletionChunk.model_validate(chunk)
+        assert made.model_dump(exclude_unset=True) == chunk
+        events += state.handle_chunk(made)
+    return state, parser, events
+
+
+def as_joined_by_client(message):
+    calls = [
+        (call.id, call.function.name, call.function.arguments) for call in message.tool_calls or []
+    ]
+    return message.content or "", getattr(message, "reasoning_content", None) or "", calls
+
+
+@given(case=either, data=st.data())
+def test_the_client_has_the_message(case, data):
+    fmt, text = case
+    for texts in ([text], list(text), data.draw(cuts(text))):
+        state, parser, _ = completed(fmt, texts, "stop", tools=TOOLS)
+        choice = state.get_final_completion().choices[0]
+        assert choice.message.role == "assistant"
+        assert choice.finish_reason == parser.finish_reason
+        assert as_joined_by_client(choice.message) == as_joined(parser.message)
+
+
+def test_its_events_are_those_of_openai():
+    text = f"<think>\nhm\n</think>\n\nHi\n{CALL}\n{OTHER}"
+    for texts in chunkings(text):
+        state, _, events = completed(TAGS, texts, "stop")
+        done = [event for event in events if event.type == "tool_calls.function.arguments.done"]
+        assert [(event.index, event.name, event.arguments) for event in done] == [
+            (0, "f", '{"a": 1}'),
+            (1, "g", '{"b": [true, "x"]}'),
+        ]
+        content = [event.delta for event in events if event.type == "content.delta"]
+        assert "".join(content) == "Hi"
+        assert state.get_final_completion().usage.total_tokens == 3
+
+
+def test_a_cut_answer_raises_as_it_does_with_openai():
+    with pytest.raises(openai.LengthFinishReasonError):
+        completed(TAGS, [CALL[: CALL.index("1}")]], "length")

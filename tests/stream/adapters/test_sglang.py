@@ -1,0 +1,209 @@
+"""SGLang's detector."""
+
+from __future__ import annotations
+
+import inspect
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import ContentDelta, StreamParser, ToolCallDelta, UsageError
+from deltaparse.stream.adapters import SglangDetector, register_sglang_detector, sglang_detector
+from deltaparse.stream.adapters.sglang import StreamingParseResult, ToolCallItem
+from deltaparse.stream.adapters.shapes import behind_reasoning
+
+from ..samples import BARE, CALL, LIST, OTHER, TAGS, chunkings
+from ..test_invariants import cuts, either
+from ..wire import TOOLS, as_joined, joined
+from .servers import Tokens, install_sglang
+
+PARAMETERS = {
+    "detect_and_parse": ["self", "text", "tools"],
+    "finish": ["self", "tools"],
+    "has_tool_call": ["self", "text"],
+    "parse_streaming_increment": ["self", "new_text", "tools"],
+    "parses_required_natively": ["self"],
+    "structure_info": ["self"],
+    "supports_structural_tag": ["self"],
+}
+"""SGLang 0.5.23: python/sglang/srt/function_call/base_format_detector.py."""
+
+TOOL = SimpleNamespace(type="function", function=SimpleNamespace(name="f", parameters={}))
+
+
+def made(source, **options):
+    return sglang_detector(source, **options)()
+
+
+def as_calls(calls):
+    """The same without ids, which SGLang makes itself."""
+    return [call[1:] for call in calls]
+
+
+def streamed(detector, texts, tools=None):
+    """All that a detector gives for an output: text, and name and parameters of each call."""
+    deltas = []
+    results = [detector.parse_streaming_increment(text, tools) for text in texts]
+    for result in [*results, detector.finish(tools)]:
+        deltas += [ContentDelta(result.normal_text)] if result.normal_text else []
+        for item in result.calls:
+            call_id = None if item.name is None else item.tool_call_id or "id"
+            deltas.append(ToolCallDelta(item.tool_index, call_id, item.name, item.parameters))
+            assert item.name is None or item.parameters == ""
+    content, _, calls = joined(deltas)
+    return content, as_calls(calls)
+
+
+def whole(detector, text, tools=None):
+    result = detector.detect_and_parse(text, tools)
+    assert [item.tool_index for item in result.calls] == list(range(len(result.calls)))
+    return result.normal_text, [(item.name, item.parameters) for item in result.calls]
+
+
+@pytest.mark.parametrize("method", PARAMETERS)
+def test_the_signatures_are_those_of_sglang(method):
+    found = inspect.signature(getattr(SglangDetector, method)).parameters
+    assert list(found) == PARAMETERS[method]
+
+
+@given(case=either, data=st.data(), tools=st.sampled_from([None, [], TOOLS]), start=st.booleans())
+def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
+    fmt, text = case
+    used, prompt = (fmt, "") if start else behind_reasoning(fmt)
+    engine = StreamParser(used, tools=tools, prompt=prompt, reasoning="inline")
+    engine.feed(text)
+    engine.finish()
+    content, _, calls = as_joined(engine.message)
+    expected = content, as_calls(calls)
+    for texts in ([text], list(text), data.draw(cuts(text))):
+        detector = made(fmt, whole=start)
+
+        assert streamed(detector, texts, tools) == expected
+        assert detector.finish(tools) == StreamingParseResult()
+        assert whole(detector, text, tools) == expected
+        assert detector.streamed_args_for_tool == [arguments for _, arguments in expected[1]]
+        assert len(detector.prev_tool_call_arr) == detector.current_tool_id + 1
+    unfinished = [at for at, call in enumerate(engine.message.tool_calls) if not call.complete]
+    assert detector.incomplete_tool_call_indices == set(unfinished)
+
+
+def test_the_name_comes_first_and_alone():
+    detector = made(TAGS)
+    assert detector.incomplete_tool_call_indices == set()
+    result = detector.parse_streaming_increment(f"Hi\n{CALL}\n{OTHER}", [TOOL])
+    assert result.normal_text == "Hi"
+    assert [(item.tool_index, item.name, item.parameters) for item in result.calls] == [
+        (0, "f", ""),
+        (0, None, '{"a": 1}'),
+        (1, "g", ""),
+        (1, None, '{"b": [true, "x"]}'),
+    ]
+    assert detector.current_tool_name_sent
+
+
+def test_pieces_of_arguments_come_as_they_come():
+    detector = made(TAGS)
+    pieces = ("Hi <ca", 'll>\n{"name": "f", "argu', 'ments": {"a": "b', 'c"', "}}\n</call>")
+    results = [detector.parse_streaming_increment(piece, [TOOL]) for piece in pieces]
+    assert [result.normal_text for result in results] == ["Hi", "", "", "", ""]
+    assert results[0] == StreamingParseResult("Hi")
+    assert results[1].calls == [ToolCallItem(0, "f", "")]
+    got = [item for result in results[2:] for item in result.calls]
+    assert {(item.tool_index, item.name) for item in got} == {(0, None)}
+    assert "".join(item.parameters for item in got) == '{"a": "bc"}'
+
+
+HAS = [
+    (TAGS, CALL, True),
+    (TAGS, "Hi\n" + CALL, True),
+    (TAGS, "<call>", True),
+    (TAGS, "<cal", False),
+    (TAGS, "calls", False),
+    (TAGS, "", False),
+    (BARE, '{"name": "f", "parameters": {}}', True),
+    (BARE, '{"a": 1}', False),
+    (BARE, "Hi", False),
+]
+
+
+@pytest.mark.parametrize(("fmt", "text", "has"), HAS)
+def test_a_marker_is_enough_to_look_for_calls(fmt, text, has):
+    assert made(fmt).has_tool_call(text) is has
+
+
+def test_calls_in_channels_are_known():
+    wire = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
+    assert made("gpt_oss").has_tool_call(wire)
+    assert not made("gpt_oss").has_tool_call("<|channel|>final<|message|>Hi")
+
+
+@pytest.mark.parametrize("tools", [[TOOL], [{"name": "f"}], None])
+def test_tools_may_be_of_any_make(tools):
+    for texts in chunkings(CALL):
+        assert streamed(made(TAGS), texts, tools) == ("", [("f", '{"a": 1}')])
+    assert whole(made(TAGS), CALL, []) == (CALL, [])
+
+
+def test_parsing_a_whole_output_leaves_the_stream_alone():
+    detector = made(TAGS)
+    detector.parse_streaming_increment(CALL[:30], [TOOL])
+    assert whole(detector, OTHER)[1] == [("g", '{"b": [true, "x"]}')]
+    assert detector.has_tool_call(OTHER)
+    detector.parse_streaming_increment(CALL[30:], [TOOL])
+    assert detector.prev_tool_call_arr == [{"name": "f", "arguments": '{"a": 1}'}]
+
+
+def test_a_call_that_is_cut_off_is_told():
+    detector = made(TAGS)
+    assert streamed(detector, [CALL[: CALL.index("1}")]]) == ("", [("f", '{"a": ')])
+    assert detector.incomplete_tool_call_indices == {0}
+
+
+def test_the_models_own_ids_are_told():
+    text = '[CALLS][{"name": "f", "arguments": {}, "id": "abc"}]'
+    assert made(LIST).detect_and_parse(text).calls[0].tool_call_id == "abc"
+    assert made(TAGS).detect_and_parse(CALL).calls[0].tool_call_id is None
+
+
+def test_grammars_are_refused():
+    detector = made(TAGS)
+    assert not detector.supports_structural_tag()
+    assert not detector.parses_required_natively()
+    for ask in (detector.structure_info, lambda: detector.build_ebnf([TOOL])):
+        with pytest.raises(NotImplementedError):
+            ask()
+
+
+def test_sglang_gives_its_tokenizer_to_those_that_name_it():
+    kind = sglang_detector(lambda tokenizer: TAGS if tokenizer.chat_template else BARE)
+    assert "tokenizer" in inspect.signature(kind).parameters
+    assert kind(tokenizer=Tokens()).wire_format is TAGS
+    assert (kind(Tokens()).bot_token, kind(Tokens()).eot_token) == ("<call>", "</call>")
+
+
+@pytest.mark.parametrize("extra", [(), ("tool_call_id",)])
+def test_with_sglang_the_classes_are_its_own(monkeypatch, extra):
+    with pytest.raises(UsageError, match="SGLang is installed"):
+        register_sglang_detector("mine", TAGS)
+    table = install_sglang(monkeypatch, item=("tool_index", "name", "parameters", *extra))
+    register_sglang_detector("mine", LIST)
+    base = __import__("sglang.srt.function_call.base_format_detector", fromlist=["x"])
+    types = __import__("sglang.srt.function_call.core_types", fromlist=["x"])
+    detector = table["mine"]()
+    assert isinstance(detector, base.BaseFormatDetector)
+    assert not detector.parses_without_tools()
+    result = detector.detect_and_parse('[CALLS][{"name": "f", "arguments": {}, "id": "a"}]', [TOOL])
+    assert type(result) is types.StreamingParseResult
+    assert result.calls[0].fields_set == {"tool_index", "name", "parameters", *extra}
+
+
+def test_objects_share_nothing():
+    kind = sglang_detector(TAGS)
+    one, two = kind(), kind()
+    for first, second in zip(CALL + "  ", OTHER, strict=False):
+        one.parse_streaming_increment(first, None)
+        two.parse_streaming_increment(second, None)
+    names = [detector.prev_tool_call_arr[0]["name"] for detector in (one, two)]
+    assert names == ["f", "g"]

@@ -1,0 +1,59 @@
+"""What all adapters do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from deltaparse import UsageError, get_format, list_formats
+from deltaparse.stream.adapters.shapes import Options, imported
+
+from .servers import put
+
+
+def test_nothing_of_a_server_is_imported_with_the_adapters():
+    code = (
+        "import sys; import deltaparse.stream.adapters as a; a.vllm_tool_parser('hermes')\n"
+        "a.sglang_detector('hermes')\n"
+        "print(sorted({'torch', 'openai', 'pydantic'} & set(sys.modules)))"
+    )
+    run = [sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_first_place_that_has_all_the_names_is_taken(monkeypatch):
+    put(monkeypatch, "server.old", a=1)
+    put(monkeypatch, "server.new", a=2, b=3)
+    places = ["server.none", "server.old", "server.new"]
+    assert imported(places, "a") == [1]
+    assert imported(places, "a", "b") == [2, 3]
+    assert imported(places, "c") is None
+    assert imported([], "c") is None
+
+
+def test_a_part_that_does_not_import_is_not_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "server", None)
+    assert imported(["server"], "a") is None
+
+
+@pytest.mark.parametrize("name", sorted(list_formats()))
+def test_every_named_format_starts_behind_its_reasoning(name):
+    fmt = get_format(name)
+    parser = Options().parser(fmt, whole=False)
+    assert not parser.in_reasoning
+    text = "<|channel|>final<|message|>Hi" if fmt.channels.message else "Hi"
+    parser.feed(text)
+    parser.finish()
+    assert (parser.message.reasoning_content, parser.issues) == ("", [])
+    assert parser.message.content == "Hi"
+
+
+def test_an_unknown_option_is_refused():
+    from deltaparse.stream.adapters import vllm_tool_parser
+
+    with pytest.raises(TypeError):
+        vllm_tool_parser("hermes", wholly=True)
+    with pytest.raises(UsageError):
+        vllm_tool_parser("no such format")

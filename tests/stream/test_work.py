@@ -1,0 +1,156 @@
+"""The eighth invariant: the cost of a character does not grow with what came before it.
+
+Work is counted in characters that were searched, scanned, kept in the window or put together
+again, not in time. Each row is a state and what a hostile model would repeat in it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import CodeFormat, StreamParser, get_format
+from deltaparse.partial import JsonLexer, Markers, Source
+from deltaparse.stream.tool_calls.values import Value
+
+from .samples import BARE, CALL, KEYED, TAGS
+from .wire_channels import HARMONY
+
+HARMONY_CALL = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'
+CODE = HARMONY.replace(code=CodeFormat(function="python"))
+TAGGED, GLM, KIMI = map(get_format, ("qwen3_coder", "glm45", "kimi_k2"))
+PYTHON = get_format("llama4_pythonic")
+HEAD = "<tool_call>\n<function=f>\n"
+PARAMETER = f"{HEAD}<parameter={{}}>\n"
+KIMI_CALL = "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+PROPERTIES = {"s": {"type": "string"}, "n": {"type": "number"}, "o": {"type": "object"}, "x": {}}
+TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": PROPERTIES}}]
+
+ROWS = [
+    ("plain text", TAGS, "", "It was a bright cold day. "),
+    ("beginnings of markers", TAGS, "", "a <ca <call <th < "),
+    ("no calls", TAGS, "", "<call> no "),
+    ("objects that are no calls", TAGS, "", '<call>{"x": 1}'),
+    ("reasoning", TAGS, "<think>", "hm <call> </thin "),
+    ("calls that open reasoning", TAGS, "", f"<think>{CALL}"),
+    ("drafts", TAGS, '<think><call>{"name": "f", "arguments": {}}</call>', "<call> no "),
+    ("a string", TAGS, '<call>{"name": "f", "arguments": {"a": "', 'x = \\"y\\" \\u00e9\\n '),
+    ("a mended string", TAGS, '<call>{"name": "f", "arguments": {"a": "', "x\ny \\d "),
+    ("nested", TAGS, '<call>{"name": "f", "arguments": {"a": [', '{"b": [1, "x", null]}, '),
+    ("before the name", TAGS, '<call>{"arguments": {"a": [', '{"b": [1, "x", null]}, '),
+    ("no object in a string", TAGS, '<call>{"name": "f", "arguments": "[', "1, "),
+    ("an array for an object", TAGS, '<call>{"name": "f", "arguments": [', "1, "),
+    ("members", TAGS, '<call>{"name": "f"', ', "why": [1]'),
+    ("calls", TAGS, "", '<call>{"name": "f", "arguments": {"a": 1}}</call>\n'),
+    ("names as keys", KEYED, "<|calls|>[", '{"f": {}},'),
+    ("white space", TAGS, "", "  \n\n"),
+    ("bare calls", BARE, "", '{"name": "f", "parameters": {}}; '),
+    ("bare braces", BARE, "", "{"),
+    ("broken bare calls", BARE, "", '{"name": "f", "parameters": {oops}} '),
+    (
+        "calls in tags",
+        TAGGED,
+        "",
+        f"{PARAMETER.format('s')}1\n</parameter>\n</function>\n</tool_call>",
+    ),
+    ("openings in tags", TAGGED, "", HEAD),
+    ("no names in tags", TAGGED, "", "<tool_call>\n<function= "),
+    ("a long name", TAGGED, "<tool_call>\n<function=", "name"),
+    ("arguments in tags", TAGGED, HEAD, "<parameter=s>\n1\n</parameter>\n"),
+    ("arguments that do not end", TAGGED, HEAD, "<parameter=s>\n"),
+    ("a long key", TAGGED, f"{HEAD}<parameter=", "key "),
+    ("a string in tags", TAGGED, PARAMETER.format("s"), "def f(x):\n    return x < 3\n"),
+    ("closers that are text", TAGGED, PARAMETER.format("s"), "</parameter> x "),
+    ("closers and space", TAGGED, PARAMETER.format("s"), "</parameter>\n    \n   "),
+    ("a number in tags", TAGGED, PARAMETER.format("n"), "1"),
+    ("an object in tags", TAGGED, PARAMETER.format("o"), '{"a": ['),
+    ("anything in tags", TAGGED, PARAMETER.format("x"), "[1, "),
+    ("white space in tags", TAGGED, PARAMETER.format("x"), " \n"),
+    ("text between arguments", TAGGED, HEAD, "so "),
+    ("keys and values", GLM, "<tool_call>f\n", "<arg_key>s</arg_key><arg_value>1</arg_value>"),
+    (
+        "values that do not end",
+        GLM,
+        "<tool_call>f\n<arg_key>s</arg_key><arg_value>",
+        "</arg_value> ",
+    ),
+    ("ids that hold names", KIMI, "", KIMI_CALL),
+    ("openings of ids", KIMI, "", "<|tool_call_begin|>"),
+    ("calls in Python", PYTHON, "[", "f(a=1), "),
+    ("openings in Python", PYTHON, "", "[f(a="),
+    ("names in Python", PYTHON, "", "ff "),
+    ("brackets in Python", PYTHON, "[f(a=", "["),
+    ("a string in Python", PYTHON, "[f(a='", "x = \\'y\\' \\n "),
+    ("content in channels", HARMONY, "<|channel|>final<|message|>", "It was a bright cold day. "),
+    ("reasoning in channels", HARMONY, "<|channel|>analysis<|message|>", "a < b <| <|en "),
+    ("text for channels", HARMONY, "", "a <|cha <|st < "),
+    ("a header", HARMONY, "<|channel|>final", "word "),
+    ("headers", HARMONY, "", "<|channel|>"),
+    ("calls in channels", HARMONY, "", f"{HARMONY_CALL}<|start|>assistant"),
+    ("a string in channels", HARMONY, HARMONY_CALL[:-12] + '{"s": "', "x \\n <|end|> "),
+    ("code", CODE, "<|channel|>analysis to=python<|message|>", "print('x')\n"),
+    ("a foreign message", HARMONY, "<|channel|>analysis to=container.exec<|message|>", "ls < a "),
+    ("ends", HARMONY, "", "<|end|> \n"),
+    ("starts", HARMONY, "", "<|start|>a b "),
+]
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """How many characters were looked at, in a list that the test clears."""
+    seen = []
+    find, scan, feed, since = Markers.find, JsonLexer.scan, Source.feed, Source.since
+
+    def counted_find(self, text, pos=0, *, final=False):
+        start, end = find(self, text, pos, final=final)
+        # From where nothing was found, the search went on to the end.
+        seen.append((end if end > start else len(text)) - pos)
+        return start, end
+
+    def counted_scan(self, text, pos=0, *, final=False):
+        end = scan(self, text, pos, final=final)
+        seen.append(end - pos + 1)
+        return end
+
+    def counted_feed(self, text):
+        feed(self, text)
+        seen.append(len(self.text))
+
+    def counted_since(self, mark):
+        text = since(self, mark)
+        seen.append(len(text))
+        return text
+
+    monkeypatch.setattr(Markers, "find", counted_find)
+    monkeypatch.setattr(JsonLexer, "scan", counted_scan)
+    monkeypatch.setattr(Source, "feed", counted_feed)
+    monkeypatch.setattr(Source, "since", counted_since)
+    return seen
+
+
+@pytest.mark.parametrize("piece", [1, 7, 10**9], ids=["characters", "pieces", "whole"])
+@pytest.mark.parametrize(("fmt", "start", "unit"), [r[1:] for r in ROWS], ids=[r[0] for r in ROWS])
+def test_8_work_and_buffers_do_not_grow_with_what_came_before(work, fmt, start, unit, piece):
+    shares = []
+    for size in (1_000, 8_000):
+        text = unit * (size // len(unit))
+        parser = StreamParser(fmt, tools=TOOLS)
+        parser.feed(start)
+        work.clear()
+        for at in range(0, len(text), piece):
+            parser.feed(text[at : at + piece])
+        parser.finish("stop")
+        shares.append(sum(work) / len(text))
+        assert "internal_error" not in [issue.kind for issue in parser.issues]
+    assert shares[1] <= shares[0] * 1.1 + 2
+
+
+@pytest.mark.parametrize("before", ["", "1", "tr"])
+def test_8_white_space_in_a_value_is_looked_at_once(before):
+    written = []
+    value = Value(written.append, lambda _: None, ("string", "number", "boolean", "null"))
+    for piece in (before, *" \n" * 5_000):
+        value.write(piece)
+    assert value._core == before
+    assert written == []
+    value.write("x")
+    assert "".join(written).endswith("\\nx")

@@ -1,0 +1,103 @@
+"""`deltaparse analyze`: explanations, traces and tables."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.analyzer import templates
+
+import deltaparse as dp
+from deltaparse.__main__ import main
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a.jinja").write_text(templates.TOOLS_ONLY, encoding="utf-8")
+    (tmp_path / "b" / "c.jinja").write_text(templates.OTHER_SYNTAX, encoding="utf-8")
+    (tmp_path / "b" / "broken.jinja").write_text("{% for messages %}", encoding="utf-8")
+    config = json.dumps({"chat_template": templates.HEADED})
+    (tmp_path / "b" / "tokenizer_config.json").write_text(config, encoding="utf-8")
+    (tmp_path / "other.txt").write_text("not a template", encoding="utf-8")
+    return tmp_path
+
+
+def output(capfd, *argv):
+    assert main(["analyze", *map(str, argv)]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    return out
+
+
+def test_the_explanation_has_evidence_grammar_and_proof(folder, capfd):
+    out = output(capfd, folder / "a.jinja")
+    assert "»<plan>«zqthoughtzq" in out
+    assert '\n  reasoning = "<plan>" text "</plan>"\n' in out
+    assert "\n  - the same function twice\n" in out
+    assert "\nVerified: " in out
+
+
+def test_an_explanation_without_proof(tmp_path, capfd):
+    (tmp_path / "x.jinja").write_text("{{ messages }}{{ raise_exception('no') }}", encoding="utf-8")
+    out = output(capfd, tmp_path / "x.jinja")
+    assert "came out the same:\n  none\n" in out
+    assert "\nNot verified:\n  - the template renders no simple conversation: no\n" in out
+
+
+def test_a_trace_shows_comparisons(folder, capfd):
+    out = output(capfd, "--trace", folder / "a.jinja")
+    for name in ("frame", "R1", "C1", "T1-T7, A1, A2", "proof"):
+        assert f"\n== {name}\n" in out
+    assert "\n  beside " in out
+    assert "\n  + " in out
+    assert "\n  - " in out
+    assert "\n  the same as " in out
+
+
+def test_a_trace_shows_refusals(tmp_path, capfd):
+    (tmp_path / "x.jinja").write_text(templates.STRICT, encoding="utf-8")
+    assert "\n  the template refuses it\n" in output(capfd, "--trace", tmp_path / "x.jinja")
+
+
+def test_a_table_of_a_directory(folder, capfd):
+    lines = output(capfd, folder).splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "template",
+        "a.jinja",
+        "b/broken.jinja",
+        "b/c.jinja",
+        "b/tokenizer_config.json",
+    ]
+    assert lines[1].split()[1:] == ["TOOLS_ONLY", "ALWAYS_WRAPPED", "JSON_NATIVE", "yes"]
+    assert "does not compile" in lines[2]
+    assert " no: " in lines[3]
+    assert lines[4].split()[3:] == ["CHANNELS", "yes"]
+
+
+def test_a_directory_as_json(folder, capfd):
+    found = json.loads(output(capfd, "--json", folder))
+    assert list(found) == [
+        "a.jinja",
+        "b/broken.jinja",
+        "b/c.jinja",
+        "b/tokenizer_config.json",
+    ]
+    assert found["a.jinja"] == json.loads(dp.analyze(templates.TOOLS_ONLY).to_json())
+    assert "does not compile" in found["b/broken.jinja"]["error"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [((), "no chat template in it"), (("--trace",), "no chat template in it")],
+)
+def test_a_directory_without_templates(tmp_path, capfd, options, words):
+    assert main(["analyze", *options, str(tmp_path)]) == 2
+    assert words in capfd.readouterr().err
+
+
+def test_a_trace_is_of_one_template(folder, capfd):
+    assert main(["analyze", "--trace", str(folder)]) == 2
+    assert "--trace is for one template" in capfd.readouterr().err
+    assert main(["analyze", "--trace", "--json", str(folder / "a.jinja")]) == 2
+    assert "not allowed with" in capfd.readouterr().err

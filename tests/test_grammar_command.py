@@ -1,0 +1,141 @@
+"""`deltaparse grammar`: what is printed for each engine, and what is said of bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.test_main import PLAIN, TEMPLATES, tool
+
+import deltaparse as dp
+from deltaparse.__main__ import main
+
+TOOLS = [
+    tool("say"),
+    {
+        "type": "function",
+        "function": {
+            "name": "add",
+            "parameters": {
+                "properties": {"a": {"type": "array", "uniqueItems": True}},
+                "required": ["a"],
+            },
+        },
+    },
+]
+CALL = '<use>{"tool": "add", "with": {"a": [1, 25]}}</use>'
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capfd):
+    """Run the command in a directory of its own; return the exit code and both outputs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.jinja").write_text(PLAIN, encoding="utf-8")
+    (tmp_path / "tools.json").write_text(json.dumps(TOOLS), encoding="utf-8")
+    (tmp_path / "schema.json").write_text('{"type": "integer"}', encoding="utf-8")
+    (tmp_path / "list.json").write_text("[]", encoding="utf-8")
+    (tmp_path / "prompt.txt").write_text("<assistant>\n<note>", encoding="utf-8")
+
+    def run(*argv, template="t.jinja"):
+        code = main(["grammar", "--template", template, *argv])
+        return (code, *capfd.readouterr())
+
+    return run
+
+
+def printed(run, *argv, **options):
+    code, out, err = run(*argv, **options)
+    assert (code, err) == (0, "")
+    return out
+
+
+def test_gbnf_is_what_the_library_makes(run):
+    out = printed(run, "--tools", "tools.json")
+    grammar = dp.gbnf(dp.analyze(PLAIN), TOOLS)
+    notes, text = out[: out.index("root ::=")], out[out.index("root ::=") :]
+    assert text == grammar.text
+    [trigger] = grammar.triggers
+    assert notes.splitlines() == [
+        f"# begins at the {trigger.kind} {json.dumps(trigger.value)}",
+        "# not held to: uniqueItems of add#/properties/a",
+    ]
+    assert "<use>" in trigger.value
+
+
+def test_lark(run):
+    out = printed(run, "--tools", "tools.json", "--as", "lark")
+    assert out.startswith("// begins at the ")
+    assert out.endswith(dp.gbnf(dp.analyze(PLAIN), TOOLS).as_lark())
+
+
+def test_structural_tag(run):
+    out = printed(run, "--tools", "tools.json", "--as", "structural-tag")
+    assert json.loads(out) == dp.structural_tag(dp.analyze(PLAIN), TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("argv", "options"),
+    [
+        (["--tool-choice", "required"], {"tool_choice": "required"}),
+        (["--tool-choice", "say"], {"tool_choice": {"function": {"name": "say"}}}),
+        (["--single"], {"parallel_tool_calls": False}),
+        (["--response-schema", "schema.json"], {"response_schema": {"type": "integer"}}),
+        (
+            ["--prompt", "prompt.txt", "--tool-choice", "required"],
+            {"prompt": "<assistant>\n<note>", "tool_choice": "required"},
+        ),
+    ],
+)
+def test_options(run, argv, options):
+    out = printed(run, "--tools", "tools.json", *argv)
+    assert out.endswith(dp.gbnf(dp.analyze(PLAIN), TOOLS, **options).text)
+    tag = printed(run, "--tools", "tools.json", "--as", "structural-tag", *argv)
+    assert json.loads(tag) == dp.structural_tag(dp.analyze(PLAIN), TOOLS, **options)
+
+
+def test_an_answer_without_tools(run):
+    out = printed(run, "--response-schema", "schema.json")
+    assert out.startswith("root ::= ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ([], "nothing to constrain: give --tools or --response-schema"),
+        (["--tools", "tools.json", "--tool-choice", "none"], "nothing to constrain"),
+        (
+            ["--tools", "tools.json", "--tool-choice", "sing"],
+            "tools.json: tool_choice names 'sing'",
+        ),
+        (["--tools", "schema.json"], "schema.json: not a list of tools"),
+        (["--tools", "bad.json"], "bad.json: tool 'f': #/properties/x/type"),
+        (["--response-schema", "list.json"], "list.json: not a JSON Schema"),
+        (["--response-schema", "t.jinja"], "t.jinja: not JSON"),
+        (["--as", "bnf"], "--as"),
+    ],
+)
+def test_bad_input(run, tmp_path, argv, words):
+    bad = [{"name": "f", "parameters": {"properties": {"x": {"type": "text"}}}}]
+    (tmp_path / "bad.json").write_text(json.dumps(bad), encoding="utf-8")
+    code, out, err = run(*argv)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_a_template_without_calls(run, tmp_path):
+    (tmp_path / "plain.jinja").write_text(
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
+        "{% if add_generation_prompt %}<assistant>{% endif %}",
+        encoding="utf-8",
+    )
+    code, _, err = run("--tools", "tools.json", template="plain.jinja")
+    assert code == 2
+    assert "plain.jinja: nothing to constrain: " in err
+
+
+@pytest.mark.skipif(not TEMPLATES.is_dir(), reason=f"no templates at {TEMPLATES}")
+def test_a_real_template(run):
+    path = TEMPLATES / "Qwen3-Coder.jinja"
+    out = printed(run, "--tools", "tools.json", template=str(path))
+    assert 'begins at the word "<tool_call>"' in out
