@@ -13,7 +13,7 @@ from deltaparse.stream import ToolFormat, WireFormat
 from .cache import kept
 from .channels import with_channels
 from .content import find_frame_and_content
-from .frame import find_frame
+from .frame import find_frame, prompt_tail
 from .probes import PROBE_TEXTS
 from .proof import disproofs
 from .reasoning import find_reasoning
@@ -96,6 +96,8 @@ def _found(template: ChatTemplate, trace: Trace) -> WireFormat:
     issues += [
         f"the probe {probe!r} got into the format" for probe in PROBE_TEXTS if probe in document
     ]
+    if prompt_tail(render) is None:
+        issues.append("the template renders no prompt for an answer, so its header is not known")
     if render.exhausted:
         issues.append(f"the template takes too long: more than {MAX_SECONDS} s for all renderings")
     unproved = tools.format.format is not ToolFormat.NONE and not any(

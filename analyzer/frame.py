@@ -105,7 +105,9 @@ def find_frame(render: Renderer) -> Frame | None:
     """Find what stands around a turn; None when the template renders no conversation."""
     asked = render([user()])
     spoken = render([user(), assistant()]) if asked is not None else None
-    if spoken is None or asked is None or not _in_order(spoken, USER, CONTENT):
+    if spoken is None or asked is None or USER not in asked:
+        return None
+    if not _in_order(spoken, USER, CONTENT):
         return None
     prompt = prompt_tail(render) or ""
     added = prompt.removeprefix(_after(asked, USER)) if prompt != _after(asked, USER) else ""
@@ -197,7 +199,7 @@ def _end(render: Renderer, spoken: str, asked: str, header: str) -> tuple[str, s
         return (theirs if theirs.strip() and tail.endswith(theirs) else tail), ""
     # More follows than the end of the turn. What ends the user's message ends a turn too, if it
     # is there; otherwise the end is what turns of all kinds have before the next header.
-    first = segments(theirs)[0].text.strip()
+    first = next((piece.text.strip() for piece in segments(theirs)), "")
     if not first or first not in tail:
         core = header.strip()
         own = tail.partition(core)[0] if core else tail

@@ -3,8 +3,8 @@
     register_sglang_detector("mine", fmt)     # before the server starts
 
 The methods are those of `python/sglang/srt/function_call/base_format_detector.py` and the results
-those of `core_types.py`, as of SGLang 0.5.23 (`finish` came with 0.5.10 or so; versions without it
-never say that an output has ended, and lose what is held back in that moment). SGLang makes one
+those of `core_types.py`, as of SGLang 0.5.23 (older versions do not call `finish`: they never
+say that an output has ended, and what is held back in that moment is lost). SGLang makes one
 detector for a choice and gives it what its reasoning parser has left, so a detector starts behind
 reasoning; reasoning that it meets is text, between `<think>` and `</think>`.
 """
@@ -145,7 +145,10 @@ class SglangDetector(CallsSoFar):
 
     def _new(self, tools: Iterable[Any] | None) -> StreamParser:
         return self.options.parser(
-            self.wire_format, whole=self.options.whole, reasoning="inline", tools=openai_tools(tools)
+            self.wire_format,
+            whole=self.options.whole,
+            reasoning="inline",
+            tools=openai_tools(tools),
         )
 
     def _whole(self, text: str, tools: Iterable[Any] | None) -> StreamParser:

@@ -2,8 +2,9 @@
 
     register_vllm_parsers("mine", fmt)     # in the file that --tool-parser-plugin names
 
-The methods are those of `vllm/tool_parsers/abstract_tool_parser.py` and `vllm/reasoning/
-abs_reasoning_parsers.py` from vLLM 0.10 to 0.33. vLLM makes one object of each for a request and
+The methods are those of `vllm/tool_parsers/abstract_tool_parser.py` and
+`vllm/reasoning/abs_reasoning_parsers.py` as of vLLM 0.33, and those of older versions that other
+names had. vLLM makes one object of each for a request and
 choice, and calls the two in turn: the reasoning parser until reasoning ends, then the tool parser
 with what follows. So both start anew with each object, and the tool parser starts behind
 reasoning; what reasoning it meets is content, between `<think>` and `</think>`, because the

@@ -90,7 +90,7 @@ class VllmReasoningParser:
             self._split = self._new()
         return self.results.split(*self._split.feed(delta_text))
 
-    # Their names before vLLM 0.12.
+    # Their names in older versions.
     extract_reasoning_content = extract_reasoning
     extract_reasoning_content_streaming = extract_reasoning_streaming
 

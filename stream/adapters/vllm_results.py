@@ -1,8 +1,8 @@
 """What vLLM's parsers return: its own classes where it is at hand, else the like here.
 
 The fields are those of vLLM's `DeltaMessage`, `ExtractedToolCallInformation` and what they hold
-(`vllm.entrypoints.generate.base.protocol` on main, `vllm.entrypoints.openai.engine.protocol` from
-about 0.13, `vllm.entrypoints.openai.protocol` before).
+(`vllm.entrypoints.generate.base.protocol`; in older versions `vllm.entrypoints.openai.engine.protocol`
+and, before it, `vllm.entrypoints.openai.protocol`).
 """
 
 from __future__ import annotations

@@ -82,9 +82,7 @@ def serve(reasoning, tool, texts, given):
             else:
                 got.append(message)
         if not thinking:
-            got.append(
-                tool.extract_tool_calls_streaming("", text, text, [], [], ids(text), given)
-            )
+            got.append(tool.extract_tool_calls_streaming("", text, text, [], [], ids(text), given))
     return fold([*got, reasoning.finish_streaming() if thinking else tool.finish_streaming()])
 
 

@@ -77,5 +77,7 @@ def test_its_events_are_those_of_openai():
 
 
 def test_a_cut_answer_raises_as_it_does_with_openai():
+    state, _, _ = completed(TAGS, [CALL[: CALL.index("1}")]], "length")
+    assert state.current_completion_snapshot.choices[0].finish_reason == "length"
     with pytest.raises(openai.LengthFinishReasonError):
-        completed(TAGS, [CALL[: CALL.index("1}")]], "length")
+        state.get_final_completion()

@@ -107,8 +107,8 @@ def test_pieces_of_arguments_come_as_they_come():
     detector = made(TAGS)
     pieces = ("Hi <ca", 'll>\n{"name": "f", "argu', 'ments": {"a": "b', 'c"', "}}\n</call>")
     results = [detector.parse_streaming_increment(piece, [TOOL]) for piece in pieces]
-    assert [result.normal_text for result in results] == ["Hi", "", "", "", ""]
-    assert results[0] == StreamingParseResult("Hi")
+    assert [result.normal_text for result in results] == ["Hi ", "", "", "", ""]
+    assert results[0] == StreamingParseResult("Hi ")
     assert results[1].calls == [ToolCallItem(0, "f", "")]
     got = [item for result in results[2:] for item in result.calls]
     assert {(item.tool_index, item.name) for item in got} == {(0, None)}

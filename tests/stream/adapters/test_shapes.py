@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from deltaparse import UsageError, get_format, list_formats
+from deltaparse.stream.adapters import vllm_tool_parser
 from deltaparse.stream.adapters.shapes import Options, imported
 
 from .servers import put
@@ -15,8 +16,8 @@ from .servers import put
 
 def test_nothing_of_a_server_is_imported_with_the_adapters():
     code = (
-        "import sys; import deltaparse.stream.adapters as a; a.vllm_tool_parser('hermes')\n"
-        "a.sglang_detector('hermes')\n"
+        "from deltaparse.stream.adapters import sglang_detector, vllm_tool_parser\n"
+        "vllm_tool_parser('hermes'), sglang_detector('hermes')\n"
         "print(sorted({'torch', 'openai', 'pydantic'} & set(sys.modules)))"
     )
     run = [sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"]
@@ -51,8 +52,6 @@ def test_every_named_format_starts_behind_its_reasoning(name):
 
 
 def test_an_unknown_option_is_refused():
-    from deltaparse.stream.adapters import vllm_tool_parser
-
     with pytest.raises(TypeError):
         vllm_tool_parser("hermes", wholly=True)
     with pytest.raises(UsageError):

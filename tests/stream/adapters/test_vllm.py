@@ -23,7 +23,9 @@ from ..test_invariants import cuts, either, written
 from ..wire import TOOLS, as_joined
 from .servers import Tokens, fold, ids, install_vllm, request, serve, serve_whole, streamed
 
-MEMBERS = "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
+MEMBERS = (
+    "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
+)
 PARAMETERS = {
     "__init__": ["self", "tokenizer", "tools"],
     "adjust_request": ["self", "request"],

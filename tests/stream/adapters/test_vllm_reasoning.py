@@ -15,7 +15,9 @@ from ..samples import CALL, DELIMITED, LIST, TAGS, chunkings
 from ..test_invariants import cuts, either
 from .servers import Tokens, fold, ids, request
 
-PIECES = "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
+PIECES = (
+    "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
+)
 PARAMETERS = {
     "adjust_initial_state_from_prompt": ["self", "prompt_token_ids"],
     "adjust_request": ["self", "request"],

@@ -1,0 +1,93 @@
+"""Templates that make little sense: whatever they write, the analysis says something of them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaparse import TemplateError, WireFormat, analyze
+
+from . import templates
+
+TOKEN = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|[^{]+|\{", re.DOTALL)
+SOURCES = [
+    source
+    for name, source in vars(templates).items()
+    if name.isupper() and isinstance(source, str) and "messages" in source
+]
+REFUSE = "{{ raise_exception('no') }}"
+MORE = [
+    REFUSE,
+    "{% if tools %}" + REFUSE + "{% endif %}",
+    "{% if add_generation_prompt %}" + REFUSE + "{% endif %}",
+    "{{ messages }}",
+    "{{ messages[-1].content }}",
+    "<think>",
+    "</a>",
+    "\n",
+    " ",
+]
+
+
+@st.composite
+def odd(draw):
+    """A template with a piece or two left out, doubled, moved or put in."""
+    pieces = TOKEN.findall(draw(st.sampled_from(SOURCES)))
+    for _ in range(draw(st.integers(1, 3))):
+        at, other = (draw(st.integers(0, len(pieces) - 1)) for _ in range(2))
+        match draw(st.sampled_from("empty quote more swap double".split())):  # noqa: SIM905
+            case "empty":
+                pieces[at] = pieces[at] if pieces[at].startswith("{%") else ""
+            case "quote":
+                pieces[at] = re.sub("'[^']*'", "''", pieces[at], count=1)
+            case "more":
+                pieces.insert(at, draw(st.sampled_from(MORE)))
+            case "swap":
+                pieces[at], pieces[other] = pieces[other], pieces[at]
+            case "double":
+                pieces.insert(other, pieces[at])
+    return "".join(pieces)
+
+
+@settings(max_examples=60)
+@given(source=odd())
+def test_something_is_said_of_every_template(source):
+    try:
+        fmt = analyze(source)
+    except TemplateError:
+        return
+    assert fmt.verified or fmt.issues
+    assert WireFormat.from_json(fmt.to_json()) == fmt
+
+
+ODD = {
+    "the user's message shows only with an answer": (
+        "{% if messages | length > 1 %}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
+        "{% endfor %}{% endif %}",
+        "renders no simple conversation",
+    ),
+    "nothing ends a message, but something follows the last answer": (
+        "{% for m in messages %}{{ '<a>' if m.role == 'assistant' }}{{ m.content }}{% endfor %}"
+        "{{ '<x><a>' if messages[-1].role == 'assistant' or add_generation_prompt }}",
+        None,
+    ),
+    "it refuses to be a prompt, and more follows an answer than ends it": (
+        "{% if add_generation_prompt %}" + REFUSE + "{% endif %}" + templates.TOOLS_ONLY,
+        "renders no prompt for an answer",
+    ),
+    "it writes nothing": (
+        "{% for m in messages %}{% endfor %}",
+        "renders no simple conversation",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_templates_that_were_too_odd(name):
+    source, issue = ODD[name]
+    fmt = analyze(source)
+    assert fmt.verified is (issue is None)
+    assert issue is None or any(issue in words for words in fmt.issues)
