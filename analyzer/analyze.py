@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import lru_cache
 
-from deltaparse.partial import UsageError
+from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
 from .cache import kept
@@ -23,6 +23,13 @@ from .tool_calls import find_tool_calls
 from .trace import Trace
 
 __all__ = ["analyze"]
+
+MARKERS = frozenset(
+    {"start", "end", "section_start", "section_end", "per_call_start", "per_call_end", "close"}
+    | {"name_prefix", "name_suffix", "literal_name_suffix", "value_prefix", "value_suffix"}
+    | {"prefix", "suffix", "quote", "channel", "message", "constrain", "ends"}
+)
+"""The fields that hold markers."""
 
 
 def analyze(
@@ -68,7 +75,13 @@ def _analyze(template: ChatTemplate) -> WireFormat:
 
 
 def _found(template: ChatTemplate, trace: Trace) -> WireFormat:
-    render = Renderer(template, trace)
+    try:
+        return _proved(Renderer(template, trace), trace)
+    except FormatError as error:
+        return WireFormat(issues=(f"what the template shows makes no format: {error}",))
+
+
+def _proved(render: Renderer, trace: Trace) -> WireFormat:
     frame = find_frame(render)
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
@@ -91,31 +104,33 @@ def _found(template: ChatTemplate, trace: Trace) -> WireFormat:
     fmt = fmt.replace(preserved_tokens=_markers(fmt))
     proved, failed = disproofs(render, frame, reasoning, fmt)
     trace.proved, trace.disproved = tuple(proved), tuple(failed)
-    issues = [*reasoning.issues, *tools.issues, *failed]
+    issues = (*reasoning.issues, *tools.issues, *failed, *_doubts(render, fmt, proved))
+    return fmt.replace(verified=not issues, issues=issues)
+
+
+def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[str]:
+    """What speaks against a format, beside what did not come back."""
     document = fmt.to_json()
-    issues += [
-        f"the probe {probe!r} got into the format" for probe in PROBE_TEXTS if probe in document
-    ]
+    for probe in PROBE_TEXTS:
+        if probe in document:
+            yield f"the probe {probe!r} got into the format"
     if prompt_tail(render) is None:
-        issues.append("the template renders no prompt for an answer, so its header is not known")
+        yield "the template renders no prompt for an answer, so its header is not known"
     if render.exhausted:
-        issues.append(f"the template takes too long: more than {MAX_SECONDS} s for all renderings")
-    unproved = tools.format.format is not ToolFormat.NONE and not any(
-        "call" in label for label in proved
-    )
-    if unproved or not proved:
-        issues.append("nothing came back that would prove it")
-    return fmt.replace(verified=not issues, issues=tuple(issues))
+        yield f"the template takes too long: more than {MAX_SECONDS} s for all renderings"
+    calls = fmt.tools.format is not ToolFormat.NONE
+    if not proved or (calls and not any("call" in label for label in proved)):
+        yield "nothing came back that would prove it"
 
 
 def _markers(fmt: WireFormat) -> tuple[str, ...]:
     """The markers that a tokenizer must not drop, each once."""
-    groups = (fmt.reasoning, fmt.content, fmt.tools)
-    names = ("start", "end", "section_start", "section_end", "per_call_start", "per_call_end")
-    found: Iterable[str] = (
-        getattr(group, part.name).strip()
-        for group in groups
-        for part in fields(group)
-        if part.name in names
-    )
-    return tuple(dict.fromkeys(text for text in found if text))
+    groups = (fmt.reasoning, fmt.content, fmt.tools, fmt.function, fmt.arguments, fmt.call_id)
+    found: list[str] = []
+    for group in (*groups, fmt.channels):
+        for part in fields(group):
+            if part.name in MARKERS:
+                held = getattr(group, part.name)
+                found += [held] if isinstance(held, str) else held
+    # A mark of punctuation alone is no token that could be dropped.
+    return tuple(dict.fromkeys(text.strip() for text in found if any(map(str.isalnum, text))))

@@ -161,6 +161,14 @@ def find_tagged(bodies: Bodies) -> ToolsFinding | None:
     first = next(filter(str.strip, (section_start, per_call_start, name_prefix)), "")
     if not first:
         return None
+    # The white space before the first marker separates calls from content, and from each other.
+    gap = first[: len(first) - len(first.lstrip())]
+    if section_start.strip():
+        section_start = section_start.lstrip()
+    elif per_call_start.strip():
+        per_call_start, separator = per_call_start.lstrip(), separator + gap
+    else:
+        name_prefix, separator = name_prefix.lstrip(), separator + gap
     return ToolsFinding(
         format=ToolsFormat(
             format=family,

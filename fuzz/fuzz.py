@@ -10,6 +10,7 @@ breaks one is made small and kept in .fuzz/, from where `--redo` replays it; mak
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import time
 import traceback
@@ -105,11 +106,13 @@ def main() -> int:
     options = parser.parse_args()
     found = targets()
     end = time.monotonic() + options.seconds
+    # In another order each time: a short run does not come to all.
+    random.shuffle(found)
     while True:
         for target in found:
             if not target.failure:
                 target.run()
-            if time.monotonic() > end and not options.redo:
+            if time.monotonic() > end and target.tried and not options.redo:
                 break
         if options.redo or time.monotonic() > end:
             break

@@ -21,7 +21,9 @@ from .turn import Turn
 
 __all__ = ["assistant_turn"]
 
+REASONING = (Role.REASONING_START, Role.REASONING_END)
 BARE_SEPARATORS = ",;"
+EDGES = {Role.TOOL_END: Edge.CALL, Role.TURN_END: Edge.END, Role.HEADER: Edge.END}
 
 
 def assistant_turn(src: Source, turn: Turn, lex: Lexicon) -> Steps[None]:
@@ -71,12 +73,12 @@ def _sections(
             called = yield from tool_calls(src, turn, lex, region, run.emit)
             edge = Edge.CALL if called else Edge.TEXT
             continue
-        if turn.reasoning_output == "raw":
+        if turn.reasoning_output == "raw" and role in REASONING:
             run.emit(region.text())
         region.settle()
         start = src.offset
         written = yield from skip(src, marker, lex.trailing(marker))
-        edge = Edge.MARKER
+        edge = EDGES.get(role, Edge.MARKER)
         if role is Role.REASONING_START:
             edge = yield from _reasoning(src, turn, lex, opened=written, settled=settled)
             markers = lex.in_content_start
@@ -86,12 +88,8 @@ def _sections(
             markers = lex.in_content_end
         elif role is Role.CONTENT_END:
             markers = lex.in_content_start
-        elif role is Role.TOOL_END:
-            edge = Edge.CALL
-        else:
-            edge = Edge.END
-            if role is Role.HEADER:
-                _repeated(turn, start, src.offset, marker)
+        elif role is Role.HEADER:
+            _repeated(turn, start, src.offset, marker)
 
 
 def _repeated(turn: Turn, start: int, end: int, marker: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal
 
 from deltaparse.partial import MalformedOutput, Source, TextDecoder, UsageError, is_whole
@@ -81,16 +80,8 @@ class StreamParser:
         id_factory: IdFactory = call_id,
         record: bool = False,
     ) -> None:
-        request = Request(
-            fmt=fmt,
-            tools=tools,
-            prompt=prompt,
-            tool_choice=tool_choice,
-            parallel_tool_calls=parallel_tool_calls,
-            reasoning=reasoning,
-            policies=policies,
-            response_schema=response_schema,
-        )
+        asked = (fmt, tools, prompt, tool_choice, parallel_tool_calls, reasoning, policies)
+        request = Request(*asked, response_schema)
         self.format = fmt
         self._required = request.required
         self._record: Record | None = None
@@ -250,13 +241,7 @@ class StreamParser:
     def _replayed(cls, record: Record) -> StreamParser:
         """A parser that was fed what the record has."""
         parser = cls(**record.arguments())
-        # What raised, did so the first time; what had been read until then is still in `_out`.
-        for piece in record.pieces:
-            with suppress(MalformedOutput, UsageError):
-                parser.feed(piece)
-        for reason in record.reasons:
-            with suppress(MalformedOutput, UsageError):
-                parser.finish(reason)
+        record.replay(parser.feed, parser.finish)
         return parser
 
     def _resume(self) -> None:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, fields
 from typing import Any, Literal
 
-from deltaparse.partial import DeltaParseError, UsageError
+from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
 
 from .call_ids import IdFactory, MadeIds
 from .format import WireFormat
@@ -48,6 +49,16 @@ class Record:
         ids = MadeIds(self.ids.factory, list(self.ids.made))
         named = {field.name: getattr(self.request, field.name) for field in fields(Request)}
         return named | {"id_factory": ids, "record": True}
+
+    def replay(self, feed: Callable[[str | bytes], object], finish: Callable[..., object]) -> None:
+        """Feed what was fed, and end what has ended; what is given for it was given before."""
+        # What raised did so the first time, and what had been read until then is still to come.
+        for piece in self.pieces:
+            with suppress(MalformedOutput, UsageError):
+                feed(piece)
+        for reason in self.reasons:
+            with suppress(MalformedOutput, UsageError):
+                finish(reason)
 
     def to_json(self) -> str:
         """This record as a JSON document.

@@ -18,7 +18,7 @@ __all__ = ["Request", "ToolChoice"]
 ToolChoice = Literal["auto", "none", "required"] | Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)  # Never changed; `frozen` would triple its cost.
 class Request:
     """The arguments of a `StreamParser`, which describes them, and what follows from them.
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
 
-from ..deltas import Delta, ToolCallDelta
+from ..deltas import ContentDelta, Delta, ToolCallDelta
 from ..lexicon import lexicon
 from ..parser import StreamParser
 from .shapes import (
@@ -157,7 +157,12 @@ class SglangDetector(CallsSoFar):
         parser.finish()
         return parser
 
-    def _streamed(self, deltas: Iterable[Delta]) -> Any:
+    def _streamed(self, deltas: Sequence[Delta]) -> Any:
+        # Most steps make nothing certain, or one piece of content.
+        if not deltas:
+            return self.results[0]()
+        if len(deltas) == 1 and isinstance(deltas[0], ContentDelta):
+            return self.results[0](normal_text=deltas[0].text)
         texts: list[str] = []
         calls: list[ToolCallDelta] = []
         for delta in deltas:

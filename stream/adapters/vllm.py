@@ -4,11 +4,10 @@
 
 The methods are those of `vllm/tool_parsers/abstract_tool_parser.py` and
 `vllm/reasoning/abs_reasoning_parsers.py` as of vLLM 0.33, and those of older versions that other
-names had. vLLM makes one object of each for a request and
-choice, and calls the two in turn: the reasoning parser until reasoning ends, then the tool parser
-with what follows. So both start anew with each object, and the tool parser starts behind
-reasoning; what reasoning it meets is content, between `<think>` and `</think>`, because the
-whole-output method has no field for it.
+names had. vLLM makes one object of each for a request and choice, and calls the two in turn: the
+reasoning parser until reasoning ends, then the tool parser with what follows. So both start anew
+with each object, and the tool parser starts behind reasoning; what reasoning it meets is content,
+between `<think>` and `</think>`, because the whole-output method has no field for it.
 
 They set `engine_based_streaming`: then vLLM asks for what is held back at the end
 (`finish_streaming`) and hands no text over twice. Versions before that flag never say that an

@@ -71,7 +71,7 @@ class VllmReasoningParser:
     ) -> tuple[str | None, str | None]:
         """The reasoning of a whole output and all that follows, None for what is not there."""
         del request
-        split = self._new()
+        split = self._new(self._prompt or self._assumed(model_output))
         read, ended = split.feed(model_output), split.finish()
         return read[0] + ended[0] or None, read[1] + ended[1] or None
 
@@ -149,9 +149,23 @@ class VllmReasoningParser:
     def _new(self, prompt: str | None = None) -> ReasoningSplit:
         return ReasoningSplit(
             self.wire_format,
-            prompt=self._prompt if prompt is None else prompt,
+            prompt=prompt or self._prompt or self._assumed(""),
             call_ends_reasoning=self.call_ends_reasoning,
         )
+
+    def _assumed(self, output: str) -> str:
+        """The prompt of an output of which no prompt is known; "" for the format's own.
+
+        Where a prompt closes reasoning or opens it, as the request wants, vLLM asks a reasoning
+        parser only where it does not close it. A whole output shows whether it was opened.
+        """
+        reasoning, turn = self.wire_format.reasoning, self.wire_format.turn
+        close = reasoning.end.strip()
+        if reasoning.mode is not ReasoningMode.FORCED_CLOSED or close not in turn.generation_prompt:
+            return ""
+        before, end, _ = output.partition(close)
+        opened = end and reasoning.start.strip() not in before
+        return (turn.headers[0] if turn.headers else "\n") + (reasoning.start if opened else "")
 
     def _read(self, output: str) -> ReasoningSplit:
         split = self._new()

@@ -1,13 +1,13 @@
 """What vLLM's parsers return: its own classes where it is at hand, else the like here.
 
 The fields are those of vLLM's `DeltaMessage`, `ExtractedToolCallInformation` and what they hold
-(`vllm.entrypoints.generate.base.protocol`; in older versions `vllm.entrypoints.openai.engine.protocol`
-and, before it, `vllm.entrypoints.openai.protocol`).
+(`vllm.entrypoints.generate.base.protocol`, in older versions
+`vllm.entrypoints.openai.engine.protocol` and `vllm.entrypoints.openai.protocol`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,12 +109,17 @@ class VllmResults:
         known = getattr(self._delta, "model_fields", {"reasoning"})
         self._key = "reasoning" if "reasoning" in known else "reasoning_content"
 
-    def delta(self, deltas: Iterable[Delta]) -> Any:
+    def delta(self, deltas: Sequence[Delta]) -> Any:
         """The `DeltaMessage` of the deltas of one step, None if there are none.
 
         Absent fields are left unset, for vLLM writes what is set; a call has one entry, for
         clients merge entries of one index in one chunk differently.
         """
+        # Most steps make nothing certain, or one piece of content.
+        if not deltas:
+            return None
+        if len(deltas) == 1 and isinstance(deltas[0], ContentDelta):
+            return self._delta(content=deltas[0].text)
         texts: dict[str, list[str]] = {}
         calls: dict[int, list[ToolCallDelta]] = {}
         for delta in deltas:
@@ -126,7 +131,7 @@ class VllmResults:
         made: dict[str, Any] = {key: "".join(pieces) for key, pieces in texts.items()}
         if calls:
             made["tool_calls"] = [self._piece(pieces) for pieces in calls.values()]
-        return self._delta(**made) if made else None
+        return self._delta(**made)
 
     def split(self, reasoning: str, content: str) -> Any:
         """The `DeltaMessage` of reasoning and of text, None without either."""

@@ -115,9 +115,12 @@ def _value(
 ) -> Steps[None]:
     """Read one value and what ends it."""
     arguments = lex.fmt.arguments
-    openers = "{[" if types <= {"object", "array"} else ""
-    if arguments.quoted_strings and types == {"string"}:
-        openers = '"'
+    quoted = arguments.quoted_strings and "string" in types
+    # Where a string cannot stand bare, what begins like JSON is that.
+    certain = (
+        {"{": "object", "[": "array", '"': "string"} if quoted or "string" not in types else {}
+    )
+    openers = [char for char, kind in certain.items() if kind in types]
     if openers:
         char = yield from json_space(src)
         if char and char in openers:

@@ -237,11 +237,13 @@ MESSAGES = (
 HEADED = (
     "{% if tools %}{{ tools | tojson }}{% endif %}"
     "{% for message in messages %}{% if message.role == 'assistant' %}"
-    "{% if message.thinking %}{{ '<go>model<part>mull<text>' ~ message.thinking ~ '<stop>' }}{% endif %}"
+    "{% if message.thinking %}{{ '<go>model<part>mull<text>' ~ message.thinking }}"
+    "{{ '<stop>' }}{% endif %}"
     "{% for call in message.tool_calls or [] %}"
     "{{ '<go>model to fn.' ~ call.function.name ~ '<part>work<text>' }}"
     "{{ call.function.arguments | tojson ~ '<act>' }}{% endfor %}"
-    "{% if message.content %}{{ '<go>model<part>say<text>' ~ message.content ~ '<done>' }}{% endif %}"
+    "{% if message.content %}{{ '<go>model<part>say<text>' ~ message.content }}"
+    "{{ '<done>' }}{% endif %}"
     "{% else %}{{ '<go>' ~ message.role ~ '<text>' ~ message.content ~ '<stop>' }}{% endif %}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<go>model' }}{% endif %}"
 )
@@ -251,7 +253,8 @@ IN_PARTS = (
     HEAD
     + """{{ '<a>' }}{% if message.content is string %}{{ message.content }}{% else %}
 {% for part in message.content %}{% if part.type == 'thinking' %}
-{{ '[MULL]' ~ part.thinking ~ '[/MULL]' }}{% else %}{{ part.text }}{% endif %}{% endfor %}{% endif %}"""
+{{ '[MULL]' ~ part.thinking ~ '[/MULL]' }}{% else %}{{ part.text }}{% endif %}{% endfor %}
+{% endif %}"""
     + TAIL
     + "{% if add_generation_prompt %}{{ '<a>' }}{% endif %}"
 ).replace("%}\n{", "%}{")

@@ -140,7 +140,7 @@ def test_messages_in_channels():
     assert fmt.verified, fmt.issues
     channels = fmt.channels
     assert (channels.start, channels.channel, channels.message) == ("<go>", "<part>", "<text>")
-    assert (channels.recipient, fmt.function.namespace) == (" to ", "fn.")
+    assert (channels.recipient.strip(), fmt.function.namespace) == ("to", "fn.")
     assert channels.reasoning == ("mull",)
     assert set(channels.ends) == {"<stop>", "<done>", "<act>"}
 

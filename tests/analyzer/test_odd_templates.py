@@ -65,18 +65,27 @@ def test_something_is_said_of_every_template(source):
 
 ODD = {
     "the user's message shows only with an answer": (
-        "{% if messages | length > 1 %}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
-        "{% endfor %}{% endif %}",
+        (
+            "{% if messages | length > 1 %}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
+            "{% endfor %}{% endif %}"
+        ),
         "renders no simple conversation",
     ),
     "nothing ends a message, but something follows the last answer": (
-        "{% for m in messages %}{{ '<a>' if m.role == 'assistant' }}{{ m.content }}{% endfor %}"
-        "{{ '<x><a>' if messages[-1].role == 'assistant' or add_generation_prompt }}",
+        (
+            "{% for m in messages %}{{ '<a>' if m.role == 'assistant' }}{{ m.content }}{% endfor %}"
+            "{{ '<x><a>' if messages[-1].role == 'assistant' or add_generation_prompt }}"
+        ),
         None,
     ),
     "it refuses to be a prompt, and more follows an answer than ends it": (
         "{% if add_generation_prompt %}" + REFUSE + "{% endif %}" + templates.TOOLS_ONLY,
         "renders no prompt for an answer",
+    ),
+    "what ends a turn is longer than a marker may be": (
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}" + "and so on, " * 40 + "{% endfor %}"
+        "{% if add_generation_prompt %}<assistant>{% endif %}",
+        "makes no format",
     ),
     "it writes nothing": (
         "{% for m in messages %}{% endfor %}",

@@ -35,7 +35,8 @@ SHAPES = {
             + """{{ '<|X|invoke name="' + c.function.name + '">\n' }}"""
             + ITEM
             + """{% if v is string %}{{ '<|X|arg name="' + k + '" string="true">' + v }}"""
-            + """{% else %}{{ '<|X|arg name="' + k + '" string="false">' + (v | tojson) }}{% endif %}"""
+            + """{% else %}{{ '<|X|arg name="' + k + '" string="false">' + (v | tojson) }}"""
+            + "{% endif %}"
             + "{{ '</|X|arg>\n' }}{% endfor %}{{ '</|X|invoke>\n' }}{% endfor %}{{ '</|X|calls>' }}"
         ),
     ),
@@ -91,9 +92,8 @@ SHAPES = {
         "JSON_NATIVE",
         "{% if messages[0].role != 'system' %}{{ raise_exception('system first') }}{% endif %}"
         + template(
-            EACH
-            + "{{ '<c>' + ({'name': c.function.name, 'arguments': c.function.arguments} | tojson) }}"
-            "{{ '</c>' }}{% endfor %}"
+            EACH + "{% set made = {'name': c.function.name, 'arguments': c.function.arguments} %}"
+            "{{ '<c>' + (made | tojson) + '</c>' }}{% endfor %}"
         ),
     ),
     "one call at most": (

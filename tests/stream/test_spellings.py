@@ -123,7 +123,7 @@ def test_what_is_cut_is_a_prefix_of_the_whole(value, cut):
         whole = parse(wire, fmt).tool_calls[0].arguments
         for call in parse(wire[:cut], fmt, finish_reason="length").tool_calls:
             assert whole.startswith(call.arguments)
-            assert call.complete is (cut >= len(wire) - len("</call>")) or not call.complete
+            assert not call.complete or call.arguments == whole
 
 
 @pytest.mark.parametrize("repair", ["repair", "strict"])
@@ -140,3 +140,24 @@ def test_python_in_a_format_of_json_is_a_repair(repair):
         assert [issue.kind for issue in parser.issues] == ["repaired_arguments"]
     else:
         assert parser.message.content == wire
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [('"x"', "x"), ("null", None), ('{"a": "</arg>"}', {"a": "</arg>"}), ("bare", "bare")],
+)
+def test_quoted_strings_among_other_types(text, value):
+    fmt = TYPED.replace(
+        arguments={"quoted_strings": True, "literal_name_suffix": "", "name_suffix": '">'}
+    )
+    tools = [
+        {"name": "f", "parameters": {"properties": {"a": {"type": ["string", "null", "object"]}}}}
+    ]
+    wire = f'<calls>\n<call name="f">\n<arg name="a">{text}</arg>\n</call>\n</calls>'
+    (call,) = parse(wire, fmt, tools=tools).tool_calls
+    assert json.loads(call.arguments) == {"a": value}
+
+
+def test_raw_reasoning_leaves_the_markers_of_calls_alone():
+    wire = 'Hi\n<call>\n{"name": "f", "arguments": {}}\n</call>\n\n<|end|>'
+    assert parse(wire, TAGS, reasoning="raw").content == parse(wire, TAGS).content == "Hi"

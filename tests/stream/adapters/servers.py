@@ -7,6 +7,7 @@ Nothing here parses. `serve` calls vLLM's two parsers in the order that its `Del
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from types import ModuleType, SimpleNamespace
 
 from deltaparse import ContentDelta, ReasoningDelta, ToolCallDelta
@@ -74,15 +75,19 @@ def serve(reasoning, tool, texts, given):
             if reasoning.has_engine_confirmed_reasoning_end():
                 thinking = False
                 flushed = reasoning.finish_streaming()
-                text = getattr(message, "content", None) or ""
-                text += getattr(flushed, "content", None) or ""
+                rest = [getattr(part, "content", None) or "" for part in (message, flushed)]
                 if message:
                     message.content = None
                     got.append(message if message.reasoning else None)
             else:
                 got.append(message)
+        else:
+            rest = [text]
         if not thinking:
-            got.append(tool.extract_tool_calls_streaming("", text, text, [], [], ids(text), given))
+            piece = "".join(rest)
+            got.append(
+                tool.extract_tool_calls_streaming("", piece, piece, [], [], ids(piece), given)
+            )
     return fold([*got, reasoning.finish_streaming() if thinking else tool.finish_streaming()])
 
 
@@ -135,7 +140,8 @@ class Fields:
         assert not unknown, unknown
         self.fields_set = set(fields)
         for name in self.model_fields:
-            setattr(self, name, fields.get(name, [] if name == "tool_calls" else None))
+            default = [] if name in ("tool_calls", "calls") else None
+            setattr(self, name, fields.get(name, default))
 
 
 def fields(name, *names):
@@ -173,11 +179,23 @@ def install_vllm(monkeypatch, *, reasoning="reasoning", where="entrypoints.opena
     return tools, thoughts
 
 
-class BaseFormatDetector:
+class BaseFormatDetector(ABC):
     """SGLang's base class."""
 
     def __init__(self):
         raise AssertionError("sets what the adapter answers")
+
+    @abstractmethod
+    def detect_and_parse(self, text, tools): ...
+
+    @abstractmethod
+    def has_tool_call(self, text): ...
+
+    @abstractmethod
+    def structure_info(self): ...
+
+    @abstractmethod
+    def build_ebnf(self, tools): ...
 
     @classmethod
     def parses_without_tools(cls):

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Policies, StreamParser, UsageError, call_id, get_format, register_format
+from deltaparse import (
+    Policies,
+    StreamParser,
+    UsageError,
+    call_id,
+    get_format,
+    parse,
+    register_format,
+)
 from deltaparse.stream.adapters import (
     VllmToolParser,
     register_vllm_parsers,
@@ -18,6 +26,7 @@ from deltaparse.stream.adapters import (
 )
 from deltaparse.stream.adapters.shapes import behind_reasoning
 
+from ..formats.wires import WIRES
 from ..samples import BARE, CALL, DELIMITED, LIST, OTHER, TAGS, chunkings
 from ..test_invariants import cuts, either, written
 from ..wire import TOOLS, as_joined
@@ -79,7 +88,7 @@ def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
 
 @given(case=written(), data=st.data())
 def test_behind_its_reasoning_parser_it_gives_the_turn(case, data):
-    fmt, turn, text = case
+    fmt, _, text = case
     engine = StreamParser(fmt, tools=TOOLS)
     engine.feed(text)
     engine.finish()
@@ -322,3 +331,18 @@ def test_plugins_are_registered_under_a_name(monkeypatch):
 def test_a_format_that_users_registered_has_a_parser_too():
     register_format("adapters-own", TAGS, replace=True)
     assert vllm_tool_parser("adapters-own").__name__ == "AdaptersOwnVllmToolParser"
+
+
+@pytest.mark.parametrize("name", sorted(name for name, wire in WIRES.items() if wire.one))
+def test_every_named_format_is_served(name):
+    wire, fmt = WIRES[name], get_format(name)
+    thinks = wire.thinks.endswith("Hi") and not fmt.channels.message
+    text = wire.thinks.removesuffix("Hi") + wire.one if thinks else wire.one
+    expected = as_joined(parse(text, fmt))
+    for texts in ([text], list(text)):
+        if fmt.channels.message:
+            got = streamed(made(fmt, whole=True), texts)
+        else:
+            got = serve(vllm_reasoning_parser(fmt)(Tokens()), made(fmt), texts, request())
+        assert got[:2] == expected[:2]
+        assert [call[1:] for call in got[2]] == [call[1:] for call in expected[2]] != []

@@ -195,6 +195,22 @@ def test_tokens_are_counted_and_parted(fmt, text, content, count):
     assert parser.count_reasoning_tokens(ids(text)) == count
 
 
+def test_a_prompt_that_opens_or_closes_reasoning_need_not_be_known():
+    closed = {
+        "headers": ("<|start|>model\n",),
+        "generation_prompt": "<|start|>model\n<think></think>",
+    }
+    for turn in (closed, closed | {"headers": ()}):
+        fmt = TAGS.replace(reasoning={"mode": "FORCED_CLOSED"}, turn=turn)
+        for text in ("<think>hm</think>Hi", "hm</think>Hi"):
+            assert made(fmt).extract_reasoning(text) == ("hm", "Hi")
+        assert made(fmt).extract_reasoning("Hi") == (None, "Hi")
+        assert streamed(made(fmt), list("<think>hm</think>Hi")) == ("hm", "Hi")
+        parser = made(fmt)
+        parser.adjust_initial_state_from_prompt(ids("<|start|>model\n<think>\n"))
+        assert streamed(parser, list("hm</think>Hi")) == ("hm", "Hi")
+
+
 def test_markers_are_told():
     assert made(TAGS).reasoning_start_str == "<think>"
     assert made(TAGS).reasoning_end_str == "</think>"
