@@ -26,7 +26,7 @@ demo: .venv/run.stamp ## watch the parser at work
 test: $(if $(WHEEL),test-wheel,test-src) ## run the tests
 
 test-src: .venv/dev.stamp
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto $(ARGS)
 
 # The last line of the program makes sure that it was the installed package that was tested.
 test-wheel:
@@ -36,7 +36,7 @@ test-wheel:
 	.venv-wheel/bin/python -P -c 'import sys, pytest; \
 	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
 	sys.exit(code if "site-packages" in where else "not the wheel was tested but " + where)' \
-	-o pythonpath= $(ARGS)
+	-n auto -o pythonpath= $(ARGS)
 
 lint: .venv/dev.stamp ## check style and types
 	$(BIN)/ruff check

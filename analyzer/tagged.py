@@ -167,8 +167,6 @@ def find_tagged(bodies: Bodies) -> ToolsFinding | None:
         section_start = section_start.lstrip()
     elif per_call_start.strip():
         per_call_start, separator = per_call_start.lstrip(), separator + gap
-    else:
-        name_prefix, separator = name_prefix.lstrip(), separator + gap
     return ToolsFinding(
         format=ToolsFormat(
             format=family,
