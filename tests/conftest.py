@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from deltaparse.stream.formats import registry
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -14,3 +17,12 @@ settings.register_profile(
     "quick", max_examples=50, phases=[Phase.explicit, Phase.reuse, Phase.generate], **COMMON
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def formats_as_they_were():
+    """Names of formats that a test registers are gone after it."""
+    before = dict(registry._entries())
+    yield
+    registry._entries().clear()
+    registry._entries().update(before)

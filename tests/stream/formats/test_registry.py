@@ -23,15 +23,6 @@ cohere_command3 deepseek_v3 deepseekv3 gpt-oss openai qwen3_xml mimo internlm in
 olmo3 phi4_mini_json longcat ernie45 hunyuan hunyuan_a13b"""
 
 
-@pytest.fixture(autouse=True)
-def as_it_was():
-    """Names that a test registers are gone after it."""
-    before = dict(registry._entries())
-    yield
-    registry._entries().clear()
-    registry._entries().update(before)
-
-
 @pytest.mark.parametrize("name", [*SEED.split(), *PEERS.split()])
 def test_the_names_that_users_type(name):
     fmt = get_format(name)
