@@ -8,7 +8,7 @@ from deltaparse import UsageError, get_format, parse, register_format, suggest_f
 from deltaparse.partial import Markers
 from deltaparse.stream.formats import suggest
 
-from .test_registry import CALL, MINE, as_it_was  # noqa: F401 - a fixture
+from .test_registry import CALL, MINE
 from .wires import WIRES
 
 # Formats that write calls alike, but for white space: which is meant, no output can tell.
