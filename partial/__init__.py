@@ -21,7 +21,7 @@ from .pattern_search import PatternSearch, until_pattern
 from .patterns import Absent, Found, Held, Pattern, search
 from .python_json import PythonReading, python_arguments, python_value
 from .reversed_pattern import reversed_partial_pattern
-from .source import Source, Steps
+from .source import Source, Steps, Verbatim
 from .text import at, peek, skip, until, whitespace
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "TemplateError",
     "TextDecoder",
     "UsageError",
+    "Verbatim",
     "argument_events",
     "at",
     "compact_json",

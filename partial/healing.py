@@ -105,7 +105,7 @@ def heal_json(
     """
     if marker is not None and json.dumps(marker, ensure_ascii=False) != f'"{marker}"':
         raise UsageError(f"the marker {marker!r} needs escapes in JSON: take plain characters")
-    src, lexer = Source(text, closed=final), JsonLexer(max_depth=max_depth)
+    src, lexer = Source(text, closed=final), JsonLexer(max_depth=max_depth, tracks=True)
     pieces: list[str] = []
     made: list[str] = []
     next(_read(src, lexer, pieces, made, repairs), None)
@@ -114,7 +114,7 @@ def heal_json(
     problem = lexer.problem if lexer.state is S.BROKEN else ""
     if problem:
         # A number at the end is none now: what broke the text may have belonged to it.
-        lexer = JsonLexer(max_depth=max_depth)
+        lexer = JsonLexer(max_depth=max_depth, tracks=True)
         passed = lexer.scan(certain)
         end -= len(certain) - passed
         certain = certain[:passed]
@@ -156,7 +156,7 @@ def _read(
 
 def _closed(certain: str, lexer: JsonLexer, number: str, *, heals: bool) -> str:
     """The text with what stands open closed, or left out."""
-    state, top = lexer.state, lexer.stack[-1] if lexer.stack else ""
+    state, top = lexer.state, lexer.stack[-1:]
     if number and top + state in ("[" + S.AFTER_OPEN, "[" + S.AFTER_COMMA, "{" + S.AFTER_COLON):
         head = certain + number
     elif number and state is S.START:
@@ -182,8 +182,8 @@ def closing(lexer: JsonLexer, held: str) -> str:
         S.KEY: '":null',
         S.AFTER_KEY: ":null",
         S.AFTER_COLON: value,
-        S.AFTER_COMMA: '"":null' if lexer.stack[-1:] == ["{"] else value,
-        S.AFTER_OPEN: value if number and lexer.stack[-1:] == ["["] else "",
+        S.AFTER_COMMA: '"":null' if lexer.stack[-1:] == "{" else value,
+        S.AFTER_OPEN: value if number and lexer.stack[-1:] == "[" else "",
         S.STRING: '"',
         S.START: value if number else "",
     }

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring
 
 from .json_lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
-from .json_read import STRING_WAKE, json_space
-from .source import Source, Steps
+from .json_read import json_space, json_value
+from .source import SURROGATES, Source, Steps
 
 __all__ = ["Repairs", "mended_json"]
 
@@ -50,7 +50,7 @@ WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$.-]*+")
 HEX = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5}))")
 # In a string in single quotes: all but what ends it, escapes, or must be escaped.
 IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
-SINGLE_WAKE = re.compile(r"""['"\\\x00-\x1f]""").search
+SINGLE_WAKE = re.compile(rf"""['"\\\x00-\x1f{SURROGATES}]""").search
 ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 CUT_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
 OWN_QUOTE = "own_quote"
@@ -95,25 +95,18 @@ def mended_json(
     lexer.hold_commas = repairs.trailing_commas
     mender = Mender(src, lexer, emit, repairs, quote)
     while True:
-        pos = lexer.scan(src.text, src.pos, final=src.closed)
-        if pos > src.pos:
-            emit(src.take(pos))
-        if lexer.state is BROKEN:
-            start, problem = src.offset, lexer.problem
-            repair = yield from mender.mend()
-            if repair is None:
-                return lexer
-            if not repair:
-                lexer.breaks(problem)
-                return lexer
-            if repair != OWN_QUOTE:
-                note(repair, start)
-            continue
-        if lexer.state is DONE or src.closed:
+        yield from json_value(src, emit, lexer)
+        if lexer.state is not BROKEN:
             return lexer
-        if lexer.state is STRING or lexer.state is KEY:
-            src.sleep(STRING_WAKE, mender.write)
-        yield
+        start, problem = src.offset, lexer.problem
+        repair = yield from mender.mend()
+        if repair is None:
+            return lexer
+        if not repair:
+            lexer.breaks(problem)
+            return lexer
+        if repair != OWN_QUOTE:
+            note(repair, start)
 
 
 class Mender:
@@ -296,7 +289,7 @@ class Mender:
             yield
         return False
 
-    def _quoted(self) -> Steps[str]:
+    def _quoted(self) -> Steps[str | None]:
         """Read a string in the quotes of this spelling, up to the next of them."""
         src, lexer, quote = self._src, self._lexer, self._quote
         src.pos += len(quote)
@@ -307,7 +300,7 @@ class Mender:
             if end > src.pos:
                 self.write(encode_basestring(src.take(end))[1:-1])
             if src.closed:
-                return OWN_QUOTE
+                return None
             yield
         if at > src.pos:
             self.write(encode_basestring(src.take(at))[1:-1])

@@ -108,10 +108,7 @@ class JsonScanner:
         if not isinstance(text, str):
             raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
         src = self._source
-        if src.wake is not None and src.wake(text) is None:
-            src.pass_by(text)
-        else:
-            src.feed(text)
+        if src.receive(text):
             next(self._steps, None)
         return self._handed_on()
 

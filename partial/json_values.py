@@ -69,7 +69,7 @@ class JsonValues:
     )
 
     def __init__(self, *, max_depth: int = MAX_DEPTH) -> None:
-        self._lexer = JsonLexer(max_depth=max_depth)
+        self._lexer = JsonLexer(max_depth=max_depth, tracks=True)
         self._held = ""
         self._string: list[str] = []
         self._shown: tuple[int, str] = (0, "")

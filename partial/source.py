@@ -8,6 +8,18 @@ A sub-parser is a generator function `name(src, ...) -> Steps[T]`. It reads `src
 2. The end of input is `src.closed`; no more text comes then, and nothing is thrown.
 3. `src.pos` moves before what was read is handed out, so nothing can be handed out twice.
 
+To resume a generator costs as much as many pieces of text are worth, the more so the deeper it
+stands. So a sub-parser that waits may leave two things behind: a `step`, which reads more text in
+its place and returns what of it is to be handed out, or None when it must be resumed; and with
+`src.sleep` a word on which texts need no reading at all:
+
+    while (piece := step()) is not None:
+        if piece:
+            emit(piece)
+        src.step, src.plain = step, emit
+        yield
+    src.step = resume
+
 Offsets count characters of the model's output. Text that was fed before it, the end of the
 prompt, lies below zero: it moves the parser into the right state and is never handed out.
 """
@@ -18,7 +30,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
-__all__ = ["Source", "Steps"]
+__all__ = ["SURROGATES", "Source", "Steps", "Verbatim", "resume"]
 
 T = TypeVar("T")
 
@@ -26,23 +38,44 @@ Steps = Generator[None, None, T]
 """What a sub-parser is: it yields when it needs more text, and returns a `T`."""
 
 
+SURROGATES = "\ud800-\udfff"
+"""Half characters, for a class in a pattern: a `wake` must find them."""
+
+
+class Verbatim:
+    """Text that is handed out as it stands by a function that spells other text anew.
+
+    That is the text in which `quick` finds nothing; it goes to `sink`, once that is known.
+    """
+
+    __slots__ = ("quick", "sink")
+
+    def __init__(self, quick: Callable[[str], object]) -> None:
+        self.quick = quick
+        self.sink: Callable[[str], None] | None = None
+
+
 class Source:
     """The unread text of one stream.
 
-    `text` from `pos` on is unread. `wake` and `plain` are what the sleeping parser left behind
-    (see `sleep`): while `wake` is set, the window is empty.
+    `text` from `pos` on is unread; `base` is the offset of its beginning. What the parser that
+    waits left behind: `step` reads on in its place, `plain` takes what that returns; while `wake`
+    and `quick` are set, the window is empty (see `sleep`).
     """
 
     __slots__ = (
-        "_base",
         "_kept",
         "_kept_to",
         "_marks",
         "_offsets",
+        "base",
         "closed",
         "plain",
         "pos",
+        "quick",
+        "step",
         "text",
+        "verbatim",
         "wake",
     )
 
@@ -52,7 +85,10 @@ class Source:
         self.closed = closed
         self.wake: Callable[[str], object] | None = None
         self.plain: Callable[[str], None] = _nowhere
-        self._base = offset
+        self.quick: Callable[[str], object] = len
+        self.verbatim: Callable[[str], None] = _nowhere
+        self.step: Callable[[], str | None] = resume
+        self.base = offset
         self._marks = 0
         self._kept: list[str] = []
         self._offsets: list[int] = []
@@ -61,17 +97,17 @@ class Source:
     @property
     def offset(self) -> int:
         """Where the parser stands: the offset of the next unread character."""
-        return self._base + self.pos
+        return self.base + self.pos
 
     @property
     def end(self) -> int:
         """The offset of the end of the text that has come."""
-        return self._base + len(self.text)
+        return self.base + len(self.text)
 
     @property
     def prompt_end(self) -> int:
         """The index into `text` before which it is the prompt's."""
-        return max(-self._base, 0)
+        return max(-self.base, 0)
 
     @property
     def unread(self) -> str:
@@ -85,34 +121,63 @@ class Source:
         if self._marks:
             self._keep()
         self.text = text if pos == len(self.text) else self.text[pos:] + text
-        self._base += pos
+        self.base += pos
         self.pos = 0
+
+    def receive(self, text: str) -> bool:
+        """Take the next text; return whether the parser must be resumed to read it."""
+        wake = self.wake
+        if wake is not None and wake(text) is None:
+            self.pass_by(text)
+            return False
+        self.feed(text)
+        step, plain = self.step, self.plain
+        piece = step()
+        if piece:
+            plain(piece)
+        return piece is None
 
     def pass_by(self, text: str) -> None:
         """Hand out `text` unread: for which the sleeping parser's `wake` found nothing."""
-        self._base += len(text)
-        end = self._base + self.pos
+        self.base += len(text)
+        end = self.base + self.pos
         if end < len(text):
             text = text[len(text) - max(end, 0) :]
-        self.plain(text)
+        plain = self.plain
+        plain(text)
 
     def take(self, end: int) -> str:
         """Read up to `end`, an index into `text`; hand out what of it is the model's."""
         start = self.pos
         self.pos = end
-        if self._base < 0:
-            start = max(start, -self._base)
+        return self.clipped(start, end)
+
+    def clipped(self, start: int, end: int) -> str:
+        """The text between two indices, without what of it is the prompt's."""
+        if self.base < 0:
+            start = max(start, -self.base)
         return self.text[start:end]
 
-    def sleep(self, wake: Callable[[str], object], plain: Callable[[str], None]) -> None:
+    def sleep(
+        self,
+        wake: Callable[[str], object],
+        plain: Callable[[str], None],
+        quick: Callable[[str], object] | None = None,
+        verbatim: Callable[[str], None] | None = None,
+    ) -> None:
         """Say, before a `yield`, which texts need no parser.
 
-        Until the next resume, a text for which `wake` finds nothing goes to `plain` whole. It
-        has no effect while something is held back or kept, which the parser must see again.
+        Until the next `feed`, a text for which `wake` finds nothing goes to `plain` whole, and
+        nobody looks at it again; so `wake` must find `SURROGATES` too. Where it takes long,
+        `quick` may take less for most texts: where that finds nothing, neither does `wake`; and
+        where `plain` spells a text in another way, that text may go to `verbatim` as it stands.
+        It all has no effect while something is held back or kept, which the parser must see again.
         """
         if self.pos == len(self.text) and not self._marks:
             self.wake = wake
             self.plain = plain
+            self.quick = quick or wake
+            self.verbatim = verbatim or plain
 
     def mark(self) -> int:
         """Keep all that is read from here on, until `release`; returns the offset for `since`."""
@@ -141,9 +206,13 @@ class Source:
     def _keep(self) -> None:
         """Add to the kept pieces what was read since the last."""
         if self.offset > self._kept_to:
-            self._kept.append(self.text[self._kept_to - self._base : self.pos])
+            self._kept.append(self.text[self._kept_to - self.base : self.pos])
             self._offsets.append(self._kept_to)
             self._kept_to = self.offset
+
+
+def resume() -> None:
+    """The `step` of a parser that left none: it must be resumed."""
 
 
 def _nowhere(text: str) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from .markers import Markers
-from .source import Source, Steps
+from .source import Source, Steps, Verbatim, resume
 
 __all__ = ["at", "peek", "skip", "until", "whitespace"]
 
@@ -14,25 +14,47 @@ SPACE = re.compile(r"\s*")
 
 
 def until(
-    src: Source, markers: Markers, emit: Callable[[str], None], *, certain: bool = False
+    src: Source,
+    markers: Markers,
+    emit: Callable[[str], None],
+    *,
+    certain: bool = False,
+    verbatim: Verbatim | None = None,
 ) -> Steps[str]:
     """Read text up to the first marker, handing it to `emit` as soon as it is certain.
 
     Returns the marker, which is left unread, or "" at the end of input. Holds back only the
     tail that may become a marker; the end of input makes that text, unless only what is
-    `certain` is wanted: then it is left unread.
+    `certain` is wanted: then it is left unread. `verbatim` says which text `emit` does not change.
     """
-    while True:
-        text = src.text
-        start, end = markers.find(text, src.pos, final=src.closed and not certain)
-        if start > src.pos:
-            emit(src.take(start))
+    find, wake, quick = markers.find, markers.wake, markers.quick
+    start = end = 0
+
+    def step() -> str | None:
+        nonlocal start, end
+        text, pos = src.text, src.pos
+        start, end = find(text, pos)
         if end > start:
-            return text[start:end]
-        if src.closed:
-            return ""
-        src.sleep(markers.wake, emit)
+            return None
+        src.pos = start
+        if start == len(text):
+            if verbatim is not None and verbatim.sink is not None:
+                src.sleep(wake, emit, verbatim.quick, verbatim.sink)
+            else:
+                src.sleep(wake, emit, quick)
+        return text[pos:start] if src.base >= 0 else src.clipped(pos, start)
+
+    while not src.closed and end == start and (piece := step()) is not None:
+        if piece:
+            emit(piece)
+        src.step, src.plain = step, emit
         yield
+    src.step = resume
+    if end == start:
+        start, end = find(src.text, src.pos, final=not certain)
+    if start > src.pos:
+        emit(src.take(start))
+    return src.text[src.pos : end]
 
 
 def at(src: Source, markers: Markers) -> Steps[str]:

@@ -6,10 +6,13 @@ name; later ones the index and a piece of the arguments.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ContentDelta", "Delta", "ReasoningDelta", "ToolCallDelta"]
+__all__ = ["ContentDelta", "Delta", "ReasoningDelta", "ToolCallDelta", "arguments_deltas"]
+
+new = object.__new__
 
 
 # Made once per chunk: `frozen` would double their cost. Never changed once handed out.
@@ -56,6 +59,22 @@ class ToolCallDelta:
             function = {"name": self.name, "arguments": self.arguments}
             call = {"index": self.index, "id": self.id, "type": "function", "function": function}
         return {"tool_calls": [call]}
+
+
+def arguments_deltas(index: int) -> Callable[[str], ToolCallDelta]:
+    """A function that makes deltas of one call from pieces of its arguments.
+
+    It sets the fields itself: `__init__` takes half as long again for four arguments.
+    """
+
+    def made(arguments: str) -> ToolCallDelta:
+        delta = new(ToolCallDelta)
+        delta.index = index
+        delta.id = delta.name = None
+        delta.arguments = arguments
+        return delta
+
+    return made
 
 
 Delta = ContentDelta | ReasoningDelta | ToolCallDelta

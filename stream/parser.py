@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from deltaparse.partial import MalformedOutput, Source, TextDecoder, UsageError, is_whole
+from deltaparse.partial import (
+    MalformedOutput,
+    Source,
+    Steps,
+    TextDecoder,
+    UsageError,
+    is_whole,
+)
 
 from .call_ids import IdFactory, MadeIds, call_id
-from .deltas import Delta
+from .deltas import ContentDelta, Delta
 from .format import WireFormat
 from .grammar import assistant_turn
 from .message import Issue, Message
@@ -18,6 +25,17 @@ from .request import Request, ToolChoice
 from .tally import Seen
 
 __all__ = ["StreamParser"]
+
+MOST_PASSED = 512
+"""Pieces that `feed` hands out by itself before they are written down, all at once."""
+
+Path = tuple[
+    Callable[[Any], object], Callable[[Any], object] | None, list[Any], Callable[[Any], Delta]
+]
+"""A piece in which one of these finds nothing is put there, and handed out as that."""
+
+CLOSED: Path = (len, None, [], ContentDelta)
+"""Nothing goes this way: the length of a piece is something."""
 
 FinishReason = Literal["stop", "tool_calls", "length"]
 
@@ -46,6 +64,8 @@ class StreamParser:
         id_factory: makes the id of a call to which the model gave none; asked once for each.
             `nine_character_id` makes those that Mistral's templates take.
         record: keep what is fed, for `fork` and `snapshot`.
+        collect: keep the message. Without it, the parser takes the same few kilobytes however
+            long the output is, and has no `message`; policies that need one cannot be chosen.
 
     Raises:
         UsageError: an argument that makes no sense.
@@ -54,9 +74,9 @@ class StreamParser:
     __slots__ = (
         "_alert",
         "_decoder",
-        "_failed",
         "_finish_reason",
-        "_out",
+        "_passed",
+        "_path",
         "_record",
         "_required",
         "_source",
@@ -79,9 +99,10 @@ class StreamParser:
         response_schema: Mapping[str, Any] | None = None,
         id_factory: IdFactory = call_id,
         record: bool = False,
+        collect: bool = True,
     ) -> None:
         asked = (fmt, tools, prompt, tool_choice, parallel_tool_calls, reasoning, policies)
-        request = Request(*asked, response_schema)
+        request = Request(*asked, response_schema, collect)
         self.format = fmt
         self._required = request.required
         self._record: Record | None = None
@@ -91,14 +112,15 @@ class StreamParser:
         tail = request.turn_so_far()
         source = self._source = Source(offset=-len(tail))
         turn = self._turn = request.turn(lambda: source.offset)
-        self._steps = assistant_turn(source, turn, request.lexicon())
-        self._out, self._tally = turn.out, turn.tally
+        self._steps: Steps[None] | None = assistant_turn(source, turn, request.lexicon())
+        self._tally = turn.tally
         self._decoder = TextDecoder()
         # While half a character waits, while a record is kept, and after the end: no piece is
         # taken as it is.
         self._alert = record
-        self._failed = False
         self._finish_reason: FinishReason | None = None
+        self._path: Path = CLOSED
+        self._passed: list[str] = []
         if tail:
             source.feed(tail)
             self._resume()
@@ -114,22 +136,20 @@ class StreamParser:
             UsageError: after `finish`.
             MalformedOutput: where a policy says "error".
         """
-        # Most pieces are text as they are: a call would cost more than all these questions.
-        if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
-            text = self._decode(text)
-        self._tally.pieces += 1
-        source = self._source
-        wake = source.wake
-        # Most text holds nothing that the sleeping parser waits for; it costs no resume.
-        if wake is not None and wake(text) is None:
-            source.pass_by(text)
-        elif text:
-            source.feed(text)
-            self._resume()
-        out = self._out
-        deltas = out[:]
-        out.clear()
-        return deltas
+        # The path of most pieces: text of the open part in which nothing is that the sleeping
+        # parser waits for (`_read`). It costs half of what `_read` does for the same.
+        quick, wake, passed, make = self._path
+        try:
+            if (
+                text
+                and (quick(text) is None or (wake is not None and wake(text) is None))
+                and len(passed) < MOST_PASSED
+            ):
+                passed.append(text)
+                return [make(text)]
+        except TypeError:
+            pass  # bytes, or what is no text at all: `_decode` tells
+        return self._read(text)
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. A second call returns [].
@@ -152,19 +172,22 @@ class StreamParser:
         turn.natural = reason != "length"
         self._finish_reason = "stop" if turn.natural else "length"
         self._end_text()
-        self._resume()
+        turn.content(self._resume() or "")
         turn.finish(required=self._required)
         if reason is None and any(issue.kind == "truncated_call" for issue in turn.issues):
             self._finish_reason = "length"
         elif turn.natural and turn.calls:
             self._finish_reason = "tool_calls"
-        deltas = turn.out[:]
-        turn.out.clear()
-        return deltas
+        return self._handed_out()
 
     @property
     def message(self) -> Message:
-        """The message so far."""
+        """The message so far.
+
+        Raises:
+            UsageError: the parser was made with `collect=False`.
+        """
+        self._close_path()
         return self._turn.message()
 
     @property
@@ -185,6 +208,7 @@ class StreamParser:
     @property
     def seen(self) -> Seen:
         """How much has come of content, of reasoning and of tool calls: characters and pieces."""
+        self._close_path()
         return self._turn.seen()
 
     def fork(self) -> StreamParser:
@@ -229,7 +253,66 @@ class StreamParser:
         return " > ".join(names) or "end"
 
     def __repr__(self) -> str:
+        self._close_path()
         return f"<StreamParser at {self._source.offset}: {self.where()}>"
+
+    def _read(self, text: str | bytes) -> list[Delta]:
+        """Take a piece that is not of the plainest; return the deltas."""
+        if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
+            text = self._decode(text)
+        self._tally.pieces += 1
+        source = self._source
+        if self._path is not CLOSED:
+            self._close_path()
+        elif source.wake is not None and source.wake(text) is None:
+            source.pass_by(text)
+            self._open_path()
+            return self._handed_out()
+        source.feed(text)
+        step = source.step
+        try:
+            piece = step()
+        except Exception as error:  # noqa: BLE001 - as in `_resume`
+            piece = self._give_up(error)
+        if piece is None:
+            piece = self._resume()
+        if source.wake is not None:
+            self._open_path()
+        run = self._turn.run
+        if piece and run is not None and run.sink is source.plain and not self._turn.out:
+            write, make = run.write, run.make
+            write(piece)
+            return [make(piece)]
+        if piece:
+            source.plain(piece)
+        return self._handed_out()
+
+    def _open_path(self) -> None:
+        """Let what passes the sleeper by go the short way, if all of it goes to the open part."""
+        source, run = self._source, self._turn.run
+        if run is not None and run.sink is source.verbatim and not self._alert:
+            quick, wake = source.quick, source.wake
+            also = wake if run.sink is source.plain and quick is not wake else None
+            self._path = quick, also, self._passed, run.make
+
+    def _close_path(self) -> None:
+        """Write down what `feed` handed out by itself, and tell the source that it passed."""
+        self._path = CLOSED
+        passed, run = self._passed, self._turn.run
+        if passed and run is not None:
+            text = "".join(passed)
+            write = run.write
+            write(text)
+            self._source.base += len(text)
+            self._tally.pieces += len(passed)
+            passed.clear()
+
+    def _handed_out(self) -> list[Delta]:
+        """The deltas that the turn has."""
+        out = self._turn.out
+        deltas = out.copy()
+        out.clear()
+        return deltas
 
     def _recorded(self, asked: str) -> Record:
         if self._record is None:
@@ -244,33 +327,40 @@ class StreamParser:
         record.replay(parser.feed, parser.finish)
         return parser
 
-    def _resume(self) -> None:
-        """Let the sub-parsers read what there is.
+    def _resume(self) -> str | None:
+        """Let the sub-parsers read what there is; return what is to go to `Source.plain`.
 
         They cannot be resumed after an exception, so whatever happens, the text that follows
         passes as content: no output is lost, not even to a bug of ours.
         """
-        source = self._source
-        if not self._failed:
-            try:
-                next(self._steps, None)
-            except (MalformedOutput, UsageError):
-                # A policy that says so, or an id factory that gives no id.
-                self._failed = True
-                raise
-            except Exception as error:  # noqa: BLE001 - a bug must not lose output
-                self._failed = True
-                span = (source.offset, source.offset)
-                self._turn.issue("internal_error", span, f"{error!r}; the rest is content")
-        if self._failed:
-            self._turn.end_call(complete=False)
-            self._turn.content(source.take(len(source.text)))
+        try:
+            return self._rest() if self._steps is None else next(self._steps, None)
+        except Exception as error:  # noqa: BLE001 - a bug must not lose output
+            return self._give_up(error)
+
+    def _give_up(self, error: Exception) -> str:
+        """Go on without the sub-parsers; raises the error where it was meant to be raised."""
+        turn, source = self._turn, self._source
+        self._steps = None
+        source.step, source.plain = self._rest, turn.content
+        turn.end_call(complete=False)
+        if isinstance(error, (MalformedOutput, UsageError)):
+            # A policy says so, or an id factory gives no id.
+            raise error
+        span = (source.offset, source.offset)
+        turn.issue("internal_error", span, f"{error!r}; the rest is content")
+        return self._rest()
+
+    def _rest(self) -> str:
+        """All the text there is."""
+        return self._source.take(len(self._source.text))
 
     def _decode(self, piece: str | bytes) -> str:
         """The text that a piece adds; refuses pieces after the end."""
         if self._finish_reason is not None:
             message = "feed() after finish(): a parser reads one turn; make a new one for the next"
             raise UsageError(message)
+        self._close_path()
         decoder = self._decoder
         decoder.given = self._source.end
         text = decoder.feed(piece)
@@ -283,6 +373,7 @@ class StreamParser:
     def _end_text(self) -> None:
         """Give the source the last of the decoder, close it, and tell what was replaced."""
         source, decoder = self._source, self._decoder
+        self._close_path()
         self._alert = True
         decoder.given = source.end
         source.feed(decoder.finish())

@@ -18,6 +18,10 @@ __all__ = ["Request", "ToolChoice"]
 ToolChoice = Literal["auto", "none", "required"] | Mapping[str, Any]
 
 
+NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
+"""Policies that look at what was handed out before."""
+
+
 @dataclass(slots=True)  # Never changed; `frozen` would triple its cost.
 class Request:
     """The arguments of a `StreamParser`, which describes them, and what follows from them.
@@ -34,6 +38,7 @@ class Request:
     reasoning: Literal["separate", "inline", "raw"]
     policies: Policies
     response_schema: Mapping[str, Any] | None
+    collect: bool = True
 
     def __post_init__(self) -> None:
         fmt: object = self.fmt
@@ -46,6 +51,10 @@ class Request:
         if self.reasoning not in ("separate", "inline", "raw"):
             message = f'reasoning={self.reasoning!r}: choose "separate", "inline" or "raw"'
             raise UsageError(message)
+        if not self.collect:
+            for name, choice in NEED_THE_MESSAGE:
+                if getattr(self.policies, name) == choice:
+                    raise UsageError(f'{name}="{choice}" needs the message: leave collect=True')
 
     @property
     def required(self) -> bool:
@@ -62,6 +71,7 @@ class Request:
             parallel=self.parallel_tool_calls,
             policies=self.policies,
             reasoning_output=self.reasoning,
+            collect=self.collect,
             offset=offset if unwraps else None,
         )
 

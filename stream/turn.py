@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import Any, Literal
 
-from deltaparse.partial import MalformedOutput
+from deltaparse.partial import MalformedOutput, UsageError
 
 from .call_ids import CallPlace, IdFactory, made_id
 from .code_block import CodeBlock
-from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
-from .message import Content, Issue, Message, Part, Reasoning, ToolCall
+from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta, arguments_deltas
+from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
+from .run import Run, Uncollected
 from .tally import Seen, Tally
 
 __all__ = ["Turn", "Verdict"]
@@ -21,59 +22,27 @@ Verdict = Literal["call", "text", "drop"]
 """What becomes of a call, once its name is known."""
 
 
-class _Run:
-    """A part of the message while it grows."""
-
-    __slots__ = (
-        "call_id",
-        "complete",
-        "index",
-        "kind",
-        "name",
-        "repaired",
-        "span",
-        "text",
-        "write",
-    )
-
-    def __init__(self, kind: type[Part], index: int = 0, call_id: str = "", name: str = "") -> None:
-        self.kind = kind
-        self.text = StringIO()
-        self.write = self.text.write
-        self.index = index
-        self.call_id = call_id
-        self.name = name
-        self.complete = False
-        self.repaired = False
-        self.span = (0, 0)
-
-    def part(self) -> Part:
-        text = self.text.getvalue()
-        if self.kind is ToolCall:
-            made = (self.call_id, self.name, text, self.complete, self.repaired)
-            return ToolCall(*made, span=self.span)
-        return Content(text) if self.kind is Content else Reasoning(text)
-
-
 class Turn:
     """The sink of the sub-parsers.
 
-    `out` takes the deltas until they are handed out. `tools` are the functions that may be
-    called, each with the JSON Schema of its arguments; None for any. `only` is the one that
-    `tool_choice` names. `natural` says, once the input is closed, whether the turn ended by
-    itself or was cut off. With `offset`, which says how much of the output was read, content is
-    JSON that was asked for, and loses the code block that it is wrapped in.
+    `out` takes the deltas until they are handed out; `run` is the part that is open. `tools` are
+    the functions that may be called, each with the JSON Schema of its arguments; None for any.
+    `only` is the one that `tool_choice` names. `natural` says, once the input is closed, whether
+    the turn ended by itself or was cut off. Without `collect`, the message is not kept. With
+    `offset`, which says how much of the output was read, content is JSON that was asked for, and
+    loses the code block that it is wrapped in.
     """
 
     __slots__ = (
         "_block",
+        "_collect",
         "_id_factory",
         "_inline_open",
         "_mended",
         "_prompt",
-        "_run",
         "_runs",
         "_written",
+        "arguments",
         "calls",
         "content",
         "issues",
@@ -84,6 +53,7 @@ class Turn:
         "policies",
         "reasoning",
         "reasoning_output",
+        "run",
         "seen_reasoning",
         "tally",
         "tools",
@@ -97,6 +67,7 @@ class Turn:
         parallel: bool = True,
         policies: Policies,
         reasoning_output: Literal["separate", "inline", "raw"] = "separate",
+        collect: bool = True,
         offset: Callable[[], int] | None = None,
     ) -> None:
         self.out: list[Delta] = []
@@ -109,10 +80,13 @@ class Turn:
         self.parallel = parallel
         self.policies = policies
         self.reasoning_output = reasoning_output
-        outputs = {"separate": self._reasoning, "inline": self._inline, "raw": self._content}
-        self.reasoning: Callable[[str], None] = outputs[reasoning_output]
+        self._collect = collect
         self._block = CodeBlock(self._content, self.issue, offset) if offset else None
+        # Bound once, so that a sink can be told from another by `is`.
         self.content: Callable[[str], None] = self._block.write if self._block else self._content
+        outputs = {"separate": self._reasoning, "inline": self._inline, "raw": self.content}
+        self.reasoning: Callable[[str], None] = outputs[reasoning_output]
+        self.arguments: Callable[[str], None] = self._arguments
         self.tally = Tally()
         self._written = 0
         self._mended = False
@@ -120,8 +94,8 @@ class Turn:
         # None while the prompt is read, and in drafts: their calls are not handed out.
         self._id_factory: IdFactory | None = None
         self._prompt = ""
-        self._runs: list[_Run] = []
-        self._run: _Run | None = None
+        self._runs: list[Run] = []
+        self.run: Run | None = None
 
     def draft(self) -> Turn:
         """A turn with the same rules, for a look at text whose meaning is not known yet."""
@@ -155,7 +129,7 @@ class Turn:
     def end_part(self) -> None:
         """A part ends here, also when one of the same kind follows."""
         self._end_content()
-        self._run = None
+        self.run = None
 
     def admit(self, name: str, span: tuple[int, int]) -> Verdict:
         """Say what becomes of a call of `name`, which stands at `span`."""
@@ -181,29 +155,41 @@ class Turn:
         if not call_id and self._id_factory is not None:
             place = CallPlace(name=name, index=index, offset=offset, prompt=self._prompt)
             call_id = made_id(self._id_factory, place)
-        run = self._begin(_Run(ToolCall, index, call_id, name))
+        run = self._begin(
+            Run(
+                ToolCall,
+                arguments_deltas(index),
+                self.arguments,
+                self._sheet(),
+                index,
+                call_id,
+                name,
+            )
+        )
         run.repaired, self._mended = self._mended, False
         run.span = (max(offset, 0), max(offset, 0))
         self.calls += 1
         self.out.append(ToolCallDelta(index, call_id, name))
 
-    def arguments(self, text: str) -> None:
+    def _arguments(self, text: str) -> None:
         """Hand out a piece of the arguments of the call that is open."""
-        if text and self._run is not None:
-            self.out.append(ToolCallDelta(self._run.index, None, None, text))
-            self._run.write(text)
+        run = self.run
+        if text and run is not None:
+            make, write = run.make, run.write
+            self.out.append(make(text))
+            write(text)
 
     @property
     def open_arguments(self) -> str:
         """The arguments of the open call so far."""
-        return self._run.text.getvalue() if self._run is not None else ""
+        return self.run.text.getvalue() if self.run is not None else ""
 
     def end_call(self, *, complete: bool, end: int = 0) -> None:
         """The open call ends, at the offset `end`; `complete` says that it is whole."""
-        if self._run is not None:
-            self._run.complete = complete
-            self._run.span = (self._run.span[0], max(end, *self._run.span))
-            self._run = None
+        if self.run is not None:
+            self.run.complete = complete
+            self.run.span = (self.run.span[0], max(end, *self.run.span))
+            self.run = None
         self.tally.enter("content", self._characters)
 
     def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> None:
@@ -218,7 +204,7 @@ class Turn:
         """Mark the call that is open; between calls, the one before and the one that may come."""
         if self._runs and self._runs[-1].kind is ToolCall:
             self._runs[-1].repaired = True
-        self._mended = self._run is None or self._run.kind is not ToolCall
+        self._mended = self.run is None or self.run.kind is not ToolCall
 
     def finish(self, *, required: bool) -> None:
         """The input has ended; `required`: the turn was to have a call."""
@@ -234,6 +220,8 @@ class Turn:
 
     def message(self) -> Message:
         """The message so far."""
+        if not self._collect:
+            raise UsageError("the message was not collected: make the parser with collect=True")
         return Message([run.part() for run in self._runs])
 
     def seen(self) -> Seen:
@@ -249,21 +237,23 @@ class Turn:
         self._runs.clear()
         self.calls = self._written = 0
         self.tally.start(0)
-        run = self._run
+        run = self.run
         if run is not None and run.kind is ToolCall:
             self.begin_call(run.name, run.call_id, 0)
         else:
-            self._run = None
+            self.run = None
 
     def _content(self, text: str) -> None:
         """Hand out content as it is."""
         if not text:
             return
-        run = self._run
+        run = self.run
         if run is None or run.kind is not Content:
-            run = self._begin(_Run(Content))
+            sink = None if self._block else self.content
+            run = self._begin(Run(Content, ContentDelta, sink, self._sheet()))
         self.out.append(ContentDelta(text))
-        run.write(text)
+        write = run.write
+        write(text)
 
     def _end_content(self) -> None:
         if self._block is not None:
@@ -272,11 +262,12 @@ class Turn:
     def _reasoning(self, text: str) -> None:
         if not text:
             return
-        run = self._run
+        run = self.run
         if run is None or run.kind is not Reasoning:
-            run = self._begin(_Run(Reasoning))
+            run = self._begin(Run(Reasoning, ReasoningDelta, self.reasoning, self._sheet()))
         self.out.append(ReasoningDelta(text))
-        run.write(text)
+        write = run.write
+        write(text)
 
     def _inline(self, text: str) -> None:
         if text and not self._inline_open:
@@ -289,8 +280,13 @@ class Turn:
         """How many characters were handed out."""
         return self._written + (self._runs[-1].text.tell() if self._runs else 0)
 
-    def _begin(self, run: _Run) -> _Run:
+    def _sheet(self) -> StringIO | Uncollected:
+        return StringIO() if self._collect else Uncollected()
+
+    def _begin(self, run: Run) -> Run:
         self._written = self._characters
+        if not self._collect:
+            self._runs.clear()
         self._runs.append(run)
-        self._run = run
+        self.run = run
         return run

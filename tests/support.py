@@ -36,11 +36,7 @@ class Driver:
 
     def feed(self, *texts):
         for text in texts:
-            wake = self.src.wake
-            if wake is not None and wake(text) is None:
-                self.src.pass_by(text)
-            else:
-                self.src.feed(text)
+            if self.src.receive(text):
                 self._resume()
 
     def close(self):

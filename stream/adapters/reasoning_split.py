@@ -70,11 +70,7 @@ class ReasoningSplit:
         return self._taken()
 
     def _feed(self, text: str) -> None:
-        source = self._source
-        if source.wake is not None and source.wake(text) is None:
-            source.pass_by(text)
-        elif text:
-            source.feed(text)
+        if text and self._source.receive(text):
             self._resume()
 
     def _resume(self) -> None:

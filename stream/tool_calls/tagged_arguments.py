@@ -19,6 +19,7 @@ from deltaparse.partial import (
     Markers,
     Source,
     Steps,
+    Verbatim,
     at,
     json_space,
     skip,
@@ -130,8 +131,10 @@ def _value(
     def note(how: str) -> None:
         call.repaired(how, src.offset)
 
-    value = Value(call.emit, note, types, python=arguments.python_literals)
-    if not (yield from _up_to_end(src, call, m, value.write)):
+    verbatim = Verbatim(m.value_ends.quick_json)
+    python = arguments.python_literals
+    value = Value(call.emit, note, types, python=python, verbatim=verbatim)
+    if not (yield from _up_to_end(src, call, m, value.write, verbatim)):
         raise MalformedJson("the output ends in an argument", kind="truncated")
     value.end()
 
@@ -158,7 +161,11 @@ def _json_in_tags(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
 
 
 def _up_to_end(
-    src: Source, call: Call, m: TaggedMarkers, take: Callable[[str], None]
+    src: Source,
+    call: Call,
+    m: TaggedMarkers,
+    take: Callable[[str], None],
+    verbatim: Verbatim | None = None,
 ) -> Steps[bool]:
     """Read a value up to and with its suffix; return whether it ended before the output did.
 
@@ -167,7 +174,7 @@ def _up_to_end(
     it is left unread.
     """
     while True:
-        marker = yield from until(src, m.value_ends, take, certain=True)
+        marker = yield from until(src, m.value_ends, take, certain=True, verbatim=verbatim)
         if not marker:
             return False
         core = marker.strip()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from json.encoder import encode_basestring
 from typing import TypeVar
 
-from deltaparse.partial import JsonLexer, JsonState, Source, Steps, python_value
+from deltaparse.partial import JsonLexer, JsonState, Source, Steps, Verbatim, python_value
 
 from .schema import ALL_TYPES
 
@@ -41,7 +41,7 @@ class Value:
 
     `types` are the JSON types that it may have. `note` is told how a value was read that was not
     spelled as the format has it: "python_literals", or "argument_type" for text that is none of
-    the types and is therefore a string.
+    the types and is therefore a string. `verbatim` is told where text may go that stands as it is.
     """
 
     __slots__ = (
@@ -54,6 +54,7 @@ class Value:
         "_spaced",
         "_streams",
         "_types",
+        "_verbatim",
     )
 
     def __init__(
@@ -63,8 +64,10 @@ class Value:
         types: Collection[str],
         *,
         python: bool = False,
+        verbatim: Verbatim | None = None,
     ) -> None:
         self._emit = emit
+        self._verbatim = verbatim
         self._note = note
         self._types = types
         self._python = python
@@ -118,6 +121,8 @@ class Value:
         held = "".join(self._held)
         self._held.clear()
         self._streams = True
+        if self._verbatim is not None:
+            self._verbatim.sink = self._emit
         self._deciding = False
         self._emit('"' + encode_basestring(held)[1:-1])
 

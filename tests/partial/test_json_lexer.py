@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests import support
-from tests.support import Driver, closers, cuts, drive, is_json
+from tests.support import Driver, closers, cuts, drive, is_json, json_texts, nearly_json
 
 from deltaparse.partial import (
     JsonLexer,
     JsonState,
     json_value,
 )
-from deltaparse.partial.json_lexer import MAX_DEPTH, MAX_TOKEN
+from deltaparse.partial.json_lexer import MAX_DEPTH, MAX_TOKEN, MOST_MOVES, MOVES, SHORT
 
 SUITE = Path(__file__).parents[2] / "../shared/corpus/json/jsontestsuite.jsonl"
 S = JsonState
@@ -57,7 +57,7 @@ def test_all_that_is_certain_is_passed_on_verbatim_at_once(text, data):
     driver.close()
 
     assert driver.text == text
-    assert (driver.result.state, driver.result.stack) == (S.DONE, [])
+    assert (driver.result.state, driver.result.stack) == (S.DONE, "")
 
 
 @given(support.json_texts(), st.text() | support.NASTY, st.data())
@@ -122,12 +122,12 @@ def test_the_json_test_suite(size):
 
 @pytest.mark.parametrize(("state", "text"), [(s, text) for s in STATES for text in STATES[s]])
 def test_the_state_says_where_the_text_was_cut(state, text):
-    scanner = JsonLexer()
+    scanner = JsonLexer(tracks=True)
     passed = scanner.scan(text)
     whole = [end for end in range(1, passed + 1) if is_json(text[:end] + closers(text[:end]))]
 
     assert scanner.state is state
-    assert scanner.stack == support.open_brackets(text)
+    assert list(scanner.stack) == support.open_brackets(text)
     assert scanner.passed == passed
     assert scanner.settled == len(text[: max(whole, default=0)].rstrip())
     if scanner.stack:  # else the end of the input says more
@@ -176,12 +176,35 @@ def test_the_length_of_a_number_is_limited(size, excess):
     assert driver.text == ("[" if excess else text + "]")
 
 
+@given(st.data(), json_texts() | nearly_json(), st.booleans(), st.sampled_from([3, MAX_DEPTH]))
+def test_what_is_remembered_is_what_is_read(data, text, hold_commas, max_depth):
+    settings = {"hold_commas": hold_commas, "max_depth": max_depth}
+    # One that tracks remembers nothing.
+    lexers = JsonLexer(**settings), JsonLexer(**settings, tracks=True)
+    held = ""
+    for piece in data.draw(cuts(text)):
+        held += piece
+        passed = {lexer.scan(held) for lexer in lexers}
+        assert len(passed) == 1
+        held = held[passed.pop() :]
+        first, second = ((x.state, x.stack, x.problem, x.broken_in) for x in lexers)
+        assert first == second
+
+
+def test_what_is_remembered_is_bounded():
+    for number in range(2 * MOST_MOVES):
+        JsonLexer().scan(f"[{number},")
+        JsonLexer().scan(f'"{number}' + "x" * SHORT)
+        assert len(MOVES) <= MOST_MOVES
+    assert all(len(place[-1]) <= SHORT for place in MOVES)
+
+
 def test_strings_pass_by_a_sleeping_parser():
     driver = Driver(json_value)
     driver.feed('{"key', " goes", " on", '": "', "plain", "", ' text"', "}")
 
     assert driver.text == '{"key goes on": "plain text"}'
-    assert driver.resumes == 4
+    assert driver.resumes == 2
 
 
 @pytest.mark.parametrize("length", [1000, 4000])

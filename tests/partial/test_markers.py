@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support import Driver, cuts, drive
 
-from deltaparse.partial import LONGEST_MARKER, Markers, Source, UsageError, markers, until
+from deltaparse.partial import (
+    LONGEST_MARKER,
+    Markers,
+    Source,
+    UsageError,
+    is_whole,
+    markers,
+    until,
+)
 
 # Few letters make overlaps; the third alphabet means something in a pattern or a character class.
 ALPHABETS = ["ab", "<|a>", "[]^-\\.*+?{}()|$&~# \n", "é｜▁😀\ud83d\u0301"]
@@ -105,11 +115,38 @@ def test_what_is_held_back_may_become_a_marker_and_nothing_else_may(case, data):
 
 
 @given(cases())
-def test_wake_is_none_where_no_marker_begins(case):
+def test_where_nothing_wakes_nothing_is_found_or_held(case):
     literals, text = case
-    begins = any(char == mark[0] for char in text for mark in literals if mark)
+    look_for = Markers(literals)
+    firsts = {mark[0] for mark in literals if mark}
+    begins = any(char in firsts or not is_whole(char) for char in text)
 
-    assert (Markers(literals).wake(text) is not None) is begins
+    assert (look_for.quick(text) is not None) is begins
+    if look_for.find(text) != (len(text), len(text)):
+        assert look_for.wake(text)
+    assert begins or look_for.wake(text) is None
+
+
+@given(cases(), st.sampled_from("\ud800\udfff"))
+def test_half_a_character_wakes(case, half):
+    literals, text = case
+    look_for = Markers(literals)
+
+    for find in (look_for.wake, look_for.quick, look_for.quick_json):
+        assert find(text + half)
+
+
+@given(cases(), st.sampled_from('"\\\n\x00é<'))
+def test_what_json_spells_anew_wakes_too(case, char):
+    literals, text = case
+    look_for = Markers(literals)
+    spelled = json.dumps(text + char, ensure_ascii=False)[1:-1]
+
+    if look_for.quick_json(text + char) is None:
+        assert look_for.quick(text + char) is None
+        assert spelled == text + char
+    elif spelled == text + char:
+        assert look_for.quick(text + char)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +191,9 @@ def test_metacharacters_stand_for_themselves(marker):
     look_for = Markers([marker, "^", "]-a"])
 
     assert look_for.find(f"b{marker}", final=True) == (1, 1 + len(marker))
-    assert look_for.wake("bcz,_=") is None
-    assert look_for.wake(f"b{marker}")[0] == marker[0]
+    for find in (look_for.wake, look_for.quick, look_for.quick_json):
+        assert find("bcz,_=") is None
+        assert find(f"b{marker}").start() == 1
 
 
 def test_the_set_is_what_it_is_made_of():
@@ -223,17 +261,16 @@ def test_no_character_is_searched_more_often_than_it_can_be_held(pattern, length
 
 def test_beginnings_of_markers_are_looked_for_at_the_end_only():
     look_for = Markers(["<tool_call>"])
-    wake = look_for.wake
-    searched = []
+    search, searched = look_for._search, []
 
     def noting(text, pos):
-        searched.append(len(text) - pos)
-        return wake(text, pos)
+        searched.append(pos)
+        return search(text, pos)
 
-    look_for.wake = noting
+    look_for._search = noting
 
-    assert look_for.find("a < b" * 1000 + "<tool") == (5000, 5000)
-    assert max(searched) == len("<tool_call>") - 1
+    assert look_for.find("a <tob" * 1000 + "<tool") == (6000, 6000)
+    assert min(searched[1:]) > 6000 - 2 * len("<tool_call>")
 
 
 def test_text_in_which_no_marker_begins_is_not_searched_at_all():

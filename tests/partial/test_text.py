@@ -88,7 +88,7 @@ def test_until_sleeps_through_plain_text():
 
     assert driver.emitted == ["plain", " text", "", " > ", "<b", "old"]
     assert driver.result == "</s>"
-    assert driver.resumes == 4
+    assert driver.resumes == 2
 
 
 def test_until_stays_awake_under_a_mark():

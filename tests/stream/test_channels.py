@@ -634,7 +634,7 @@ def test_no_markers_but_that_of_the_message():
 def test_where_names_the_state():
     parser = StreamParser(HARMONY)
     parser.feed(CALL[:-12])
-    assert (
-        parser.where()
-        == "assistant_turn > channel_turn > message > call > object > json_arguments > mended_json"
+    assert parser.where() == (
+        "assistant_turn > channel_turn > message > call > object > json_arguments"
+        " > mended_json > json_value"
     )

@@ -54,9 +54,9 @@ def test_where_names_the_state():
     assert parser.where().startswith("assistant_turn")
     parser.feed('<call>{"name": "f", "arguments": {"a')
     assert parser.where().endswith(
-        "json_calls > call_object > members > json_arguments > mended_json"
+        "json_calls > call_object > members > json_arguments > mended_json > json_value"
     )
-    assert "mended_json" in repr(parser)
+    assert "json_value" in repr(parser)
     parser.finish("length")
     assert parser.where() == "end"
 

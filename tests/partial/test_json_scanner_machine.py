@@ -1,0 +1,91 @@
+"""Scanners fed in turn and looked at while they are fed: each gives what one reading does.
+
+The truth is `json.loads` and ijson for JSON, and a scanner that nobody looks at for any text.
+"""
+
+from __future__ import annotations
+
+import json
+
+import ijson.backends.python as ijson
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
+from tests.support import is_json, json_texts, nearly_json, open_brackets
+
+from deltaparse.partial import JsonScanner, JsonState, Repairs, heal_json, sound_json
+
+OPTIONS = [{}, {"compact": True}, {"repairs": Repairs()}, {"compact": True, "repairs": Repairs()}]
+VISIBLE = ("state", "stack", "problem", "end", "unread", "text", "repaired")
+sizes = st.sampled_from([0, 1, 2, 3, 5, 8, 20])
+
+
+class Watched:
+    """A scanner, its options, what it was fed and is still to be fed, and what it gave."""
+
+    def __init__(self, text, options):
+        self.text, self.options = text, options
+        self.scanner = JsonScanner(**options)
+        self.fed = self.given = ""
+
+    def feed(self, size):
+        piece = self.text[len(self.fed) :][:size]
+        self.fed += piece
+        self.given += self.scanner.feed(piece)
+        assert self.scanner.text == self.given
+
+    def look(self):
+        scanner, whole = self.scanner, self.scanner.state in (JsonState.AFTER_VALUE, JsonState.DONE)
+        before = [getattr(scanner, name) for name in VISIBLE]
+        snapshot = scanner.snapshot()
+        healed = heal_json(self.given + " " * whole)
+        assert (snapshot.text, snapshot.value) == (healed.text, healed.value)
+        assert [getattr(scanner, name) for name in VISIBLE] == before
+        if is_json(self.text):
+            assert list(scanner.stack) == open_brackets(self.fed)
+
+
+class ScannerMachine(RuleBasedStateMachine):
+    """Scanners of all sorts, and texts that are JSON, nearly, or anything."""
+
+    running = Bundle("running")
+
+    @rule(
+        target=running,
+        text=json_texts() | nearly_json() | st.text(),
+        options=st.sampled_from(OPTIONS),
+    )
+    def begin(self, text, options):
+        return Watched(text, options)
+
+    @rule(watched=running, cuts=st.lists(sizes, max_size=9))
+    def feed(self, watched, cuts):
+        for size in cuts:
+            watched.feed(size)
+
+    @rule(watched=running)
+    def look(self, watched):
+        watched.look()
+
+    @rule(watched=consumes(running), heal=st.booleans())
+    def finish(self, watched, heal):
+        """Whatever came: with `heal`, it is JSON; that of one reading, however it is looked at."""
+        given = watched.given + watched.scanner.finish(heal=heal)
+        whole = JsonScanner(**watched.options)
+        assert given == whole.feed(watched.fed) + whole.finish(heal=heal)
+        for name in VISIBLE:
+            assert getattr(watched.scanner, name) == getattr(whole, name), name
+        if heal:
+            assert is_json(given) or not given
+
+    @rule(watched=consumes(running))
+    def finish_the_whole(self, watched):
+        watched.feed(None)
+        given = watched.given + watched.scanner.finish()
+        if is_json(watched.text):
+            assert watched.scanner.state is JsonState.DONE
+            value = json.loads(sound_json(given))
+            assert value == json.loads(sound_json(watched.text))
+            assert [value] == list(ijson.items(sound_json(given).encode(), "", use_float=True))
+
+
+TestScanners = ScannerMachine.TestCase

@@ -1,0 +1,144 @@
+"""The short ways that text takes past the sub-parsers, against the long way, piece by piece.
+
+A parser that records takes none of them, so the two must hand out the same for every piece.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import (
+    ContentDelta,
+    Policies,
+    StreamParser,
+    ToolCallDelta,
+    UsageError,
+    get_format,
+)
+from deltaparse.stream.deltas import arguments_deltas
+from deltaparse.stream.parser import CLOSED, MOST_PASSED
+
+from .samples import CALL, TAGS
+from .test_invariants import cuts, options, reasons
+from .test_record import any_soups
+from .wire import TOOLS
+
+PROSE = "It was a bright cold day in April. "
+STRING = CALL.partition("{")[0] + '{"name": "f", "arguments": {"a": "'
+TAGGED = "<tool_call>\n<function=f>\n<parameter=s>\n"
+
+
+def made(fmt, kw, **more):
+    return StreamParser(fmt, **kw, **more, id_factory=lambda place: f"id{place.index}")
+
+
+@given(case=any_soups, kw=options, data=st.data(), reason=reasons, as_bytes=st.booleans())
+def test_the_short_way_gives_what_the_long_way_gives(case, kw, data, reason, as_bytes):
+    fmt, text = case
+    text += data.draw(st.sampled_from(["", PROSE]))
+    pieces = data.draw(st.one_of(cuts(text), st.just(list(text))))
+    parser, recording = made(fmt, kw), made(fmt, kw, record=True)
+    for piece in pieces:
+        given_piece = piece.encode() if as_bytes else piece
+        assert parser.feed(given_piece) == recording.feed(piece)
+        if data.draw(st.booleans()):
+            assert parser.seen == recording.seen
+            assert parser.message == recording.message
+            assert repr(parser) == repr(recording)
+    assert parser.finish(reason) == recording.finish(reason)
+    assert parser.message == recording.message
+    assert parser.issues == recording.issues
+    assert parser.seen == recording.seen
+
+
+@given(case=any_soups, kw=options, data=st.data(), reason=reasons)
+def test_a_parser_that_collects_nothing_hands_out_the_same(case, kw, data, reason):
+    fmt, text = case
+    kw.pop("policies", None)
+    collecting, parser = made(fmt, kw), made(fmt, kw, collect=False)
+    for piece in data.draw(cuts(text)):
+        assert parser.feed(piece) == collecting.feed(piece)
+    assert parser.finish(reason) == collecting.finish(reason)
+    assert parser.issues == collecting.issues
+    assert parser.seen == collecting.seen
+    with pytest.raises(UsageError, match="collect=True"):
+        _ = parser.message
+
+
+@pytest.mark.parametrize(
+    "policies", [Policies(unclosed_reasoning="copy"), Policies(duplicate_keys="error")]
+)
+def test_policies_that_need_the_message(policies):
+    with pytest.raises(UsageError, match="leave collect=True"):
+        StreamParser(TAGS, policies=policies, collect=False)
+
+
+def parser_in(fmt, start):
+    parser = StreamParser(fmt, tools=TOOLS)
+    parser.feed(start)
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("parser", "text"),
+    [
+        (parser_in(TAGS, "x"), PROSE),
+        (parser_in(TAGS, "x"), "a < b,\n漢字 "),
+        (parser_in(TAGS, "<think>x"), PROSE),
+        (parser_in(TAGS, STRING), r"def f(x):\n    return \"ä\" "),
+        (parser_in(get_format("qwen3_coder"), TAGGED), PROSE),
+    ],
+    ids=["content", "content, odd", "reasoning", "string", "string in tags"],
+)
+@pytest.mark.parametrize("looks", [False, True])
+def test_plain_text_takes_the_short_way(parser, text, looks, monkeypatch):
+    longer = []
+    read = StreamParser._read
+    monkeypatch.setattr(StreamParser, "_read", lambda *given: longer.append(1) or read(*given))
+    parser.feed(text)
+    parser.feed(text)
+    longer.clear()
+    for _ in range(10):
+        assert len(parser.feed(text)) == 1
+        assert not looks or parser.message
+    # To look closes the way; the next piece opens it again.
+    assert len(longer) == (9 if looks else 0)
+
+
+def test_what_took_the_short_way_is_written_down_in_time():
+    parser = parser_in(TAGS, "x")
+    for _ in range(3 * MOST_PASSED):
+        parser.feed("abc")
+        assert len(parser._passed) <= MOST_PASSED
+    assert parser.message.content == "x" + "abc" * 3 * MOST_PASSED
+    assert parser.seen.content.pieces == 3 * MOST_PASSED + 1
+
+
+@pytest.mark.parametrize("nothing", ["", b""])
+def test_nothing_makes_no_delta(nothing):
+    parser = parser_in(TAGS, "x")
+    parser.feed("y")
+    assert parser.feed(nothing) == []
+    assert parser.seen.content.pieces == 3
+
+
+@pytest.mark.parametrize("wrong", [None, 7, ["a"], ("<",)])
+def test_what_is_no_text_is_refused(wrong):
+    parser = parser_in(TAGS, "x")
+    parser.feed("y")
+    with pytest.raises(UsageError, match="takes str or bytes"):
+        parser.feed(wrong)
+    assert parser.feed("z") == [ContentDelta("z")]
+
+
+def test_nobody_writes_into_the_closed_way():
+    assert CLOSED[2] == []
+
+
+@given(index=st.integers(0, 9), text=st.text())
+def test_deltas_of_arguments_are_like_any_other(index, text):
+    delta = arguments_deltas(index)(text)
+    assert delta == ToolCallDelta(index, None, None, text)
+    assert repr(delta) == repr(ToolCallDelta(index, arguments=text))
