@@ -79,6 +79,11 @@ class Source:
         "wake",
     )
 
+    # Set by the first `mark`.
+    _kept: list[str]
+    _offsets: list[int]
+    _kept_to: int
+
     def __init__(self, text: str = "", *, closed: bool = False, offset: int = 0) -> None:
         self.text = text
         self.pos = 0
@@ -90,9 +95,6 @@ class Source:
         self.step: Callable[[], str | None] = resume
         self.base = offset
         self._marks = 0
-        self._kept: list[str] = []
-        self._offsets: list[int] = []
-        self._kept_to = 0
 
     @property
     def offset(self) -> int:
@@ -182,7 +184,7 @@ class Source:
     def mark(self) -> int:
         """Keep all that is read from here on, until `release`; returns the offset for `since`."""
         if not self._marks:
-            self._kept_to = self.offset
+            self._kept, self._offsets, self._kept_to = [], [], self.offset
         self._marks += 1
         return self.offset
 

@@ -252,8 +252,23 @@ class CodeFormat:
     method: str = ""
 
 
+class _KnownHash:
+    """Keeps the hash of what never changes: each parser asks for it, and it is a long way down."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            values = tuple(getattr(self, part.name) for part in fields(self))  # type: ignore[arg-type]
+            object.__setattr__(self, "_hash", hash(values))
+            return self._hash
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireFormat:
+class WireFormat(_KnownHash):
     """How a model writes one turn. Frozen, comparable, and JSON both ways.
 
     `preserved_tokens` are the markers that a tokenizer must not drop when it decodes.
@@ -275,6 +290,8 @@ class WireFormat:
     preserved_tokens: tuple[str, ...] = ()
     verified: bool = False
     issues: tuple[str, ...] = ()
+
+    __hash__ = _KnownHash.__hash__
 
     def __post_init__(self) -> None:
         for contradiction in _contradictions(self):

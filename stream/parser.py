@@ -78,7 +78,7 @@ class StreamParser:
         "_passed",
         "_path",
         "_record",
-        "_required",
+        "_request",
         "_source",
         "_steps",
         "_tally",
@@ -101,20 +101,29 @@ class StreamParser:
         record: bool = False,
         collect: bool = True,
     ) -> None:
-        asked = (fmt, tools, prompt, tool_choice, parallel_tool_calls, reasoning, policies)
-        request = Request(*asked, response_schema, collect)
+        request = Request(
+            fmt,
+            tools,
+            prompt,
+            tool_choice,
+            parallel_tool_calls,
+            reasoning,
+            policies,
+            response_schema,
+            collect,
+        )
         self.format = fmt
-        self._required = request.required
+        self._request = request
         self._record: Record | None = None
         if record:
             ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
             self._record, id_factory = Record(request, ids), ids
         tail = request.turn_so_far()
         source = self._source = Source(offset=-len(tail))
-        turn = self._turn = request.turn(lambda: source.offset)
+        turn = self._turn = request.turn(source)
         self._steps: Steps[None] | None = assistant_turn(source, turn, request.lexicon())
         self._tally = turn.tally
-        self._decoder = TextDecoder()
+        self._decoder: TextDecoder | None = None
         # While half a character waits, while a record is kept, and after the end: no piece is
         # taken as it is.
         self._alert = record
@@ -173,7 +182,7 @@ class StreamParser:
         self._finish_reason = "stop" if turn.natural else "length"
         self._end_text()
         turn.content(self._resume() or "")
-        turn.finish(required=self._required)
+        turn.finish(required=self._request.required)
         if reason is None and any(issue.kind == "truncated_call" for issue in turn.issues):
             self._finish_reason = "length"
         elif turn.natural and turn.calls:
@@ -361,7 +370,7 @@ class StreamParser:
             message = "feed() after finish(): a parser reads one turn; make a new one for the next"
             raise UsageError(message)
         self._close_path()
-        decoder = self._decoder
+        decoder = self._decoder = self._decoder or TextDecoder()
         decoder.given = self._source.end
         text = decoder.feed(piece)
         self._alert = decoder.waiting
@@ -375,9 +384,11 @@ class StreamParser:
         source, decoder = self._source, self._decoder
         self._close_path()
         self._alert = True
+        source.closed = True
+        if decoder is None:
+            return
         decoder.given = source.end
         source.feed(decoder.finish())
-        source.closed = True
         if decoder.first_replaced is not None and decoder.last_replaced is not None:
             count = decoder.replaced
             what = "1 piece was" if count == 1 else f"{count} pieces were"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from deltaparse.partial import UsageError
+from deltaparse.partial import Source, UsageError
 
 from .format import ReasoningMode, WireFormat
 from .lexicon import Lexicon, lexicon
@@ -61,8 +61,8 @@ class Request:
         """Whether the turn is to have a call."""
         return self.tool_choice not in ("auto", "none")
 
-    def turn(self, offset: Callable[[], int]) -> Turn:
-        """The turn to be parsed; `offset` says how much of the output was read."""
+    def turn(self, src: Source) -> Turn:
+        """The turn to be parsed, which is read from `src`."""
         known = None if self.tools is None else dict(map(_tool, self.tools))
         unwraps = self.response_schema is not None and self.reasoning != "raw"
         return Turn(
@@ -72,7 +72,7 @@ class Request:
             policies=self.policies,
             reasoning_output=self.reasoning,
             collect=self.collect,
-            offset=offset if unwraps else None,
+            offset=(lambda: src.offset) if unwraps else None,
         )
 
     def lexicon(self) -> Lexicon:
@@ -90,6 +90,8 @@ class Request:
         """
         fmt = self.fmt
         prompt = self.prompt or fmt.turn.generation_prompt
+        if not prompt and fmt.reasoning.mode is not ReasoningMode.FORCED_OPEN:
+            return ""
         headers = [header for header in fmt.turn.headers if header in prompt]
         if headers:
             return prompt[max(prompt.rfind(header) + len(header) for header in headers) :]

@@ -45,11 +45,13 @@ class Tally:
     def __init__(self) -> None:
         self.section: Section = "content"
         self.pieces = 0
-        self.start(0)
+        self._sums: dict[str, Amount] = {}
+        self._characters = 0
+        self._pieces = 0
 
     def start(self, characters: int) -> None:
         """Begin to count at this number of characters, in the section that is open."""
-        self._sums: dict[str, Amount] = {}
+        self._sums = {}
         self._characters = characters
         self._pieces = self.pieces
 

@@ -22,6 +22,10 @@ Verdict = Literal["call", "text", "drop"]
 """What becomes of a call, once its name is known."""
 
 
+LENIENT = Policies(tool_in_reasoning="reasoning")
+"""The policies of a draft."""
+
+
 class Turn:
     """The sink of the sub-parsers.
 
@@ -81,12 +85,15 @@ class Turn:
         self.policies = policies
         self.reasoning_output = reasoning_output
         self._collect = collect
-        self._block = CodeBlock(self._content, self.issue, offset) if offset else None
         # Bound once, so that a sink can be told from another by `is`.
-        self.content: Callable[[str], None] = self._block.write if self._block else self._content
-        outputs = {"separate": self._reasoning, "inline": self._inline, "raw": self.content}
-        self.reasoning: Callable[[str], None] = outputs[reasoning_output]
+        self.content: Callable[[str], None] = self._content
+        self.reasoning: Callable[[str], None] = self._reasoning
         self.arguments: Callable[[str], None] = self._arguments
+        self._block = CodeBlock(self._content, self.issue, offset) if offset else None
+        if self._block is not None:
+            self.content = self._block.write
+        if reasoning_output != "separate":
+            self.reasoning = self._inline if reasoning_output == "inline" else self.content
         self.tally = Tally()
         self._written = 0
         self._mended = False
@@ -99,8 +106,7 @@ class Turn:
 
     def draft(self) -> Turn:
         """A turn with the same rules, for a look at text whose meaning is not known yet."""
-        lenient = Policies(tool_in_reasoning="reasoning")
-        draft = Turn(tools=self.tools, parallel=True, policies=lenient)
+        draft = Turn(tools=self.tools, parallel=True, policies=LENIENT)
         draft.natural = self.natural
         return draft
 
@@ -232,6 +238,8 @@ class Turn:
         """The prompt is read: drop what it gave. A call that it left open is announced."""
         self._id_factory = id_factory
         self._prompt = prompt
+        if not self._runs and not self.issues:
+            return
         self.out.clear()
         self.issues.clear()
         self._runs.clear()
