@@ -14,14 +14,14 @@ from .json_lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
 from .json_mend import Repairs, mended_json
 from .json_read import json_decoded, json_key, json_space, json_string, json_value
 from .json_scanner import JsonScanner
-from .json_spell import CompactJson, compact_json, escape_surrogates, sound_json
+from .json_spell import CompactJson, compact_json, escape_surrogates, sound_json, spelled
 from .json_values import JsonValue, JsonValues, argument_events
 from .markers import LONGEST_MARKER, Markers, markers
 from .pattern_search import PatternSearch, until_pattern
 from .patterns import Absent, Found, Held, Pattern, search
 from .python_json import PythonReading, python_arguments, python_value
 from .reversed_pattern import reversed_partial_pattern
-from .source import Source, Steps, Verbatim
+from .source import Source, Spelling, Steps
 from .text import at, peek, skip, until, whitespace
 
 __all__ = [
@@ -50,11 +50,11 @@ __all__ = [
     "PythonReading",
     "Repairs",
     "Source",
+    "Spelling",
     "Steps",
     "TemplateError",
     "TextDecoder",
     "UsageError",
-    "Verbatim",
     "argument_events",
     "at",
     "compact_json",
@@ -75,6 +75,7 @@ __all__ = [
     "search",
     "skip",
     "sound_json",
+    "spelled",
     "until",
     "until_pattern",
     "whitespace",

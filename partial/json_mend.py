@@ -20,10 +20,10 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from json.encoder import encode_basestring
 
 from .json_lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
 from .json_read import json_space, json_value
+from .json_spell import spelled
 from .source import SURROGATES, Source, Steps
 
 __all__ = ["Repairs", "mended_json"]
@@ -298,12 +298,12 @@ class Mender:
             # What may be the beginning of the quote is held back.
             end = max(src.pos, len(src.text) - len(quote) + 1)
             if end > src.pos:
-                self.write(encode_basestring(src.take(end))[1:-1])
+                self.write(spelled(src.take(end)))
             if src.closed:
                 return None
             yield
         if at > src.pos:
-            self.write(encode_basestring(src.take(at))[1:-1])
+            self.write(spelled(src.take(at)))
         src.pos += len(quote)
         self.write('"')
         if lexer.state is KEY:

@@ -15,6 +15,7 @@ from .json_lexer import (
     SPACE,
     JsonLexer,
     JsonState,
+    in_string,
     match_end,
 )
 from .source import SURROGATES, Source, Steps, resume
@@ -32,6 +33,12 @@ PLAIN = IN_STRING.pattern.replace(r"\x1f", rf"\x1f{SURROGATES}")
 STRING_WAKE = re.compile(rf"(?!{PLAIN}\Z)").match
 # The same but for escapes, in half the time.
 QUICK_WAKE = re.compile(rf'["\\\x00-\x1f{SURROGATES}]').search
+
+
+def in_string_hold(text: str) -> int:
+    """Where the escape begins that ends a piece of a string and is cut; -1 if more is there."""
+    end = in_string(text, 0).end()
+    return end if end == len(text) or CUT_ESCAPE.match(text, end) else -1
 
 
 def json_value(
@@ -55,7 +62,7 @@ def json_value(
             return None
         src.pos = end
         if state is STRING or state is KEY:
-            src.sleep(STRING_WAKE, emit, QUICK_WAKE)
+            src.sleep(STRING_WAKE, emit, QUICK_WAKE, in_string_hold)
         # To take all of it, as most often, needs no slice.
         return text if end - pos == len(text) and src.base >= 0 else src.clipped(pos, end)
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from json.encoder import encode_basestring
 
 from .json_lexer import HALF_PAIR, IN_STRING, match_end
 
-__all__ = ["CompactJson", "compact_json", "escape_surrogates", "sound_json"]
+__all__ = ["CompactJson", "compact_json", "escape_surrogates", "sound_json", "spelled"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 # A pair, half of one, or another escape: so read, no backslash is taken for the wrong one's.
@@ -26,6 +27,15 @@ HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 # `json.dumps` would make an encoder at each call.
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def spelled(text: str) -> str:
+    r"""Spell `text` as it stands in a JSON string.
+
+    >>> print(spelled('a "b"\n'))
+    a \"b\"\n
+    """
+    return encode_basestring(text)[1:-1]
 
 
 class CompactJson:

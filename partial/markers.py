@@ -111,6 +111,11 @@ class Markers:
             found = search(text, start + 1)
         return len(text), len(text)
 
+    def hold(self, text: str) -> int:
+        """Where the tail of `text` begins that may become a marker; -1 if one stands before it."""
+        start, end = self.find(text)
+        return start if start == end else -1
+
     def match(self, text: str, pos: int = 0, *, final: bool = False) -> int:
         """Where the marker that begins at index `pos` ends.
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from .markers import Markers
-from .source import Source, Steps, Verbatim, resume
+from .source import Source, Spelling, Steps, resume
 
 __all__ = ["at", "peek", "skip", "until", "whitespace"]
 
@@ -19,15 +19,15 @@ def until(
     emit: Callable[[str], None],
     *,
     certain: bool = False,
-    verbatim: Verbatim | None = None,
+    spelling: Spelling | None = None,
 ) -> Steps[str]:
     """Read text up to the first marker, handing it to `emit` as soon as it is certain.
 
     Returns the marker, which is left unread, or "" at the end of input. Holds back only the
     tail that may become a marker; the end of input makes that text, unless only what is
-    `certain` is wanted: then it is left unread. `verbatim` says which text `emit` does not change.
+    `certain` is wanted: then it is left unread. `spelling` says what `emit` does.
     """
-    find, wake, quick = markers.find, markers.wake, markers.quick
+    find, wake, quick, hold = markers.find, markers.wake, markers.quick, markers.hold
     start = end = 0
 
     def step() -> str | None:
@@ -38,10 +38,7 @@ def until(
             return None
         src.pos = start
         if start == len(text):
-            if verbatim is not None and verbatim.sink is not None:
-                src.sleep(wake, emit, verbatim.quick, verbatim.sink)
-            else:
-                src.sleep(wake, emit, quick)
+            src.sleep(wake, emit, quick, hold, spelling)
         return text[pos:start] if src.base >= 0 else src.clipped(pos, start)
 
     while not src.closed and end == start and (piece := step()) is not None:

@@ -75,6 +75,9 @@ class StreamParser:
         "_alert",
         "_decoder",
         "_finish_reason",
+        "_held",
+        "_hold",
+        "_open",
         "_passed",
         "_path",
         "_record",
@@ -129,6 +132,9 @@ class StreamParser:
         self._alert = record
         self._finish_reason: FinishReason | None = None
         self._path: Path = CLOSED
+        self._open: Path = CLOSED
+        self._hold: Callable[[str], int] | None = None
+        self._held = ""
         self._passed: list[str] = []
         if tail:
             source.feed(tail)
@@ -196,7 +202,7 @@ class StreamParser:
         Raises:
             UsageError: the parser was made with `collect=False`.
         """
-        self._close_path()
+        self._settle()
         return self._turn.message()
 
     @property
@@ -217,7 +223,7 @@ class StreamParser:
     @property
     def seen(self) -> Seen:
         """How much has come of content, of reasoning and of tool calls: characters and pieces."""
-        self._close_path()
+        self._settle()
         return self._turn.seen()
 
     def fork(self) -> StreamParser:
@@ -262,20 +268,30 @@ class StreamParser:
         return " > ".join(names) or "end"
 
     def __repr__(self) -> str:
-        self._close_path()
+        self._settle()
         return f"<StreamParser at {self._source.offset}: {self.where()}>"
 
     def _read(self, text: str | bytes) -> list[Delta]:
         """Take a piece that is not of the plainest; return the deltas."""
         if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
             text = self._decode(text)
+        source, hold = self._source, self._hold
+        if hold is not None:
+            held = self._held
+            window = held + text if held else text
+            end = hold(window)
+            if end == len(window):
+                self._held = ""
+                self._path = self._open
+                return self._let_pass(window)
+            if end >= 0:
+                self._held = window[end:]
+                self._path = CLOSED
+                return self._let_pass(window[:end])
+            self._wake_up()
         self._tally.pieces += 1
-        source = self._source
-        if self._path is not CLOSED:
-            self._close_path()
-        elif source.wake is not None and source.wake(text) is None:
+        if source.wake is not None and source.wake(text) is None:
             source.pass_by(text)
-            self._open_path()
             return self._handed_out()
         source.feed(text)
         step = source.step
@@ -286,7 +302,7 @@ class StreamParser:
         if piece is None:
             piece = self._resume()
         if source.wake is not None:
-            self._open_path()
+            self._fall_asleep()
         run = self._turn.run
         if piece and run is not None and run.sink is source.plain and not self._turn.out:
             write, make = run.write, run.make
@@ -296,23 +312,42 @@ class StreamParser:
             source.plain(piece)
         return self._handed_out()
 
-    def _open_path(self) -> None:
+    def _let_pass(self, piece: str) -> list[Delta]:
+        """Hand out text that passes the sleeper by."""
+        passed, spell, make = self._passed, self._source.spell, self._open[-1]
+        if len(passed) >= MOST_PASSED:
+            self._settle()
+        passed.append(piece)
+        if spell is not None:
+            piece = spell(piece)
+        return [make(piece)] if piece else []
+
+    def _fall_asleep(self) -> None:
         """Let what passes the sleeper by go the short way, if all of it goes to the open part."""
         source, run = self._source, self._turn.run
-        if run is not None and run.sink is source.verbatim and not self._alert:
+        if run is not None and run.sink is source.sink and not self._alert:
             quick, wake = source.quick, source.wake
-            also = wake if run.sink is source.plain and quick is not wake else None
-            self._path = quick, also, self._passed, run.make
+            also = None if quick is wake or source.spell else wake
+            self._open = self._path = quick, also, self._passed, run.make
+            self._hold = source.hold
 
-    def _close_path(self) -> None:
-        """Write down what `feed` handed out by itself, and tell the source that it passed."""
+    def _wake_up(self) -> None:
+        """Let the sub-parsers read what comes, beginning with what is held back."""
+        self._settle()
         self._path = CLOSED
+        self._hold = None
+        if self._held:
+            self._source.feed(self._held)
+            self._held = ""
+
+    def _settle(self) -> None:
+        """Write down what was handed out on the short way, and tell the source that it passed."""
         passed, run = self._passed, self._turn.run
         if passed and run is not None:
-            text = "".join(passed)
-            write = run.write
-            write(text)
-            self._source.base += len(text)
+            source, text = self._source, "".join(passed)
+            source.base += len(text)
+            write, spell = run.write, source.spell
+            write(text if spell is None else spell(text))
             self._tally.pieces += len(passed)
             passed.clear()
 
@@ -369,7 +404,7 @@ class StreamParser:
         if self._finish_reason is not None:
             message = "feed() after finish(): a parser reads one turn; make a new one for the next"
             raise UsageError(message)
-        self._close_path()
+        self._wake_up()
         decoder = self._decoder = self._decoder or TextDecoder()
         decoder.given = self._source.end
         text = decoder.feed(piece)
@@ -382,7 +417,7 @@ class StreamParser:
     def _end_text(self) -> None:
         """Give the source the last of the decoder, close it, and tell what was replaced."""
         source, decoder = self._source, self._decoder
-        self._close_path()
+        self._wake_up()
         self._alert = True
         source.closed = True
         if decoder is None:

@@ -15,7 +15,7 @@ import re
 from functools import lru_cache
 from json.encoder import encode_basestring
 
-from deltaparse.partial import MalformedJson, Markers, Source, Steps, until
+from deltaparse.partial import MalformedJson, Markers, Source, Spelling, Steps, spelled, until
 
 from ..format import ReasoningMode, ToolFormat, WireFormat
 from ..lexicon import Lexicon
@@ -74,7 +74,9 @@ def code_arguments(src: Source, call: Call, ends: Markers, begun: str = "") -> S
     """
 
     def write(text: str) -> None:
-        emit(encode_basestring(text)[1:-1])
+        emit(spelled(text))
+
+    spelling = Spelling(ends.quick_json, spelled)
 
     call.started = True
     call.announce()
@@ -83,7 +85,8 @@ def code_arguments(src: Source, call: Call, ends: Markers, begun: str = "") -> S
     if src.offset >= 0:
         emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
     write(begun)
-    marker = yield from until(src, ends, write)
+    spelling.sink = emit
+    marker = yield from until(src, ends, write, spelling=spelling)
     if not marker and not call.turn.natural:
         raise MalformedJson("the output ends in code", kind="truncated")
     emit('"}')

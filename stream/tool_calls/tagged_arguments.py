@@ -18,11 +18,12 @@ from deltaparse.partial import (
     MalformedJson,
     Markers,
     Source,
+    Spelling,
     Steps,
-    Verbatim,
     at,
     json_space,
     skip,
+    spelled,
     until,
 )
 
@@ -131,10 +132,10 @@ def _value(
     def note(how: str) -> None:
         call.repaired(how, src.offset)
 
-    verbatim = Verbatim(m.value_ends.quick_json)
+    spelling = Spelling(m.value_ends.quick_json, spelled)
     python = arguments.python_literals
-    value = Value(call.emit, note, types, python=python, verbatim=verbatim)
-    if not (yield from _up_to_end(src, call, m, value.write, verbatim)):
+    value = Value(call.emit, note, types, python=python, spelling=spelling)
+    if not (yield from _up_to_end(src, call, m, value.write, spelling)):
         raise MalformedJson("the output ends in an argument", kind="truncated")
     value.end()
 
@@ -165,7 +166,7 @@ def _up_to_end(
     call: Call,
     m: TaggedMarkers,
     take: Callable[[str], None],
-    verbatim: Verbatim | None = None,
+    spelling: Spelling | None = None,
 ) -> Steps[bool]:
     """Read a value up to and with its suffix; return whether it ended before the output did.
 
@@ -174,7 +175,7 @@ def _up_to_end(
     it is left unread.
     """
     while True:
-        marker = yield from until(src, m.value_ends, take, certain=True, verbatim=verbatim)
+        marker = yield from until(src, m.value_ends, take, certain=True, spelling=spelling)
         if not marker:
             return False
         core = marker.strip()

@@ -12,7 +12,15 @@ from collections.abc import Callable, Collection
 from json.encoder import encode_basestring
 from typing import TypeVar
 
-from deltaparse.partial import JsonLexer, JsonState, Source, Steps, Verbatim, python_value
+from deltaparse.partial import (
+    JsonLexer,
+    JsonState,
+    Source,
+    Spelling,
+    Steps,
+    python_value,
+    spelled,
+)
 
 from .schema import ALL_TYPES
 
@@ -41,7 +49,7 @@ class Value:
 
     `types` are the JSON types that it may have. `note` is told how a value was read that was not
     spelled as the format has it: "python_literals", or "argument_type" for text that is none of
-    the types and is therefore a string. `verbatim` is told where text may go that stands as it is.
+    the types and is therefore a string. `spelling` is told where text goes that is a string's.
     """
 
     __slots__ = (
@@ -52,9 +60,9 @@ class Value:
         "_note",
         "_python",
         "_spaced",
+        "_spelling",
         "_streams",
         "_types",
-        "_verbatim",
     )
 
     def __init__(
@@ -64,10 +72,10 @@ class Value:
         types: Collection[str],
         *,
         python: bool = False,
-        verbatim: Verbatim | None = None,
+        spelling: Spelling | None = None,
     ) -> None:
         self._emit = emit
-        self._verbatim = verbatim
+        self._spelling = spelling
         self._note = note
         self._types = types
         self._python = python
@@ -84,7 +92,7 @@ class Value:
     def write(self, text: str) -> None:
         """Take the next piece of the value."""
         if self._streams:
-            self._emit(encode_basestring(text)[1:-1])
+            self._emit(spelled(text))
             return
         self._held.append(text)
         # White space decides nothing; it is not looked at again, for there may be much of it.
@@ -121,10 +129,10 @@ class Value:
         held = "".join(self._held)
         self._held.clear()
         self._streams = True
-        if self._verbatim is not None:
-            self._verbatim.sink = self._emit
+        if self._spelling is not None:
+            self._spelling.sink = self._emit
         self._deciding = False
-        self._emit('"' + encode_basestring(held)[1:-1])
+        self._emit('"' + spelled(held))
 
     def _may_go_on(self, text: str) -> bool:
         """Whether `text` is, or may become, a number or a word of one of the types."""
