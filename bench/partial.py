@@ -1,55 +1,56 @@
 """What the primitives over unfinished text cost per chunk, beside what others offer for it.
 
-    python bench/partial.py           tables
-    python bench/partial.py --json    the same as JSON
+    python bench/partial.py                   tables
+    python bench/partial.py --json            the same as JSON
+    python bench/partial.py --quick           less of it
 
-Microseconds of processor time per chunk of 4 characters, in one run. A reader that is fed pieces
-reads the whole stream, as far as it comes in `BUDGET` seconds; of several rounds the fastest
-counts. The floor is a generator that is sent the piece and hands back a list. A parser that must
-read the text again for each chunk is timed at 24 cuts spread over the text, or as many as it gets
-through in the budget, and the mean counts: a whole run would take it minutes to weeks. "cuts" and
-"read" say how much was timed.
+`bench/bench.py` runs this too. A chunk has 4 characters; costs are in floors (see `timing`) and
+microseconds of processor time. What is fed pieces and reads all of a text within a budget is timed
+in interleaved rounds; what is slower, at places spread over the text, what is between them coming
+in longer pieces. A parser that must read all that has come again for each chunk is timed at such
+places too, as many as it gets through in the budget: a whole run would take it minutes to weeks.
+"timed" says which it was.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import random
 import sys
-import time
 import tracemalloc
-from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
-import ijson
 import regex
 
+import peers
 from deltaparse.partial import JsonScanner, JsonValues, Markers, Pattern, PatternSearch, Repairs
+from sampling import read_again, sampled
+from settings import FULL, QUICK, Settings
+from texts import PROSE
+from timing import Cost, Feed, Make, Reader, floor, growing, measure, throw_away
+from workloads import WORKLOADS, Workload
 
-CHUNK = 4
-SMALL, LARGE = 64 * 1024, 1024 * 1024
-ROUNDS = 3
-CUTS = 24
-BUDGET = 5.0
-GOLDEN = 0.618034
-TRAILING = "trailing-strings"
+__all__ = [
+    "FLOOR",
+    "Row",
+    "growth",
+    "measure_json",
+    "measure_text",
+    "state_size",
+    "summary",
+    "tables",
+]
 
-Feed = Callable[[str], object]
-
-PROSE = "It was a bright cold day in April, and the clocks were striking thirteen. "
-CODE = 'def f(x: int) -> str:\n    """Größe, 漢字."""\n    return "a\\t" if x < 3 else "{}"\n\n'
-TAGGED = PROSE * 5 + "if a < b: <b>x</b> "
+TAGGED = PROSE + "if a < b: <b>x</b> "
 MARKERS = ("<tool_call>", "</think>", "<|end|>")
 PATTERN = r"<tool_call>\s*\{|<function=(\w+)>"
-
 FLOOR = "floor"
+STRING, NESTED = "string argument", "nested arguments"
 
-OURS: dict[str, Callable[[], Feed]] = {
+OURS: dict[str, Make] = {
     "JsonScanner": lambda: JsonScanner().feed,
     "JsonScanner, compact": lambda: JsonScanner(compact=True).feed,
     "JsonScanner, repairs": lambda: JsonScanner(repairs=Repairs()).feed,
@@ -60,138 +61,42 @@ STRINGS = tuple(name for name in OURS if name != "JsonValues")
 
 @dataclass(frozen=True)
 class Row:
-    """What one reader costs on one text, and how much of it was timed."""
+    """What one reader costs on one text."""
 
     workload: str
     reader: str
-    microseconds: float
-    timed: str
+    cost: Cost
 
 
-def repeated(unit: str, size: int) -> str:
-    return (unit * (size // len(unit) + 1))[:size]
+def workload(name: str) -> Workload:
+    """A workload of the parser."""
+    return next(row for row in WORKLOADS if row.name == name)
 
 
-def argument(unit: str, size: int) -> str:
-    """JSON of an object with one long string, as a model writes a file."""
-    return json.dumps({"path": "a.py", "text": repeated(unit, size)}, ensure_ascii=False)
-
-
-def workloads() -> dict[str, str]:
+def texts(how: Settings) -> dict[str, str]:
     """The JSON texts that are read, by name."""
     draw = random.Random(0)
     numbers = [draw.choice((draw.randrange(10**9), draw.random() * 1e6)) for _ in range(2000)]
-    item = {"id": 1, "name": "x \n", "tags": ["a", "é"], "ok": True, "at": {"x": 1.5, "y": None}}
     return {
-        "string, 64 KB": argument(CODE, SMALL),
-        "string, 1 MB": argument(CODE, LARGE),
+        STRING: workload(STRING).arguments(how.medium),
+        NESTED: workload(NESTED).arguments(how.medium),
         "2,000 numbers": json.dumps({"numbers": numbers}),
-        "nested, 58 KB": json.dumps([item | {"id": n} for n in range(58_000 // 98)]),
+        f"{STRING}, {how.large:,}": workload(STRING).arguments(how.large),
     }
 
 
-def chunks(text: str) -> Iterator[str]:
-    return (text[at : at + CHUNK] for at in range(0, len(text), CHUNK))
-
-
-def fed(make: Callable[[], Feed], text: str) -> tuple[float, float]:
-    """Microseconds per chunk, and the share of the text read before the time was up."""
-    pieces = list(chunks(text))
-    best, share = float("inf"), 1.0
-    for _ in range(ROUNDS):
-        feed, done = make(), 0
-        start = time.process_time()
-        while done < len(pieces) and time.process_time() - start < BUDGET:
-            for piece in pieces[done : done + 4096]:
-                feed(piece)
-            done = min(done + 4096, len(pieces))
-        best = min(best, (time.process_time() - start) / done)
-        share = done / len(pieces)
-        if share < 1:
-            break
-    return best * 1e6, share
-
-
-def read_again(parse: Feed, text: str) -> tuple[float, int]:
-    """Microseconds per chunk, that is for one more parse, and at how many cuts it was timed."""
-    spent: list[float] = []
-    while len(spent) < CUTS and sum(spent) < BUDGET:
-        # Steps of the golden ratio: however many there are, they are spread evenly.
-        cut = int(len(text) * ((len(spent) + 0.5) * GOLDEN % 1))
-        start = time.process_time()
-        parse(text[:cut])
-        spent.append(time.process_time() - start)
-    return sum(spent) / len(spent) * 1e6, len(spent)
-
-
-class Pushed:
-    """One of ijson's push parsers, fed text."""
-
-    def __init__(self, backend: Any) -> None:
-        self.events = ijson.sendable_list()
-        self.parser = backend.basic_parse_coro(self.events)
-
-    def feed(self, text: str) -> None:
-        """Take the next piece; drop what it gives."""
-        self.parser.send(text.encode())
-        self.events.clear()
-
-    def __del__(self) -> None:
-        # Dropped within a value it complains on the standard error.
-        with suppress(ijson.JSONError):
-            self.parser.close()
-
-
-def floor() -> Feed:
-    """The least that a reader in Python can do with a piece."""
-
-    def steps() -> Generator[list[str], str, None]:
-        text = yield []
-        while True:
-            text = yield [text]
-
-    generator = steps()
-    next(generator)
-    return generator.send
-
-
-def pushed(backend: Any) -> Feed:
-    return Pushed(backend).feed
-
-
-AGAIN: dict[str, Callable[[Any], Feed]] = {
-    "jiter": lambda lib: lambda text: lib.from_json(text.encode(), partial_mode=TRAILING),
-    "pydantic_core": lambda lib: lambda text: lib.from_json(text, allow_partial=TRAILING),
-    "partial_json_parser": lambda lib: lib.loads,
-    "json_repair": lambda lib: lib.loads,
-}
-PUSHED = ("ijson.backends.yajl2_c", "ijson.backends.python")
-
-
-def installed(module: str) -> Any:
-    """The module, or None."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        return None
-
-
-def measure_json() -> list[Row]:
+def measure_json(how: Settings) -> list[Row]:
     """All readers on all texts."""
-    push = {name: partial(pushed, lib) for name in PUSHED if (lib := installed(name))}
-    again = {name: make(lib) for name, make in AGAIN.items() if (lib := installed(name))}
-    rows = []
-    for workload, text in workloads().items():
-        for reader, make in ({FLOOR: floor} | OURS | push).items():
-            cost, share = fed(make, text)
-            rows.append(Row(workload, reader, round(cost, 2), f"{share:.0%} read"))
-        for reader, parse in again.items():
+    rows: list[Row] = []
+    fed_pieces = {FLOOR: floor} | OURS | peers.push()
+    for name, text in texts(how).items():
+        for reader, make in fed_pieces.items():
+            rows.append(Row(name, reader, sampled(Reader(make, throw_away), text, how)))
+        for reader, parse in peers.again().items():
             try:
-                cost, cuts = read_again(parse, text)
+                rows.append(Row(name, reader, read_again(parse, text, how)))
             except (ValueError, RecursionError, IndexError) as error:
-                rows.append(Row(workload, reader, float("nan"), type(error).__name__))
-            else:
-                rows.append(Row(workload, reader, round(cost, 2), f"{cuts} cuts"))
+                print(f"{reader} cannot read {name}: {error!r}", file=sys.stderr)
     return rows
 
 
@@ -209,74 +114,89 @@ def markers() -> Feed:
     return feed
 
 
-def measure_text() -> list[Row]:
+def measure_text(how: Settings) -> list[Row]:
     """Markers and patterns in text, beside partial matches of the whole text for each chunk."""
     alternatives = "|".join(map(regex.escape, MARKERS))
     naive = {
         "regex, markers": partial(regex.compile(alternatives).search, partial=True),
         "regex, pattern": partial(regex.compile(PATTERN).search, partial=True),
     }
-    ours = {"Markers": markers, "PatternSearch": lambda: PatternSearch(Pattern(PATTERN)).feed}
+    ours: dict[str, Make] = {
+        "Markers": markers,
+        "PatternSearch": lambda: PatternSearch(Pattern(PATTERN)).feed,
+    }
     rows = []
-    for workload, size in {"text, 64 KB": SMALL, "text, 1 MB": LARGE}.items():
-        text = repeated(TAGGED, size)
+    for size in (how.medium, how.large):
+        name, text = f"text, {size:,}", TAGGED * (size // len(TAGGED) + 1)
         for reader, make in ours.items():
-            cost, share = fed(make, text)
-            rows.append(Row(workload, reader, round(cost, 2), f"{share:.0%} read"))
+            rows.append(Row(name, reader, sampled(Reader(make, throw_away), text, how)))
         for reader, search in naive.items():
-            cost, cuts = read_again(search, text)
-            rows.append(Row(workload, reader, round(cost, 2), f"{cuts} cuts"))
+            rows.append(Row(name, reader, read_again(search, text, how)))
     return rows
 
 
-def growth(reader: str) -> float:
-    """Cost per chunk of a string of a megabyte over that of one of 64 KB; 1.0 is linear."""
-    small, large = (argument(CODE, size) for size in (SMALL, LARGE))
-    costs = [(fed(OURS[reader], small)[0], fed(OURS[reader], large)[0]) for _ in range(ROUNDS)]
-    return round(min(cost for _, cost in costs) / min(cost for cost, _ in costs), 2)
+def growth(how: Settings) -> dict[str, float]:
+    """Cost per chunk of a long string over that of a short one, by scanner; 1.0 is linear."""
+    row = workload(STRING)
+
+    def started(name: str) -> Feed:
+        feed = OURS[name]()
+        feed(row.json)
+        return feed
+
+    trials = {name: growing(partial(started, name), row.unit, how, throw_away) for name in STRINGS}
+    costs = measure(trials, how.long_rounds)
+    return {name: cost.floors for name, cost in costs.items()}
 
 
-def state_size() -> int:
-    """Bytes that a scanner which keeps no text takes at most, reading a megabyte."""
-    text = argument(CODE, LARGE)
+def state_size(how: Settings) -> int:
+    """Bytes that a scanner which keeps no text takes at most, reading a long string."""
+    text = workload(STRING).arguments(how.large)
     tracemalloc.start()
     start, _ = tracemalloc.get_traced_memory()
     tracemalloc.reset_peak()
     scanner = JsonScanner(keep=False)
-    for piece in chunks(text):
-        scanner.feed(piece)
+    for at in range(0, len(text), 4):
+        scanner.feed(text[at : at + 4])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak - start
+
+
+def tables(rows: Sequence[Row], say: Callable[[str], object] = print) -> None:
+    """Write the rows, a table for each text."""
+    name = ""
+    for row in rows:
+        if row.workload != name:
+            name = row.workload
+            say(f"\n{name:30}{'floors':>14}{'us/chunk':>16}  timed")
+        spent = row.cost
+        say(f"  {row.reader:28}{spent.floors:14,.2f}{spent.microseconds:16,.2f}  {spent.timed}")
+
+
+def summary(grows: Mapping[str, float], state: int, say: Callable[[str], object] = print) -> None:
+    """Write what is beside the tables."""
+    say("\na long string over short ones, per chunk (to reach: at most 1.2)")
+    for reader, ratio in grows.items():
+        say(f"  {reader:28}{ratio:14.2f}")
+    say(f"\nstate of JsonScanner(keep=False): {state:,} bytes (to reach: below 65,536)")
 
 
 def main() -> int:
     """Measure and print."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     options.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    as_json = options.parse_args().json
-    rows = measure_json() + measure_text()
-    grows = {reader: growth(reader) for reader in STRINGS}
-    state = state_size()
-    missing = [name for name in (*AGAIN, *PUSHED) if installed(name) is None]
-    if as_json:
+    options.add_argument("--quick", action="store_true", help="measure less")
+    given = options.parse_args()
+    how = QUICK if given.quick else FULL
+    rows, grows, state = measure_json(how) + measure_text(how), growth(how), state_size(how)
+    if given.json:
         result = {"rows": [asdict(row) for row in rows], "grows": grows, "state_bytes": state}
-        print(json.dumps(result | {"missing": missing}, indent=2))
+        print(json.dumps(result | {"missing": peers.missing()}, indent=2))
         return 0
-    print(f"Python {sys.version.split()[0]}, us of processor time per chunk of {CHUNK} characters")
-    print(f"cuts: read again from the start at each chunk, timed at up to {CUTS} cuts")
-    workload = ""
-    for row in rows:
-        if row.workload != workload:
-            workload = row.workload
-            print(f"\n{workload}")
-        print(f"  {row.reader:24}{row.microseconds:14,.2f}  {row.timed}")
-    print("\na string of 1 MB over one of 64 KB, per chunk (to reach: at most 1.2)")
-    for reader, ratio in grows.items():
-        print(f"  {reader:24}{ratio:14}")
-    print(f"\nstate of JsonScanner(keep=False) over 1 MB: {state:,} bytes (to reach: below 65,536)")
-    if missing:
-        print(f"not installed, so not measured: {', '.join(missing)}")
+    print(f"Python {sys.version.split()[0]}")
+    tables(rows)
+    summary(grows, state)
     return 0
 
 

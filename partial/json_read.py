@@ -38,7 +38,9 @@ QUICK_WAKE = re.compile(rf'["\\\x00-\x1f{SURROGATES}]').search
 def in_string_hold(text: str) -> int:
     """Where the escape begins that ends a piece of a string and is cut; -1 if more is there."""
     end = in_string(text, 0).end()
-    return end if end == len(text) or CUT_ESCAPE.match(text, end) else -1
+    if end == len(text):
+        return end
+    return end if text[end] == "\\" and CUT_ESCAPE.match(text, end) else -1
 
 
 def json_value(
@@ -55,13 +57,14 @@ def json_value(
 
     def step() -> str | None:
         nonlocal end
-        text, pos = src.text, src.pos
+        text, pos, before = src.text, src.pos, lexer.state
         end = scan(text, pos)
         state = lexer.state
         if state is DONE or state is BROKEN:
             return None
         src.pos = end
-        if state is STRING or state is KEY:
+        # In a string that is longer than a piece; for others it would not be worth it.
+        if state is before and (state is STRING or state is KEY):
             src.sleep(STRING_WAKE, emit, QUICK_WAKE, in_string_hold)
         # To take all of it, as most often, needs no slice.
         return text if end - pos == len(text) and src.base >= 0 else src.clipped(pos, end)

@@ -95,7 +95,7 @@ class Source:
         self.wake: Callable[[str], object] | None = None
         self.plain: Callable[[str], None] = _nowhere
         self.quick: Callable[[str], object] = len
-        self.hold: Callable[[str], int] | None = None
+        self.hold: Callable[[str], int] = _never
         self.sink: Callable[[str], None] = _nowhere
         self.spell: Callable[[str], str] | None = None
         self.step: Callable[[], str | None] = resume
@@ -189,7 +189,7 @@ class Source:
             self.wake = wake
             self.plain = plain
             self.quick = quick or wake
-            self.hold = hold
+            self.hold = hold or _never
             self.sink, self.spell = plain, None
             if spelling is not None and spelling.sink is not None:
                 self.quick, self.sink, self.spell = spelling.quick, spelling.sink, spelling.spell
@@ -228,6 +228,11 @@ class Source:
 
 def resume() -> None:
     """The `step` of a parser that left none: it must be resumed."""
+
+
+def _never(text: str) -> int:  # noqa: ARG001 - whatever it is
+    """The `hold` of a sleeper that knows none: it must be woken."""
+    return -1
 
 
 def _nowhere(text: str) -> None:

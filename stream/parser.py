@@ -26,8 +26,11 @@ from .tally import Seen
 
 __all__ = ["StreamParser"]
 
-MOST_PASSED = 512
+MOST_PASSED = 256
 """Pieces that `feed` hands out by itself before they are written down, all at once."""
+
+MOST_KEPT = 256
+"""Characters of such a piece where the message is not collected, and nothing else keeps it."""
 
 Path = tuple[
     Callable[[Any], object], Callable[[Any], object] | None, list[Any], Callable[[Any], Delta]
@@ -277,26 +280,20 @@ class StreamParser:
             text = self._decode(text)
         source, hold = self._source, self._hold
         if hold is not None:
-            held = self._held
-            window = held + text if held else text
+            window = self._held + text
             end = hold(window)
-            if end == len(window):
-                self._held = ""
-                self._path = self._open
-                return self._let_pass(window)
             if end >= 0:
-                self._held = window[end:]
-                self._path = CLOSED
-                return self._let_pass(window[:end])
+                return self._pass(window[:end], window[end:])
             self._wake_up()
         self._tally.pieces += 1
         if source.wake is not None and source.wake(text) is None:
             source.pass_by(text)
+            self._fall_asleep()
             return self._handed_out()
         source.feed(text)
         step = source.step
         try:
-            piece = step()
+            piece: str | None = step()
         except Exception as error:  # noqa: BLE001 - as in `_resume`
             piece = self._give_up(error)
         if piece is None:
@@ -312,10 +309,13 @@ class StreamParser:
             source.plain(piece)
         return self._handed_out()
 
-    def _let_pass(self, piece: str) -> list[Delta]:
-        """Hand out text that passes the sleeper by."""
-        passed, spell, make = self._passed, self._source.spell, self._open[-1]
-        if len(passed) >= MOST_PASSED:
+    def _pass(self, piece: str, held: str) -> list[Delta]:
+        """Hand out a piece that passes the sleeper by; what is held back comes before the next."""
+        self._held = held
+        self._path = CLOSED if held else self._open
+        spell, make = self._source.spell, self._open[-1]
+        passed = self._passed
+        if len(passed) >= MOST_PASSED or len(piece) > MOST_KEPT:
             self._settle()
         passed.append(piece)
         if spell is not None:
@@ -325,11 +325,14 @@ class StreamParser:
     def _fall_asleep(self) -> None:
         """Let what passes the sleeper by go the short way, if all of it goes to the open part."""
         source, run = self._source, self._turn.run
-        if run is not None and run.sink is source.sink and not self._alert:
-            quick, wake = source.quick, source.wake
-            also = None if quick is wake or source.spell else wake
-            self._open = self._path = quick, also, self._passed, run.make
-            self._hold = source.hold
+        if run is None or run.sink is not source.sink or self._alert:
+            return
+        quick, wake = source.quick, source.wake
+        also = None if quick is wake or source.spell else wake
+        if not self._request.collect:
+            quick, also = _short(quick), None
+        self._open = self._path = quick, also, self._passed, run.make
+        self._hold = source.hold
 
     def _wake_up(self) -> None:
         """Let the sub-parsers read what comes, beginning with what is held back."""
@@ -429,3 +432,8 @@ class StreamParser:
             what = "1 piece was" if count == 1 else f"{count} pieces were"
             span = decoder.first_replaced, decoder.last_replaced + 1
             self._turn.issue("invalid_text", span, f"{what} not UTF-8 and became U+FFFD")
+
+
+def _short(quick: Callable[[str], object]) -> Callable[[str], object]:
+    """Find what `quick` finds, and something in every text that is long."""
+    return lambda text: quick(text) if len(text) <= MOST_KEPT else text

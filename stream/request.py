@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from deltaparse.partial import Source, UsageError
@@ -17,6 +18,9 @@ __all__ = ["Request", "ToolChoice"]
 
 ToolChoice = Literal["auto", "none", "required"] | Mapping[str, Any]
 
+
+# To ask whether something is a `dict` takes a tenth of the time.
+MAPPING = (dict, Mapping)
 
 NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
 """Policies that look at what was handed out before."""
@@ -88,19 +92,26 @@ class Request:
 
         Where the format names no header, only an opened reasoning section can be told.
         """
-        fmt = self.fmt
-        prompt = self.prompt or fmt.turn.generation_prompt
-        if not prompt and fmt.reasoning.mode is not ReasoningMode.FORCED_OPEN:
-            return ""
-        headers = [header for header in fmt.turn.headers if header in prompt]
-        if headers:
-            return prompt[max(prompt.rfind(header) + len(header) for header in headers) :]
-        start = fmt.reasoning.start.strip()
-        if fmt.turn.headers or not start:
-            return prompt if fmt.turn.headers else ""
-        if prompt:
-            return prompt[prompt.rfind(start) :] if start in prompt else ""
-        return start if fmt.reasoning.mode is ReasoningMode.FORCED_OPEN else ""
+        return _turn_so_far(self.fmt, self.prompt) if self.prompt else _generated(self.fmt)
+
+
+@lru_cache(maxsize=256)
+def _generated(fmt: WireFormat) -> str:
+    """What the format's own generation prompt holds of the turn."""
+    return _turn_so_far(fmt, fmt.turn.generation_prompt)
+
+
+def _turn_so_far(fmt: WireFormat, prompt: str) -> str:
+    """What `prompt` holds of the assistant's turn."""
+    headers = [header for header in fmt.turn.headers if header in prompt]
+    if headers:
+        return prompt[max(prompt.rfind(header) + len(header) for header in headers) :]
+    start = fmt.reasoning.start.strip()
+    if fmt.turn.headers or not start:
+        return prompt if fmt.turn.headers else ""
+    if prompt:
+        return prompt[prompt.rfind(start) :] if start in prompt else ""
+    return start if fmt.reasoning.mode is ReasoningMode.FORCED_OPEN else ""
 
 
 def _chosen(tool_choice: object, names: Mapping[str, Any] | None) -> str | None:
@@ -119,9 +130,9 @@ def _chosen(tool_choice: object, names: Mapping[str, Any] | None) -> str | None:
 
 def _tool(tool: object) -> tuple[str, Any]:
     """The name and the schema of an OpenAI tool, or of a bare function description."""
-    function = tool.get("function", tool) if isinstance(tool, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(name, str):
+    function = tool.get("function", tool) if isinstance(tool, MAPPING) else None
+    name = function.get("name") if isinstance(function, MAPPING) else None
+    if function is None or not isinstance(name, str):
         message = f'a tool is {{"type": "function", "function": {{"name": ...}}}}, not {tool!r}'
         raise UsageError(message)
     return name, function.get("parameters")

@@ -1,0 +1,134 @@
+"""Parsers of others, each in its own streaming use.
+
+transformers reads a stream by a `response_template`; the two here are as checkpoints have them. It
+hands out a call as raw text, and the arguments when it has ended, so it does less than we do.
+Those that read JSON are of two kinds: some are fed pieces, the others read all that has come again
+for each of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import ijson
+
+from sampling import sampled
+from settings import Settings
+from timing import Cost, Feed, Make, Reader
+from workloads import FORMAT, TAGGED, Workload
+
+__all__ = ["AGAIN", "PUSHED", "again", "missing", "push", "transformers"]
+
+TRAILING = "trailing-strings"
+
+JSON_TEMPLATE = {
+    "defaults": {"role": "assistant"},
+    "start_anchor": "<|model|>",
+    "fields": {
+        "reasoning_content": {"open": "<think>", "close": "</think>"},
+        "tool_calls": {
+            "open_pattern": r"\s*<call>",
+            "close": "</call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close_pattern": r"\s*<\|end\|>"},
+    },
+}
+TAGGED_TEMPLATE = {
+    "defaults": {"role": "assistant"},
+    "start_anchor": "<|im_start|>assistant\n",
+    "fields": {
+        "tool_calls": {
+            "open_pattern": r"\s*<tool_call>\s*<function=(?P<name>[^>\n]+)>",
+            "close_pattern": r"</function>\s*</tool_call>",
+            "repeats": True,
+            "content": "xml-inline",
+            "content_args": {
+                "tag_pattern": r"<parameter=(?P<key>[^>\n]+)>\n(?P<value>.*?)\n</parameter>"
+            },
+            "transform": {
+                "type": "function",
+                "function": {"name": "{name}", "arguments": "{content}"},
+            },
+        },
+        "content": {"close_pattern": r"\s*<\|im_end\|>"},
+    },
+}
+TEMPLATES = ((FORMAT, JSON_TEMPLATE), (TAGGED, TAGGED_TEMPLATE))
+CHAT_PARSING = "transformers.utils.chat_parsing"
+
+
+def transformers(workload: Workload, size: int, how: Settings) -> Cost | None:
+    """What a chunk costs transformers; None where that is not installed."""
+    library = installed(CHAT_PARSING)
+    template = next((given for fmt, given in TEMPLATES if fmt == workload.fmt), None)
+    if library is None or template is None:
+        return None
+
+    def make() -> Feed:
+        parser = library.ResponseParser(template, "", tools=workload.tools)
+        parser.feed(workload.start)
+        feed: Feed = parser.feed
+        return feed
+
+    return sampled(Reader(make), workload.text(size), how)
+
+
+class Pushed:
+    """One of ijson's push parsers, fed text."""
+
+    def __init__(self, backend: Any) -> None:
+        self.events = ijson.sendable_list()
+        self.parser = backend.basic_parse_coro(self.events)
+
+    def feed(self, text: str) -> None:
+        """Take the next piece; drop what it gives."""
+        self.parser.send(text.encode())
+        self.events.clear()
+
+    def __del__(self) -> None:
+        # Dropped within a value it complains on the standard error.
+        with suppress(ijson.JSONError):
+            self.parser.close()
+
+
+def pushed(backend: Any) -> Feed:
+    return Pushed(backend).feed
+
+
+AGAIN: dict[str, Callable[[Any], Feed]] = {
+    "jiter": lambda lib: lambda text: lib.from_json(text.encode(), partial_mode=TRAILING),
+    "pydantic_core": lambda lib: lambda text: lib.from_json(text, allow_partial=TRAILING),
+    "partial_json_parser": lambda lib: lib.loads,
+    "json_repair": lambda lib: lib.loads,
+}
+PUSHED = ("ijson.backends.yajl2_c", "ijson.backends.python")
+
+
+def push() -> dict[str, Make]:
+    """Those that are fed pieces, by name."""
+    return {name: partial(pushed, lib) for name in PUSHED if (lib := installed(name))}
+
+
+def again() -> dict[str, Feed]:
+    """Those that read again, by name."""
+    return {name: make(lib) for name, make in AGAIN.items() if (lib := installed(name))}
+
+
+def installed(module: str) -> Any:
+    """The module, or None."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        return None
+
+
+def missing() -> list[str]:
+    """Those that are not installed."""
+    return [name for name in (*AGAIN, *PUSHED, CHAT_PARSING) if installed(name) is None]

@@ -1,0 +1,58 @@
+"""All that one run measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import analysis
+import partial
+from counts import Counts
+from families import FAMILIES
+from settings import Settings
+from streams import Row
+from targets import Check, check
+from timing import Cost
+
+__all__ = ["Results"]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The figures of a run, by workload or by what they are of."""
+
+    python: str
+    settings: Settings
+    streams: Sequence[Row]
+    transformers: Mapping[str, Cost]
+    transformers_large: Mapping[str, Cost]
+    families: Mapping[str, Mapping[str, Cost]]
+    construction: Mapping[str, Cost]
+    memory: Mapping[str, int]
+    counts: Mapping[str, Counts]
+    primitives: Sequence[partial.Row]
+    primitives_grow: Mapping[str, float]
+    scanner_bytes: int
+    analysis: Sequence[analysis.Row]
+    missing: Sequence[str]
+
+    def checks(self) -> list[Check]:
+        """Each target, and whether it was met."""
+        figures = [
+            *((row.workload, row.kind, "floors", row.four) for row in self.streams),
+            *((row.workload, row.kind, "grows", row.grows) for row in self.streams),
+            *((row.workload, row.kind, "whole", row.whole) for row in self.streams),
+            *(
+                (FAMILIES[name][column].name, FAMILIES[name][column].kind, "floors", cost.floors)
+                for name, columns in self.families.items()
+                for column, cost in columns.items()
+            ),
+            *((name, "", "construction", cost.floors) for name, cost in self.construction.items()),
+            *((name, "", "memory", size) for name, size in self.memory.items()),
+        ]
+        return [checked for figure in figures for checked in check(*figure)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures and what was to be reached, as JSON has them."""
+        return asdict(self) | {"targets": [asdict(checked) for checked in self.checks()]}

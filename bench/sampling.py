@@ -1,0 +1,75 @@
+"""What a chunk costs readers of which some are too slow to read all of a text."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from settings import Settings
+from timing import (
+    CHUNK,
+    FLOOR,
+    Cost,
+    Feed,
+    Reader,
+    Trial,
+    measure,
+    one_round,
+    parts,
+    pieces,
+    seconds,
+    undisturbed,
+)
+
+__all__ = ["read_again", "sampled"]
+
+SAMPLE, LONGER, ENOUGH = 128, 256, 2_000
+GOLDEN = 0.618034
+
+
+def sampled(reader: Reader, text: str, how: Settings) -> Cost:
+    """The cost of a chunk to one that is fed piece by piece.
+
+    One that is too slow is timed for a few chunks at places spread over the text.
+    """
+    found = at_places(reader, text, how.cuts)
+    if len(text) / CHUNK * found.microseconds / 1e6 > how.budget:
+        return found
+    return measure({"": Trial(reader, parts(text))}, how.rounds)[""]
+
+
+def at_places(reader: Reader, text: str, count: int) -> Cost:
+    """The mean at some places; what is between them comes in longer pieces."""
+    feed, done, spent = reader.make(), 0, []
+    fed = Reader(lambda: feed, reader.loop)
+    size = len(text) // count
+    for end in range(size, len(text) + 1, size):
+        start = max(end - SAMPLE * CHUNK, done)
+        reader.loop(feed, pieces(text[done:start], LONGER))
+        spent.append(one_round(FLOOR, fed, [pieces(text[start:end])]))
+        done = end
+    return mean(spent)
+
+
+def read_again(parse: Feed, text: str, how: Settings) -> Cost:
+    """The cost of a chunk to one that must read all that has come again for each of them.
+
+    Timed at places too, as many as it gets through in the budget.
+    """
+    spent: list[tuple[float, float]] = []
+    some = [pieces(text[: ENOUGH * CHUNK])]
+    for at in range(how.cuts):
+        # By the golden ratio: however few places are used, they are spread evenly.
+        came = text[: int(len(text) * ((at + 0.5) * GOLDEN % 1))]
+        if sum(again for _, again in spent) <= how.budget:
+            with undisturbed():
+                again = seconds(parse, came)
+            spent.append((min(one_round(FLOOR, FLOOR, some)), again))
+    return mean(spent)
+
+
+def mean(spent: Sequence[tuple[float, float]]) -> Cost:
+    """The cost that times of the floor and a task at places of a text come to."""
+    least = statistics.median(least for least, _ in spent)
+    average = statistics.mean(task for _, task in spent)
+    return Cost(average / least, average * 1e6, f"{len(spent)} cuts")

@@ -1,0 +1,37 @@
+"""How much is measured: all of it, what takes a few seconds, and what takes none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FULL", "QUICK", "TINY", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes are in characters.
+
+    Growth is the cost in a text of `large` over that in one of `small`; other costs are those in
+    a text of `medium`. A reader that would need longer than `budget` seconds for a text is timed
+    at `cuts` places of it.
+    """
+
+    name: str
+    rounds: int
+    small: int
+    medium: int
+    large: int
+    memory: int
+    budget: float
+    cuts: int
+    templates: int | None = None
+
+    @property
+    def long_rounds(self) -> int:
+        """Rounds of what takes long."""
+        return max(self.rounds // 2, 2)
+
+
+FULL = Settings("full", 11, 16_000, 64_000, 1_000_000, 10_000_000, budget=1.0, cuts=24)
+QUICK = Settings("quick", 4, 16_000, 32_000, 128_000, 500_000, budget=0.1, cuts=5, templates=2)
+TINY = Settings("tiny", 2, 500, 1_500, 3_000, 4_000, budget=0.0, cuts=2, templates=1)

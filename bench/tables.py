@@ -1,0 +1,113 @@
+"""The figures of a run as tables."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+
+import partial
+from families import COLUMNS
+from results import Results
+from targets import FIGURES
+
+__all__ = ["tables"]
+
+
+def tables(results: Results) -> Iterator[str]:
+    """All tables, line by line."""
+    how = results.settings
+    yield f"Python {results.python}, {how.name} run. A floor is a generator that hands back a list"
+    yield "with one delta, measured beside each; floors are per chunk of so many characters."
+    yield from streams(results)
+    yield from families(results)
+    yield from parsers(results)
+    lines: list[str] = []
+    partial.tables(results.primitives, lines.append)
+    partial.summary(results.primitives_grow, results.scanner_bytes, lines.append)
+    yield from lines
+    yield from analysed(results)
+    yield from verdicts(results)
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """Columns wide enough for what is in them, the first to the left."""
+    cells = [[title, *head], *([written(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    yield ""
+    for first, *others in cells:
+        right = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        yield "  ".join([first.ljust(widths[0]), *right])
+
+
+def written(cell: object) -> str:
+    """A figure with as many digits as say something."""
+    if isinstance(cell, float):
+        return f"{cell:,.2f}" if cell < 100 else f"{cell:,.0f}"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def streams(results: Results) -> Iterator[str]:
+    """The workloads, ours and theirs."""
+    how, theirs, larger = results.settings, results.transformers, results.transformers_large
+    head = [
+        *("1 char", "4 chars", "us", f"4 of {how.large:,}", "grows", "whole, M/s"),
+        *("transformers: 4", f"4 of {how.large:,}"),
+    ]
+    rows = [
+        [
+            *(row.workload, row.one, row.four, row.microseconds),
+            *(row.four_large, row.grows, row.whole),
+            *(
+                given[row.workload].floors if row.workload in given else ""
+                for given in (theirs, larger)
+            ),
+        ]
+        for row in results.streams
+    ]
+    yield from table("workload", head, rows)
+    yield "transformers hands out a call as raw text, and its arguments when it has ended."
+
+
+def families(results: Results) -> Iterator[str]:
+    """The formats of all families."""
+    rows = [
+        [name, *(cells[column].floors if column in cells else "" for column in COLUMNS)]
+        for name, cells in results.families.items()
+    ]
+    yield from table("format, 4 chars", COLUMNS, rows)
+
+
+def parsers(results: Results) -> Iterator[str]:
+    """What a parser costs to make, and what it keeps."""
+    made = [[name, cost.floors, cost.microseconds] for name, cost in results.construction.items()]
+    yield from table("making a parser", ("floors", "us"), made)
+    kept = [[name, size] for name, size in results.memory.items()]
+    size = f"peak growth over {results.settings.memory:,} characters, the message aside"
+    yield from table(size, ("bytes",), kept)
+    counted = [[name, *astuple(done)] for name, done in results.counts.items()]
+    yield from table("counted, 4 chars", ("calls", "lines", "resumes"), counted)
+
+
+def analysed(results: Results) -> Iterator[str]:
+    """What finding out formats costs, in a line, and what was not measured."""
+    spent = [row.total for row in results.analysis]
+    yield ""
+    if spent:
+        figures = f"median {statistics.median(spent):.1f} ms, at most {max(spent):.1f} ms"
+        yield f"analysis of {len(spent)} templates: {figures} (bench/analysis.py has each)"
+    if results.missing:
+        yield f"not installed, so not measured: {', '.join(results.missing)}"
+
+
+def verdicts(results: Results) -> Iterator[str]:
+    """The targets, and how many of them were met."""
+    checks = results.checks()
+    rows = [
+        [f"{row.name}: {row.figure}", row.value, row.target, "yes" if row.met else "NO"]
+        for row in checks
+    ]
+    yield from table("target", ("measured", "to reach", "met"), rows)
+    yield ""
+    yield from (f"{name}: {what}" for name, what in FIGURES.items())
+    yield f"\n{sum(row.met for row in checks)} of {len(checks)} targets met"

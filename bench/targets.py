@@ -1,0 +1,70 @@
+"""What is to be reached, as data, and whether it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FIGURES", "TARGETS", "Check", "Target", "check"]
+
+FIGURES = {
+    "floors": "floors per chunk of 4",
+    "grows": "cost of a chunk late in a long text over that in a short one",
+    "whole": "million characters a second, in one piece",
+    "construction": "floors to make a parser",
+    "memory": "bytes by which memory grew at most, the message aside",
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """`kind` is that of a workload, or "" for all of them."""
+
+    kind: str
+    figure: str
+    limit: float
+    at_least: bool = False
+
+    def __str__(self) -> str:
+        return f"{'>=' if self.at_least else '<='} {self.limit:,}"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A target, and how one workload stands to it."""
+
+    name: str
+    figure: str
+    target: str
+    value: float
+    met: bool
+
+
+TARGETS = (
+    Target("content", "floors", 2),
+    Target("reasoning", "floors", 2),
+    Target("string", "floors", 2.5),
+    Target("tagged string", "floors", 3.5),
+    Target("nested", "floors", 8),
+    Target("beginnings", "floors", 6),
+    Target("", "grows", 1.1),
+    Target("content", "whole", 100, at_least=True),
+    Target("string", "whole", 30, at_least=True),
+    Target("tagged string", "whole", 30, at_least=True),
+    Target("", "construction", 20),
+    Target("", "memory", 256 * 1024),
+)
+
+
+def check(name: str, kind: str, figure: str, value: float) -> list[Check]:
+    """How a figure stands to its targets; nothing where there are none."""
+    return [
+        Check(
+            name,
+            figure,
+            str(target),
+            value,
+            value >= target.limit if target.at_least else value <= target.limit,
+        )
+        for target in TARGETS
+        if target.figure == figure and target.kind in (kind, "")
+    ]

@@ -1,0 +1,114 @@
+"""The streams that are measured: a text that repeats, behind what puts a parser into its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import deltaparse as dp
+from texts import BEGINNINGS, ITEM, MARKDOWN, PROSE, SOURCE, escaped
+from timing import Feed
+
+__all__ = ["CITY", "FORMAT", "ITEMS", "STRING", "TAGGED", "TOOLS", "WORKLOADS", "Workload"]
+
+FORMAT = dp.WireFormat(
+    turn=dp.TurnFormat(headers=("<|model|>",), ends=("<|end|>",)),
+    reasoning=dp.ReasoningFormat(
+        mode=dp.ReasoningMode.TAG_BASED, start="<think>\n", end="\n</think>\n"
+    ),
+    tools=dp.ToolsFormat(
+        format=dp.ToolFormat.JSON_NATIVE,
+        per_call_start="<call>\n",
+        per_call_end="\n</call>",
+        separator="\n",
+        name_field="name",
+        arguments_field="arguments",
+    ),
+)
+TAGGED = dp.get_format("qwen3_coder")
+
+
+def tool(name: str, **types: str) -> dict[str, Any]:
+    """A tool as a request has it."""
+    properties = {key: {"type": kind} for key, kind in types.items()}
+    parameters = {"type": "object", "properties": properties}
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+TOOLS = [
+    tool("write", path="string", text="string", items="array"),
+    tool("forecast", city="string", days="integer", units="string", hourly="boolean"),
+]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One stream.
+
+    Args:
+        kind: what the text is; targets go by it.
+        start: what comes first and is not timed.
+        unit: what repeats; its end is a place where it may.
+        json: the arguments of the call, up to `unit`, where these are JSON; `start` ends in it.
+            What is behind `unit` then is in `json_end`.
+        times: how often the unit comes, where that does not go by the size.
+    """
+
+    name: str
+    kind: str
+    fmt: dp.WireFormat
+    start: str
+    unit: str
+    json: str = ""
+    json_end: str = ""
+    times: int | None = None
+    tools: Sequence[Mapping[str, Any]] | None = None
+
+    def text(self, size: int) -> str:
+        """What is timed, about `size` characters."""
+        return self.unit * (self.times or max(size // len(self.unit), 1))
+
+    def arguments(self, size: int) -> str:
+        """The arguments alone, for readers of JSON."""
+        return self.json + self.text(size).removesuffix(", ") + self.json_end
+
+    def parser(self, **options: Any) -> dp.StreamParser:
+        """A parser in the state in which `unit` comes."""
+        parser = dp.StreamParser(self.fmt, tools=self.tools, **options)
+        parser.feed(self.start)
+        return parser
+
+    def feed(self) -> Feed:
+        """The `feed` of such a parser."""
+        return self.parser().feed
+
+
+def call(arguments: str) -> str:
+    """The beginning of a call in `FORMAT`."""
+    return f'<call>\n{{"name": "write", "arguments": {arguments}'
+
+
+PARAMETER = "<tool_call>\n<function=write>\n<parameter={}>\n"
+STRING = '{"path": "visits.py", "text": "'
+ITEMS = '{"items": ['
+CITY = '{"city": "Łódź", "days": 3, "units": "metric", "hourly": false}'
+CALL = f'<call>\n{{"name": "forecast", "arguments": {CITY}}}\n</call>\n'
+
+WORKLOADS = (
+    Workload("content", "content", FORMAT, "", PROSE),
+    Workload("content, Markdown and code", "markdown", FORMAT, "", MARKDOWN),
+    Workload("content full of < and {", "beginnings", FORMAT, "", BEGINNINGS),
+    Workload("reasoning", "reasoning", FORMAT, "<think>\n", PROSE),
+    Workload("string argument", "string", FORMAT, call(STRING), escaped(SOURCE), STRING, '"}'),
+    Workload(
+        "string argument, tagged",
+        "tagged string",
+        TAGGED,
+        PARAMETER.format("text"),
+        SOURCE,
+        tools=TOOLS,
+    ),
+    Workload("nested arguments", "nested", FORMAT, call(ITEMS), ITEM, ITEMS, "]}", times=1400),
+    Workload("20 parallel calls", "calls", FORMAT, "", CALL, times=20),
+)

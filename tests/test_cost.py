@@ -1,0 +1,69 @@
+"""What a chunk makes the interpreter do stays within a budget: counted, so that CI can hold it.
+
+Time is too noisy for that; calls, lines and resumes are the same each time, and one in a hundred
+apart between the versions of CPython. A change that needs more of one than its budget allows is a
+regression, or pays for something: then, and when a change needs less, this renews the budgets, and
+the difference is shown with the change:
+
+    PYTHONPATH=src python bench/counts.py > tests/cost_budgets.json
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+BUDGETS = json.loads((HERE / "cost_budgets.json").read_text(encoding="utf-8"))
+MARGIN = 1.05
+LEAST = 0.05
+
+
+@pytest.fixture(scope="module")
+def counts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE.parent / "bench"))
+        yield importlib.import_module("counts")
+
+
+def test_all_workloads_have_a_budget(counts):
+    assert list(counts.counted()) == list(BUDGETS)
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_a_chunk_costs_no_more_than_its_budget(counts, name):
+    found = vars(counts.count(counts.counted()[name]))
+    over = {
+        what: (count, BUDGETS[name][what])
+        for what, count in found.items()
+        if count > BUDGETS[name][what] * MARGIN + LEAST
+    }
+    assert over == {}, "counted and allowed per chunk: " + str(over)
+
+
+def test_counts_are_the_same_each_time(counts):
+    workload = counts.counted()["20 parallel calls"]
+    assert counts.count(workload) == counts.count(workload)
+
+
+def test_what_more_is_done_is_counted(counts, monkeypatch):
+    workload = counts.counted()["content"]
+    before = counts.count(workload)
+    feed = type(workload).feed
+
+    def slower(self):
+        quick = feed(self)
+
+        def slow(text):
+            len(text)
+            return quick(text)
+
+        return slow
+
+    monkeypatch.setattr(type(workload), "feed", slower)
+    after = counts.count(workload)
+    assert round(after.calls - before.calls, 2) == 2
+    assert round(after.lines - before.lines, 2) == 2
