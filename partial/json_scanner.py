@@ -9,7 +9,7 @@ from .errors import UsageError
 from .healing import HealedJson, closing, heal_json
 from .json_lexer import MAX_DEPTH, JsonLexer, JsonState
 from .json_mend import Repairs, mended_json
-from .json_read import json_space, json_value
+from .json_read import ENDS, json_space, json_value
 from .json_spell import CompactJson, escape_surrogates
 from .source import Source, Steps
 
@@ -39,7 +39,7 @@ class JsonScanner:
     (<JsonState.DONE: 'done'>, 29, ' and so on')
     """
 
-    __slots__ = ("_kept", "_lexer", "_out", "_source", "_steps", "repaired")
+    __slots__ = ("_behind", "_kept", "_lexer", "_out", "_source", "_steps", "repaired")
 
     repaired: Counter[str]
     """How often each repair was made."""
@@ -54,6 +54,7 @@ class JsonScanner:
     ) -> None:
         self.repaired = Counter()
         self._kept: list[str] | None = [] if keep else None
+        self._behind: list[str] = []
         self._out: list[str] = []
         self._source = Source()
         self._lexer = JsonLexer(max_depth=max_depth, hold_commas=True)
@@ -93,7 +94,8 @@ class JsonScanner:
     @property
     def unread(self) -> str:
         """What was fed and is held back, follows the value, or broke it."""
-        return self._source.unread
+        self._behind = ["".join(self._behind)]
+        return self._source.unread + self._behind[0]
 
     @property
     def text(self) -> str:
@@ -107,8 +109,10 @@ class JsonScanner:
         """Take the next piece; return what is certain now, often nothing."""
         if not isinstance(text, str):
             raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
-        src = self._source
-        if src.receive(text):
+        if self.state in ENDS:
+            # The window would be put together anew with each piece.
+            self._behind.append(text)
+        elif self._source.receive(text):
             next(self._steps, None)
         return self._handed_on()
 

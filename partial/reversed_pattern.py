@@ -8,6 +8,7 @@ from .pattern_parse import Atom, Group, Node, Repeat, parse_pattern
 __all__ = ["reversed_partial_pattern"]
 
 MAX_COPIES = 1000
+"""How often an item may be written out, those within it counted too."""
 
 
 def reversed_partial_pattern(pattern: str) -> str:
@@ -47,12 +48,23 @@ def _branch_backwards(branch: tuple[Node, ...]) -> str:
 
 def _copies(node: Repeat) -> list[str]:
     """A repeat as items one after the other, of which each but the last is at most optional."""
-    low, high, text = node.low, node.high, _item_backwards(node.item)
-    if max(low, high or 0) > MAX_COPIES:
-        raise UsageError(f"{max(low, high or 0)} repeats would be written out as often")
+    low, high = node.low, node.high
+    copies = _written_out(node)
+    if copies > MAX_COPIES:
+        raise UsageError(f"{copies} repeats would be written out as often")
+    text = _item_backwards(node.item)
     if high is None:
         return [text] * (low - 1) + [text + ("+" if low else "*")]
     return [text] * low + [text + "?"] * (high - low)
+
+
+def _written_out(node: Node) -> int:
+    """How many items a part of a pattern is written out as."""
+    if isinstance(node, Repeat):
+        return max(node.low, node.high or 1, 1) * _written_out(node.item)
+    if isinstance(node, Group):
+        return max(1, sum(_written_out(inner) for branch in node.branches for inner in branch))
+    return 1
 
 
 def _item_backwards(item: Node) -> str:
