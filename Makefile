@@ -48,12 +48,10 @@ format: .venv/dev.stamp ## write the code the way that lint wants it
 	$(BIN)/ruff check --fix --exit-zero
 	$(BIN)/ruff format
 
-bench: .venv/bench.stamp ## measure speed
+bench: .venv/bench.stamp ## measure speed; ARGS=--quick measures less; writes build/bench.json and .svg
 	$(BIN)/python bench/bench.py $(ARGS)
-	$(BIN)/python bench/partial.py $(ARGS)
-	$(BIN)/python bench/analysis.py $(ARGS)
 
-fuzz: .venv/dev.stamp ## look for inputs that break an invariant, T seconds long
+fuzz: .venv/fuzz.stamp ## look for inputs that break an invariant, T seconds long
 	$(BIN)/python fuzz/fuzz.py --seconds $(T) $(ARGS)
 
 package-check: .venv/dev.stamp ## build the sdist and the wheels, and compare them
@@ -84,4 +82,9 @@ endef
 
 .venv/bench.stamp: pyproject.toml .venv/run.stamp
 	$(BIN)/$(PIP) install --group bench
+	@touch $@
+
+# The fuzzer does without, and says so.
+.venv/fuzz.stamp: pyproject.toml .venv/dev.stamp
+	$(BIN)/$(PIP) install --only-binary atheris --group fuzz || echo "atheris cannot be installed" >&2
 	@touch $@

@@ -93,7 +93,7 @@ def _wires(
         content = turn.content if turn.content and turn.content in body else ""
         thought = turn.reasoning if turn.reasoning and turn.reasoning in body else ""
         start = fmt.reasoning.start
-        if start.strip() and content and not thought and start + content in body:
+        if turn.calls and start.strip() and content and not thought and start + content in body:
             # The template shows content as reasoning, beside calls.
             content, thought = "", content
         unshown = turn.reasoning and not thought and not reasoning.key

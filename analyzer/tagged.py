@@ -317,7 +317,8 @@ def _divided(start: str) -> tuple[str, str]:
     """The marker of the call, and what stands between it and the name."""
     pieces = _pieces(start)
     if len(pieces) < 2:
-        return (start, "") if pieces and segments(start.strip())[0].marker else ("", start)
+        first = segments(start.strip())
+        return (start, "") if first and first[0].marker else ("", start)
     return pieces[0], "".join(pieces[1:])
 
 

@@ -1,101 +1,117 @@
-"""Try the properties of the test suite on far more inputs than the suite does, for a time.
+"""Try what the tests say on far more inputs than the test suite does, for a time.
 
-    python fuzz/fuzz.py --seconds 60        run all targets in turn
-    python fuzz/fuzz.py --redo              replay the failures that were found and kept
+    python fuzz/fuzz.py --seconds 60        run all targets, half of the time guided by coverage
+    python fuzz/fuzz.py --redo              replay what failed and was kept
 
-A target is a property of tests/: what it draws, and what it asserts of that. An input that
-breaks one is made small and kept in .fuzz/, from where `--redo` replays it; make it a test.
+A target is a property or a state machine of tests/: what it draws, and what it asserts of that. An
+input that breaks one is made small and kept in .fuzz/, in a folder with the target's name, until it
+holds again. `CONTRIBUTING.md` says how it becomes a test.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import time
-import traceback
-from collections.abc import Callable
-from contextlib import suppress
-from functools import wraps
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
-import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.database import DirectoryBasedExampleDatabase
+import coverage_guided
+from fuzz_targets import Target, find
 
-ROOT = Path(__file__).parents[1]
-ROUND = 25
-"""Inputs for one target before the next has its turn."""
-
-sys.path.insert(0, str(ROOT))
-
-# Properties with settings of their own keep them.
-settings.register_profile(
-    "fuzz",
-    max_examples=ROUND,
-    deadline=None,
-    phases=[Phase.reuse] if "--redo" in sys.argv else [Phase.reuse, Phase.generate, Phase.shrink],
-    database=DirectoryBasedExampleDatabase(ROOT / ".fuzz"),
-    suppress_health_check=list(HealthCheck),
-)
-settings.load_profile("fuzz")
+LONGEST_TURN = 20.0
+"""Seconds for one target before the next has its turn: what hypothesis remembers of it grows."""
 
 
-def modules() -> list[ModuleType]:
-    """The test modules that have properties and whose needs are installed."""
-    found = []
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        if "\n@given(" in path.read_text(encoding="utf-8"):
-            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            with suppress(pytest.skip.Exception):
-                found.append(import_module(name))
-    return found
+class Row(NamedTuple):
+    """What came of a target."""
+
+    name: str
+    inputs: int
+    guided: int
+    seconds: float
+    failure: str
+
+    @property
+    def verdict(self) -> str:
+        """The same in a word."""
+        return "broken" if self.failure else "holds" if self.inputs + self.guided else "untried"
 
 
-class Target:
-    """One property, with a count of the inputs it was tried on."""
-
-    def __init__(self, module: ModuleType, name: str) -> None:
-        self.name = f"{module.__name__.removeprefix('tests.')}.{name}"
-        self.tried = 0
-        self.failure = ""
-        self._property: Callable[[], None] = getattr(module, name)
-        handle: Any = self._property
-        inner = handle.hypothesis.inner_test
-
-        @wraps(inner)
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            self.tried += 1
-            return inner(*args, **kwargs)
-
-        handle.hypothesis.inner_test = counted
-
-    def run(self) -> None:
-        """Try it on a round of inputs; keep the account of the first failure."""
-        try:
-            self._property()
-        except pytest.skip.Exception:
-            self.tried = 0  # what it needs is not installed
-        except Exception:  # noqa: BLE001 - whatever it is, it is a finding
-            self.failure = traceback.format_exc()
+def explore(found: list[Target], end: float) -> None:
+    """Give each target its turn, and again, until the time is over: a fair share of it."""
+    left = found
+    while left:
+        random.shuffle(left)
+        for at, target in enumerate(left):
+            share = (end - time.monotonic()) / (len(left) - at)
+            target.run(max(0.0, min(LONGEST_TURN, share)))
+        left = [target for target in left if not target.failure and time.monotonic() < end]
 
 
-def targets() -> list[Target]:
-    """All properties of the modules that need nothing but what they draw."""
+def redo(found: list[Target]) -> None:
+    """Replay what was kept of each target."""
+    for target in found:
+        target.redo()
+
+
+def kept(found: list[Target]) -> list[Target]:
+    """The targets of which something was kept."""
+    return [target for target in found if target.kept.is_dir() or coverage_guided.raw(target.name)]
+
+
+def guided_part(options: argparse.Namespace) -> list[coverage_guided.Run]:
+    """Spend half of the time guided by coverage, if that is possible; say so if not."""
+    seconds = options.seconds
+    if options.redo:
+        return coverage_guided.guided(0, options.match, redo=True) if coverage_guided.raw() else []
+    if not coverage_guided.is_possible():
+        print("not guided by coverage: atheris is not installed (there are wheels for Linux)")
+        return []
+    if seconds / 2 < coverage_guided.LEAST:
+        print(f"not guided by coverage: that takes {2 * coverage_guided.LEAST} seconds or more")
+        return []
+    return coverage_guided.guided(seconds / 2, options.match)
+
+
+def rows(found: list[Target], runs: list[coverage_guided.Run]) -> list[Row]:
+    """The account of each target, of both drivers."""
+    made = {run.name: run for run in runs}
+    none = coverage_guided.Run("", 0, 0.0, "")
     return [
-        Target(module, name)
-        for module in modules()
-        for name, value in vars(module).items()
-        if name.startswith("test_") and hasattr(value, "hypothesis") and _is_plain(value)
+        Row(
+            target.name,
+            target.tried,
+            made.get(target.name, none).tried,
+            round(target.seconds + made.get(target.name, none).seconds, 2),
+            target.failure or made.get(target.name, none).ended,
+        )
+        for target in sorted(found, key=lambda target: target.name)
     ]
 
 
-def _is_plain(test: Any) -> bool:
-    code = test.hypothesis.inner_test.__code__
-    return not code.co_flags & 0x80 and not getattr(test, "pytestmark", None)  # no coroutine
+def report(table: list[Row]) -> dict[str, int]:
+    """Print what came of each target, what broke, and the sums; return these."""
+    print(f"{'':8}{'inputs':>9}{'guided':>9}{'crashes':>9}")
+    for row in table:
+        crashes = int(bool(row.failure))
+        print(f"{row.verdict:8}{row.inputs:9,}{row.guided:9,}{crashes:9}  {row.name}")
+    for row in table:
+        if row.failure:
+            print(f"\n{row.name}\n{row.failure}")
+    sums = {
+        "held": sum(row.verdict == "holds" for row in table),
+        "crashes": sum(row.verdict == "broken" for row in table),
+        "inputs": sum(row.inputs for row in table),
+        "guided": sum(row.guided for row in table),
+    }
+    print(
+        f"\n{sums['held']} of {len(table)} properties held, {sums['crashes']} crashes,"
+        f" on {sums['inputs']:,} inputs and {sums['guided']:,} guided by coverage"
+    )
+    return sums
 
 
 def main() -> int:
@@ -103,30 +119,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--seconds", type=float, default=60, help="how long to run")
     parser.add_argument("--redo", action="store_true", help="replay the failures that were kept")
+    parser.add_argument("--match", default="", help="only targets with this in their names")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
-    found = targets()
-    end = time.monotonic() + options.seconds
-    # In another order each time: a short run does not come to all.
-    random.shuffle(found)
-    while True:
-        for target in found:
-            if not target.failure:
-                target.run()
-            if time.monotonic() > end and target.tried and not options.redo:
-                break
-        if options.redo or time.monotonic() > end:
-            break
-    for target in found:
-        verdict = "broken" if target.failure else "holds" if target.tried else "untried"
-        print(f"{verdict:8}{target.tried:9,} inputs  {target.name}")
-    broken = [target for target in found if target.failure]
-    for target in broken:
-        print(f"\n{target.name}\n{target.failure}")
-    tried = [target for target in found if target.tried]
-    inputs = sum(target.tried for target in tried)
-    held = len(tried) - len(broken)
-    print(f"\n{held} of {len(found)} properties held on {inputs:,} inputs")
-    return bool(broken)
+    found = kept(find(options.match)) if options.redo else find(options.match)
+    start = time.monotonic()
+    runs = guided_part(options)
+    try:
+        # What was found with guidance is kept, and so comes first here, and is made small.
+        redo(found) if options.redo else explore(found, start + options.seconds)
+    except KeyboardInterrupt:
+        print("stopped")
+    table = rows(found, runs)
+    sums = report(table)
+    if options.json:
+        document = {"seconds": round(time.monotonic() - start, 1), **sums}
+        document |= {"targets": [row._asdict() for row in table]}
+        options.json.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    return bool(sums["crashes"])
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ class Lexicon:
 
     `calls` says whether tool syntax means anything; without, it is plain text. `bare`: calls
     stand in no markers, so what `bare_call` matches where a turn, or a part of it, begins may be
-    one. `longest` is the length of the longest marker.
+    one. `bracketed` are the markers that begin as a list does; `longest` is the length of the
+    longest marker.
     """
 
     __slots__ = (
@@ -77,6 +78,7 @@ class Lexicon:
         "at_start",
         "bare",
         "bare_call",
+        "bracketed",
         "call_starts",
         "calls",
         "channels",
@@ -123,6 +125,7 @@ class Lexicon:
         inner = (end, start, content_start, tool_start, tool_end, content_end, message_end)
         order = (*inner, turn_end, header)
         self._signs = {sign.literal: sign for group in reversed(order) for sign in group}
+        self.bracketed = markers(frozenset(text for text in self._signs if text[:1] == "["))
         base = start + tool_start + turn_end
         self.in_content = _markers(base)
         self.in_content_start = _markers(base + content_start)

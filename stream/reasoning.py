@@ -43,7 +43,8 @@ def reasoning(
             turn.leave_reasoning()
             turn.close_reasoning((yield from skip(src, marker, lex.trailing(marker))))
             return None
-        if role is Role.TURN_END:
+        if role is not Role.TOOL_START:
+            # The end of the turn, or a marker that is spelled like it.
             span = (src.offset, src.offset)
             detail = "the turn ended in reasoning"
             turn.issue("unclosed_reasoning", span, detail, turn.policies.unclosed_reasoning)

@@ -22,7 +22,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 @pytest.fixture(autouse=True)
 def formats_as_they_were():
     """Names of formats that a test registers are gone after it."""
-    before = dict(registry._entries())
+    before = registry.Registered.entries
     yield
-    registry._entries().clear()
-    registry._entries().update(before)
+    registry.Registered.entries = before

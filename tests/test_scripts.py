@@ -1,12 +1,12 @@
-"""The programs behind `make fuzz` and `make bench` run."""
+"""The programs behind `make bench` run."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from tests.analyzer import templates
@@ -14,38 +14,80 @@ from tests.analyzer import templates
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_fuzzer_tries_and_says_what_it_did_not_try():
-    paths = f"import sys; sys.path[:] = {sys.path!r}; sys.argv = ['fuzz', '--seconds', '0']"
-    script = str(ROOT / "fuzz" / "fuzz.py")
-    run = f"{paths}; import runpy; runpy.run_path({script!r}, run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("holds")
-    assert sum(line.startswith("untried") for line in lines) > 30
-    assert lines[-1].startswith("1 of ")
+@pytest.fixture
+def module(monkeypatch):
+    """Imports a module of the benchmark: its files find each other beside themselves."""
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if (ROOT / "bench" / f"{name}.py").is_file():
+            del sys.modules[name]
 
 
-def script(name, monkeypatch):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "bench" / f"{name}.py")
-    bench = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, bench)
-    spec.loader.exec_module(bench)
+def test_the_benchmark_measures_and_writes(module, monkeypatch, tmp_path, capsys):
+    bench, settings = module("bench"), module("settings")
+    monkeypatch.setattr(module("analysis"), "TEMPLATES", tmp_path)
+    monkeypatch.setattr(module("peers"), "CHAT_PARSING", "nowhere")  # takes long to import
+    (tmp_path / "x.jinja").write_text(templates.TOOLS_ONLY, encoding="utf-8")
+    files = [str(tmp_path / "new" / name) for name in ("bench.json", "bench.svg")]
+    assert bench.main(["--json", files[0], "--plot", files[1]], settings.TINY) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert any(line.endswith("targets met") for line in said)
+    figures = json.loads(Path(files[0]).read_text(encoding="utf-8"))
+    workloads = [row.name for row in module("workloads").WORKLOADS]
+    assert [row["workload"] for row in figures["streams"]] == workloads
+    assert all(row["four"] > 0 and row["whole"] > 0 for row in figures["streams"])
+    assert {row["met"] for row in figures["targets"]} <= {True, False}
+    assert figures["missing"][-1] == "nowhere"
+    readers = {row["reader"] for row in figures["primitives"]}
+    assert {"JsonScanner", "JsonValues", "ijson.backends.python", "PatternSearch"} <= readers
+    picture = ET.parse(files[1]).getroot()
+    words = {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert {*workloads, "deltaparse", "JsonScanner", "to reach"} <= words
+
+
+def test_what_the_benchmark_reads_is_what_it_says(module):
+    pieces, counted = module("timing").pieces, module("counts").counted()
+    assert len(counted) > 30
+    for name, workload in counted.items():
+        parser = workload.parser()
+        for piece in pieces(workload.text(3_000)):
+            parser.feed(piece)
+        assert parser.issues == [], name
+        message = parser.message
+        calls = [call.name for call in message.tool_calls]
+        arguments = [call.arguments for call in message.tool_calls]
+        found = {
+            "reasoning": len(message.reasoning_content) > 2_000,
+            "calls": set(calls) == {"forecast"} and "Łódź" in arguments[0],
+        }
+        plain = calls == [] and len(message.content) > 2_000
+        argument = calls == ["write"] and len(arguments[0]) > 2_000
+        in_call = workload.kind.split()[-1] in {"string", "nested", "python"}
+        assert found.get(workload.kind, argument if in_call else plain), name
+
+
+def test_transformers_reads_the_workloads_too(module):
+    peers, settings = module("peers"), module("settings")
+    pytest.importorskip(peers.CHAT_PARSING)
+    for workload in module("workloads").WORKLOADS:
+        assert peers.transformers(workload, 1_500, settings.TINY).floors > 0
+
+
+def test_figures_are_held_to_targets(module):
+    check = module("targets").check
+    (floors,) = check("x", "string", "floors", 2.6)
+    assert (floors.name, floors.target, floors.met) == ("x", "<= 2.5", False)
+    (whole,) = check("x", "content", "whole", 100.0)
+    assert (whole.target, whole.met) == (">= 100", True)
+    assert [row.met for row in check("x", "calls", "grows", 1.1)] == [True]
+    assert check("x", "calls", "floors", 99.0) == []
+
+
+def test_the_benchmark_of_the_analysis_measures(module, monkeypatch, tmp_path, capsys):
+    bench = module("analysis")
     monkeypatch.setattr(bench, "ROUNDS", 2)
-    for name, size in {"LARGE": 4000, "SMALL": 2000}.items():
-        monkeypatch.setattr(bench, name, size, raising=False)
-    return bench
-
-
-def test_the_benchmark_measures(monkeypatch):
-    bench = script("bench", monkeypatch)
-    for workload in bench.WORKLOADS:
-        assert bench.measure(workload)["floors"] > 0
-    assert bench.measure_construction(2).floors > 0
-
-
-def test_the_benchmark_of_the_analysis_measures(monkeypatch, tmp_path, capsys):
-    bench = script("analysis", monkeypatch)
     row = bench.measure("x", templates.TOOLS_ONLY)
     assert row.verified
     assert row.renderings > 10
@@ -59,20 +101,18 @@ def test_the_benchmark_of_the_analysis_measures(monkeypatch, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == {"templates": []}
 
 
-def test_the_benchmark_of_the_primitives_measures(monkeypatch):
-    bench = script("partial", monkeypatch)
-    monkeypatch.setattr(bench, "BUDGET", 0.02)
-    rows = bench.measure_json() + bench.measure_text()
-    measured = {row.reader for row in rows}
-    assert {*bench.OURS, "ijson.backends.python", "Markers", "PatternSearch"} <= measured
-    assert all(row.microseconds > 0 for row in rows if row.reader in bench.OURS)
-    assert all(bench.growth(reader) > 0 for reader in bench.STRINGS)
-    assert 0 < bench.state_size() < 64 * 1024
+def test_the_benchmark_of_the_primitives_writes(module, monkeypatch, capsys):
+    bench = module("partial")
+    monkeypatch.setattr(bench, "QUICK", module("settings").TINY)
+    monkeypatch.setattr(sys, "argv", ["partial.py", "--quick", "--json"])
+    assert bench.main() == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert all(row["cost"]["microseconds"] > 0 for row in figures["rows"])
+    assert all(ratio > 0 for ratio in figures["grows"].values())
+    assert 0 < figures["state_bytes"] < 64 * 1024
 
 
-@pytest.mark.parametrize(
-    "name", ["fuzz/fuzz.py", "bench/bench.py", "bench/partial.py", "bench/analysis.py"]
-)
+@pytest.mark.parametrize("name", ["fuzz/fuzz.py", "bench/bench.py"])
 def test_make_runs_them(name):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert name in makefile

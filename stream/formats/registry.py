@@ -15,6 +15,8 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from threading import Lock
+from typing import ClassVar
 
 from deltaparse.partial import FormatError, UsageError
 
@@ -23,6 +25,7 @@ from ..format import WireFormat
 __all__ = ["all_formats", "get_format", "list_formats", "models_of", "nearest", "register_format"]
 
 NAMES = "names.json"
+REGISTERING = Lock()
 CLOSENESS = 0.5
 """How alike two names must be, of 1, for one to be offered instead of the other."""
 
@@ -53,7 +56,8 @@ def get_format(name: str) -> WireFormat:
 
 def list_formats() -> Mapping[str, tuple[str, ...]]:
     """The names of all formats, each with its aliases."""
-    return {name: _entries()[name].aliases for name in sorted(_entries())}
+    entries = _entries()
+    return {name: entries[name].aliases for name in sorted(entries)}
 
 
 def register_format(
@@ -79,17 +83,21 @@ def register_format(
         raise UsageError(f"aliases is a list of names, not {aliases!r}")
     made = fmt if isinstance(fmt, WireFormat) else _from_file(fmt)
     own, others = _spelling(name), tuple(dict.fromkeys(map(_spelling, aliases)))
-    taken = [known for known in (own, *others) if _own_name(known) is not None]
-    if taken and not replace:
-        raise UsageError(f"a format called {taken[0]!r} is there already; replace=True replaces it")
-    entries = _entries()
-    for known, entry in list(entries.items()):
-        if known in (own, *others):
-            del entries[known]
-        else:
-            kept = tuple(alias for alias in entry.aliases if _spelling(alias) not in (own, *others))
-            entries[known] = _Entry(kept, entry.models, entry.format)
-    entries[own] = _Entry(tuple(alias for alias in others if alias != own), "", made)
+    _entries()
+    with REGISTERING:
+        taken = [known for known in (own, *others) if _own_name(known) is not None]
+        if taken and not replace:
+            raise UsageError(
+                f"a format called {taken[0]!r} is there already; replace=True replaces it"
+            )
+        entries = {}
+        for known, entry in _entries().items():
+            if known not in (own, *others):
+                kept = (alias for alias in entry.aliases if _spelling(alias) not in (own, *others))
+                entries[known] = _Entry(tuple(kept), entry.models, entry.format)
+        entries[own] = _Entry(tuple(alias for alias in others if alias != own), "", made)
+        # Whoever is looking looks at a table that does not change.
+        Registered.entries = entries
     return made
 
 
@@ -145,14 +153,27 @@ def _from_file(path: object) -> WireFormat:
         raise FormatError(f"{path}: {error}") from error
 
 
-@cache
-def _entries() -> dict[str, _Entry]:
+class Registered:
     """All names; the one thing in the library that a caller can change for all others."""
-    text = (files(__package__) / NAMES).read_text(encoding="utf-8")
-    return {
-        name: _Entry(tuple(entry["aliases"]), entry["models"])
-        for name, entry in json.loads(text).items()
-    }
+
+    entries: ClassVar[Mapping[str, _Entry] | None] = None
+
+
+def _entries() -> Mapping[str, _Entry]:
+    """What is registered; the names are read when they are first asked for."""
+    entries = Registered.entries
+    if entries is None:
+        text = (files(__package__) / NAMES).read_text(encoding="utf-8")
+        built_in = {
+            name: _Entry(tuple(entry["aliases"]), entry["models"])
+            for name, entry in json.loads(text).items()
+        }
+        with REGISTERING:
+            # Another may have been quicker, and have added to it.
+            if Registered.entries is None:
+                Registered.entries = built_in
+            entries = Registered.entries
+    return entries
 
 
 @cache

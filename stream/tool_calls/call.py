@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 from deltaparse.partial import Source
 
@@ -20,6 +20,9 @@ __all__ = ["Call", "nowhere"]
 # How Python spells what is JSON otherwise, and what has quotes of its own.
 PYTHON = ("single_quotes", "python_literals")
 UNQUOTED = ("unquoted_keys",)
+
+# The brackets of JSON, and its strings, with the colon behind a key.
+KEY_OR_BRACKET = re.compile(r'([{}\[\]]|"[^"\\]*+(?:\\.[^"\\]*+)*+")(?:\s*+(:))?+')
 
 
 def nowhere(text: str) -> None:
@@ -178,11 +181,17 @@ class Call:
         self._begin(Region(self._src))
 
     def _check_keys(self, arguments: str) -> None:
-        def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-            value = dict(pairs)
-            if len(value) < len(pairs):
-                detail = f"a key stands twice in the arguments of {self.name!r}"
-                self.turn.issue("duplicate_keys", self.region.span, detail, "error")
-            return value
-
-        json.loads(arguments, object_pairs_hook=members)
+        # Nesting is data here too: `json.loads` would recurse.
+        open_keys: list[set[str]] = []
+        for token in KEY_OR_BRACKET.finditer(arguments):
+            text = token[1]
+            if text in "{[":
+                open_keys.append(set())
+            elif text in "}]":
+                open_keys.pop()
+            elif token[2]:
+                key = json.loads(text)
+                if key in open_keys[-1]:
+                    detail = f"a key stands twice in the arguments of {self.name!r}"
+                    self.turn.issue("duplicate_keys", self.region.span, detail, "error")
+                open_keys[-1].add(key)

@@ -22,6 +22,7 @@ from deltaparse.partial import (
     MalformedJson,
     Source,
     Steps,
+    at,
     is_whole,
     json_key,
     json_space,
@@ -57,6 +58,8 @@ def json_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[b
     char = yield from json_space(src)
     in_array = char == "[" and (not lex.bare or lex.fmt.tools.array_wrapped)
     if in_array:
+        if (yield from at(src, lex.bracketed)):
+            return False
         src.pos += 1
         char = yield from json_space(src)
         if char == "]" and not lex.bare:

@@ -59,7 +59,7 @@ def tagged_arguments(
             yield from _junk(src, call, m)
         if not (yield from past(src, m.key)):
             break
-        key, told = yield from _key(src, m, lex)
+        key, told = yield from _key(src, call, m)
         call.emit(("" if first else ", ") + encode_basestring(key) + ": ")
         yield from _value(src, call, m, lex, told or argument_types(schema, key))
         first = False
@@ -82,17 +82,18 @@ def _junk(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
         call.turn.issue("repaired_arguments", (start, src.offset), detail)
 
 
-def _key(src: Source, m: TaggedMarkers, lex: Lexicon) -> Steps[tuple[str, frozenset[str]]]:
+def _key(src: Source, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozenset[str]]]:
     """Read an argument's name and what stands between it and the value.
 
     Returns the name, and the types that the marker says that the value has, none if it does not.
     """
-    arguments = lex.fmt.arguments
+    arguments = call.fmt.arguments
     pieces: list[str] = []
     marker = yield from until(src, m.key_end, pieces.append, certain=True)
-    if not marker:
-        raise MalformedJson("the output ends in the name of an argument", kind="truncated")
     key, told = "".join(pieces).strip(), frozenset[str]()
+    if not marker:
+        call.unused.append(key)
+        raise MalformedJson("the output ends in the name of an argument", kind="truncated")
     before_value = arguments.value_prefix.strip()
     literal = arguments.literal_name_suffix
     if literal.strip():
@@ -106,6 +107,7 @@ def _key(src: Source, m: TaggedMarkers, lex: Lexicon) -> Steps[tuple[str, frozen
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
         if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
+            call.unused.append(key)
             raise MalformedJson("the output ends before an argument", kind="truncated")
     if marker:
         yield from skip(src, marker, trailing(arguments.value_prefix))
@@ -136,6 +138,7 @@ def _value(
     python = arguments.python_literals
     value = Value(call.emit, note, types, python=python, spelling=spelling)
     if not (yield from _up_to_end(src, call, m, value.write, spelling)):
+        call.unused.append(value.held)
         raise MalformedJson("the output ends in an argument", kind="truncated")
     value.end()
 

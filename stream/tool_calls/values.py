@@ -112,7 +112,7 @@ class Value:
         if self._streams:
             self._emit('"')
             return
-        text = "".join(self._held)
+        text = self.held
         value = self._as_json(text.strip())
         if value is None:
             if "string" not in self._types:
@@ -121,12 +121,17 @@ class Value:
         self._emit(value)
 
     @property
+    def held(self) -> str:
+        """The text of which it is not decided yet what it is."""
+        return "".join(self._held)
+
+    @property
     def _may_be(self) -> set[str]:
         # Quotes belong to a string whose type is known.
         return set(self._types) | ({"quoted"} if set(self._types) == ALL_TYPES else set())
 
     def _begin_string(self) -> None:
-        held = "".join(self._held)
+        held = self.held
         self._held.clear()
         self._streams = True
         if self._spelling is not None:

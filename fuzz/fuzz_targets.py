@@ -1,0 +1,208 @@
+"""The targets of the fuzzers: every property and every state machine of tests/, one by one.
+
+A property becomes a target by being written, unless it needs a fixture. What breaks one is kept in
+.fuzz/, in a folder with the target's name, as hypothesis keeps it; both drivers put it there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial, wraps
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+from hypothesis.errors import UnsatisfiedAssumption
+from hypothesis.reporting import with_reporter
+from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test
+
+ROOT = Path(__file__).parents[1]
+KEPT = ROOT / ".fuzz"
+
+sys.path.insert(0, str(ROOT))
+
+from tests.hangs import Hang, no_hang  # noqa: E402 - found by the line before
+
+SHRINKING = 20
+"""Seconds more, for a target that has failed, to make what failed small."""
+EXPLORE = (Phase.reuse, Phase.generate, Phase.shrink)
+REDO = (Phase.reuse,)
+
+
+class OutOfTime(KeyboardInterrupt):
+    """The turn is over. Hypothesis takes it for the user's Ctrl-C: it stops and blames no input."""
+
+
+class Target:
+    """One property, with an account of its inputs, its time and its failure.
+
+    Args:
+        name: what it is called in reports, and in .fuzz/.
+        test: what `@given` made of it.
+        sets: the sets of arguments that it is given beside what it draws.
+    """
+
+    def __init__(self, name: str, test: Any, sets: Sequence[dict[str, Any]] = ({},)) -> None:
+        self.name = name
+        self.tried = 0
+        self.seconds = 0.0
+        self.failure = ""
+        self.kept = KEPT / name
+        self._test = test
+        self._sets = sets
+        self._end = float("inf")
+        self._before = 0
+        self._failing = False
+        test.hypothesis.inner_test = self._counted(test.hypothesis.inner_test)
+        self._set(EXPLORE)
+
+    @property
+    def takes_bytes(self) -> bool:
+        """Whether it is a function of bytes alone."""
+        return self._sets == ({},)
+
+    def one_input(self) -> Callable[[bytes], object]:
+        """The target as a function of bytes, which a fuzzer may mutate."""
+        hook: Callable[[bytes], object] = self._test.hypothesis.fuzz_one_input
+        return hook
+
+    def run(self, seconds: float, phases: Sequence[Phase] = EXPLORE) -> None:
+        """Try it on inputs for so long, on one at least, and first on those that were kept.
+
+        Notes the first failure.
+        """
+        self._set(phases)
+        start = time.monotonic()
+        for at, arguments in enumerate(self._sets, 1):
+            self._end = start + seconds * at / len(self._sets)
+            self._before = self.tried
+            self._guarded(partial(self._test, **arguments))
+            if self.failure:
+                break
+        self.seconds += time.monotonic() - start
+        self._end = float("inf")
+
+    def redo(self) -> None:
+        """Try it on what was kept of it; what holds now is thrown away."""
+        self.run(float("inf"), REDO)
+
+    def _guarded(self, body: Callable[[], object]) -> None:
+        """Run this and note how it failed, in whatever way; skipped is untried."""
+        self._failing = False
+        try:
+            with with_reporter(lambda _: None):  # it tells how to repeat each turn that it stops
+                body()
+        except pytest.skip.Exception:
+            self.tried = 0  # what it needs is not installed
+            shutil.rmtree(self.kept, ignore_errors=True)  # hypothesis takes it for a failure
+        except OutOfTime:
+            pass  # with an account of the failure, if what failed was being made small
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - whatever it is, it is a finding
+            self.failure = traceback.format_exc()
+
+    def _set(self, phases: Sequence[Phase]) -> None:
+        """Take the settings of a fuzzer in place of the test's own."""
+        self._test._hypothesis_internal_use_settings = settings(  # noqa: SLF001 - no other way
+            max_examples=1_000_000,  # the clock ends it
+            deadline=None,
+            phases=phases,
+            database=DirectoryBasedExampleDatabase(self.kept),
+            suppress_health_check=list(HealthCheck),
+            report_multiple_bugs=False,
+        )
+
+    def _counted(self, inner: Callable[..., Any]) -> Callable[..., None]:
+        """What runs in place of the test's body: the same, counted, and not for ever."""
+
+        @wraps(inner)
+        def counted(*args: Any, **kwargs: Any) -> None:
+            if time.monotonic() > self._end and self.tried > self._before:
+                raise OutOfTime
+            self.tried += 1
+            try:
+                with no_hang():
+                    made = inner(*args, **kwargs)
+                    if inspect.iscoroutine(made):
+                        asyncio.run(made)
+            except UnsatisfiedAssumption:
+                raise
+            except (Exception, pytest.fail.Exception, Hang) as error:
+                if isinstance(error, Hang):  # hypothesis names the input of others
+                    error.add_note(f"Hangs on {args or kwargs!r}")
+                self._fails()
+                raise
+
+        return counted
+
+    def _fails(self) -> None:
+        self.failure = traceback.format_exc()
+        if not self._failing:
+            self._failing = True
+            self._end += SHRINKING
+
+
+def find(match: str = "") -> list[Target]:
+    """The targets of all test modules whose needs are installed, and whose name has this in it."""
+    return [target for module in _modules() for target in targets_of(module, match)]
+
+
+def _modules() -> Iterator[ModuleType]:
+    """The test modules that have properties or state machines."""
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "\n@given(" in text or "(RuleBasedStateMachine)" in text:
+            with suppress(pytest.skip.Exception):
+                yield import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
+def targets_of(module: ModuleType, match: str = "") -> Iterator[Target]:
+    """The targets of one module: those that are written there, not those that it imports."""
+    place = module.__name__.removeprefix("tests.")
+    for name, value in vars(module).items():
+        label = f"{place}.{name}"
+        if getattr(value, "__module__", "") != module.__name__ or match not in label:
+            continue
+        if isinstance(value, type) and issubclass(value, RuleBasedStateMachine):
+            yield Target(label, get_state_machine_test(value))
+        elif name.startswith("test_") and hasattr(value, "hypothesis"):
+            marks = [*_marks(module), *_marks(value)]
+            sets = tuple(_parameter_sets(marks))
+            needs = inspect.signature(value).parameters.keys()
+            skipped = any(mark.name == "skipif" and mark.args[0] for mark in marks)
+            if sets and needs <= sets[0].keys() and not skipped:
+                yield Target(label, value, sets)
+
+
+def _marks(marked: Any) -> list[pytest.Mark]:
+    """The marks of a test or of a module."""
+    marks = getattr(marked, "pytestmark", [])
+    return [getattr(mark, "mark", mark) for mark in (marks if isinstance(marks, list) else [marks])]
+
+
+def _parameter_sets(marks: list[pytest.Mark]) -> Iterator[dict[str, Any]]:
+    """The arguments of each case that the `parametrize` marks of a test make; one without marks."""
+    rows = [list(_parameters(*mark.args[:2])) for mark in marks if mark.name == "parametrize"]
+    for chosen in product(*rows):
+        yield {name: value for row in chosen for name, value in row.items()}
+
+
+def _parameters(names: str | Sequence[str], values: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """The arguments of each row of one `parametrize`."""
+    keys = names.replace(",", " ").split() if isinstance(names, str) else names
+    for value in values:
+        given = value.values if hasattr(value, "marks") else value if len(keys) > 1 else (value,)
+        yield dict(zip(keys, given, strict=True))

@@ -1,0 +1,192 @@
+"""Templates with parts of them left out, said twice, moved, replaced or cut off.
+
+Real ones, those of these tests, and generated ones. Whatever the analysis says of such a template
+must be true: of one that it calls verified, the message that the template renders comes back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.hangs import no_hang
+from tests.stream.wire import formats
+
+from deltaparse import (
+    ChatTemplate,
+    ReasoningMode,
+    TemplateError,
+    ToolFormat,
+    WireFormat,
+    analyze,
+    parse,
+)
+
+from .templates import HEAD, template_of
+from .test_odd_templates import SOURCES, TOKEN
+from .test_shapes import SHAPES
+
+FOLDER = Path(__file__).parents[3] / "shared" / "corpus" / "templates"
+REAL = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.jinja"))]
+MADE = [source for source in SOURCES if source != HEAD]
+MADE += [source for _, source in SHAPES.values()]
+
+MARKER = re.compile(r"<[^<>{}%'\"\s]{1,40}>|\[[A-Z_/]{2,30}\]")
+OTHER_MARKERS = ["<call>", "</call>", "<think>", "[ACT]", "<|end|>", "<", ""]
+TOKENS = ["{% if tools %}", "{% endif %}", "{% else %}", "{% endfor %}", "{{ '<x>' }}", "{{", "-%}"]
+TOKENS += ["{{ bos_token }}", "{# #}", "{% set x = 1 %}", " ", "\n", "'", "}}", "text", "<think>"]
+
+SAID = {"role": "assistant", "content": "It stays dry in the city"}
+THOUGHT = {"reasoning_content": "They ask for the weather", "thinking": "They ask for the weather"}
+WANTED = {"city": "Ghent", "days": 3}
+ASKED = {"role": "user", "content": "Will it rain this week"}
+NEXT = {"role": "user", "content": "Well, thank you"}
+CALL = {"id": "k3Qz81abc", "type": "function"}
+CALL["function"] = {"name": "look_up_weather", "arguments": WANTED}
+SCHEMA = {"city": {"type": "string"}, "days": {"type": "integer"}}
+TOOL = {"name": "look_up_weather", "description": "Says what comes"}
+TOOL["parameters"] = {"type": "object", "properties": SCHEMA, "required": ["city"]}
+TOOLS = [{"type": "function", "function": TOOL}]
+ONCE = (ASKED["content"], SAID["content"], THOUGHT["thinking"], "Ghent", NEXT["content"])
+TURNS = {
+    "content": (SAID, None),
+    "reasoning": (SAID | THOUGHT, None),
+    "a call": (SAID | {"content": "", "tool_calls": [CALL]}, TOOLS),
+}
+"""Messages that are rendered, and the tools of the conversation."""
+
+
+def part_of(draw, pieces):
+    """A part of the text, as two places in it; mostly short."""
+    start = draw(st.integers(0, len(pieces)))
+    return start, min(len(pieces), start + draw(st.sampled_from([1, 1, 2, 5, 20])))
+
+
+def changed(draw, source):
+    """The template with one change to it."""
+    by_token = draw(st.booleans())
+    pieces = TOKEN.findall(source) if by_token else source.splitlines(keepends=True)
+    start, end = part_of(draw, pieces)
+    match draw(st.sampled_from(["drop", "double", "swap", "marker", "token", "cut", "span"])):
+        case "drop":
+            del pieces[start:end]
+        case "double":
+            pieces[end:end] = pieces[start:end]
+        case "swap":
+            pieces[start:end] = reversed(pieces[start:end])
+        case "marker":
+            return with_marker(draw, source)
+        case "token":
+            pieces.insert(start, draw(st.sampled_from(TOKENS)))
+        case "cut":
+            del pieces[start:]
+        case "span":
+            start, end = part_of(draw, source)
+            return source[:start] + source[end:]
+    return "".join(pieces)
+
+
+def with_marker(draw, source):
+    """The template with another marker in place of one, everywhere or once."""
+    found = sorted(set(MARKER.findall(source)))
+    if not found:
+        return source
+    old, new = draw(st.sampled_from(found)), draw(st.sampled_from(found + OTHER_MARKERS))
+    return source.replace(old, new, draw(st.sampled_from([-1, 1])))
+
+
+@st.composite
+def mutated(draw, sources):
+    """A template with some changes to it."""
+    source = draw(sources)
+    for _ in range(draw(st.integers(1, 3))):
+        source = changed(draw, source)
+    return source
+
+
+def written(template, fmt, message, tools):
+    """What the model may have written where the template shows a turn, with the header before it.
+
+    The turn is shown at the end and before another, and what ends it may stand in it several
+    times; it is enough if one of all these comes back, for the rest is the template's, not the
+    model's. Nothing where the template shows it twice, or in one place only.
+    """
+    turns = []
+    for after in ([], [NEXT]):
+        try:
+            text = template.render([ASKED, message, *after], tools=tools)
+        except TemplateError:
+            return []
+        header = next((header for header in fmt.turn.headers if header and header in text), None)
+        if header is None or any(text.count(once) > 1 for once in ONCE):
+            return []
+        text = text.partition(ASKED["content"])[2].partition(NEXT["content"])[0]
+        turn = text.partition(header)[2]
+        shown = max(turn.find(once) for once in ONCE)
+        ends = [at + len(end) for end in fmt.turn.ends for at in places(end, turn) if at > shown]
+        found = [turn[:end] for end in ends]
+        if not found:
+            return []
+        turns += [(header, turn) for turn in found]
+    return turns
+
+
+def places(part, text):
+    """Where in a text a part of it begins."""
+    return [found.start() for found in re.finditer(re.escape(part), text)]
+
+
+def comes_back(fmt, message, tools, header, turn):
+    """Whether what the template shows of a message is what is parsed."""
+    if fmt.reasoning.mode is ReasoningMode.DELIMITER and THOUGHT["thinking"] not in turn:
+        turn = fmt.reasoning.end + turn  # without it, all is reasoning
+    got = parse(turn, fmt, prompt=header, tools=tools)
+    calls = [(call.name, call.arguments and json.loads(call.arguments)) for call in got.tool_calls]
+    texts = [message.get(key, "") for key in ("content", "thinking")]
+    called = [(TOOL["name"], WANTED)] * ("tool_calls" in message and TOOL["name"] in turn)
+    shown = [text if text in turn else "" for text in texts]
+    return [got.content, got.reasoning_content, calls] == [*shown, called]
+
+
+def check(fmt, template):
+    """Parse what the template renders of what the format says it knows: it comes back."""
+    kinds = ["content"]
+    if fmt.tools.format is not ToolFormat.NONE:
+        kinds.append("a call")
+    if fmt.reasoning.mode is not ReasoningMode.NONE or fmt.channels.reasoning:
+        kinds.append("reasoning")
+    for kind in kinds:
+        turns = written(template, fmt, *TURNS[kind])
+        assert not turns or any(comes_back(fmt, *TURNS[kind], *turn) for turn in turns), turns
+
+
+def analysis_is_true(source):
+    """Analyse what may be no template; if the format is called verified, hold it to that."""
+    try:
+        template = ChatTemplate(source)
+        fmt = analyze(template)
+    except TemplateError:
+        return
+    assert fmt.verified or fmt.issues
+    assert WireFormat.from_json(fmt.to_json()) == fmt
+    if fmt.verified:
+        check(fmt, template)
+
+
+@settings(max_examples=100)
+@given(source=mutated(st.sampled_from(MADE) | formats().map(template_of)))
+def test_templates_made_for_tests(source):
+    with no_hang():
+        analysis_is_true(source)
+
+
+@pytest.mark.skipif(not REAL, reason=f"no templates at {FOLDER}")
+@settings(max_examples=40)
+@given(source=mutated(st.sampled_from(REAL)))
+def test_real_templates(source):
+    with no_hang():
+        analysis_is_true(source)

@@ -1,0 +1,207 @@
+"""Parsers asked for anything at any time, and their copies: each gives what one reading does.
+
+What is fed is a turn that a model could have written, in any format there is, whole or with parts
+left out, said twice and replaced by junk. After each step, what the parsers gave is held against
+their messages; at the end, against one reading of all the text by a parser that was asked nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+
+import ijson.backends.python as ijson
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    precondition,
+    rule,
+)
+
+from deltaparse import StreamParser, UsageError
+
+from . import test_channels, test_invariants, test_pythonic, wire_channels
+from .formats import test_named_formats
+from .formats.wires import WIRES
+from .test_invariants import options, reasons
+from .wire import as_joined, joined
+
+MOST = 4
+"""Parsers in one run."""
+
+written = st.one_of(
+    test_invariants.written().map(lambda case: (case[0], case[2])),
+    wire_channels.written().map(lambda case: (case[0], case[2])),
+    test_pythonic.either,
+    st.sampled_from(sorted(WIRES)).flatmap(
+        lambda name: st.tuples(
+            st.just(test_named_formats.get_format(name)), st.sampled_from(WIRES[name])
+        )
+    ),
+)
+soups = st.one_of(test_invariants.soups(), test_channels.soups(), test_named_formats.soups())
+any_case = written | soups
+sizes = st.sampled_from([1, 2, 3, 5, 8, 20, 60])
+junk = st.one_of(st.text(max_size=6), st.text("\ud83d\ude00aé"), st.binary(max_size=6))
+
+
+def text_of(pieces):
+    """The text that pieces of text and of bytes make: each run of one kind is read as a whole."""
+    text = ""
+    for kind, run in groupby(filter(None, pieces), type):
+        whole = kind().join(run)
+        if kind is str:
+            text += whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        else:
+            text += whole.decode("utf-8", "replace")
+    return text
+
+
+def value(arguments):
+    """The value of a call's arguments, on which two readers of JSON agree."""
+    (read,) = ijson.items(arguments.encode(), "", use_float=True)
+    assert read == json.loads(arguments)
+    return read
+
+
+class Watched:
+    """A parser, what it is still to be fed, what it was fed, and what it gave."""
+
+    def __init__(self, parser, rest, fed=(), deltas=()):
+        self.parser, self.rest, self.fed, self.deltas = parser, rest, [*fed], [*deltas]
+        self.reason = None
+
+    def feed(self, *pieces):
+        for piece in pieces:
+            self.deltas += self.parser.feed(piece)
+            self.fed.append(piece)
+        self.check()
+
+    def finish(self, reason):
+        self.reason = reason
+        self.deltas += self.parser.finish(reason)
+        self.check()
+
+    def copy(self, parser):
+        """What another parser is that stands where this one does."""
+        assert state(parser) == state(self.parser)
+        return Watched(parser, self.rest, self.fed, self.deltas)
+
+    def check(self):
+        """The sum is the message, so nothing was retracted; each call is told in its order."""
+        message, seen = self.parser.message, self.parser.seen
+        content, reasoning, calls = joined(self.deltas)
+        assert (content, reasoning, calls) == as_joined(message)
+        amounts = (seen.content, seen.reasoning, seen.tool_calls)
+        given = len(content) + len(reasoning) + sum(len(call[2]) for call in calls)
+        assert sum(amount.characters for amount in amounts) == given
+        assert sum(amount.pieces for amount in amounts) == len(self.fed)
+
+
+def state(parser):
+    """All that can be seen of a parser."""
+    end = parser.finish_reason, parser.where(), parser.in_reasoning
+    return parser.message, parser.issues, parser.seen, *end
+
+
+class ParserMachine(RuleBasedStateMachine):
+    """Parsers of one format, fed and asked in turn."""
+
+    running = Bundle("running")
+    ended = Bundle("ended")
+
+    def __init__(self):
+        super().__init__()
+        self.watched = []
+
+    @initialize(target=running, case=any_case, kw=options, reason=reasons)
+    def begin(self, case, kw, reason):
+        (self.fmt, self.text), self.kw, self.reason = case, kw, reason
+        return self.added()
+
+    @precondition(lambda self: len(self.watched) < MOST)
+    @rule(target=running)
+    def begin_another(self):
+        return self.added()
+
+    def added(self, watched=None):
+        """The parser, or a new one, as one of those that are compared at the end."""
+        if watched is None:
+            parser = StreamParser(self.fmt, record=True, **self.kw)
+            watched = Watched(parser, self.text.encode())
+        self.watched.append(watched)
+        return watched
+
+    @rule(parser=running, cuts=st.lists(sizes, min_size=1, max_size=9), as_bytes=st.booleans())
+    def feed(self, parser, cuts, as_bytes):
+        for size in cuts:
+            piece, parser.rest = parser.rest[:size], parser.rest[size:]
+            parser.feed(piece if as_bytes else piece.decode("utf-8", "replace"))
+
+    @rule(parser=running, piece=junk)
+    def feed_junk(self, parser, piece):
+        parser.feed(piece)
+
+    @rule(parser=running)
+    def feed_again(self, parser):
+        parser.feed(*parser.fed[-2:])
+
+    @rule(parser=running, size=sizes)
+    def leave_out(self, parser, size):
+        parser.rest = parser.rest[size:]
+
+    @precondition(lambda self: len(self.watched) < MOST)
+    @rule(target=running, parser=running)
+    def fork(self, parser):
+        return self.added(parser.copy(parser.parser.fork()))
+
+    @precondition(lambda self: len(self.watched) < MOST)
+    @rule(target=running, parser=running)
+    def restore(self, parser):
+        return self.added(parser.copy(StreamParser.restore(parser.parser.snapshot())))
+
+    @rule(target=ended, parser=consumes(running), reason=reasons)
+    def finish(self, parser, reason):
+        parser.finish(reason)
+        return parser
+
+    @rule(parser=ended, piece=junk, reason=reasons)
+    def go_on_after_the_end(self, parser, piece, reason):
+        before = state(parser.parser)
+        with pytest.raises(UsageError):
+            parser.parser.feed(piece)
+        assert parser.parser.finish(reason) == []
+        assert state(parser.parser) == state(parser.parser.fork()) == before
+
+    def teardown(self):
+        for each in self.watched:
+            if each.parser.finish_reason is None:
+                each.feed(each.rest)
+                each.finish(self.reason)
+            assert each.parser.where() == "end"
+            self.compare(each)
+
+    def compare(self, watched):
+        """It gave what parsers give that are asked nothing: of the same pieces, of the whole."""
+        parser = watched.parser
+        same = StreamParser(self.fmt, **self.kw)
+        deltas = [delta for piece in watched.fed for delta in same.feed(piece)]
+        assert deltas + same.finish(watched.reason) == watched.deltas
+        assert state(same) == state(parser)
+
+        whole = StreamParser(self.fmt, **self.kw)
+        whole.feed(text_of(watched.fed))
+        whole.finish(watched.reason)
+        assert whole.message == parser.message
+        assert whole.finish_reason == parser.finish_reason
+        assert whole.issues == [each for each in parser.issues if each.kind != "invalid_text"]
+        assert "internal_error" not in {issue.kind for issue in parser.issues}
+        for call in parser.message.tool_calls:
+            assert isinstance(value(call.arguments) if call.complete else call.healed(), dict)
+
+
+TestParsers = ParserMachine.TestCase

@@ -1,0 +1,75 @@
+"""Formats whose markers coincide, begin one another or are missing, as hostile templates make them.
+
+What a marker means is then a question of rank; that the invariants hold is not.
+"""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.hangs import no_hang
+
+from deltaparse import FormatError, ReasoningMode, WireFormat
+
+from .test_invariants import cuts, options, reasons, run
+from .test_machine import any_case
+from .wire import as_joined, joined
+
+CALLS = ['{"name": "f", "arguments": {}}', '[{"name": "f", "arguments": {"a": 1}}]', 'f(a="b")']
+WORDS = ["x", " ", "\n", "f", "{}", "{", '"', *CALLS]
+GROUPS = ("turn", "reasoning", "content", "tools", "function", "arguments", "call_id", "channels")
+
+
+def markers_in(document):
+    """The places of markers in a format's document, as a group and a name, with what is there."""
+    return [
+        (group, name, found)
+        for group in GROUPS
+        for name, value in document[group].items()
+        for found in (value if isinstance(value, list) else [value])
+        if isinstance(found, str) and found.strip() and not name.endswith(("mode", "format"))
+    ]
+
+
+@st.composite
+def odd_cases(draw):
+    """A format with some of its markers replaced by others of its own, and text made of them."""
+    fmt, text = draw(any_case)
+    document = json.loads(fmt.to_json())
+    mixed = []
+    for _ in range(draw(st.integers(1, 3))):
+        (group, name, old), (*_, new) = (draw(st.sampled_from(markers_in(document))) for _ in "ab")
+        new = draw(st.sampled_from([new, new, new.strip(), new[:-1], new + old, ""]))
+        is_list = isinstance(document[group][name], list)
+        document[group][name] = [new] if is_list else new
+        mixed += [new, old]
+    document["reasoning"]["mode"] = draw(st.sampled_from([fmt.reasoning.mode, *ReasoningMode]))
+    try:
+        fmt = WireFormat.from_json(json.dumps(document))
+    except FormatError:
+        assume(False)
+    others = [*WORDS, text, *(marker for *_, marker in markers_in(document))]
+    pieces = draw(st.lists(st.sampled_from(others), max_size=3))
+    pieces += draw(st.lists(st.sampled_from(mixed), min_size=1, max_size=2))
+    return fmt, "".join(draw(st.lists(st.sampled_from(pieces), max_size=8)))
+
+
+@given(case=odd_cases(), kw=options, reason=reasons, data=st.data())
+def test_the_invariants_hold(case, kw, reason, data):
+    with no_hang():
+        invariants_hold(*case, kw, reason, data.draw(cuts(case[1])))
+
+
+def invariants_hold(fmt, text, kw, reason, pieces):
+    whole, deltas = run(fmt, [text], reason, **kw)
+    assert joined(deltas) == as_joined(whole.message)
+    assert "internal_error" not in {issue.kind for issue in whole.issues}
+    for texts in (list(text), pieces):
+        parser, deltas = run(fmt, texts, reason, **kw)
+        assert joined(deltas) == as_joined(parser.message)
+        assert parser.message == whole.message
+        assert parser.issues == whole.issues
+    for call in whole.message.tool_calls:
+        assert isinstance(json.loads(call.arguments) if call.complete else call.healed(), dict)
