@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 import traceback
+import unittest
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial, wraps
@@ -107,6 +108,8 @@ class Target:
         except pytest.skip.Exception:
             self.tried = 0  # what it needs is not installed
             shutil.rmtree(self.kept, ignore_errors=True)  # hypothesis takes it for a failure
+        except unittest.SkipTest:
+            pass  # nothing that was kept could be drawn
         except OutOfTime:
             pass  # with an account of the failure, if what failed was being made small
         except KeyboardInterrupt:

@@ -198,6 +198,8 @@ class Mender:
                 break
             yield
         word = src.text[src.pos : end]
+        if len(word) > MAX_TOKEN:
+            return ""
         cut = end == len(src.text) and bool(lexer.stack)
         if cut and word and (is_key or any(known.startswith(word) for known in LITERALS)):
             return None

@@ -64,18 +64,19 @@ def tagged_head(
 
 def read_name(src: Source, known: Collection[str], ends: Markers) -> Steps[str]:
     """Read a name, or an id, up to what ends it; "" if there is none."""
+    limit = LONGEST_NAME + ends.longest
     while True:
-        text = src.text[src.pos : src.pos + LONGEST_NAME + ends.longest]
-        final = src.closed or len(text) > LONGEST_NAME
+        text = src.text[src.pos : src.pos + limit]
+        final = src.closed or len(text) == limit
         start, end = ends.find(text, final=final)
         head = text[:start]
         name = head.strip()
         if not NAME_SO_FAR.fullmatch(head) and not any(tool.startswith(name) for tool in known):
             return ""
-        if end > start:
+        if end > start and start <= LONGEST_NAME:
             src.pos += start
             return name
-        if final:
+        if final or end > start:
             return ""
         yield
 
