@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
+from deltaparse.stream.tool_calls.tagged_head import LONGEST_NAME, is_readable
 from deltaparse.stream.tool_calls.tagged_markers import tagged_markers
 
 from .arguments import Arguments
@@ -139,10 +140,11 @@ class Calls:
     def _tagged_call(self, tool: Tool) -> Expr:
         fmt = self.fmt
         function, marks, call_id = fmt.function, fmt.arguments, fmt.call_id
-        ends = tagged_markers(fmt).name_ends.literals
-        if tool.name != tool.name.strip() or any(end in tool.name for end in ends):
+        written = function.namespace + tool.name
+        index = ":0" if call_id.holds_name else ""
+        if not is_readable(written + index, [tool.name], tagged_markers(fmt).name_ends):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
-        name: Expr = literal(function.name_prefix + function.namespace + tool.name)
+        name: Expr = literal(function.name_prefix + written)
         given: Expr = EMPTY
         if call_id.holds_name:
             name = seq(name, Literal(":"), INDEX)
@@ -166,7 +168,8 @@ class Calls:
 
     def _python_call(self, tool: Tool, method: str = "") -> Expr:
         name = self.fmt.function.namespace + tool.name
-        if not all(part.isidentifier() for part in name.replace("-", "_").split(".")):
+        parts = name.replace("-", "_").split(".")
+        if len(name) > LONGEST_NAME or not all(part.isidentifier() for part in parts):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in Python")
         return seq(literal(f"{name}{method}("), self.arguments.python(tool), token(Literal(")")))
 

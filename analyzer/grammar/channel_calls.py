@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
+from deltaparse.stream.channel_header import ChannelMarkers
 
 from .arguments import Arguments
 from .json_text import FLEXIBLE
@@ -35,6 +37,7 @@ class ChannelCalls:
         self, fmt: WireFormat, tools: Iterable[Tool], rules: RuleBook, arguments: Arguments
     ) -> None:
         self.channels = fmt.channels
+        self.markers = ChannelMarkers(fmt)
         self.namespace = fmt.function.namespace
         self.tools = list(tools)
         self.rules = rules
@@ -85,7 +88,10 @@ class ChannelCalls:
 
     def _call(self, tool: Tool) -> Expr:
         channels = self.channels
-        to = literal(channels.recipient + self.namespace + tool.name)
+        name = self.namespace + tool.name
+        if not name or self.markers.after_word.find(name, final=True) != (len(name), len(name)):
+            raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
+        to = literal(channels.recipient + name)
         where = seq(literal(channels.channel), WORD) if channels.channel.strip() else EMPTY
         ways = [seq(where, to), seq(to, where)]
         words: list[Expr] = [Literal(" json")]

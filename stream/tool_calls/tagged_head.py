@@ -13,7 +13,7 @@ from ..turn import Turn
 from .call import Call
 from .tagged_markers import TaggedMarkers, past, trailing
 
-__all__ = ["read_name", "tagged_head"]
+__all__ = ["LONGEST_NAME", "is_readable", "read_name", "tagged_head"]
 
 LONGEST_NAME = 256
 """Characters that the name of a function, or an id, may have."""
@@ -79,6 +79,13 @@ def read_name(src: Source, known: Collection[str], ends: Markers) -> Steps[str]:
         if final or end > start:
             return ""
         yield
+
+
+def is_readable(written: str, known: Collection[str], ends: Markers) -> bool:
+    """Whether `read_name` reads all of what is written as a name, whatever ends it."""
+    fits = len(written) <= LONGEST_NAME and written == written.strip()
+    plain = NAME_SO_FAR.fullmatch(written) or written in known
+    return fits and bool(plain) and not any(end in written for end in ends.literals)
 
 
 def _without_namespace(name: str, namespace: str, known: Collection[str], *, holds: bool) -> str:
