@@ -73,11 +73,16 @@ class WireToolParser(BaseToolParser):
         return bool(self._calls(text, self._prompt))
 
     def extract_tool_string(self, text: str) -> str | None:
-        """The part of a response from the first marker of its calls to the last."""
+        """The part of a response from the first marker of its calls to the last.
+
+        Where the last call is not whole, that is all that follows: cut, it might say less.
+        """
         calls = self._calls(text, self._prompt)
         if not calls:
             return None
-        return text[calls[0].span[0] : self._behind(text, calls[-1].span[1])].strip()
+        last = calls[-1]
+        end = self._behind(text, last.span[1]) if last.complete else len(text)
+        return text[calls[0].span[0] : end].strip()
 
     def parse_tool_string(self, tool_string: str) -> ParseResult:
         """The calls of a part that begins with one: reasoning that the prompt opened is over."""
