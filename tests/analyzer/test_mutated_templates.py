@@ -190,3 +190,19 @@ def test_templates_made_for_tests(source):
 def test_real_templates(source):
     with no_hang():
         analysis_is_true(source)
+
+
+MESSAGES = "{% for m in messages %}{% if m.role != 'assistant' %}<u>{{ m.content }}</e>{% else %}"
+CALLS_AFTER_SPACE = (
+    "<a>{{ m.content }}{% if m.tool_calls %}<x>{% for c in m.tool_calls %}{{ ' ' }}"
+    "{{ c.function.name }}<p>{{ c.function.arguments | tojson }}{% if not loop.last %} {% endif %}"
+    "{% endfor %}</x>{% endif %}</a>"
+)
+REASONING_UP_TO_A_MARKER = (
+    "<h>{% if m.reasoning_content %}{{ m.reasoning_content }}<final>{% endif %}{{ m.content }}</e>"
+)
+
+
+@pytest.mark.parametrize("turn", [CALLS_AFTER_SPACE, REASONING_UP_TO_A_MARKER])
+def test_templates_that_were_taken_wrong(turn):
+    analysis_is_true(MESSAGES + turn + "{% endif %}{% endfor %}")

@@ -288,8 +288,10 @@ def test_tojson_writes_iterables_as_lists():
 
 @pytest.mark.parametrize("source", ["{{ [x] | tojson }}", "{{ x + 1 }}", "{{ x.y }}", "{{ x() }}"])
 def test_an_undefined_name_is_named(source):
-    with pytest.raises(UndefinedError, match=r"^'x' is undefined: pass it to render\(x=...\)$"):
+    with pytest.raises(UndefinedError) as caught:
         run(source)
+    # Not by `match`, which reads the notes that json adds from Python 3.14 on.
+    assert str(caught.value) == "'x' is undefined: pass it to render(x=...)"
 
 
 def test_an_undefined_attribute_is_not_the_callers_business():

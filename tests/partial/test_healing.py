@@ -369,6 +369,18 @@ def test_healing_what_is_nearly_json(text, value, repairs):
     assert (healed.value, healed.repairs, healed.problem) == (value, repairs, "")
 
 
+@given(nearly_json(), st.data())
+@example("{'a': 'b'}", None)
+@example('{"a": True}', None)
+def test_what_is_nearly_json_is_healed_at_every_cut(text, data):
+    for cut in [data.draw(st.integers(0, len(text)))] if data else range(len(text)):
+        healed = heal_json(text[:cut], repairs=Repairs())
+
+        assert is_json(healed.text) or not healed.text
+        if not healed.problem:
+            assert agrees(healed.value, heal_json(text, repairs=Repairs()).value) or not healed.text
+
+
 def test_what_cannot_follow_is_told():
     healed = heal_json('{"a": nope}')
     assert (healed.problem, healed.end, healed.value) == ("'n' begins no value", 6, {})

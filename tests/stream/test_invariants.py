@@ -165,6 +165,14 @@ def test_5_arguments_parse_at_their_end_and_not_before(case):
                 json.loads(text[:cut])
 
 
+@given(case=soups(), kw=options, reason=reasons)
+def test_5_the_arguments_of_a_whole_call_are_an_object_whatever_was_written(case, kw, reason):
+    fmt, text = case
+    for call in parse(text, fmt, finish_reason=reason, **kw).tool_calls:
+        if call.complete:
+            assert isinstance(json.loads(call.arguments), dict)
+
+
 @given(case=soups(), reason=reasons)
 def test_6_text_without_a_marker_is_content_to_the_byte(case, reason):
     fmt, text = case

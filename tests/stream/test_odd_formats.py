@@ -11,7 +11,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.hangs import no_hang
 
-from deltaparse import FormatError, ReasoningMode, WireFormat
+from deltaparse import (
+    FormatError,
+    ReasoningFormat,
+    ReasoningMode,
+    ToolsFormat,
+    TurnFormat,
+    WireFormat,
+    parse,
+)
 
 from .test_invariants import cuts, options, reasons, run
 from .test_machine import any_case
@@ -73,3 +81,36 @@ def invariants_hold(fmt, text, kw, reason, pieces):
         assert parser.issues == whole.issues
     for call in whole.message.tool_calls:
         assert isinstance(json.loads(call.arguments) if call.complete else call.healed(), dict)
+
+
+def test_a_turn_end_that_opens_reasoning_too_ends_it():
+    fmt = WireFormat(
+        turn=TurnFormat(headers=("<h>",), ends=("<e>",)),
+        reasoning=ReasoningFormat(mode="TAG_BASED", start="<e>", end="<r>"),
+        tools=ToolsFormat(
+            format="JSON_NATIVE",
+            section_start="<c>",
+            section_end="</c>",
+            name_field="name",
+            arguments_field="arguments",
+        ),
+    )
+    with no_hang():
+        message = parse("<e><e><e>a", fmt)
+    assert message.content + message.reasoning_content == "a"
+
+
+def test_a_marker_is_no_list_of_calls():
+    fmt = WireFormat(
+        reasoning=ReasoningFormat(mode="TAG_BASED", start="[T]", end="[/T]"),
+        tools=ToolsFormat(
+            format="JSON_NATIVE",
+            per_call_start="[TOOL]",
+            per_call_end="[/TOOL]",
+            name_field="name",
+            arguments_field="arguments",
+        ),
+    )
+    message = parse("[T]a[TOOL][/T]hello", fmt)
+    assert (message.reasoning_content, message.content) == ("a[TOOL]", "hello")
+    assert parse('[TOOL][{"name": "f"}]', fmt).tool_calls

@@ -145,6 +145,25 @@ def test_a_bug_of_ours_loses_no_output(monkeypatch):
     assert [issue.kind for issue in parser.issues] == ["internal_error"]
 
 
+def test_after_a_bug_of_ours_half_a_character_at_the_end_is_told(monkeypatch):
+    def breaks(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(grammar, "tool_calls", breaks)
+    parser = StreamParser(TAGS)
+    deltas = parser.feed(CALL) + parser.feed("é".encode()[:1]) + parser.finish("stop")
+    assert joined(deltas)[0] == f"{CALL}\ufffd"
+    assert kinds(parser) == ["internal_error", "invalid_text"]
+
+
+def test_content_in_markers_may_have_text_before_it():
+    after_reasoning = WRAPPED.replace(content={"mode": "WRAPPED_WITH_REASONING"})
+    text = "Well. <answer>Yes</answer>."
+    assert fed(WRAPPED, text).message.content == "Well. Yes."
+    assert fed(after_reasoning, text).message.content == text
+    assert fed(after_reasoning, f"<plan>hm</plan>{text}").message.content == "Well. Yes."
+
+
 def test_an_unfinished_parser_can_be_dropped():
     parser = StreamParser(TAGS)
     parser.feed("<think>x")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import CodeFormat, StreamParser, get_format
-from deltaparse.partial import JsonLexer, Markers, Source
 from deltaparse.stream.tool_calls.values import Value
 
 from .samples import BARE, CALL, KEYED, TAGS
 from .wire_channels import HARMONY
+from .work import counted
 
 HARMONY_CALL = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'
 CODE = HARMONY.replace(code=CodeFormat(function="python"))
@@ -97,34 +97,7 @@ ROWS = [
 @pytest.fixture
 def work(monkeypatch):
     """How many characters were looked at, in a list that the test clears."""
-    seen = []
-    find, scan, feed, since = Markers.find, JsonLexer.scan, Source.feed, Source.since
-
-    def counted_find(self, text, pos=0, *, final=False):
-        start, end = find(self, text, pos, final=final)
-        # From where nothing was found, the search went on to the end.
-        seen.append((end if end > start else len(text)) - pos)
-        return start, end
-
-    def counted_scan(self, text, pos=0, *, final=False):
-        end = scan(self, text, pos, final=final)
-        seen.append(end - pos + 1)
-        return end
-
-    def counted_feed(self, text):
-        feed(self, text)
-        seen.append(len(self.text))
-
-    def counted_since(self, mark):
-        text = since(self, mark)
-        seen.append(len(text))
-        return text
-
-    monkeypatch.setattr(Markers, "find", counted_find)
-    monkeypatch.setattr(JsonLexer, "scan", counted_scan)
-    monkeypatch.setattr(Source, "feed", counted_feed)
-    monkeypatch.setattr(Source, "since", counted_since)
-    return seen
+    return counted(monkeypatch)
 
 
 @pytest.mark.parametrize("piece", [1, 7, 10**9], ids=["characters", "pieces", "whole"])

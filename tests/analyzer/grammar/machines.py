@@ -2,7 +2,8 @@
 
 `accepts` reads an expression slowly and plainly, apart from what any writer makes of it.
 `read_gbnf` reads GBNF as llama.cpp does, with its limits, back to expressions. `Lark` and `Gbnf`
-ask llguidance and xgrammar, the latter where it is installed: it asks for torch, and needs none.
+ask llguidance and xgrammar, each where it is installed: the first has no wheel for every Python,
+the other asks for torch, and needs none.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import sys
 import types
 from functools import cache
 
-import llguidance
 import pytest
 
 from deltaparse.analyzer.grammar import (
@@ -297,20 +297,28 @@ class Bytes:
 
 
 @cache
-def tokenizer():
-    return llguidance.LLTokenizer(llguidance.TokenizerWrapper(Bytes()))
+def llguidance():
+    """The matcher of llguidance, and a tokenizer; None if it is not installed."""
+    if importlib.util.find_spec("llguidance") is None:
+        return None
+    import llguidance
+
+    return llguidance.LLMatcher, llguidance.LLTokenizer(llguidance.TokenizerWrapper(Bytes()))
 
 
 class Lark:
     """A grammar in llguidance."""
 
     def __init__(self, grammar):
-        self.source = llguidance.LLMatcher.grammar_from_lark(to_lark(grammar))
-        error = llguidance.LLMatcher.validate_grammar(self.source, tokenizer())
+        if llguidance() is None:
+            pytest.skip("llguidance is not installed")
+        self.engine, self.tokenizer = llguidance()
+        self.source = self.engine.grammar_from_lark(to_lark(grammar))
+        error = self.engine.validate_grammar(self.source, self.tokenizer)
         assert not error, error
 
     def matcher(self):
-        return llguidance.LLMatcher(tokenizer(), self.source, log_level=0)
+        return self.engine(self.tokenizer, self.source, log_level=0)
 
     def accepts(self, text):
         data = list(text.encode())

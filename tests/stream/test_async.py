@@ -1,0 +1,187 @@
+"""Streams that are left, cancelled or cut by an error: what was given stays given, and no noise."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+
+import pytest
+
+from deltaparse import MalformedOutput, Policies, StreamParser, astream, stream
+
+from .hostile import FAMILIES
+from .samples import CALL, TAGS
+from .wire import joined
+
+TEXT = f"<think>\nhm\n</think>\n\nWell. {CALL} And more."
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    """Nothing is said of what is collected, not even by a warning, which is an error here."""
+    noise = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: noise.append(told.exc_value))
+    yield
+    gc.collect()
+    assert noise == []
+
+
+class Pieces:
+    """An async iterable of the characters of a text, which knows how it was left.
+
+    At `stop` it raises `error`, or sets `waits` and waits for ever.
+    """
+
+    def __init__(self, text, stop=None, error=None):
+        self.text = text
+        self.stop = stop
+        self.error = error
+        self.waits = asyncio.Event()
+        self.given = 0
+        self.left = False
+
+    async def __aiter__(self):
+        try:
+            for at, char in enumerate(self.text):
+                if at == self.stop and self.error:
+                    raise self.error
+                if at == self.stop:
+                    self.waits.set()
+                    await asyncio.Event().wait()
+                await asyncio.sleep(0)
+                self.given += 1
+                yield char
+        finally:
+            self.left = True
+
+
+def so_far(text):
+    """What a parser has given for the beginning of an output."""
+    parser = StreamParser(TAGS)
+    return [delta for char in text for delta in parser.feed(char)]
+
+
+async def collect(deltas, into):
+    async for delta in deltas:
+        into.append(delta)
+
+
+@pytest.mark.parametrize("stop", range(0, len(TEXT), 9))
+async def test_a_task_that_is_cancelled_has_what_had_come(stop):
+    pieces, got = Pieces(TEXT, stop), []
+    task = asyncio.create_task(collect(astream(pieces, TAGS), got))
+    await pieces.waits.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert got == so_far(TEXT[:stop])
+    assert pieces.left
+
+
+async def test_time_that_runs_out():
+    pieces, got = Pieces(TEXT, 40), []
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await collect(astream(pieces, TAGS), got)
+    assert got == so_far(TEXT[:40])[: len(got)]
+    assert pieces.left
+
+
+@pytest.mark.parametrize("count", range(6))
+async def test_a_stream_that_is_closed_gives_no_more_and_reads_no_more(count):
+    source = aiter(Pieces(TEXT))
+    deltas = astream(source, TAGS)
+    got = [await anext(deltas) for _ in range(count)]
+    await deltas.aclose()
+    assert got == so_far(TEXT)[:count]
+    with pytest.raises(StopAsyncIteration):
+        await anext(deltas)
+    # The rest is still its owner's.
+    rest = [piece async for piece in source]
+    assert TEXT.endswith("".join(rest))
+    assert bool(rest)
+
+
+async def test_a_stream_that_is_left_in_a_loop():
+    pieces = Pieces(TEXT)
+    async for _ in astream(pieces, TAGS):
+        break
+    assert 0 < pieces.given < len(TEXT)
+
+
+@pytest.mark.parametrize("stop", range(0, len(TEXT), 9))
+async def test_an_iterator_that_raises(stop):
+    error, got = ConnectionResetError("gone"), []
+    deltas = astream(Pieces(TEXT, stop, error), TAGS)
+    with pytest.raises(ConnectionResetError) as caught:
+        await collect(deltas, got)
+    assert caught.value is error
+    assert got == so_far(TEXT[:stop])
+    with pytest.raises(StopAsyncIteration):
+        await anext(deltas)
+
+
+async def test_a_policy_that_raises():
+    policies, got = Policies(text_after_tool_call="error"), []
+    with pytest.raises(MalformedOutput):
+        await collect(astream(Pieces(TEXT), TAGS, policies=policies), got)
+    assert joined(got)[2][0][1] == "f"
+
+
+async def test_streams_side_by_side():
+    streams = [[] for _ in FAMILIES]
+    texts = [family.write(v='"x"') for family in FAMILIES.values()]
+    made = [
+        collect(astream(Pieces(text), family.format), got)
+        for family, text, got in zip(FAMILIES.values(), texts, streams, strict=True)
+    ]
+    await asyncio.gather(*made)
+    for family, text, got in zip(FAMILIES.values(), texts, streams, strict=True):
+        assert got == list(stream(text, family.format))
+
+
+async def test_streams_that_nobody_reads():
+    astream(Pieces(TEXT), TAGS)
+    stream(TEXT, TAGS)
+    started = astream(Pieces(TEXT), TAGS)
+    await anext(started)
+    del started
+    gc.collect()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_generators_and_parsers_that_are_left_anywhere(name):
+    family = FAMILIES[name]
+    text = f"{family.write(v='[1, {')}"
+    for cut in range(len(text)):
+        parser = StreamParser(family.format)
+        parser.feed(text[:cut])
+        deltas = stream([text[:cut], text[cut:]], family.format)
+        next(deltas, None)
+        del parser, deltas
+    gc.collect()
+
+
+def test_a_generator_that_is_closed_or_thrown_into():
+    deltas = stream(TEXT, TAGS)
+    assert next(deltas) == so_far(TEXT)[0]
+    deltas.close()
+    assert list(deltas) == []
+    thrown = stream(TEXT, TAGS)
+    next(thrown)
+    with pytest.raises(KeyboardInterrupt):
+        thrown.throw(KeyboardInterrupt)
+    assert list(thrown) == []
+
+
+def test_an_iterable_that_raises():
+    def pieces():
+        yield TEXT[:30]
+        raise OSError
+
+    deltas, got = stream(pieces(), TAGS), []
+    with pytest.raises(OSError):
+        got.extend(deltas)
+    assert joined(got) == joined(so_far(TEXT[:30]))

@@ -1,0 +1,164 @@
+"""Threads: a parser belongs to one, and all that parsers share may be used by many at once."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from deltaparse import (
+    ChatTemplate,
+    StreamParser,
+    ToolGate,
+    UsageError,
+    analyze,
+    create_tool_parser,
+    get_format,
+    list_formats,
+    parse,
+    register_format,
+    suggest_formats,
+)
+from deltaparse.partial import Pattern, PatternSearch, markers, patterns
+from deltaparse.stream import lexicon
+from deltaparse.stream.formats import registry
+from deltaparse.stream.tool_calls import call_head, code, tagged_markers
+
+from .hostile import FAMILIES, read
+
+THREADS = 8
+CACHES = (
+    lexicon.lexicon,
+    markers,
+    tagged_markers.tagged_markers,
+    code._ends,
+    call_head._patterns,
+    patterns._pattern,
+    registry._built_in,
+)
+
+
+@pytest.fixture(autouse=True)
+def often():
+    """Threads take turns often, and nothing that they could share has been made yet."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    for cache in CACHES:
+        cache.cache_clear()
+    yield
+    sys.setswitchinterval(before)
+
+
+def at_once(*functions):
+    """What the functions return, each in a thread of its own, all begun at the same moment."""
+    start = Barrier(len(functions))
+
+    def run(function):
+        start.wait()
+        return function()
+
+    with ThreadPoolExecutor(len(functions)) as pool:
+        return [future.result() for future in [pool.submit(run, one) for one in functions]]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_parsers_in_threads_share_a_format(name):
+    family = FAMILIES[name]
+    texts = [family.write(n=f"f{at}", v=f'"{at}"') for at in range(2)]
+    parsers = at_once(*(lambda text=text: read(family.format, text, 1) for text in texts * 2))
+    for parser, text in zip(parsers, texts * 2, strict=True):
+        alone = read(family.format, text, 1)
+        assert (parser.message, parser.issues) == (alone.message, alone.issues)
+
+
+def test_what_parsers_share_is_made_by_many_at_once():
+    texts = [family.write(n="get_weather", v='"x"') for family in FAMILIES.values()]
+
+    def messages():
+        made = [create_tool_parser(name).wire_format for name in list_formats()]
+        return [parse(text, fmt) for fmt in made for text in texts]
+
+    for found in at_once(*[messages] * THREADS):
+        assert found == messages()
+
+
+def test_different_formats_at_once():
+    def messages(family):
+        return [read(family.format, family.write(v=f"{at}"), 3).message for at in range(20)]
+
+    families = list(FAMILIES.values())
+    found = at_once(*(lambda family=family: messages(family) for family in families))
+    assert found == [messages(family) for family in families]
+
+
+def test_analyses_and_renderings_at_once():
+    source = (
+        "{{% for m in messages %}}<{{{{ m.role }}}}>{{{{ m.content }}}}"
+        "{{% for c in m.tool_calls or [] %}}<use{at}>"
+        "{{{{ {{'name': c.function.name, 'arguments': c.function.arguments}} | tojson }}}}"
+        "</use{at}>{{% endfor %}}</{{{{ m.role }}}}>{{% endfor %}}"
+        "{{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+    )
+    templates = [ChatTemplate(source.format(at=at)) for at in range(2)]
+    for template, fmt in zip(
+        templates * 2,
+        at_once(*(lambda made=made: analyze(made) for made in templates * 2)),
+        strict=True,
+    ):
+        assert fmt == analyze(template)
+        assert fmt.verified
+    messages = [{"role": "user", "content": "Hi"}]
+    assert len(set(at_once(*[lambda: templates[0].render(messages)] * THREADS))) == 1
+
+
+def test_one_gate_one_pattern_one_suggestion():
+    gate = ToolGate([{"name": "f", "parameters": {"additionalProperties": True}}])
+    pattern = Pattern("<[a-z]+>")
+    hermes = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+
+    def all_three():
+        decisions = [gate.decide(f'<tool name="f">{{"a": {at}}}</tool>') for at in range(20)]
+        search = PatternSearch(pattern)
+        pieces = [piece for _ in range(50) for piece in search.feed("a <b> <c")] + search.finish()
+        return [decision.calls for decision in decisions], pieces, suggest_formats(hermes)
+
+    for found in at_once(*[all_three] * THREADS):
+        assert found == all_three()
+
+
+def test_formats_that_are_registered_at_once_are_all_there():
+    fmt = FAMILIES["JSON"].format
+    for _ in range(20):
+        registry.Registered.entries = None
+        at_once(*(lambda at=at: register_format(f"mine{at}", fmt) for at in range(THREADS)))
+        assert {f"mine{at}" for at in range(THREADS)} <= set(list_formats())
+
+
+def test_formats_are_found_while_others_are_registered():
+    fmt = FAMILIES["JSON"].format
+
+    def register():
+        for at in range(300):
+            register_format(f"mine{at % 30}", fmt, aliases=[f"alias{at % 30}"], replace=True)
+
+    def look():
+        for _ in range(300):
+            assert get_format("qwen") == get_format("qwen25")
+            assert "hermes" in list_formats()
+            with pytest.raises(UsageError):
+                get_format("no such name")
+
+    at_once(register, *[look] * 3)
+
+
+def test_a_parser_goes_from_thread_to_thread():
+    """One at a time, as an event loop's executor has it."""
+    family = FAMILIES["JSON"]
+    text = family.write(v='"' + "x" * 50 + '"')
+    parser = StreamParser(family.format)
+    for char in text:
+        at_once(lambda char=char: parser.feed(char))
+    parser.finish("stop")
+    assert parser.message == read(family.format, text).message

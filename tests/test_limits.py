@@ -1,0 +1,234 @@
+"""The limits that SECURITY.md lists: the code has them, and this is what is on either side."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+from tests.stream.hostile import FAMILIES, kinds, read
+
+from deltaparse import (
+    ChatTemplate,
+    FormatError,
+    TemplateError,
+    ToolGate,
+    TurnFormat,
+    UsageError,
+    WireFormat,
+    gbnf,
+    get_format,
+)
+from deltaparse.analyzer import render
+from deltaparse.analyzer.budget import MAX_BITS, Limits
+from deltaparse.analyzer.grammar import rulebook, schema_document
+from deltaparse.analyzer.sandbox import MAX_NODES, MAX_SOURCE
+from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Pattern, PatternSearch
+from deltaparse.partial.markers import LONGEST_MARKER
+from deltaparse.partial.pattern_check import MAX_BEHIND
+from deltaparse.partial.pattern_parse import MAX_NESTING
+from deltaparse.partial.patterns import MAX_HOLD, TIMEOUT
+from deltaparse.stream.channel_header import MAX_HEADER
+from deltaparse.stream.gate import payload
+from deltaparse.stream.tool_calls import call_head, tagged_head
+
+SECURITY = Path(__file__).parents[1] / "SECURITY.md"
+GATE = {name: given.default for name, given in inspect.signature(ToolGate).parameters.items()}
+USUAL = Limits()
+IN_TAGS = ["JSON and ids in tags", "quotes of its own", "recipients"]
+IN_TAGS += ["tags", "keys and values in tags", "tags that tell types"]
+IN_JSON = ["JSON", "JSON with ids", "names as keys", "bare objects"]
+IN_PYTHON = ["Python", "Python in markers"]
+# Values that stand in tags of their own; those that may be anything are strings beyond a limit.
+TAGGED = ["tags", "keys and values in tags", "tags that tell types"]
+ANYTHING = TAGGED[:2]
+
+TABLE = {
+    "open brackets of JSON and Python literals": f"{MAX_DEPTH}",
+    "a number, or a key or name that must be whole, in JSON and Python": (
+        f"{MAX_TOKEN:,} characters"
+    ),
+    "the name of a function or an id in tags, the name of a function in Python": (
+        f"{tagged_head.LONGEST_NAME} characters"
+    ),
+    "a marker of a format": f"{LONGEST_MARKER} characters",
+    "a header of a message": f"{MAX_HEADER:,} characters",
+    "a match of a pattern": f"{MAX_HOLD:,} characters",
+    "a search of a pattern": f"{TIMEOUT:.0f} s of processor time",
+    "a pattern": f"{MAX_NESTING} groups deep, looks {MAX_BEHIND} characters behind",
+    "the source of a template": f"{MAX_SOURCE >> 10} Ki characters, {MAX_NODES:,} nodes",
+    "a rendering of a template": (
+        f"{USUAL.seconds:.0f} s, {USUAL.text >> 20} Mi characters, {USUAL.value >> 20} Mi in a"
+        f" list, {USUAL.memory >> 20} Mi in all that it makes, depth {USUAL.depth}, integers of"
+        f" {MAX_BITS} bits"
+    ),
+    "all renderings of an analysis": f"{render.MAX_SECONDS:.0f} s",
+    "a grammar": (
+        f"{rulebook.MAX_SIZE:,} parts; a schema {schema_document.MAX_NODES:,} values,"
+        f" depth {schema_document.MAX_DEPTH}"
+    ),
+    "a payload at the gate": f"{GATE['max_payload_bytes'] >> 10} KiB, depth {payload.MAX_DEPTH}",
+    "a call in a fallback format, and calls of one output, at the gate": (
+        f"{GATE['max_snippet_bytes'] >> 10} KiB, {GATE['max_calls']}"
+    ),
+}
+
+
+def test_the_table_is_that_of_the_code():
+    lines = SECURITY.read_text(encoding="utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    assert {limit: default for limit, default, _ in rows[1:]} == TABLE
+    assert call_head.LONGEST_NAME == tagged_head.LONGEST_NAME
+
+
+def every_way(name, **parts):
+    """The parser after a call of a family, which is the same however the call is cut."""
+    family = FAMILIES[name]
+    text = family.write(**parts)
+    whole = read(family.format, text)
+    for size in (1, 2, 7, 300):
+        parser = read(family.format, text, size)
+        assert parser.message == whole.message
+        assert parser.issues == whole.issues
+    return whole
+
+
+def is_whole(parser):
+    """Whether there is one call and nothing to be told."""
+    calls = parser.message.tool_calls
+    return not parser.issues and [call.complete for call in calls] == [True]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_open_brackets(name):
+    # Where a value stands in tags it is read by itself; else the arguments are one bracket more.
+    room = MAX_DEPTH if name in TAGGED else MAX_DEPTH - 1
+    assert is_whole(every_way(name, v="[" * room + "]" * room))
+    deeper = every_way(name, v="[" * (room + 1) + "]" * (room + 1))
+    if name in ANYTHING:
+        assert deeper.message.tool_calls[0].arguments.startswith('{"a": "[')
+    else:
+        assert "malformed_arguments" in kinds(deeper)
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in TAGGED])
+def test_a_number(name):
+    assert is_whole(every_way(name, v="1" * MAX_TOKEN))
+    assert "malformed_arguments" in kinds(every_way(name, v="1" * (MAX_TOKEN + 1)))
+
+
+def test_a_key_in_python():
+    assert is_whole(every_way("Python in markers", k="k" * MAX_TOKEN))
+    longer = every_way("Python in markers", k="k" * (MAX_TOKEN + 1))
+    assert "malformed_arguments" in kinds(longer)
+
+
+def test_a_key_without_quotes():
+    assert kinds(every_way("JSON", v="{" + "k" * MAX_TOKEN + ": 1}")) == {"repaired_arguments"}
+    longer = every_way("JSON", v="{" + "k" * (MAX_TOKEN + 1) + ": 1}")
+    assert "malformed_arguments" in kinds(longer)
+
+
+@pytest.mark.parametrize(
+    ("names", "part", "limit"),
+    [
+        (IN_JSON, "n", MAX_TOKEN - 1),  # its opening quote is counted too
+        (["JSON with ids"], "i", MAX_TOKEN - 1),
+        (IN_TAGS, "n", tagged_head.LONGEST_NAME),
+        (["JSON and ids in tags"], "i", tagged_head.LONGEST_NAME),
+        (IN_PYTHON, "n", call_head.LONGEST_NAME),
+    ],
+    ids=["names in JSON", "ids in JSON", "names in tags", "ids in tags", "names in Python"],
+)
+def test_names_and_ids(names, part, limit):
+    for name in names:
+        assert is_whole(every_way(name, **{part: "x" * limit})), name
+        longer = {part: "x" * (limit + 1)}
+        parser = every_way(name, **longer)
+        assert parser.message.content == FAMILIES[name].write(**longer), name
+
+
+def test_a_header():
+    channels = FAMILIES["channels"]
+    room = MAX_HEADER - channels.write(n="").index("<|message|>")
+    assert is_whole(every_way("channels", n="x" * (room - 1)))
+    longer = every_way("channels", n="x" * room)
+    assert kinds(longer) == {"odd_header"}
+    assert "x" * room in longer.message.content
+
+
+def test_a_marker():
+    longest = WireFormat(turn=TurnFormat(ends=("<" * LONGEST_MARKER,)))
+    assert read(longest, "a" + "<" * LONGEST_MARKER).message.content == "a"
+    with pytest.raises(FormatError, match=str(LONGEST_MARKER)):
+        WireFormat(turn=TurnFormat(ends=("<" * (LONGEST_MARKER + 1),)))
+
+
+def test_a_match_of_a_pattern():
+    for size, given_up in ((MAX_HOLD - 2, 0), (MAX_HOLD - 1, 1)):
+        search = PatternSearch(Pattern("<[^>]*>"))
+        text = f"<{'x' * size}>"
+        pieces = [piece for char in text for piece in search.feed(char)] + search.finish()
+        assert search.given_up == given_up
+        assert all(isinstance(piece, str) for piece in pieces) == bool(given_up)
+
+
+def test_a_pattern():
+    Pattern("(?:" * MAX_NESTING + "a" + ")" * MAX_NESTING)
+    Pattern(f"(?<=a{{{MAX_BEHIND}}})b")
+    for beyond in (
+        "(?:" * (MAX_NESTING + 1) + "a" + ")" * (MAX_NESTING + 1),
+        f"(?<=a{{{MAX_BEHIND + 1}}})b",
+    ):
+        with pytest.raises(UsageError):
+            Pattern(beyond)
+
+
+@pytest.mark.parametrize(
+    ("within", "beyond"),
+    [
+        ("a" * MAX_SOURCE, "a" * (MAX_SOURCE + 1)),
+        ("{{ 'a' * 4194304 }}", "{{ 'a' * 4194305 }}"),
+        ("{{ 2 ** 31 }}", "{{ 2 ** 64 }}"),
+    ],
+    ids=["source", "text", "integer"],
+)
+def test_a_template(within, beyond):
+    ChatTemplate(within).render([])
+    with pytest.raises(TemplateError):
+        ChatTemplate(beyond).render([])
+
+
+def test_a_grammar():
+    def tools(depth):
+        schema = {"type": "string"}
+        for _ in range(depth):
+            schema = {"type": "array", "items": schema}
+        return [{"name": "f", "parameters": {"type": "object", "properties": {"a": schema}}}]
+
+    gbnf(get_format("hermes"), tools(schema_document.MAX_DEPTH // 2))
+    with pytest.raises(UsageError):
+        gbnf(get_format("hermes"), tools(schema_document.MAX_DEPTH))
+
+
+def test_the_gate():
+    gate = ToolGate([{"name": "f", "parameters": {"additionalProperties": True}}])
+
+    def verdict(arguments, times=1):
+        return gate.decide(f'<tool name="f">{arguments}</tool>' * times).reason
+
+    room = GATE["max_payload_bytes"] - len('{"a": ""}')
+    assert verdict('{"a": "' + "x" * room + '"}') is None
+    assert verdict('{"a": "' + "x" * (room + 1) + '"}') == "too_large"
+    inner = payload.MAX_DEPTH - 1
+    assert verdict('{"a": ' + "[" * inner + "]" * inner + "}") is None
+    assert verdict('{"a": [' + "[" * inner + "]" * inner + "]}") == "too_deep"
+    assert verdict("{}", GATE["max_calls"]) is None
+    assert verdict("{}", GATE["max_calls"] + 1) == "too_many_calls"
+
+    def fallback(size):
+        body = '{"tool": "f", "arguments": {"a": ""}}'
+        return gate.decide(f"CALL_TOOL {body[:-3]}{'x' * (size - len(body))}{body[-3:]}").reason
+
+    assert fallback(GATE["max_snippet_bytes"]) is None
+    assert fallback(GATE["max_snippet_bytes"] + 1) == "too_large"
