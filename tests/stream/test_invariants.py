@@ -111,6 +111,7 @@ def test_1_and_2_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
     fmt, text = case
     whole, deltas = run(fmt, [text], reason, **kw)
     assert joined(deltas) == as_joined(whole.message)
+    assert "internal_error" not in {issue.kind for issue in whole.issues}
     for texts in (list(text), data.draw(cuts(text))):
         parser, deltas = run(fmt, texts, reason, **kw)
 
@@ -233,7 +234,8 @@ def test_7_arguments_are_held_back_no_longer_than_a_token(case):
     token = max(map(len, json.dumps(turn.calls[0][1]).split('"')))
     start = wire.index(text)
     parser = StreamParser(fmt)
-    parser.feed(wire[:start])
+    for char in wire[:start]:
+        parser.feed(char)
     seen = ""
     for at, char in enumerate(text, 1):
         seen += "".join(delta.arguments for delta in parser.feed(char))

@@ -164,6 +164,13 @@ def test_content_in_markers_may_have_text_before_it():
     assert fed(after_reasoning, f"<plan>hm</plan>{text}").message.content == "Well. Yes."
 
 
+def test_a_call_after_text_does_not_wait_for_the_end():
+    parser = StreamParser(TAGS)
+    deltas = [delta for char in f"Well. {CALL}" for delta in parser.feed(char)]
+    assert joined(deltas) == as_joined(parser.message)
+    assert parser.message.tool_calls[0].arguments == '{"a": 1}'
+
+
 def test_an_unfinished_parser_can_be_dropped():
     parser = StreamParser(TAGS)
     parser.feed("<think>x")

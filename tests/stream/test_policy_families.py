@@ -193,6 +193,51 @@ def test_malformed_arguments(family, choice):
     assert (values(good), good.issues) == ([F, G], [])
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("JSON_NATIVE", '<call>{"name": "f", "arguments": [1]}</call>'),
+        ("TAG_WITH_JSON", '<function=f>"[1]"</function>'),
+        ("channels", in_channel("f", "[1]")),
+    ],
+)
+def test_arguments_that_are_whole_and_no_object(name, text):
+    parser = fed(FAMILIES[name].fmt, text)
+    assert kinds(parser) == ["malformed_arguments"]
+    assert [call.complete for call in parser.message.tool_calls] == [False]
+    assert "[1]" in parser.issues[0].detail
+    policies = Policies(malformed_arguments="error")
+    assert raised(FAMILIES[name], text, policies) == "malformed_arguments"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("JSON_NATIVE", "<call>\nno call"),
+        ("TAG_WITH_JSON", "<function=f>\nno arguments"),
+        ("TAG_WITH_JSON", "<function=no name>{}"),
+        ("TAG_WITH_TAGGED", "<tool_call>\n<function=f>\nno arguments"),
+        ("TAG_WITH_TAGGED", "<tool_call>\nno function"),
+        ("PYTHONIC", "<calls>[no call"),
+    ],
+)
+def test_what_only_looks_like_a_call_is_text_to_the_byte(name, text):
+    parser = fed(FAMILIES[name].fmt, text)
+    assert (parser.message.parts, parser.issues) == ([Content(text)], [])
+
+
+def test_text_between_arguments_in_tags_is_told():
+    text = named("f", "<parameter=a>\n1\n</parameter>\nwell\n<parameter=l>\n[]\n</parameter>\n")
+    parser = fed(FAMILIES["TAG_WITH_TAGGED"].fmt, text, tools=TOOLS)
+    assert values(parser) == [("f", {"a": 1, "l": []})]
+    (issue,) = parser.issues
+    assert (issue.kind, issue.detail) == (
+        "repaired_arguments",
+        "left out between arguments: 'well\\n'",
+    )
+    assert text[slice(*issue.span)] == "well\n"
+
+
 def test_duplicate_keys(family):
     twice = {
         "JSON_NATIVE": family.f.replace('"a": 1', '"a": 1, "a": 2'),

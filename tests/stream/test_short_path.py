@@ -18,7 +18,7 @@ from deltaparse import (
     get_format,
 )
 from deltaparse.stream.deltas import arguments_deltas
-from deltaparse.stream.parser import CLOSED, MOST_PASSED
+from deltaparse.stream.intake import CLOSED, MOST_PASSED
 
 from .samples import CALL, TAGS
 from .test_invariants import cuts, options, reasons

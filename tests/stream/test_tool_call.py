@@ -26,6 +26,7 @@ def flags(parser):
 @pytest.mark.parametrize(("fmt", "text"), MENDED)
 def test_a_call_that_was_mended_says_so(fmt, text):
     assert flags(fed(fmt, text)) == [(True, True)]
+    assert flags(fed(fmt, f"Well. {text}")) == [(True, True)]
 
 
 @pytest.mark.parametrize("name", sorted(name for name, wire in WIRES.items() if wire.two))
