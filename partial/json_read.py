@@ -18,7 +18,7 @@ from .json_lexer import (
     in_string,
     match_end,
 )
-from .source import SURROGATES, Source, Steps, resume
+from .source import SURROGATES, Source, Steps
 from .text import peek
 
 __all__ = ["json_decoded", "json_key", "json_space", "json_string", "json_value"]
@@ -55,26 +55,27 @@ def json_value(
     lexer = lexer or JsonLexer()
     scan, end = lexer.scan, 0
 
-    def step() -> str | None:
+    def step(window: Source) -> str | None:
         nonlocal end
-        text, pos, before = src.text, src.pos, lexer.state
+        text, pos, before = window.text, window.pos, lexer.state
         end = scan(text, pos)
         state = lexer.state
         if state is DONE or state is BROKEN:
             return None
-        src.pos = end
+        window.pos = end
         # In a string that is longer than a piece; for others it would not be worth it.
         if state is before and (state is STRING or state is KEY):
-            src.sleep(STRING_WAKE, emit, QUICK_WAKE, in_string_hold)
+            window.sleep(STRING_WAKE, emit, QUICK_WAKE, in_string_hold)
         # To take all of it, as most often, needs no slice.
-        return text if end - pos == len(text) and src.base >= 0 else src.clipped(pos, end)
+        whole = end - pos == len(text) and window.base >= 0
+        return text if whole else window.clipped(pos, end)
 
-    while not src.closed and lexer.state not in ENDS and (piece := step()) is not None:
+    while not src.closed and lexer.state not in ENDS and (piece := step(src)) is not None:
         if piece:
             emit(piece)
         src.step, src.plain = step, emit
         yield
-    src.step = resume
+    src.awake()
     if lexer.state not in ENDS:
         end = scan(src.text, src.pos, final=True)
     if end > src.pos:

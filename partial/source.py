@@ -13,12 +13,14 @@ stands. So a sub-parser that waits may leave two things behind: a `step`, which 
 its place and returns what of it is to be handed out, or None when it must be resumed; and with
 `src.sleep` a word on which texts need no reading at all:
 
-    while (piece := step()) is not None:
+    while (piece := step(src)) is not None:
         if piece:
             emit(piece)
         src.step, src.plain = step, emit
         yield
-    src.step = resume
+    src.awake()
+
+A step takes the source that it reads: what refers to its source would outlive the parser.
 
 Offsets count characters of the model's output. Text that was fed before it, the end of the
 prompt, lies below zero: it moves the parser into the right state and is never handed out.
@@ -30,7 +32,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
-__all__ = ["SURROGATES", "Source", "Spelling", "Steps", "resume"]
+__all__ = ["SURROGATES", "Source", "Spelling", "Steps"]
 
 T = TypeVar("T")
 
@@ -98,7 +100,7 @@ class Source:
         self.hold: Callable[[str], int] = _never
         self.sink: Callable[[str], None] = _nowhere
         self.spell: Callable[[str], str] | None = None
-        self.step: Callable[[], str | None] = resume
+        self.step: Callable[[Source], str | None] = _resume
         self.base = offset
         self._marks = 0
 
@@ -140,7 +142,7 @@ class Source:
             return False
         self.feed(text)
         step, plain = self.step, self.plain
-        piece = step()
+        piece = step(self)
         if piece:
             plain(piece)
         return piece is None
@@ -194,6 +196,13 @@ class Source:
             if spelling is not None and spelling.sink is not None:
                 self.quick, self.sink, self.spell = spelling.quick, spelling.sink, spelling.spell
 
+    def awake(self) -> None:
+        """Say that the parser reads on by itself: what it left behind goes."""
+        self.step = _resume
+        self.wake = None
+        self.plain = self.sink = _nowhere
+        self.spell = None
+
     def mark(self) -> int:
         """Keep all that is read from here on, until `release`; returns the offset for `since`."""
         if not self._marks:
@@ -226,7 +235,7 @@ class Source:
             self._kept_to = self.offset
 
 
-def resume() -> None:
+def _resume(src: Source) -> None:
     """The `step` of a parser that left none: it must be resumed."""
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from .markers import Markers
-from .source import Source, Spelling, Steps, resume
+from .source import Source, Spelling, Steps
 
 __all__ = ["at", "peek", "skip", "until", "whitespace"]
 
@@ -30,23 +30,23 @@ def until(
     find, wake, quick, hold = markers.find, markers.wake, markers.quick, markers.hold
     start = end = 0
 
-    def step() -> str | None:
+    def step(window: Source) -> str | None:
         nonlocal start, end
-        text, pos = src.text, src.pos
+        text, pos = window.text, window.pos
         start, end = find(text, pos)
         if end > start:
             return None
-        src.pos = start
+        window.pos = start
         if start == len(text):
-            src.sleep(wake, emit, quick, hold, spelling)
-        return text[pos:start] if src.base >= 0 else src.clipped(pos, start)
+            window.sleep(wake, emit, quick, hold, spelling)
+        return text[pos:start] if window.base >= 0 else window.clipped(pos, start)
 
-    while not src.closed and end == start and (piece := step()) is not None:
+    while not src.closed and end == start and (piece := step(src)) is not None:
         if piece:
             emit(piece)
         src.step, src.plain = step, emit
         yield
-    src.step = resume
+    src.awake()
     if end == start:
         start, end = find(src.text, src.pos, final=not certain)
     if start > src.pos:

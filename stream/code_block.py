@@ -17,6 +17,8 @@ from enum import Enum, auto
 
 from deltaparse.partial import JsonLexer, JsonState
 
+from .message import Issue
+
 __all__ = ["CodeBlock"]
 
 # On the line of the fence, a letter or a digit would be of the name of another language.
@@ -47,7 +49,7 @@ class CodeBlock:
 
     Args:
         emit: takes what is handed on.
-        issue: is told of a fence that was left out, once, when the content ends.
+        issues: takes one of a fence that was left out, when the content ends.
         offset: the offset in the output of the end of what was written last.
     """
 
@@ -55,7 +57,7 @@ class CodeBlock:
         "_emit",
         "_end",
         "_held",
-        "_issue",
+        "_issues",
         "_left_out",
         "_lexer",
         "_offset",
@@ -66,11 +68,11 @@ class CodeBlock:
     def __init__(
         self,
         emit: Callable[[str], None],
-        issue: Callable[[str, tuple[int, int], str], None],
+        issues: list[Issue],
         offset: Callable[[], int],
     ) -> None:
         self._emit = emit
-        self._issue = issue
+        self._issues = issues
         self._offset = offset
         self._begin()
 
@@ -109,7 +111,8 @@ class CodeBlock:
             self._leave_out(len(self._held))
         if self._left_out:
             wrapping = " and ".join(map(repr, self._left_out))
-            self._issue("code_block", self._span, f"left out round the JSON: {wrapping}")
+            detail = f"left out round the JSON: {wrapping}"
+            self._issues.append(Issue("code_block", self._span, detail))
         self._begin()
 
     def _opening(self) -> None:

@@ -67,6 +67,8 @@ class Intake:
         "_turn",
     )
 
+    _open: Path
+
     def __init__(
         self, source: Source, turn: Turn, steps: Steps[None], record: Record | None, collect: bool
     ) -> None:
@@ -81,7 +83,6 @@ class Intake:
         # taken as it is.
         self._alert = record is not None
         self._path: Path = CLOSED
-        self._open: Path = CLOSED
         self._hold: Callable[[str], int] | None = None
         self._held = ""
         self._passed: list[str] = []
@@ -130,19 +131,20 @@ class Intake:
         source.feed(text)
         step = source.step
         try:
-            piece: str | None = step()
+            piece: str | None = step(source)
         except Exception as error:  # noqa: BLE001 - as in `_resume`
             piece = self._give_up(error)
         if piece is None:
             piece = self._resume()
         if source.wake is not None:
             self._fall_asleep()
-        run = self._turn.run
-        if piece and run is not None and run.sink is source.plain and not self._turn.out:
-            write, make = run.write, run.make
-            write(piece)
-            return [make(piece)]
         if piece:
+            turn = self._turn
+            run = turn.part_of(source.plain)
+            if run is not None and not turn.parts.out:
+                write, make = run.write, run.make
+                write(piece)
+                return [make(piece)]
             source.plain(piece)
         return self._handed_out()
 
@@ -161,8 +163,9 @@ class Intake:
 
     def _fall_asleep(self) -> None:
         """Let what passes the sleeper by go the short way, if all of it goes to the open part."""
-        source, run = self._source, self._turn.run
-        if run is None or run.sink is not source.sink or self._alert:
+        source = self._source
+        run = self._turn.part_of(source.sink)
+        if run is None or self._alert:
             return
         quick, wake = source.quick, source.wake
         also = None if quick is wake or source.spell else wake
@@ -182,7 +185,7 @@ class Intake:
 
     def _settle(self) -> None:
         """Write down what was handed out on the short way, and tell the source that it passed."""
-        passed, run = self._passed, self._turn.run
+        passed, run = self._passed, self._turn.parts.run
         if passed and run is not None:
             source, text = self._source, "".join(passed)
             source.base += len(text)
@@ -193,7 +196,7 @@ class Intake:
 
     def _handed_out(self) -> list[Delta]:
         """The deltas that the turn has."""
-        out = self._turn.out
+        out = self._turn.parts.out
         deltas = out.copy()
         out.clear()
         return deltas
@@ -205,7 +208,7 @@ class Intake:
         passes as content: no output is lost, not even to a bug of ours.
         """
         try:
-            return self._rest() if self._steps is None else next(self._steps, None)
+            return _all(self._source) if self._steps is None else next(self._steps, None)
         except Exception as error:  # noqa: BLE001 - a bug must not lose output
             return self._give_up(error)
 
@@ -213,18 +216,14 @@ class Intake:
         """Go on without the sub-parsers; raises the error where it was meant to be raised."""
         turn, source = self._turn, self._source
         self._steps = None
-        source.step, source.plain = self._rest, turn.content
+        source.step, source.plain = _all, turn.content
         turn.end_call(complete=False)
         if isinstance(error, (MalformedOutput, UsageError)):
             # A policy says so, or an id factory gives no id.
             raise error
         span = (source.offset, source.offset)
         turn.issue("internal_error", span, f"{error!r}; the rest is content")
-        return self._rest()
-
-    def _rest(self) -> str:
-        """All the text there is."""
-        return self._source.take(len(self._source.text))
+        return _all(source)
 
     def _decode(self, piece: str | bytes) -> str:
         """The text that a piece adds; refuses pieces after the end."""
@@ -261,3 +260,8 @@ class Intake:
 def _short(quick: Callable[[str], object]) -> Callable[[str], object]:
     """Find what `quick` finds, and something in every text that is long."""
     return lambda text: quick(text) if len(text) <= MOST_KEPT else text
+
+
+def _all(src: Source) -> str:
+    """Read all the text there is: the step where no sub-parser is left."""
+    return src.take(len(src.text))

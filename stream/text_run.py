@@ -25,19 +25,23 @@ class Edge(Enum):
 class TextRun:
     """Content from one marker to the next: content, or what the policies say, with an issue."""
 
-    __slots__ = ("_dropped", "_kind", "_policy", "_src", "_start", "_turn", "emit")
+    __slots__ = ("_dropped", "_edge", "_kind", "_policy", "_src", "_start", "_turn")
 
     def __init__(self, src: Source, turn: Turn, edge: Edge) -> None:
         self._src = src
         self._turn = turn
         self._start: int | None = None
         self._dropped: list[str] = []
+        self._edge = edge
         self._kind, self._policy = "text_after_end", "keep"
-        self.emit: Callable[[str], None] = turn.content
         if edge is Edge.CALL:
             self._kind, self._policy = "text_after_tool_call", turn.policies.text_after_tool_call
-        if edge is Edge.CALL or edge is Edge.END:
-            self.emit = self._after
+
+    @property
+    def emit(self) -> Callable[[str], None]:
+        """What takes the text."""
+        plain = self._edge is not Edge.CALL and self._edge is not Edge.END
+        return self._turn.content if plain else self._after
 
     def _after(self, text: str) -> None:
         """Take text that stands after a call, or after the end of the turn."""

@@ -107,7 +107,7 @@ def test_no_key(first, comma, kind, text):
     assert caught.value.kind == kind
 
 
-@pytest.mark.parametrize("text", ['"a": 1', ", }", ",, "])
+@pytest.mark.parametrize("text", ['"a": 1', 'x"a": 1', ", }", ",, "])
 def test_one_comma_stands_between_members(text):
     with pytest.raises(MalformedJson):
         Driver(silent(json_key, first=False)).feed(text)

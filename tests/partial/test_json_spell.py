@@ -57,10 +57,12 @@ def test_cutting_the_text_changes_nothing(text, data):
         (r'"\ud83d\n\uDE00"', r'"\ud83d\n\ude00"'),
         ('"\ud83d"', r'"\ud83d"'),
         ('" a  b "', '" a  b "'),
+        (r'["a", "\ud83d\ude00"]', '["a","😀"]'),
     ],
 )
 def test_the_spelling(text, spelled):
-    for chunks in ([text], list(text)):
+    halves = [[text[:at], text[at:]] for at in range(1, len(text))]
+    for chunks in ([text], list(text), *halves):
         assert "".join(drive(compact, chunks).emitted) == spelled
 
 

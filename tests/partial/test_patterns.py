@@ -48,6 +48,13 @@ def test_the_truth_table(text, found, taken):
     assert answer(Pattern(CALL).match(text)) == taken
 
 
+def test_a_result_does_not_change():
+    for text in ("ab", "a", "x"):
+        result = search("ab", text)
+        with pytest.raises(AttributeError):
+            setattr(result, next(iter(type(result).__slots__)), 1)
+
+
 @pytest.mark.parametrize(
     ("pattern", "text", "found", "final"),
     [

@@ -162,13 +162,15 @@ def test_content_in_markers_may_have_text_before_it():
     assert fed(WRAPPED, text).message.content == "Well. Yes."
     assert fed(after_reasoning, text).message.content == text
     assert fed(after_reasoning, f"<plan>hm</plan>{text}").message.content == "Well. Yes."
+    delimited = after_reasoning.replace(reasoning={"mode": "DELIMITER", "start": ""})
+    assert fed(delimited, f"hm</plan>{text}").message.content == "Well. Yes."
 
 
 def test_a_call_after_text_does_not_wait_for_the_end():
-    parser = StreamParser(TAGS)
-    deltas = [delta for char in f"Well. {CALL}" for delta in parser.feed(char)]
-    assert joined(deltas) == as_joined(parser.message)
-    assert parser.message.tool_calls[0].arguments == '{"a": 1}'
+    for texts in chunkings(f"Well. {CALL}"):
+        parser = StreamParser(TAGS)
+        _, _, made = joined(delta for text in texts for delta in parser.feed(text))
+        assert [arguments for _, _, arguments in made] == ['{"a": 1}'], texts
 
 
 def test_an_unfinished_parser_can_be_dropped():

@@ -193,7 +193,7 @@ def texts(node):
 
 def issue_kinds(tree):
     """The kinds of issue that a module writes down: given to `issue`, or named `kind`."""
-    takers = {"issue": 0, "_issue": 0}
+    takers = {"issue": 0, "Issue": 0}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             names = [argument.arg for argument in node.args.args]

@@ -294,7 +294,7 @@ def test_without_markers_the_tools_say_what_is_a_call():
     assert [joined(parser.feed(text))[0] for text in "fex"] == ["", "", "fex"]
 
 
-@pytest.mark.parametrize("text", ["", " so", "\nThe result is f(x).", "; and", ", then"])
+@pytest.mark.parametrize("text", ["", " so", "\nThe result is f(x).", "; and", ", then", " g(x)"])
 def test_text_after_calls_is_kept(text):
     for fmt, end in ((PLAIN, ""), (SECTION, "</calls>")):
         start = "<calls>" if fmt is SECTION else ""

@@ -5,6 +5,8 @@ A parser that records takes none of them, so the two must hand out the same for 
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,3 +142,28 @@ def test_deltas_of_arguments_are_like_any_other(index, text):
     delta = arguments_deltas(index)(text)
     assert delta == ToolCallDelta(index, None, None, text)
     assert repr(delta) == repr(ToolCallDelta(index, arguments=text))
+
+
+@pytest.mark.parametrize("reasoning", ["separate", "inline", "raw"])
+@pytest.mark.parametrize(
+    ("fmt", "text"),
+    [
+        (TAGS, f"<think>hm</think>Hello{CALL}so{CALL}."),
+        (get_format("qwen3_coder"), f"a{TAGGED}1 < 2\n</parameter>\n</function>\n</tool_call>b"),
+        (get_format("llama4_pythonic"), "[f(a='b')]"),
+        (get_format("gpt_oss"), "<|channel|>final<|message|>Hello"),
+    ],
+)
+def test_a_parser_goes_when_it_is_done(fmt, text, reasoning):
+    # Servers run without the garbage collector for long.
+    gc.collect()
+    gc.disable()
+    try:
+        parser = StreamParser(fmt, reasoning=reasoning)
+        for char in text:
+            parser.feed(char)
+        parser.finish("stop")
+        del parser
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
