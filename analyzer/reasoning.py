@@ -9,7 +9,7 @@ model's whole output comes back to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from deltaparse.stream import ReasoningFormat, ReasoningMode
@@ -73,7 +73,8 @@ def find_reasoning(render: Renderer, frame: Frame) -> ReasoningFinding:
             prompts += _told(render, frame, prompts[0])
         start, end = _from_prompts(render, prompts) or ("", "")
     if not end:
-        return _told_to_the_model(render)
+        told = _told_to_the_model(render)
+        return told if told.issues else replace(told, issues=_unended(render, frame))
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     return ReasoningFinding(ReasoningFormat(mode=mode, start=start, end=end), key)
 
@@ -159,6 +160,18 @@ def _told_to_the_model(render: Renderer) -> ReasoningFinding:
             answer = pairs[1] if len(pairs) > 1 else None
             return ReasoningFinding(reasoning, issues=(issue,), answer=answer)
     return ReasoningFinding(ReasoningFormat())
+
+
+def _unended(render: Renderer, frame: Frame) -> tuple[str, ...]:
+    """What to say of a template that shows reasoning as it is, so that content may follow at once.
+
+    In parts of the content it is the template that writes all of them alike.
+    """
+    for key in _keys(render):
+        body = frame.body(render([user(), assistant(reasoning=REASONING, reasoning_key=key)]))
+        if body is not None and "." not in key and _once(body, CONTENT):
+            return ("the template shows reasoning, but no marker that ends it",)
+    return ()
 
 
 def _closing(marker: str) -> str:

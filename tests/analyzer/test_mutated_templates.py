@@ -206,3 +206,10 @@ REASONING_UP_TO_A_MARKER = (
 @pytest.mark.parametrize("turn", [CALLS_AFTER_SPACE, REASONING_UP_TO_A_MARKER])
 def test_templates_that_were_taken_wrong(turn):
     analysis_is_true(MESSAGES + turn + "{% endif %}{% endfor %}")
+
+
+def test_reasoning_that_nothing_ends_is_told():
+    turn = "<a>{% if m.thinking %}<mind>{{ m.thinking }}{% endif %}{{ m.content }}</e>"
+    fmt = analyze(MESSAGES + turn + "{% endif %}{% endfor %}")
+    assert not fmt.verified
+    assert fmt.issues == ("the template shows reasoning, but no marker that ends it",)
