@@ -8,8 +8,8 @@ marker that they fall into.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 
 __all__ = ["Segment", "Split", "common_prefix", "common_suffix", "segments", "split"]
 
@@ -49,7 +49,7 @@ def split(left: str, right: str) -> Split:
 
 def common_prefix(*texts: str) -> str:
     """The longest text that all begin with, not ending inside a marker of any of them."""
-    prefix = commonprefix(texts)  # noqa: RUF071 - of strings, not of paths
+    prefix = _alike(texts)
     opened = OPENED.search(prefix)
     if opened and any(CLOSED.match(text[len(prefix) :]) for text in texts):
         prefix = prefix[: opened.start()]
@@ -58,11 +58,25 @@ def common_prefix(*texts: str) -> str:
 
 def common_suffix(*texts: str) -> str:
     """The longest text that all end with, not beginning inside a marker of any of them."""
-    suffix = commonprefix([text[::-1] for text in texts])[::-1]  # noqa: RUF071 - as above
+    suffix = _alike([text[::-1] for text in texts])[::-1]
     closed = CLOSED.match(suffix)
     if closed and any(OPENED.search(text[: len(text) - len(suffix)]) for text in texts):
         suffix = suffix[closed.end() :]
     return suffix
+
+
+def _alike(texts: Sequence[str]) -> str:
+    """The longest text that all begin with."""
+    # Of texts in order, the first and the last differ most; where, is found by halving.
+    first, last = min(texts, default=""), max(texts, default="")
+    low, high = 0, min(len(first), len(last))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if last.startswith(first[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    return first[:low]
 
 
 def segments(text: str) -> list[Segment]:

@@ -28,7 +28,10 @@ __all__ = ["Value"]
 
 T = TypeVar("T")
 
-NUMBER_SO_FAR = re.compile(r"[-+.0-9][-+.0-9a-zA-Z_]{0,400}\s*")
+LONGEST_NUMBER = 400
+"""Characters of what may be a number or a string; all digits of the largest float are fewer."""
+
+NUMBER_SO_FAR = re.compile(rf"[-+.0-9][-+.0-9a-zA-Z_]{{0,{LONGEST_NUMBER}}}\s*")
 WORDS = {
     "true": "boolean",
     "false": "boolean",

@@ -52,3 +52,13 @@ def test_segments_are_markers_with_the_space_after_them_and_text_between():
         ("[C] ", True),
         ("d {[1, 2]} <x y", False),
     ]
+
+
+@given(st.lists(st.text("ab", max_size=9), min_size=1, max_size=4), st.text("ab", max_size=9))
+def test_what_is_alike_is_the_longest_of_its_kind(texts, before):
+    texts = [before + text for text in texts]
+    prefix = common_prefix(*texts)
+    assert all(text.startswith(prefix) for text in texts)
+    following = {text[len(prefix) : len(prefix) + 1] for text in texts}
+    assert len(following) > 1 or following == {""}
+    assert common_suffix(*(text[::-1] for text in texts)) == prefix[::-1]

@@ -662,6 +662,7 @@ def test_what_the_prompt_wrote_is_not_handed_out():
     assert drive(quietly, ["(1 ", ")"], prompt=3).emitted == []
     got = drive(arguments, ["a=1, b", "='c')"], prompt=6)
     assert "".join(got.emitted) == ', "b": "c"}'
+    assert "".join(drive(arguments, ["a", "=1)"], prompt=1).emitted) == '"a": 1}'
 
 
 def corpus():

@@ -7,9 +7,12 @@ each character as often as at any other. `test_limits.py` has both sides of each
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from deltaparse import Policies
+from deltaparse.partial import MAX_DEPTH
 
 from .hostile import FAMILIES, kinds, read, told
 from .work import counted, is_linear, peak
@@ -176,3 +179,11 @@ def test_depth_is_no_matter_of_the_callers_stack():
 
     assert deep(600).issues == []
     assert deep(600, policies=Policies(duplicate_keys="error")).issues == []
+
+
+def test_a_whole_call_heals_to_all_that_it_has():
+    family = FAMILIES["tags"]
+    text = family.write(v="[" * MAX_DEPTH + "]" * MAX_DEPTH)
+    (call,) = read(family.format, text).message.tool_calls
+    assert call.complete
+    assert call.healed() == json.loads(call.arguments)

@@ -166,6 +166,12 @@ def test_content_in_markers_may_have_text_before_it():
     assert fed(delimited, f"hm</plan>{text}").message.content == "Well. Yes."
 
 
+def test_a_marker_of_content_that_is_a_word_ends_with_its_white_space():
+    fmt = WRAPPED.replace(content={"start": ">>>all\n", "end": "<<<"})
+    assert fed(fmt, ">>>all\n\nYes<<<").message.content == "\nYes"
+    assert fed(fmt, ">>>allow\n").message.content == ">>>allow\n"
+
+
 def test_a_call_after_text_does_not_wait_for_the_end():
     for texts in chunkings(f"Well. {CALL}"):
         parser = StreamParser(TAGS)
@@ -191,6 +197,7 @@ def test_the_end_of_a_header_is_enough_of_a_prompt():
     fmt = BARE.replace(turn={"headers": ("<|eot|><|head|>model\n",)})
     text = '{"name": "f", "parameters": {}}'
     assert fed(fmt, text, prompt="<|head|>model\n").finish_reason == "tool_calls"
+    assert fed(TAGS, "a</think>b", prompt="<think>\n").message.reasoning_content == "a"
 
 
 def test_the_span_of_an_issue_is_where_it_stands():

@@ -49,6 +49,9 @@ def test_tool_in_reasoning_call():
     assert parser.message.parts[0] == Reasoning("x")
     assert calls(parser) == [F]
     assert parser.message.content == "y"
+    policies = Policies(tool_in_reasoning="call")
+    inline = fed(TAGS, f"<think>x{CALL}y", reasoning="inline", policies=policies)
+    assert inline.message.content == "<think>x</think>y"
 
 
 def test_tool_in_reasoning_call_needs_a_call():

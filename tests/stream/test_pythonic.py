@@ -458,6 +458,7 @@ def test_calls_in_reasoning():
     [
         ("<calls>", "[f(a=1)]", '{"a": 1}'),
         ("<calls>[f(", "a=1)]", '{"a": 1}'),
+        ("<calls>[f(a", "=1)]", '"a": 1}'),
         ("<calls>[f(a=", "1)]", "1}"),
         ("<calls>[f(a='x", "y')]", 'y"}'),
     ],
