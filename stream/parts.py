@@ -51,6 +51,10 @@ class Run:
         self.repaired = False
         self.span = (0, 0)
 
+    def close(self) -> None:
+        """Say that no more text comes: with many calls, what takes it would be a quarter of all."""
+        del self.make, self.write
+
     def part(self) -> Part:
         """The part of the message that it is so far."""
         text = self.text.getvalue()

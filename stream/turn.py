@@ -183,6 +183,7 @@ class Turn:
         if run is not None:
             run.complete = complete
             run.span = (run.span[0], max(end, *run.span))
+            run.close()
             self.parts.run = None
         self.tally.enter("content", self.parts.characters)
 
