@@ -322,6 +322,13 @@ def test_the_whole_is_a_path_too():
     assert (healed.value, healed.args) == ({"a": "b"}, {(): '{"a":"b'})
 
 
+@pytest.mark.parametrize("char", "[]{}:,")
+def test_what_a_string_holds_is_no_step_of_a_path(char):
+    assert heal_json(f'["x{char}').path == (0,)
+    assert heal_json(f'{{"a": ["b", "x{char}').path == ("a", 1)
+    assert heal_json(f'["x{char}', args_paths=[[0]]).args == {(0,): f'"x{char}'}
+
+
 def test_several_paths_with_indices():
     text = '[{"f": {"x": 1}}, {"f": {"x": "y'
     healed = heal_json(text, args_paths=[[0, "f"], [1, "f"]])
