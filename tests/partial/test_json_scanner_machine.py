@@ -85,7 +85,8 @@ class ScannerMachine(RuleBasedStateMachine):
             assert watched.scanner.state is JsonState.DONE
             value = json.loads(sound_json(given))
             assert value == json.loads(sound_json(watched.text))
-            assert [value] == list(ijson.items(sound_json(given).encode(), "", use_float=True))
+            if "inf" not in repr(value):  # ijson refuses numbers that no float can be
+                assert [value] == list(ijson.items(sound_json(given).encode(), "", use_float=True))
 
 
 TestScanners = ScannerMachine.TestCase

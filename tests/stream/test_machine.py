@@ -63,8 +63,9 @@ def text_of(pieces):
 
 def value(arguments):
     """The value of a call's arguments, on which two readers of JSON agree."""
-    (read,) = ijson.items(arguments.encode(), "", use_float=True)
-    assert read == json.loads(arguments)
+    read = json.loads(arguments)
+    if "inf" not in repr(read):  # ijson refuses numbers that no float can be
+        assert [read] == list(ijson.items(arguments.encode(), "", use_float=True))
     return read
 
 
