@@ -18,13 +18,13 @@ from deltaparse import (
     Reasoning,
     StreamParser,
     ToolCall,
-    ToolCallDelta,
     parse,
 )
 from deltaparse.stream import parser as parser_module
 
+from .invariants import check_1_and_2, check_3, check_4, run
 from .samples import calls, fed, kinds
-from .test_invariants import cuts, options, reasons, run
+from .test_invariants import cuts, options, reasons
 from .wire import as_joined, joined
 from .wire_channels import HARMONY, dumped, markers_of, soups, written
 
@@ -67,43 +67,19 @@ def test_what_is_written_comes_back(case, data):
 @given(case=either, kw=options, data=st.data(), reason=reasons)
 def test_1_and_2_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
     fmt, text = case
-    whole, deltas = run(fmt, [text], reason, **kw)
-    assert joined(deltas) == as_joined(whole.message)
-    for texts in (list(text), data.draw(cuts(text))):
-        parser, deltas = run(fmt, texts, reason, **kw)
-
-        assert joined(deltas) == as_joined(parser.message)
-        assert parser.message == whole.message
-        assert parser.finish_reason == whole.finish_reason
-        assert parser.issues == whole.issues
+    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
 
 
 @given(case=soups(), kw=options)
 def test_3_nothing_is_retracted(case, kw):
     fmt, text = case
-    final = joined(run(fmt, [text], **kw)[1])
-    parser = StreamParser(fmt, **kw)
-    deltas = []
-    for char in text:
-        deltas += parser.feed(char)
-        content, reasoning, made = joined(deltas)
-
-        assert final[0].startswith(content)
-        assert final[1].startswith(reasoning)
-        for so_far, (call_id, name, whole) in zip(made, final[2], strict=False):
-            assert so_far[:2] == (call_id, name)
-            assert whole.startswith(so_far[2])
+    check_3(fmt, text, **kw)
 
 
 @given(case=either, reason=reasons)
 def test_4_a_call_begins_once_and_calls_are_not_interleaved(case, reason):
     fmt, text = case
-    made = [delta for delta in run(fmt, list(text), reason)[1] if isinstance(delta, ToolCallDelta)]
-    firsts = [delta.index for delta in made if delta.name is not None]
-
-    assert [delta.index for delta in made] == sorted(delta.index for delta in made)
-    assert firsts == list(range(len(firsts)))
-    assert all((delta.id is None) == (delta.name is None) for delta in made)
+    check_4(run(fmt, list(text), reason)[1])
 
 
 @given(case=written())

@@ -12,8 +12,9 @@ from tests.support import json_texts
 from deltaparse import Content, Reasoning, StreamParser
 from deltaparse.partial import JsonLexer, is_whole
 
+from .invariants import run
 from .samples import BARE, CALL, DELIMITED, TAGS, WRAPPED, calls, fed, kinds
-from .test_invariants import cuts, run
+from .test_invariants import cuts
 from .wire import as_joined, joined
 from .wire_channels import HARMONY
 

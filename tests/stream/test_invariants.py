@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from deltaparse import (
     Policies,
     StreamParser,
-    ToolCallDelta,
     astream,
     parse,
     stream,
 )
 
+from .invariants import check_1_and_2, check_3, check_4, check_5, run
 from .wire import (
     TOOLS,
     Written,
@@ -84,12 +84,6 @@ reasons = st.sampled_from(["stop", "length", None])
 either = st.one_of(written().map(lambda case: (case[0], case[2])), soups())
 
 
-def run(fmt, texts, reason="stop", **given_options):
-    parser = StreamParser(fmt, **given_options)
-    deltas = [delta for text in texts for delta in parser.feed(text)]
-    return parser, deltas + parser.finish(reason)
-
-
 @given(case=written(), data=st.data())
 def test_what_is_written_comes_back(case, data):
     fmt, turn, wire = case
@@ -109,49 +103,19 @@ def test_what_is_written_comes_back(case, data):
 @given(case=either, kw=options, data=st.data(), reason=reasons)
 def test_1_and_2_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
     fmt, text = case
-    whole, deltas = run(fmt, [text], reason, **kw)
-    assert joined(deltas) == as_joined(whole.message)
-    assert "internal_error" not in {issue.kind for issue in whole.issues}
-    for texts in (list(text), data.draw(cuts(text))):
-        parser, deltas = run(fmt, texts, reason, **kw)
-
-        assert joined(deltas) == as_joined(parser.message)
-        assert parser.message == whole.message
-        assert parser.finish_reason == whole.finish_reason
-        assert parser.issues == whole.issues
+    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
 
 
 @given(case=soups(), kw=options)
 def test_3_nothing_is_retracted(case, kw):
     fmt, text = case
-    _, all_deltas = run(fmt, [text], **kw)
-    final = joined(all_deltas)
-    parser = StreamParser(fmt, **kw)
-    deltas = []
-    for char in text:
-        deltas += parser.feed(char)
-        content, reasoning, calls = joined(deltas)
-
-        assert final[0].startswith(content)
-        assert final[1].startswith(reasoning)
-        for so_far, (call_id, name, whole) in zip(calls, final[2], strict=False):
-            assert so_far[:2] == (call_id, name)
-            assert whole.startswith(so_far[2])
+    check_3(fmt, text, **kw)
 
 
 @given(case=either, reason=reasons)
 def test_4_a_call_begins_once_and_calls_are_not_interleaved(case, reason):
     fmt, text = case
-    _, deltas = run(fmt, list(text), reason)
-    calls = [delta for delta in deltas if isinstance(delta, ToolCallDelta)]
-
-    assert [delta.index for delta in calls] == sorted(delta.index for delta in calls)
-    for index in {delta.index for delta in calls}:
-        first, *later = [delta for delta in calls if delta.index == index]
-        assert first.id
-        assert first.name
-        assert all(delta.id is None and delta.name is None for delta in later)
-    assert {delta.index for delta in calls} == set(range(len({delta.index for delta in calls})))
+    check_4(run(fmt, list(text), reason)[1])
 
 
 @given(case=written())
@@ -169,9 +133,7 @@ def test_5_arguments_parse_at_their_end_and_not_before(case):
 @given(case=soups(), kw=options, reason=reasons)
 def test_5_the_arguments_of_a_whole_call_are_an_object_whatever_was_written(case, kw, reason):
     fmt, text = case
-    for call in parse(text, fmt, finish_reason=reason, **kw).tool_calls:
-        if call.complete:
-            assert isinstance(json.loads(call.arguments), dict)
+    check_5(parse(text, fmt, finish_reason=reason, **kw))
 
 
 @given(case=soups(), reason=reasons)

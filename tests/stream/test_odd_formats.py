@@ -21,7 +21,8 @@ from deltaparse import (
     parse,
 )
 
-from .test_invariants import cuts, options, reasons, run
+from .invariants import run
+from .test_invariants import cuts, options, reasons
 from .test_machine import any_case
 from .wire import as_joined, joined
 

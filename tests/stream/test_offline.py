@@ -21,7 +21,8 @@ from deltaparse import (
     WireFormat,
 )
 
-from .test_invariants import cuts, run
+from .invariants import run
+from .test_invariants import cuts
 
 # What opens and closes reasoning, what opens and closes a call.
 MARKERS = [

@@ -23,9 +23,10 @@ from deltaparse import (
 )
 from deltaparse.partial import Markers, Source, python_json, python_strings
 
+from .invariants import check_1_and_2, check_3, check_4, check_5, run
 from .samples import BARE, THINK, TURN, calls, fed, kinds
-from .test_invariants import cuts, options, reasons, run
-from .wire import Written, as_joined, joined
+from .test_invariants import cuts, options, reasons
+from .wire import Written, joined
 from .wire_pythonic import TOOLS, coded, markers_of, soups, written
 
 either = st.one_of(written().map(lambda case: (case[0], case[2])), soups())
@@ -65,49 +66,19 @@ def test_code_comes_back(case, data):
 @given(case=either, kw=options, data=st.data(), reason=reasons)
 def test_1_and_2_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
     fmt, text = case
-    whole, deltas = run(fmt, [text], reason, **kw)
-    assert "internal_error" not in kinds(whole)
-    assert joined(deltas) == as_joined(whole.message)
-    for texts in (list(text), data.draw(cuts(text))):
-        parser, deltas = run(fmt, texts, reason, **kw)
-
-        assert joined(deltas) == as_joined(parser.message)
-        assert parser.message == whole.message
-        assert parser.finish_reason == whole.finish_reason
-        assert parser.issues == whole.issues
+    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
 
 
 @given(case=either, kw=options)
 def test_3_nothing_is_retracted(case, kw):
     fmt, text = case
-    final = joined(run(fmt, [text], **kw)[1])
-    parser = StreamParser(fmt, **kw)
-    deltas = []
-    for char in text:
-        deltas += parser.feed(char)
-        content, reasoning, made = joined(deltas)
-
-        assert final[0].startswith(content)
-        assert final[1].startswith(reasoning)
-        for so_far, (call_id, name, whole) in zip(made, final[2], strict=False):
-            assert so_far[:2] == (call_id, name)
-            assert whole.startswith(so_far[2])
+    check_3(fmt, text, **kw)
 
 
 @given(case=either, reason=reasons)
 def test_4_a_call_begins_once_and_calls_are_not_interleaved(case, reason):
     fmt, text = case
-    _, deltas = run(fmt, list(text), reason)
-    made = [delta for delta in deltas if isinstance(delta, ToolCallDelta)]
-
-    indices = [delta.index for delta in made]
-    assert indices == sorted(indices)
-    assert set(indices) == set(range(len(set(indices))))
-    for index in set(indices):
-        first, *later = [delta for delta in made if delta.index == index]
-        assert first.id
-        assert first.name
-        assert all(delta.id is None and delta.name is None for delta in later)
+    check_4(run(fmt, list(text), reason)[1])
 
 
 @given(case=written() | coded())
@@ -125,11 +96,7 @@ def test_5_arguments_parse_at_their_end_and_not_before(case):
 @given(case=either, kw=options, reason=reasons)
 def test_5_a_call_that_is_complete_is_one_object(case, kw, reason):
     fmt, text = case
-    for call in run(fmt, [text], reason, **kw)[0].message.tool_calls:
-        if call.complete:
-            assert isinstance(json.loads(call.arguments), dict)
-        else:
-            assert isinstance(call.healed(), dict)
+    check_5(run(fmt, [text], reason, **kw)[0].message)
 
 
 @given(case=soups(), kw=options, reason=reasons)

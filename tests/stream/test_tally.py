@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from deltaparse import Amount, Policies, Seen, StreamParser
 
+from .invariants import run
 from .samples import CALL, DELIMITED, TAGS, WRAPPED
-from .test_invariants import cuts, options, run, soups
+from .test_invariants import cuts, options, soups
 from .wire_channels import HARMONY
 
 REASONED = "<think>\nhm, so\n</think>\n\nHello"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, ToolCallDelta, WireFormat, analyze, get_format, list_formats
-from deltaparse.partial import JsonLexer
+from deltaparse import StreamParser, WireFormat, analyze, get_format, list_formats
 from deltaparse.stream.formats import registry
 
-from ..test_invariants import cuts, options, reasons, run
+from ..invariants import check_1_and_2, check_3, check_4, check_5, run
+from ..test_invariants import cuts, options, reasons
 from ..wire import as_joined, joined
 from .wires import WIRES
 
@@ -129,38 +129,15 @@ def soups(draw):
 @given(case=soups(), kw=options, data=st.data(), reason=reasons)
 def test_1_2_4_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
     fmt, text = case
-    whole, deltas = run(fmt, [text], reason, **kw)
-    assert joined(deltas) == as_joined(whole.message)
-    assert not [issue for issue in whole.issues if issue.kind == "internal_error"]
-    for texts in (list(text), data.draw(cuts(text))):
-        parser, deltas = run(fmt, texts, reason, **kw)
-
-        assert joined(deltas) == as_joined(parser.message)
-        assert parser.message == whole.message
-        assert parser.issues == whole.issues
-        firsts = [delta for delta in deltas if isinstance(delta, ToolCallDelta) and delta.id]
-        assert [delta.index for delta in firsts] == list(range(len(firsts)))
+    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
+    check_4(run(fmt, list(text), reason, **kw)[1])
 
 
 @given(case=soups(), kw=options)
 def test_3_and_5_nothing_is_retracted_and_arguments_are_json(case, kw):
     fmt, text = case
-    whole, all_deltas = run(fmt, [text], **kw)
-    final = joined(all_deltas)
-    parser = StreamParser(fmt, **kw)
-    deltas = []
-    for char in text:
-        deltas += parser.feed(char)
-        content, reasoning, calls = joined(deltas)
-
-        assert final[0].startswith(content)
-        assert final[1].startswith(reasoning)
-        for so_far, (call_id, name, arguments) in zip(calls, final[2], strict=False):
-            assert so_far[:2] == (call_id, name)
-            assert arguments.startswith(so_far[2])
-    for call in whole.message.tool_calls:
-        assert JsonLexer().scan(call.arguments) == len(call.arguments) or not call.complete
-        assert not call.complete or isinstance(json.loads(call.arguments), dict)
+    check_3(fmt, text, **kw)
+    check_5(run(fmt, [text], **kw)[0].message)
 
 
 @given(case=soups(), reason=reasons)

@@ -1,0 +1,68 @@
+"""The invariants that any text keeps, in whatever format: what the properties of each family ask.
+
+Numbered as in the README. Whatever depends on how a family writes stands with that family.
+"""
+
+from __future__ import annotations
+
+import json
+
+from deltaparse import StreamParser, ToolCallDelta
+
+from .wire import as_joined, joined
+
+
+def run(fmt, texts, reason="stop", **options):
+    """A parser that was fed and finished, and all that it gave."""
+    parser = StreamParser(fmt, **options)
+    deltas = [delta for text in texts for delta in parser.feed(text)]
+    return parser, deltas + parser.finish(reason)
+
+
+def check_1_and_2(fmt, text, cuts, reason="stop", **options):
+    """The sum of the deltas is the message, and the same at each of the cuts."""
+    whole, deltas = run(fmt, [text], reason, **options)
+    assert joined(deltas) == as_joined(whole.message)
+    assert "internal_error" not in {issue.kind for issue in whole.issues}
+    for texts in cuts:
+        parser, deltas = run(fmt, texts, reason, **options)
+
+        assert joined(deltas) == as_joined(parser.message)
+        assert parser.message == whole.message
+        assert parser.finish_reason == whole.finish_reason
+        assert parser.issues == whole.issues
+
+
+def check_3(fmt, text, **options):
+    """Nothing is retracted: what was given for a prefix begins what is given for the whole."""
+    final = joined(run(fmt, [text], **options)[1])
+    parser = StreamParser(fmt, **options)
+    deltas = []
+    for char in text:
+        deltas += parser.feed(char)
+        content, reasoning, calls = joined(deltas)
+
+        assert final[0].startswith(content)
+        assert final[1].startswith(reasoning)
+        for so_far, (call_id, name, whole) in zip(calls, final[2], strict=False):
+            assert so_far[:2] == (call_id, name)
+            assert whole.startswith(so_far[2])
+
+
+def check_4(deltas):
+    """A call begins once, with its id and whole name; calls follow one another."""
+    calls = [delta for delta in deltas if isinstance(delta, ToolCallDelta)]
+    indices = [delta.index for delta in calls]
+    assert indices == sorted(indices)
+    assert set(indices) == set(range(len(set(indices))))
+    for index in set(indices):
+        first, *later = [delta for delta in calls if delta.index == index]
+        assert first.id
+        assert first.name
+        assert all(delta.id is None and delta.name is None for delta in later)
+
+
+def check_5(message):
+    """The arguments of a whole call are one object; those of another can be healed to one."""
+    for call in message.tool_calls:
+        assert isinstance(json.loads(call.arguments) if call.complete else call.healed(), dict)
