@@ -40,7 +40,10 @@ def in_string_hold(text: str) -> int:
     end = in_string(text, 0).end()
     if end == len(text):
         return end
-    return end if text[end] == "\\" and CUT_ESCAPE.match(text, end) else -1
+    if text[end] != "\\":
+        return -1
+    # Most are cut behind the backslash.
+    return end if end + 1 == len(text) or CUT_ESCAPE.match(text, end) else -1
 
 
 def json_value(

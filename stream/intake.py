@@ -118,10 +118,11 @@ class Intake:
             text = self._decode(text)
         source, hold = self._source, self._hold
         if hold is not None:
-            window = self._held + text
+            held = self._held
+            window = held + text if held else text
             end = hold(window)
             if end >= 0:
-                return self._pass(window[:end], window[end:])
+                return self._pass(window, end)
             self._wake_up()
         self._tally.pieces += 1
         if source.wake is not None and source.wake(text) is None:
@@ -148,10 +149,11 @@ class Intake:
             source.plain(piece)
         return self._handed_out()
 
-    def _pass(self, piece: str, held: str) -> list[Delta]:
-        """Hand out a piece that passes the sleeper by; what is held back comes before the next."""
-        self._held = held
+    def _pass(self, piece: str, end: int) -> list[Delta]:
+        """Hand out a piece up to `end`, which passes the sleeper by; the rest is held back."""
+        self._held = held = piece[end:]
         self._path = CLOSED if held else self._open
+        piece = piece[:end] if held else piece
         spell, make = self._source.spell, self._open[-1]
         passed = self._passed
         if len(passed) >= MOST_PASSED or len(piece) > MOST_KEPT:
