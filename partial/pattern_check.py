@@ -69,8 +69,13 @@ def check_pattern(pattern: str, flags: int = 0) -> CheckedPattern:
         flags=flags & ~regex.X,
         probe=_source(tree, ends=False),
         behind=_behind(tree),
-        first="" if first is None else "|".join(sorted(first)),
+        first="" if first is None else "|".join(map(_alternative, sorted(first))),
     )
+
+
+def _alternative(characters: str) -> str:
+    # `regex` finds nothing with `[^a]|[^b]`, which is every character; looking ahead, it does.
+    return f"(?={characters})" if "[^" in characters else characters
 
 
 def _check_repeat(node: Repeat, *, backwards: bool) -> None:

@@ -53,9 +53,10 @@ def broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> S
 
 
 def truncated(src: Source, turn: Turn, lex: Lexicon, call: Call) -> bool:
-    """The output ends in a call. Returns whether it was one."""
+    """The output ends in a call, or the turn does. Returns whether it was one."""
     start = src.offset
-    rest = "".join(call.unused) + src.take(len(src.text))
+    # What ends the turn is left unread, as is what follows it.
+    rest = "".join(call.unused) + (src.take(len(src.text)) if src.closed else "")
     if not call.known:
         if turn.natural or lex.bare:
             return False

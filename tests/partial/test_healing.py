@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.support import NASTY, certain, closers, is_json, json_texts, nearly_json, open_brackets
 
@@ -22,6 +22,7 @@ from deltaparse.partial import (
     healing,
     sound_json,
 )
+from deltaparse.partial.json_lexer import HALF_PAIR
 
 MISSING = object()
 S = JsonState
@@ -76,6 +77,7 @@ def test_healed_is_valid_json_that_agrees_with_the_whole(text, data):
 @example('["\\\\', None)
 def test_healed_has_all_that_is_certain(text, data):
     text = text[: data.draw(st.integers(0, len(text)))] if data else text
+    assume(not HALF_PAIR.search(text))  # the other half may come: it is held back
     value = obvious(sound_json(text))
 
     assert value is MISSING or heal_json(text).value == value

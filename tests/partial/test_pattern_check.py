@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 import regex
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from deltaparse.partial import UsageError
@@ -89,6 +89,7 @@ def test_how_far_it_looks_behind(pattern, behind):
         (r"\s*<|[ab]c", r"<|[ab]|\s"),
         ("(?:a?b|(?=x)c)d", "a|b|c"),
         ("^a", "a"),
+        ("[^a]?[^b]", "(?=[^a])|(?=[^b])"),
         ("(?i:a)b", "(?i:a)"),
         ("(?s).a", "(?s:.)"),
         (r"(?:(x)|y\1)z", "x|y"),
@@ -115,6 +116,7 @@ PIECES = [
 PIECES += ["{2}", "{,2}", "{1,", "[a", "[^", r"\s", r"\Z", r"\1", "\\", "a-b", "[:alpha:]", r"\x61"]
 
 
+@example("[^b]*[^a]", "aA")
 @given(st.lists(st.sampled_from(PIECES), max_size=7).map("".join), st.text("aAb #\n", max_size=6))
 def test_it_is_read_as_regex_reads_it(pattern, text):
     """Written again from what was understood, it matches the same."""

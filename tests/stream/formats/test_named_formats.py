@@ -270,3 +270,11 @@ def value(arguments):
         return json.loads(arguments)
     except ValueError:
         return arguments
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_the_end_of_a_turn_in_a_value_is_no_part_of_the_call(size):
+    text = "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>b</arg_value>\n</tool_c<|user|>\n"
+    parser, _ = run(get_format("glm45"), [text[at : at + size] for at in range(0, len(text), size)])
+    issue = parser.issues[0]
+    assert (issue.kind, issue.span) == ("truncated_call", (text.index("<|user|>"),) * 2)
