@@ -142,7 +142,7 @@ class JsonLexer:
         literal or escape that is not all there: feed that again with more text. `final` says that
         no more comes: then a number that stands alone is all there.
         """
-        if pos or final or self._tracks:
+        if pos or final or self._tracks or len(text) > SHORT:
             return self._scan(text, pos, final=final)
         place = self.state, self._near, self.hold_commas, text
         move = MOVES.get(place)
@@ -159,13 +159,13 @@ class JsonLexer:
         return length
 
     def _learn(self, place: Place) -> int:
-        """Read a piece, and remember what it did if it is short."""
+        """Read a short piece, and remember what it did."""
         before, text = self.stack, place[-1]
         length = self._scan(text)
         after = self.stack
         # A place tells all that was looked at: a bracket more than are closed.
         closers = text.count("}") + text.count("]")
-        if self.state is not BROKEN and len(text) <= SHORT and closers < NEAR:
+        if self.state is not BROKEN and closers < NEAR:
             kept = len(before)
             while not after.startswith(before[:kept]):
                 kept -= 1

@@ -21,7 +21,6 @@ class Run:
     __slots__ = (
         "call_id",
         "complete",
-        "index",
         "kind",
         "make",
         "name",
@@ -36,7 +35,6 @@ class Run:
         kind: type[Part],
         make: Callable[[str], Delta],
         text: StringIO | Uncollected,
-        index: int = 0,
         call_id: str = "",
         name: str = "",
     ) -> None:
@@ -44,7 +42,6 @@ class Run:
         self.make = make
         self.text = text
         self.write: Callable[[str], int] = text.write
-        self.index = index
         self.call_id = call_id
         self.name = name
         self.complete = False
@@ -104,25 +101,11 @@ class Parts:
 
     def content(self, text: str) -> None:
         """Hand out content."""
-        if not text:
-            return
-        run = self.run
-        if run is None or run.kind is not Content:
-            run = self._begin(Run(Content, ContentDelta, self._sheet()))
-        self.out.append(ContentDelta(text))
-        write = run.write
-        write(text)
+        self._add(text, Content, ContentDelta)
 
     def reasoning(self, text: str) -> None:
         """Hand out reasoning."""
-        if not text:
-            return
-        run = self.run
-        if run is None or run.kind is not Reasoning:
-            run = self._begin(Run(Reasoning, ReasoningDelta, self._sheet()))
-        self.out.append(ReasoningDelta(text))
-        write = run.write
-        write(text)
+        self._add(text, Reasoning, ReasoningDelta)
 
     def inline_reasoning(self, text: str) -> None:
         """Hand out reasoning as content, between tags."""
@@ -140,7 +123,7 @@ class Parts:
     def begin_call(self, index: int, call_id: str, name: str) -> Run:
         """Hand out the first delta of a call."""
         make = arguments_deltas(index)
-        run = self._begin(Run(ToolCall, make, self._sheet(), index, call_id, name))
+        run = self._begin(Run(ToolCall, make, self._sheet(), call_id, name))
         self.out.append(ToolCallDelta(index, call_id, name))
         return run
 
@@ -162,6 +145,16 @@ class Parts:
     def characters(self) -> int:
         """How many characters were handed out."""
         return self._written + (self.runs[-1].text.tell() if self.runs else 0)
+
+    def _add(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
+        if not text:
+            return
+        run = self.run
+        if run is None or run.kind is not kind:
+            run = self._begin(Run(kind, make, self._sheet()))
+        self.out.append(make(text))
+        write = run.write
+        write(text)
 
     def _sheet(self) -> StringIO | Uncollected:
         return StringIO() if self._collect else Uncollected()

@@ -83,7 +83,7 @@ def register_format(
         raise UsageError(f"aliases is a list of names, not {aliases!r}")
     made = fmt if isinstance(fmt, WireFormat) else _from_file(fmt)
     own, others = _spelling(name), tuple(dict.fromkeys(map(_spelling, aliases)))
-    _entries()
+    _entries()  # takes the lock itself where nothing is registered yet
     with REGISTERING:
         taken = [known for known in (own, *others) if _own_name(known) is not None]
         if taken and not replace:
