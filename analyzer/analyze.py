@@ -11,16 +11,16 @@ from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
 from .cache import kept
-from .channels import with_channels
-from .content import find_frame_and_content
-from .frame import find_frame, prompt_tail
+from .phases.channels import with_channels
+from .phases.content import find_frame_and_content
+from .phases.frame import find_frame, prompt_tail
+from .phases.reasoning import find_reasoning
+from .phases.tool_calls import find_tool_calls
 from .probes import PROBE_TEXTS
-from .proof import disproofs
-from .reasoning import find_reasoning
-from .render import MAX_SECONDS, Renderer
-from .template import ChatTemplate
-from .tool_calls import find_tool_calls
+from .proof.proof import disproofs
+from .template.chat_template import ChatTemplate
 from .trace import Trace
+from .turns import MAX_SECONDS, Renderer
 
 __all__ = ["analyze"]
 

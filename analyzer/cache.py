@@ -20,7 +20,7 @@ from tempfile import NamedTemporaryFile
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import WireFormat
 
-from .template import ChatTemplate
+from .template.chat_template import ChatTemplate
 
 __all__ = ["kept"]
 

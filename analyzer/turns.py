@@ -10,7 +10,7 @@ from typing import Any
 from deltaparse.partial import TemplateError
 
 from .probes import SYSTEM, TOOLS, user
-from .template import ChatTemplate
+from .template.chat_template import ChatTemplate
 from .trace import Trace
 
 __all__ = ["MAX_SECONDS", "Renderer"]

@@ -11,7 +11,7 @@ import random
 from importlib.util import find_spec
 
 import deltaparse as dp
-from deltaparse.analyzer import grammar as g
+from deltaparse import grammar as g
 
 TEMPLATE = """\
 {%- for message in messages -%}

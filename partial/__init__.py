@@ -1,6 +1,5 @@
 """Primitives over text that is not all there yet; nothing here knows of chat or models."""
 
-from .decode import TextDecoder, is_whole
 from .errors import (
     DeltaParseError,
     FormatError,
@@ -9,20 +8,21 @@ from .errors import (
     TemplateError,
     UsageError,
 )
-from .healing import HealedJson, JsonPath, heal_json
-from .json_lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
-from .json_mend import Repairs, mended_json
-from .json_read import json_decoded, json_key, json_space, json_string, json_value
-from .json_scanner import JsonScanner
-from .json_spell import CompactJson, compact_json, escape_surrogates, sound_json, spelled
-from .json_values import JsonValue, JsonValues, argument_events
+from .json_text.compact import CompactJson, compact_json, escape_surrogates, sound_json, spelled
+from .json_text.heal import HealedJson, JsonPath, heal_json
+from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
+from .json_text.readers import json_decoded, json_key, json_space, json_string, json_value
+from .json_text.repair import Repairs, mended_json
+from .json_text.scanner import JsonScanner
+from .json_text.values import JsonValue, JsonValues, argument_events
 from .markers import LONGEST_MARKER, Markers, markers
-from .pattern_search import PatternSearch, until_pattern
-from .patterns import Absent, Found, Held, Pattern, search
-from .python_json import PythonReading, python_arguments, python_value
-from .reversed_pattern import reversed_partial_pattern
-from .source import Source, Spelling, Steps
-from .text import at, peek, skip, until, whitespace
+from .patterns.pattern import Absent, Found, Held, Pattern, search
+from .patterns.reversed_pattern import reversed_partial_pattern
+from .patterns.search import PatternSearch, until_pattern
+from .python_text.to_json import PythonReading, python_arguments, python_value
+from .text_decoder import TextDecoder, is_whole
+from .text_readers import at, peek, skip, until, whitespace
+from .window import Source, Spelling, Steps
 
 __all__ = [
     "CLOSERS",

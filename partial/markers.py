@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 
 from .errors import UsageError
-from .source import SURROGATES
+from .window import SURROGATES
 
 __all__ = ["LONGEST_MARKER", "Markers", "markers"]
 

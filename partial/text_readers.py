@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from .markers import Markers
-from .source import Source, Spelling, Steps
+from .window import Source, Spelling, Steps
 
 __all__ = ["at", "peek", "skip", "until", "whitespace"]
 

@@ -14,18 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deltaparse.partial import (
-    MalformedOutput,
-    Source,
-    Steps,
-    TextDecoder,
-    UsageError,
-    is_whole,
-)
+from deltaparse.partial import MalformedOutput, Source, Steps, TextDecoder, UsageError, is_whole
 
-from .deltas import ContentDelta, Delta
-from .record import Record
-from .turn import Turn
+from .message.deltas import ContentDelta, Delta
+from .message.sink import Turn
+from .snapshot import Record
 
 __all__ = ["CLOSED", "MOST_PASSED", "Intake"]
 

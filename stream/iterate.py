@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Any, Literal
 
-from .deltas import Delta
-from .format import WireFormat
-from .message import Message
+from .message.deltas import Delta
+from .message.message import Message
 from .parser import StreamParser
+from .wire.format import WireFormat
 
 __all__ = ["astream", "parse", "stream"]
 

@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 from deltaparse.partial import Source, UsageError
 
-from .call_ids import IdFactory, MadeIds, call_id
-from .deltas import Delta
-from .format import WireFormat
-from .grammar import assistant_turn
-from .intake import Intake
-from .message import Issue, Message
-from .policies import Policies
-from .record import Record
+from .feeding import Intake
+from .message.counts import Seen
+from .message.deltas import Delta
+from .message.ids import IdFactory, MadeIds, call_id
+from .message.message import Issue, Message
+from .message.policies import Policies
+from .reading.assistant_turn import assistant_turn
 from .request import Request, ToolChoice
-from .tally import Seen
+from .snapshot import Record
+from .wire.format import WireFormat
 
 __all__ = ["StreamParser"]
 

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from deltaparse.partial import Source, UsageError
 
-from .format import ReasoningMode, WireFormat
-from .lexicon import Lexicon, lexicon
-from .policies import Policies
-from .turn import Turn
+from .message.policies import Policies
+from .message.sink import Turn
+from .wire.format import ReasoningMode, WireFormat
+from .wire.marker_tables import Lexicon, lexicon
 
 __all__ = ["Request", "ToolChoice"]
 

@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
 
-from .call_ids import IdFactory, MadeIds
-from .format import WireFormat
-from .policies import Policies
+from .message.ids import IdFactory, MadeIds
+from .message.policies import Policies
 from .request import Request
+from .wire.format import WireFormat
 
 __all__ = ["Record"]
 

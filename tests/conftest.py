@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from deltaparse.stream.formats import registry
+from deltaparse.stream.wire.named import registry
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 

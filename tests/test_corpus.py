@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.stream.wire import as_joined, joined
 
 from deltaparse import ChatTemplate, StreamParser, WireFormat, analyze
+
+from .strategies.wire import as_joined, joined
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 

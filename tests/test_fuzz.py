@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests import hangs
+
+from . import hangs
 
 FUZZ = Path(__file__).parents[1] / "fuzz"
 SAMPLE = """

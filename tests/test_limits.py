@@ -6,7 +6,6 @@ import inspect
 from pathlib import Path
 
 import pytest
-from tests.stream.hostile import FAMILIES, kinds, read
 
 from deltaparse import (
     ChatTemplate,
@@ -19,18 +18,21 @@ from deltaparse import (
     gbnf,
     get_format,
 )
-from deltaparse.analyzer import render
-from deltaparse.analyzer.budget import MAX_BITS, Limits
-from deltaparse.analyzer.grammar import rulebook, schema_document
-from deltaparse.analyzer.sandbox import MAX_NODES, MAX_SOURCE
+from deltaparse.analyzer import turns as render
+from deltaparse.analyzer.template.budget import MAX_BITS, Limits
+from deltaparse.analyzer.template.sandbox import MAX_NODES, MAX_SOURCE
+from deltaparse.gate import payload
+from deltaparse.grammar.rules import rulebook
+from deltaparse.grammar.schema import schema_document
 from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Pattern, PatternSearch
 from deltaparse.partial.markers import LONGEST_MARKER
-from deltaparse.partial.pattern_check import MAX_BEHIND
-from deltaparse.partial.pattern_parse import MAX_NESTING
-from deltaparse.partial.patterns import MAX_HOLD, TIMEOUT
-from deltaparse.stream.channel_header import MAX_HEADER
-from deltaparse.stream.gate import payload
-from deltaparse.stream.tool_calls import call_head, tagged_head
+from deltaparse.partial.patterns.check import MAX_BEHIND
+from deltaparse.partial.patterns.parse import MAX_NESTING
+from deltaparse.partial.patterns.pattern import MAX_HOLD, TIMEOUT
+from deltaparse.stream.reading.channel_header import MAX_HEADER
+from deltaparse.stream.reading.tool_calls import call_head, tagged_head
+
+from .strategies.hostile import FAMILIES, kinds, read
 
 SECURITY = Path(__file__).parents[1] / "SECURITY.md"
 GATE = {name: given.default for name, given in inspect.signature(ToolGate).parameters.items()}

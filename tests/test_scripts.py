@@ -9,7 +9,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.analyzer import templates
+
+from .strategies import templates
 
 ROOT = Path(__file__).parents[1]
 

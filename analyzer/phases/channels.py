@@ -19,7 +19,7 @@ from deltaparse.stream import (
     WireFormat,
 )
 
-from .diff import segments, split
+from ..diff import segments, split
 from .tagged import NAMESPACE
 
 __all__ = ["with_channels"]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from deltaparse.stream import ContentFormat, ContentMode, ReasoningFormat
 
+from ..probes import CONTENT, REASONING, TOOLS, assistant, call, user
+from ..trace import phase
+from ..turns import Renderer
 from .frame import Frame
-from .probes import CONTENT, REASONING, TOOLS, assistant, call, user
 from .reasoning import ReasoningFinding
-from .render import Renderer
-from .trace import phase
 
 __all__ = ["find_content", "find_frame_and_content", "without_reasoning"]
 

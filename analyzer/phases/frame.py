@@ -8,8 +8,8 @@ from typing import Any
 
 from deltaparse.stream import TurnFormat
 
-from .diff import common_prefix, common_suffix, segments
-from .probes import (
+from ..diff import common_prefix, common_suffix, segments
+from ..probes import (
     CONTENT,
     FUNCTIONS,
     NEXT_USER,
@@ -22,7 +22,7 @@ from .probes import (
     result,
     user,
 )
-from .render import Renderer
+from ..turns import Renderer
 
 __all__ = ["Frame", "find_frame", "prompt_tail"]
 

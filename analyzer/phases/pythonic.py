@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deltaparse.stream import ToolFormat, ToolsFormat
 
-from .probes import FUNCTIONS, VALUES, call
+from ..probes import FUNCTIONS, VALUES, call
 from .tagged import Bodies, ToolsFinding, parts_of
 
 __all__ = ["find_pythonic"]

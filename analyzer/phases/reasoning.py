@@ -14,9 +14,8 @@ from itertools import pairwise
 
 from deltaparse.stream import ReasoningFormat, ReasoningMode
 
-from .diff import Segment, segments, split
-from .frame import Frame, prompt_tail
-from .probes import (
+from ..diff import Segment, segments, split
+from ..probes import (
     CONTENT,
     FUNCTIONS,
     NEXT_USER,
@@ -28,8 +27,9 @@ from .probes import (
     call,
     user,
 )
-from .render import Renderer
-from .trace import phase
+from ..trace import phase
+from ..turns import Renderer
+from .frame import Frame, prompt_tail
 
 __all__ = ["ReasoningFinding", "find_reasoning"]
 

@@ -24,10 +24,8 @@ from deltaparse.stream import (
     ToolsFormat,
 )
 
-from .content import without_reasoning
-from .diff import common_prefix, common_suffix, segments
-from .frame import Frame
-from .probes import (
+from ..diff import common_prefix, common_suffix, segments
+from ..probes import (
     ARGUMENTS,
     CALL_IDS,
     CONTENT,
@@ -42,7 +40,9 @@ from .probes import (
     result,
     user,
 )
-from .render import Renderer
+from ..turns import Renderer
+from .content import without_reasoning
+from .frame import Frame
 
 __all__ = ["Bodies", "Parts", "ToolsFinding", "find_tagged", "parts_of"]
 

@@ -22,10 +22,8 @@ from deltaparse.stream import (
     ToolsFormat,
 )
 
-from .content import without_reasoning
-from .diff import common_prefix, common_suffix
-from .frame import Frame
-from .probes import (
+from ..diff import common_prefix, common_suffix
+from ..probes import (
     ARGUMENT,
     CALL_IDS,
     CONTENT,
@@ -38,10 +36,12 @@ from .probes import (
     result,
     user,
 )
+from ..trace import phase
+from ..turns import Renderer
+from .content import without_reasoning
+from .frame import Frame
 from .pythonic import find_pythonic
-from .render import Renderer
 from .tagged import Bodies, ToolsFinding, find_tagged
-from .trace import phase
 
 __all__ = ["ToolsFinding", "find_tool_calls"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .probes import FUNCTIONS, call
+from ..probes import FUNCTIONS, call
 
 __all__ = ["PROOF_TOOLS", "TURNS", "Turn", "turns_without"]
 

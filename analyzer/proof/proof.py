@@ -14,13 +14,13 @@ from typing import Any
 
 from deltaparse.stream import Message, ReasoningMode, StreamParser, ToolFormat, WireFormat
 
+from ..phases.frame import Frame
+from ..phases.reasoning import ReasoningFinding
+from ..probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, TOOLS, result, user
+from ..probes import assistant as probe_turn
+from ..trace import phase
+from ..turns import Renderer
 from .conversations import PROOF_TOOLS, Turn, turns_without
-from .frame import Frame
-from .probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, TOOLS, result, user
-from .probes import assistant as probe_turn
-from .reasoning import ReasoningFinding
-from .render import Renderer
-from .trace import phase
 
 __all__ = ["disproofs"]
 

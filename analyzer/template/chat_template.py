@@ -21,7 +21,7 @@ from jinja2.exceptions import TemplateSyntaxError
 
 from deltaparse.partial import TemplateError, UsageError
 
-from .program import Program, compiled
+from .compiled import Program, compiled
 from .sandbox import LimitExceeded, Limits, Refusal
 
 __all__ = ["ChatTemplate"]

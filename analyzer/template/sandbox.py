@@ -34,7 +34,7 @@ from jinja2.utils import Namespace, missing
 from jinja2.visitor import NodeTransformer
 
 from .budget import BUDGET, STEP, Budget, LimitExceeded, Limits, Watched, budget_of, check_bits
-from .growth import GROWTH, TESTS, guarded_filter, guarded_test, operated
+from .cost_estimates import GROWTH, TESTS, guarded_filter, guarded_test, operated
 
 __all__ = ["MAX_NODES", "MAX_SOURCE", "LimitExceeded", "Limits", "Refusal", "Sandbox", "sandbox"]
 

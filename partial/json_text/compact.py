@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from json.encoder import encode_basestring
 
-from .json_lexer import HALF_PAIR, IN_STRING, match_end
+from .lexer import HALF_PAIR, IN_STRING, match_end
 
 __all__ = ["CompactJson", "compact_json", "escape_surrogates", "sound_json", "spelled"]
 

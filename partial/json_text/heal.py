@@ -12,12 +12,12 @@ from typing import Any
 from ijson.backends import python as ijson
 from ijson.common import ObjectBuilder
 
-from .errors import UsageError
-from .json_lexer import CLOSERS, HALF_PAIR, MAX_DEPTH, NUMBER, JsonLexer, JsonState
-from .json_mend import Repairs, mended_json
-from .json_read import json_space, json_value
-from .json_spell import compact_json, escape_surrogates, sound_json
-from .source import Source, Steps
+from ..errors import UsageError
+from ..window import Source, Steps
+from .compact import compact_json, escape_surrogates, sound_json
+from .lexer import CLOSERS, HALF_PAIR, MAX_DEPTH, NUMBER, JsonLexer, JsonState
+from .readers import json_space, json_value
+from .repair import Repairs, mended_json
 
 __all__ = ["HealedJson", "JsonPath", "closing", "heal_json"]
 

@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Callable
 
-from .errors import MalformedJson
-from .json_lexer import (
+from ..errors import MalformedJson
+from ..text_readers import peek
+from ..window import SURROGATES, Source, Steps
+from .lexer import (
     CUT_ESCAPE,
     HALF_PAIR,
     IN_STRING,
@@ -18,8 +20,6 @@ from .json_lexer import (
     in_string,
     match_end,
 )
-from .source import SURROGATES, Source, Steps
-from .text import peek
 
 __all__ = ["json_decoded", "json_key", "json_space", "json_string", "json_value"]
 

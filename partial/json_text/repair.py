@@ -21,10 +21,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .json_lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
-from .json_read import json_space, json_value
-from .json_spell import spelled
-from .source import SURROGATES, Source, Steps
+from ..window import SURROGATES, Source, Steps
+from .compact import spelled
+from .lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
+from .readers import json_space, json_value
 
 __all__ = ["Repairs", "mended_json"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from .errors import UsageError
-from .healing import HealedJson, closing, heal_json
-from .json_lexer import MAX_DEPTH, JsonLexer, JsonState
-from .json_mend import Repairs, mended_json
-from .json_read import ENDS, json_space, json_value
-from .json_spell import CompactJson, escape_surrogates
-from .source import Source, Steps
+from ..errors import UsageError
+from ..window import Source, Steps
+from .compact import CompactJson, escape_surrogates
+from .heal import HealedJson, closing, heal_json
+from .lexer import MAX_DEPTH, JsonLexer, JsonState
+from .readers import ENDS, json_space, json_value
+from .repair import Repairs, mended_json
 
 __all__ = ["JsonScanner"]
 

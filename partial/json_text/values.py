@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import ijson
 
-from .errors import UsageError
-from .healing import JsonPath
-from .json_lexer import HALF_PAIR, MAX_DEPTH, JsonLexer, JsonState
-from .json_spell import sound_json
+from ..errors import UsageError
+from .compact import sound_json
+from .heal import JsonPath
+from .lexer import HALF_PAIR, MAX_DEPTH, JsonLexer, JsonState
 
 __all__ = ["JsonValue", "JsonValues", "argument_events"]
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import regex
 
-from .errors import UsageError
-from .pattern_parse import Atom, Group, Kind, Node, Repeat, parse_pattern
+from ..errors import UsageError
+from .parse import Atom, Group, Kind, Node, Repeat, parse_pattern
 
 __all__ = ["MAX_BEHIND", "MISSING", "CheckedPattern", "check_pattern"]
 

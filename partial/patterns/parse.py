@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import regex
 
-from .errors import UsageError
+from ..errors import UsageError
 
 __all__ = ["Atom", "Group", "Kind", "Node", "Repeat", "parse_pattern"]
 

@@ -25,8 +25,8 @@ from functools import lru_cache
 
 import regex
 
-from .errors import UsageError
-from .pattern_check import MISSING, check_pattern
+from ..errors import UsageError
+from .check import MISSING, check_pattern
 
 __all__ = [
     "MAX_HOLD",

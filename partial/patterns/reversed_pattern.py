@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .errors import UsageError
-from .pattern_parse import Atom, Group, Node, Repeat, parse_pattern
+from ..errors import UsageError
+from .parse import Atom, Group, Node, Repeat, parse_pattern
 
 __all__ = ["reversed_partial_pattern"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .patterns import Absent, Found, Held, Pattern
-from .source import Source, Steps
+from ..window import Source, Steps
+from .pattern import Absent, Found, Held, Pattern
 
 __all__ = ["PatternSearch", "until_pattern"]
 

@@ -6,7 +6,7 @@ import json
 import re
 from decimal import Decimal
 
-from .json_lexer import MAX_TOKEN
+from ..json_text.lexer import MAX_TOKEN
 
 __all__ = ["NAMES", "python_key", "python_number"]
 

@@ -7,9 +7,9 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from .json_lexer import MAX_TOKEN, match_end
-from .python_writer import Note, Stop, Writer
-from .source import Source, Steps
+from ..json_text.lexer import MAX_TOKEN, match_end
+from ..window import Source, Steps
+from .writer import Note, Stop, Writer
 
 __all__ = ["STRING", "after_space", "python_strings"]
 

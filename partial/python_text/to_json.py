@@ -30,12 +30,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .json_lexer import MAX_DEPTH, MAX_TOKEN, match_end
-from .python_numbers import NAMES, python_key, python_number
-from .python_strings import STRING, after_space, python_strings
-from .python_writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Note, Stop, Writer
-from .source import Source, Steps
-from .text import peek
+from ..json_text.lexer import MAX_DEPTH, MAX_TOKEN, match_end
+from ..text_readers import peek
+from ..window import Source, Steps
+from .numbers import NAMES, python_key, python_number
+from .strings import STRING, after_space, python_strings
+from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Note, Stop, Writer
 
 __all__ = ["PythonReading", "python_arguments", "python_value"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .json_lexer import MAX_TOKEN
-from .source import Source
+from ..json_text.lexer import MAX_TOKEN
+from ..window import Source
 
 __all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Note", "Stop", "Writer"]
 

@@ -11,19 +11,9 @@ for delta in parser.finish("stop"):
 """
 
 from deltaparse import partial
-from deltaparse.analyzer import (
-    ChatTemplate,
-    Comparison,
-    Evidence,
-    Grammar,
-    NotExpressed,
-    Rendering,
-    Trace,
-    Trigger,
-    analyze,
-    gbnf,
-    structural_tag,
-)
+from deltaparse.analyzer import ChatTemplate, Comparison, Evidence, Rendering, Trace, analyze
+from deltaparse.gate import Candidate, Candidates, Decision, ExecutableCall, Telemetry, ToolGate
+from deltaparse.grammar import Grammar, NotExpressed, Trigger, gbnf, structural_tag
 from deltaparse.partial import (
     DeltaParseError,
     FormatError,
@@ -31,29 +21,24 @@ from deltaparse.partial import (
     TemplateError,
     UsageError,
 )
+from deltaparse.protocols import chat_completion_chunks
 from deltaparse.stream import (
     Amount,
     ArgumentsFormat,
-    BaseToolParser,
     CallIdFormat,
     CallIdPosition,
     CallPlace,
-    Candidate,
-    Candidates,
     ChannelsFormat,
     CodeFormat,
     Content,
     ContentDelta,
     ContentFormat,
     ContentMode,
-    Decision,
     Delta,
-    ExecutableCall,
     FunctionFormat,
     IdFactory,
     Issue,
     Message,
-    ParseResult,
     Policies,
     Reasoning,
     ReasoningDelta,
@@ -62,20 +47,14 @@ from deltaparse.stream import (
     Seen,
     StreamParser,
     Suggestion,
-    Telemetry,
     ToolCall,
     ToolCallDelta,
-    ToolCallItem,
     ToolFormat,
-    ToolGate,
     ToolsFormat,
     TurnFormat,
     WireFormat,
-    WireToolParser,
     astream,
     call_id,
-    chat_completion_chunks,
-    create_tool_parser,
     from_response_template,
     get_format,
     list_formats,
@@ -83,11 +62,18 @@ from deltaparse.stream import (
     nine_character_id,
     parse,
     register_format,
-    register_tool_parser,
-    safe_value,
     stream,
     suggest_formats,
     to_response_template,
+)
+from deltaparse.tool_parsers import (
+    BaseToolParser,
+    ParseResult,
+    ToolCallItem,
+    WireToolParser,
+    create_tool_parser,
+    register_tool_parser,
+    safe_value,
     tool_parser_from_config,
 )
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from deltaparse.partial import MalformedOutput, UsageError
 
-from .call_ids import CallPlace, IdFactory, made_id
-from .code_block import CodeBlock
+from .builder import Parts, Run
+from .counts import Seen, Tally
+from .ids import CallPlace, IdFactory, made_id
+from .json_fence import CodeBlock
 from .message import Content, Issue, Message, Reasoning, ToolCall
-from .parts import Parts, Run
 from .policies import Policies
-from .tally import Seen, Tally
 
 __all__ = ["Turn", "Verdict"]
 

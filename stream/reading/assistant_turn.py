@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from deltaparse.partial import Source, Steps, at, peek, skip, until, whitespace
 
+from ..message.sink import Turn
+from ..wire.format import ContentMode
+from ..wire.marker_tables import Lexicon, Role
 from .channels import channel_turn
-from .format import ContentMode
-from .lexicon import Lexicon, Role
+from .checkpoint import Region
+from .content_writer import Edge, TextRun
 from .reasoning import reasoning
-from .region import Region
-from .text_run import Edge, TextRun
 from .tool_calls import tool_calls
-from .turn import Turn
 
 __all__ = ["assistant_turn"]
 

@@ -16,7 +16,7 @@ from enum import Enum, auto
 
 from deltaparse.partial import Markers, Source, Steps, at, markers, skip, whitespace
 
-from .format import WireFormat
+from ..wire.format import WireFormat
 
 __all__ = ["ChannelMarkers", "Header", "HeaderPart", "read_author", "read_header"]
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from deltaparse.partial import MalformedJson, Source, Steps, at, json_space, until, whitespace
 
+from ..message.sink import Turn
+from ..wire.marker_tables import Lexicon
 from .channel_header import Header, read_author, read_header
-from .lexicon import Lexicon
-from .region import Region
-from .text_run import Edge, TextRun
+from .checkpoint import Region
+from .content_writer import Edge, TextRun
 from .tool_calls.arguments import json_arguments
 from .tool_calls.call import Call
 from .tool_calls.code import code_arguments
 from .tool_calls.ending import broken, no_object, truncated
-from .turn import Turn
 
 __all__ = ["channel_turn"]
 

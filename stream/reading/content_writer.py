@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from deltaparse.partial import Source
 
-from .turn import Turn
+from ..message.sink import Turn
 
 __all__ = ["Edge", "TextRun"]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from deltaparse.partial import Source, Steps, at, skip, until
 
-from .lexicon import Lexicon, Role
-from .region import Region
+from ..message.sink import Turn
+from ..wire.marker_tables import Lexicon, Role
+from .checkpoint import Region
 from .tool_calls import tool_calls
-from .turn import Turn
 
 __all__ = ["reasoning"]
 

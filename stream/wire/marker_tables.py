@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from deltaparse.partial import Markers, markers
 
-from .channel_header import ChannelMarkers
+from ..reading.channel_header import ChannelMarkers
 from .format import ContentMode, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
 
 __all__ = ["Field", "Lexicon", "Role", "lexicon"]

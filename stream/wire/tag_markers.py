@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from deltaparse.partial import Markers, Source, Steps, at, markers
 
-from ..format import CallIdPosition, ToolFormat, WireFormat
+from .format import CallIdPosition, ToolFormat, WireFormat
 
 __all__ = ["TaggedMarkers", "cores", "of", "past", "spellings", "tagged_markers", "trailing"]
 

@@ -7,13 +7,13 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.stream.wire import TOOLS as WIRE_TOOLS
-from tests.stream.wire import formats, turns, write
 
 from deltaparse import ChatTemplate, TemplateError, UsageError, WireFormat, analyze, parse
 from deltaparse.analyzer.probes import PROBE_TEXTS
 
-from . import templates
+from ..strategies import templates
+from ..strategies.wire import TOOLS as WIRE_TOOLS
+from ..strategies.wire import formats, turns, write
 
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
 

@@ -8,7 +8,7 @@ import deltaparse
 from deltaparse import ChatTemplate, UsageError, WireFormat, analyze
 from deltaparse.analyzer.cache import kept
 
-from . import templates
+from ..strategies import templates
 
 SOURCE = templates.TOOLS_ONLY
 FOUND = analyze(SOURCE)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from tests.stream.hostile import FAMILIES, kinds, read
-from tests.stream.work import peak
 
 from deltaparse import (
     ChatTemplate,
@@ -20,7 +18,10 @@ from deltaparse import (
     analyze,
     gbnf,
 )
-from deltaparse.analyzer.budget import Limits
+from deltaparse.analyzer.template.budget import Limits
+
+from ..strategies.hostile import FAMILIES, kinds, read
+from ..stream.work import peak
 
 TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]
 

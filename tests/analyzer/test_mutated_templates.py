@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.hangs import no_hang
-from tests.stream.wire import formats
 
 from deltaparse import (
     ChatTemplate,
@@ -26,9 +24,11 @@ from deltaparse import (
     parse,
 )
 
-from .templates import HEAD, template_of
+from ..hangs import no_hang
+from ..strategies.templates import HEAD, template_of
+from ..strategies.wire import formats
+from .phases.test_shapes import SHAPES
 from .test_odd_templates import SOURCES, TOKEN
-from .test_shapes import SHAPES
 
 FOLDER = Path(__file__).parents[3] / "shared" / "corpus" / "templates"
 REAL = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.jinja"))]

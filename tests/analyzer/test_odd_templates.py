@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deltaparse import TemplateError, WireFormat, analyze
 
-from . import templates
+from ..strategies import templates
 
 TOKEN = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|[^{]+|\{", re.DOTALL)
 SOURCES = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Trace, UsageError, analyze
-from deltaparse.analyzer.conversations import TURNS
+from deltaparse.analyzer.proof.conversations import TURNS
 from deltaparse.analyzer.trace import phase
 
-from . import templates
+from ..strategies import templates
 
 
 @pytest.fixture(scope="module")

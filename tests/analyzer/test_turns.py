@@ -7,11 +7,11 @@ import time
 import pytest
 
 from deltaparse import ChatTemplate, TemplateError, analyze
-from deltaparse.analyzer import render
+from deltaparse.analyzer import turns as render
 from deltaparse.analyzer.probes import user
-from deltaparse.analyzer.render import Renderer
+from deltaparse.analyzer.turns import Renderer
 
-from . import templates
+from ..strategies import templates
 
 SLOW = "{% for a in range(10**5) %}{% for b in range(10**5) %}{% endfor %}{% endfor %}"
 BURNS = {

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.analyzer import templates
 
 import deltaparse as dp
-from deltaparse.__main__ import main
+from deltaparse.command.main import main
+
+from ..strategies import templates
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from deltaparse import WireFormat, get_format, list_formats
-from deltaparse.__main__ import main
-from deltaparse.formats_command import ENOUGH, Glance
+from deltaparse.command.formats_command import ENOUGH, Glance
+from deltaparse.command.main import main
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 PLAIN = (

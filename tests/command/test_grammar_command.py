@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.test_main import PLAIN, TEMPLATES, tool
 
 import deltaparse as dp
-from deltaparse.__main__ import main
+from deltaparse.command.main import main
+
+from .test_main import PLAIN, TEMPLATES, tool
 
 TOOLS = [
     tool("say"),

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import deltaparse as dp
-from deltaparse.layout import ebnf, sample
+from deltaparse.command.layout import ebnf, sample
 
 TAGS = {
     "turn": {"headers": ("<m>",), "ends": ("<e>",)},

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 import deltaparse as dp
-from deltaparse import __main__ as command
-from deltaparse.__main__ import main
-from deltaparse.demo import TEMPLATE, TOKENS, TOOLS, demo
-from deltaparse.explain import explanation, sample
+from deltaparse.command import main as command
+from deltaparse.command.demo import TEMPLATE, TOKENS, TOOLS, demo
+from deltaparse.command.explain import explanation, sample
+from deltaparse.command.main import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT.parent / "shared" / "corpus" / "templates"
 
 PLAIN = """\
@@ -143,7 +143,7 @@ class TestCommand:
 
     def test_script_is_main(self):
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        assert project["scripts"] == {"deltaparse": "deltaparse.__main__:main"}
+        assert project["scripts"] == {"deltaparse": "deltaparse.command.main:main"}
 
     @pytest.mark.parametrize(("argv", "code"), [(["--version"], 0), (["analyze", "nowhere"], 2)])
     def test_exit_code_of_the_process(self, argv, code):

@@ -17,10 +17,21 @@ from deltaparse import (
     get_format,
     parse,
 )
-from deltaparse.stream.gate import Candidate, ToolGate
+from deltaparse.gate import Candidate, ToolGate
 
-from ..samples import TAGS
-from .samples import BLOCK, BRACKET, CITY, NORMAL, TOOLS, called, decided, reason, tag, tool
+from ..strategies.gate_samples import (
+    BLOCK,
+    BRACKET,
+    CITY,
+    NORMAL,
+    TOOLS,
+    called,
+    decided,
+    reason,
+    tag,
+    tool,
+)
+from ..strategies.samples import TAGS
 
 GATE = ToolGate(TOOLS)
 CALL = ToolCall("id_1", "get_weather", CITY, True)

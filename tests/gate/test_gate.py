@@ -8,9 +8,9 @@ import time
 import pytest
 
 from deltaparse import UsageError
-from deltaparse.stream.gate import ToolGate
+from deltaparse.gate import ToolGate
 
-from .samples import CITY, NORMAL, TOOLS, called, decided, tag
+from ..strategies.gate_samples import CITY, NORMAL, TOOLS, called, decided, tag
 
 GATE = ToolGate(TOOLS)
 

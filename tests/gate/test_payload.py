@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from .samples import called, reason, tag
+from ..strategies.gate_samples import called, reason, tag
 
 
 @pytest.mark.parametrize(

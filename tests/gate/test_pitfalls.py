@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import UsageError
-from deltaparse.stream.gate import ToolGate
+from deltaparse.gate import ToolGate
 
-from .samples import BLOCK, BRACKET, NORMAL, TOOLS, called, decided, reason, tag
+from ..strategies.gate_samples import (
+    BLOCK,
+    BRACKET,
+    NORMAL,
+    TOOLS,
+    called,
+    decided,
+    reason,
+    tag,
+)
 
 
 def test_pitfall_grabbing_json_from_long_text():

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import Content, Message, Reasoning, ToolCall, UsageError
-from deltaparse.stream.gate import Decision, Reason, ToolGate
+from deltaparse.gate import Decision, Reason, ToolGate
 
-from .samples import BLOCK, BRACKET, CITY, TOOLS, tag, tool
+from ..strategies.gate_samples import BLOCK, BRACKET, CITY, TOOLS, tag, tool
 
 GATE = ToolGate(TOOLS)
 PIECES = [

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import UsageError
-from deltaparse.stream.gate import ToolGate
+from deltaparse.gate import ToolGate
 
-from .samples import called, decided, reason, tag, tool
+from ..strategies.gate_samples import called, decided, reason, tag, tool
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 0.5, "", "a"]),

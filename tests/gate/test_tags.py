@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .samples import NORMAL, called, decided, reason, tag
+from ..strategies.gate_samples import NORMAL, called, decided, reason, tag
 
 TAG = tag()
 

@@ -9,9 +9,9 @@ import types
 import pytest
 
 from deltaparse import Message, ToolCall, UsageError
-from deltaparse.stream.gate import Telemetry, ToolGate, telemetry
+from deltaparse.gate import Telemetry, ToolGate, telemetry
 
-from .samples import BLOCK, BRACKET, CITY, TOOLS, decided, tag
+from ..strategies.gate_samples import BLOCK, BRACKET, CITY, TOOLS, decided, tag
 
 MANDATORY = (
     "parse_mode",

@@ -17,7 +17,7 @@ from functools import cache
 import pytest
 from hypothesis import reject
 
-from deltaparse.analyzer.grammar import (
+from deltaparse.grammar import (
     EMPTY,
     Chars,
     Choice,

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningMode, ToolFormat, analyze, gbnf, structural_tag
-from deltaparse.analyzer.frame import find_frame
+from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.probes import USER
-from deltaparse.analyzer.render import Renderer
+from deltaparse.analyzer.turns import Renderer
 
 from .machines import Gbnf, Lark, Sampler, Tag, xgrammar
-from .test_wire_grammar import check_back
+from .turn.test_wire_grammar import check_back
 
-TEMPLATES = Path(__file__).parents[4] / "shared" / "corpus" / "templates"
+TEMPLATES = Path(__file__).parents[3] / "shared" / "corpus" / "templates"
 
 pytestmark = pytest.mark.skipif(not TEMPLATES.is_dir(), reason=f"no templates at {TEMPLATES}")
 

@@ -9,8 +9,6 @@ import json
 from itertools import chain
 
 import pytest
-from tests.stream.work import counted, is_linear, peak
-from tests.support import Driver
 
 from deltaparse.partial import (
     MAX_DEPTH,
@@ -29,8 +27,11 @@ from deltaparse.partial import (
     reversed_partial_pattern,
     until,
 )
-from deltaparse.partial.pattern_check import MAX_BEHIND
-from deltaparse.partial.pattern_parse import MAX_NESTING
+from deltaparse.partial.patterns.check import MAX_BEHIND
+from deltaparse.partial.patterns.parse import MAX_NESTING
+
+from ..stream.work import counted, is_linear, peak
+from ..support import Driver
 
 SIZE = 5_000
 """Characters: beyond every limit."""

@@ -7,17 +7,10 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support import Driver, cuts, drive
 
-from deltaparse.partial import (
-    LONGEST_MARKER,
-    Markers,
-    Source,
-    UsageError,
-    is_whole,
-    markers,
-    until,
-)
+from deltaparse.partial import LONGEST_MARKER, Markers, Source, UsageError, is_whole, markers, until
+
+from ..support import Driver, cuts, drive
 
 # Few letters make overlaps; the third alphabet means something in a pattern or a character class.
 ALPHABETS = ["ab", "<|a>", "[]^-\\.*+?{}()|$&~# \n", "é｜▁😀\ud83d\u0301"]

@@ -11,9 +11,11 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cuts
 
-from deltaparse.partial import TextDecoder, UsageError, decode, is_whole
+from deltaparse.partial import TextDecoder, UsageError, is_whole
+from deltaparse.partial import text_decoder as decode
+
+from ..support import cuts
 
 # Beginnings, middles and ends of characters, and what is never UTF-8.
 BYTES = [b"a", b"\x80", b"\x9f", b"\xa0", b"\xbd", b"\xbf", b"\xc0", b"\xc3", b"\xe0", b"\xed"]

@@ -7,9 +7,10 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support import Driver, cuts, drive, silent, three_ways
 
 from deltaparse.partial import Markers, at, peek, skip, until, whitespace
+
+from ..support import Driver, cuts, drive, silent, three_ways
 
 CALL = Markers(["<call>", "<call>\n", "</s>"])
 NESTED = Markers(["aab", "ab", "abab", "b<"])

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from tests.support import Driver
 
 from deltaparse.partial import Markers, Source, until
+
+from ..support import Driver
 
 TEXT = st.text("abc<\n😀", max_size=5)
 COUNT = st.integers(0, 6)

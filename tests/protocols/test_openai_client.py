@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from deltaparse import StreamParser, chat_completion_chunks
 
-from ..samples import CALL, OTHER, TAGS, chunkings
-from ..test_invariants import cuts, either
-from ..wire import TOOLS, as_joined
+from ..strategies.samples import CALL, OTHER, TAGS, chunkings
+from ..strategies.wire import TOOLS, as_joined
+from ..stream.test_invariants import cuts, either
 
 openai = pytest.importorskip("openai", reason="the openai package is not installed")
 chat = pytest.importorskip("openai.lib.streaming.chat")

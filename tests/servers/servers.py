@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 from deltaparse import ContentDelta, ReasoningDelta, ToolCallDelta
 
-from ..wire import joined
+from ..strategies.wire import joined
 
 
 class Tokens:

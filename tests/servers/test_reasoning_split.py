@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import ReasoningMode, parse
-from deltaparse.stream.adapters.reasoning_split import ReasoningSplit
+from deltaparse.servers.reasoning_split import ReasoningSplit
 
-from ..samples import TAGS
-from ..test_invariants import written
+from ..strategies.samples import TAGS
+from ..stream.test_invariants import written
 
 
 @given(case=written())

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import ContentDelta, StreamParser, ToolCallDelta, UsageError
-from deltaparse.stream.adapters import SglangDetector, register_sglang_detector, sglang_detector
-from deltaparse.stream.adapters.sglang import StreamingParseResult, ToolCallItem
-from deltaparse.stream.adapters.shapes import behind_reasoning
+from deltaparse.servers import SglangDetector, register_sglang_detector, sglang_detector
+from deltaparse.servers.sglang import StreamingParseResult, ToolCallItem
+from deltaparse.servers.shapes import behind_reasoning
 
-from ..samples import BARE, CALL, LIST, OTHER, TAGS, chunkings
-from ..test_invariants import cuts, either
-from ..wire import TOOLS, as_joined, joined
+from ..strategies.samples import BARE, CALL, LIST, OTHER, TAGS, chunkings
+from ..strategies.wire import TOOLS, as_joined, joined
+from ..stream.test_invariants import cuts, either
 from .servers import Tokens, install_sglang
 
 PARAMETERS = {

@@ -8,15 +8,15 @@ import sys
 import pytest
 
 from deltaparse import UsageError, get_format, list_formats
-from deltaparse.stream.adapters import vllm_tool_parser
-from deltaparse.stream.adapters.shapes import Options, imported
+from deltaparse.servers import vllm_tool_parser
+from deltaparse.servers.shapes import Options, imported
 
 from .servers import put
 
 
 def test_nothing_of_a_server_is_imported_with_the_adapters():
     code = (
-        "from deltaparse.stream.adapters import sglang_detector, vllm_tool_parser\n"
+        "from deltaparse.servers import sglang_detector, vllm_tool_parser\n"
         "vllm_tool_parser('hermes'), sglang_detector('hermes')\n"
         "print(sorted({'torch', 'openai', 'pydantic'} & set(sys.modules)))"
     )

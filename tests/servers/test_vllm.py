@@ -18,18 +18,18 @@ from deltaparse import (
     parse,
     register_format,
 )
-from deltaparse.stream.adapters import (
+from deltaparse.servers import (
     VllmToolParser,
     register_vllm_parsers,
     vllm_reasoning_parser,
     vllm_tool_parser,
 )
-from deltaparse.stream.adapters.shapes import behind_reasoning
+from deltaparse.servers.shapes import behind_reasoning
 
-from ..formats.wires import WIRES
-from ..samples import BARE, CALL, DELIMITED, LIST, OTHER, TAGS, chunkings
-from ..test_invariants import cuts, either, written
-from ..wire import TOOLS, as_joined
+from ..strategies.named_wires import WIRES
+from ..strategies.samples import BARE, CALL, DELIMITED, LIST, OTHER, TAGS, chunkings
+from ..strategies.wire import TOOLS, as_joined
+from ..stream.test_invariants import cuts, either, written
 from .servers import Tokens, fold, ids, install_vllm, request, serve, serve_whole, streamed
 
 MEMBERS = (

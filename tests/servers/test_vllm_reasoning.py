@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import ReasoningFormat, UsageError
-from deltaparse.stream.adapters import VllmReasoningParser, vllm_reasoning_parser
+from deltaparse.servers import VllmReasoningParser, vllm_reasoning_parser
 
-from ..samples import CALL, DELIMITED, LIST, TAGS, chunkings
-from ..test_invariants import cuts, either
+from ..strategies.samples import CALL, DELIMITED, LIST, TAGS, chunkings
+from ..stream.test_invariants import cuts, either
 from .servers import Tokens, fold, ids, request
 
 PIECES = (

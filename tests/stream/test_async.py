@@ -10,9 +10,9 @@ import pytest
 
 from deltaparse import MalformedOutput, Policies, StreamParser, astream, stream
 
-from .hostile import FAMILIES
-from .samples import CALL, TAGS
-from .wire import joined
+from ..strategies.hostile import FAMILIES
+from ..strategies.samples import CALL, TAGS
+from ..strategies.wire import joined
 
 TEXT = f"<think>\nhm\n</think>\n\nWell. {CALL} And more."
 

@@ -28,9 +28,21 @@ from deltaparse import (
     stream,
 )
 
-from .samples import BARE, CALL, DELIMITED, KEYED, LIST, OTHER, TAGS, WRAPPED, calls, fed, kinds
-from .wire import as_joined, joined
-from .wire_channels import HARMONY
+from ..strategies.samples import (
+    BARE,
+    CALL,
+    DELIMITED,
+    KEYED,
+    LIST,
+    OTHER,
+    TAGS,
+    WRAPPED,
+    calls,
+    fed,
+    kinds,
+)
+from ..strategies.wire import as_joined, joined
+from ..strategies.wire_channels import HARMONY
 
 F = [("f", '{"a": 1}')]
 G = ("g", '{"b": [true, "x"]}')

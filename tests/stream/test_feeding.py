@@ -19,13 +19,13 @@ from deltaparse import (
     UsageError,
     get_format,
 )
-from deltaparse.stream.deltas import arguments_deltas
-from deltaparse.stream.intake import CLOSED, MOST_PASSED
+from deltaparse.stream.feeding import CLOSED, MOST_PASSED
+from deltaparse.stream.message.deltas import arguments_deltas
 
-from .samples import CALL, TAGS
+from ..strategies.samples import CALL, TAGS
+from ..strategies.wire import TOOLS
 from .test_invariants import cuts, options, reasons
-from .test_record import any_soups
-from .wire import TOOLS
+from .test_snapshot import any_soups
 
 PROSE = "It was a bright cold day in April. "
 STRING = CALL.partition("{")[0] + '{"name": "f", "arguments": {"a": "'

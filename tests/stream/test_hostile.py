@@ -14,7 +14,7 @@ import pytest
 from deltaparse import Policies
 from deltaparse.partial import MAX_DEPTH
 
-from .hostile import FAMILIES, kinds, read, told
+from ..strategies.hostile import FAMILIES, kinds, read, told
 from .work import counted, is_linear, peak
 
 SIZE = 4_500

@@ -13,7 +13,7 @@ import pytest
 
 from deltaparse import ReasoningFormat, ToolsFormat, TurnFormat, WireFormat
 
-from .hostile import FAMILIES, kinds, read, told
+from ..strategies.hostile import FAMILIES, kinds, read, told
 
 MARKERS = {
     "prefixes": ("<", "<<", "<<<", "<<<<", "<<<<<"),

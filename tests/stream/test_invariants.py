@@ -8,17 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import (
-    Policies,
-    StreamParser,
-    ToolCallDelta,
-    astream,
-    parse,
-    stream,
-)
+from deltaparse import Policies, StreamParser, ToolCallDelta, astream, parse, stream
 
-from .invariants import check_1_and_2, check_3, check_4, check_5, run
-from .wire import (
+from ..strategies.wire import (
     TOOLS,
     Written,
     as_joined,
@@ -30,6 +22,7 @@ from .wire import (
     turns,
     write,
 )
+from .invariants import check_1_and_2, check_3, check_4, check_5, run
 
 
 @st.composite

@@ -24,11 +24,14 @@ from hypothesis.stateful import (
 
 from deltaparse import StreamParser, UsageError
 
-from . import test_channels, test_invariants, test_pythonic, wire_channels
-from .formats import test_named_formats
-from .formats.wires import WIRES
+from ..strategies import wire_channels
+from ..strategies.named_wires import WIRES
+from ..strategies.wire import as_joined, joined
+from . import test_invariants
+from .reading import test_channels
+from .reading.tool_calls import test_pythonic
 from .test_invariants import options, reasons
-from .wire import as_joined, joined
+from .wire.named import test_named_formats
 
 MOST = 4
 """Parsers in one run."""

@@ -9,7 +9,6 @@ import json
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.hangs import no_hang
 
 from deltaparse import (
     FormatError,
@@ -21,10 +20,11 @@ from deltaparse import (
     parse,
 )
 
+from ..hangs import no_hang
+from ..strategies.wire import as_joined, joined
 from .invariants import run
 from .test_invariants import cuts, options, reasons
 from .test_machine import any_case
-from .wire import as_joined, joined
 
 CALLS = ['{"name": "f", "arguments": {}}', '[{"name": "f", "arguments": {"a": 1}}]', 'f(a="b")']
 WORDS = ["x", " ", "\n", "f", "{}", "{", '"', *CALLS]

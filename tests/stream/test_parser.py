@@ -7,14 +7,14 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cuts
 
 from deltaparse import StreamParser, UsageError, WireFormat, parse
-from deltaparse.stream import grammar
 from deltaparse.stream import parser as parser_module
+from deltaparse.stream.reading import assistant_turn as grammar
 
-from .samples import BARE, CALL, TAGS, WRAPPED, chunkings, fed, kinds
-from .wire import as_joined, joined
+from ..strategies.samples import BARE, CALL, TAGS, WRAPPED, chunkings, fed, kinds
+from ..strategies.wire import as_joined, joined
+from ..support import cuts
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from deltaparse import MalformedOutput, Policies, StreamParser, UsageError
 
-from . import wire_channels, wire_pythonic
-from .samples import CALL, OTHER, TAGS, chunkings
+from ..strategies import wire_channels, wire_pythonic
+from ..strategies.samples import CALL, OTHER, TAGS, chunkings
+from ..strategies.wire import as_joined, joined
 from .test_invariants import cuts, options, reasons, soups
-from .wire import as_joined, joined
 
 TEXT = f"<think>\nhm\n</think>\n\nWéll 😀.\n{CALL}\n{OTHER}<|end|>"
 any_soups = st.one_of(soups(), wire_channels.soups(), wire_pythonic.soups())

@@ -18,9 +18,9 @@ from deltaparse import (
     parse,
 )
 
-from .samples import TAGS
+from ..strategies.samples import TAGS
+from ..strategies.wire import TEASING
 from .test_invariants import cuts
-from .wire import TEASING
 
 TURN = TurnFormat(headers=("<|start|>model\n",), ends=("<|end|>",))
 QUOTED = WireFormat(

@@ -21,12 +21,14 @@ from deltaparse import (
     register_format,
     suggest_formats,
 )
-from deltaparse.partial import Pattern, PatternSearch, markers, patterns
-from deltaparse.stream import lexicon
-from deltaparse.stream.formats import registry
-from deltaparse.stream.tool_calls import call_head, code, tagged_markers
+from deltaparse.partial import Pattern, PatternSearch, markers
+from deltaparse.partial.patterns import pattern as patterns
+from deltaparse.stream.reading.tool_calls import call_head, code
+from deltaparse.stream.wire import marker_tables as lexicon
+from deltaparse.stream.wire import tag_markers as tagged_markers
+from deltaparse.stream.wire.named import registry
 
-from .hostile import FAMILIES, read
+from ..strategies.hostile import FAMILIES, read
 
 THREADS = 8
 CACHES = (

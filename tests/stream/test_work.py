@@ -9,10 +9,10 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import CodeFormat, StreamParser, get_format
-from deltaparse.stream.tool_calls.values import Value
+from deltaparse.stream.reading.tool_calls.values import Value
 
-from .samples import BARE, CALL, KEYED, TAGS
-from .wire_channels import HARMONY
+from ..strategies.samples import BARE, CALL, KEYED, TAGS
+from ..strategies.wire_channels import HARMONY
 from .work import counted
 
 HARMONY_CALL = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'

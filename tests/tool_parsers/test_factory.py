@@ -22,7 +22,7 @@ from deltaparse import (
     safe_value,
     tool_parser_from_config,
 )
-from deltaparse.stream.framework import factory
+from deltaparse.tool_parsers import factory
 
 
 class MyModelParser(BaseToolParser):

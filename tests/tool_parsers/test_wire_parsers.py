@@ -17,9 +17,9 @@ from deltaparse import (
     parse,
 )
 
-from ..formats.test_named_formats import soups
-from ..formats.wires import WIRES
-from ..wire import as_joined, joined
+from ..strategies.named_wires import WIRES
+from ..strategies.wire import as_joined, joined
+from ..stream.wire.named.test_named_formats import soups
 
 XML = '<tool_call>{"name": "get_weather", "arguments": {"city": "NYC"}}</tool_call>'
 QWEN = (

@@ -254,7 +254,3 @@ def _abandon_output() -> None:
     with suppress(OSError, ValueError):
         output = sys.stdout.fileno()
         os.dup2(os.open(os.devnull, os.O_WRONLY), output)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from ..message import Content, Issue, Message
+from deltaparse.stream import Content, Issue, Message
+
 from .fallbacks import DENIAL, after_intent, pieces, starts_with
 from .payload import SPACE
 from .records import Candidate, Candidates, Reason

@@ -8,8 +8,8 @@ from types import UnionType
 from typing import Any, get_args
 
 from deltaparse.partial import UsageError
+from deltaparse.stream import Issue, Message
 
-from ..message import Issue, Message
 from .candidates import ExtractionRules, extract_message, extract_text
 from .fallbacks import DENIAL
 from .payload import SPACE

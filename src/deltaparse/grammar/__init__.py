@@ -1,9 +1,9 @@
 """Grammars for constrained decoding: rules as data, their writers, and JSON Schema compiled."""
 
-from .json_schema import NotExpressed, SchemaRules, schema_rules
-from .json_text import COMPACT, DUMPS, EITHER, FLEXIBLE, JsonText, Spacing
-from .rulebook import GrammarRules, RuleBook
-from .rules import (
+from .notation.write_gbnf import to_gbnf
+from .notation.write_lark import to_lark
+from .rules.rulebook import GrammarRules, RuleBook
+from .rules.rules import (
     EMPTY,
     NOTHING,
     Chars,
@@ -24,12 +24,12 @@ from .rules import (
     seq,
     token,
 )
-from .structural_tags import structural_tag
-from .triggers import Trigger
-from .until import text_until, until_rules
-from .wire_grammar import Grammar, gbnf
-from .write_gbnf import to_gbnf
-from .write_lark import to_lark
+from .rules.until import text_until, until_rules
+from .schema.json_schema import NotExpressed, SchemaRules, schema_rules
+from .text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE, JsonText, Spacing
+from .turn.structural_tags import structural_tag
+from .turn.triggers import Trigger
+from .turn.wire_grammar import Grammar, gbnf
 
 __all__ = [
     "COMPACT",

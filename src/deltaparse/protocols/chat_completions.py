@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .deltas import Delta
+from deltaparse.stream import Delta
 
 __all__ = ["chat_completion_chunks"]
 

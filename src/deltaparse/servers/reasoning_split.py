@@ -13,11 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deltaparse.partial import Source, Steps, UsageError, at, skip, until, whitespace
-
-from ..format import ReasoningMode, WireFormat
-from ..lexicon import Lexicon, Role, lexicon
-from ..policies import Policies
-from ..request import Request
+from deltaparse.stream import Policies, ReasoningMode, WireFormat
+from deltaparse.stream.request import Request
+from deltaparse.stream.wire.marker_tables import Lexicon, Role, lexicon
 
 __all__ = ["ReasoningSplit"]
 

@@ -18,10 +18,9 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
+from deltaparse.stream import ContentDelta, Delta, StreamParser, ToolCallDelta
+from deltaparse.stream.wire.marker_tables import lexicon
 
-from ..deltas import ContentDelta, Delta, ToolCallDelta
-from ..lexicon import lexicon
-from ..parser import StreamParser
 from .shapes import (
     CallsSoFar,
     FormatSource,

@@ -8,13 +8,18 @@ from typing import Any
 from uuid import uuid4
 
 from deltaparse.partial import UsageError
-
-from ..call_ids import CallPlace, IdFactory
-from ..format import CallIdPosition, ReasoningFormat, ReasoningMode, WireFormat
-from ..formats import get_format
-from ..parser import StreamParser
-from ..policies import Policies
-from ..request import ToolChoice
+from deltaparse.stream import (
+    CallIdPosition,
+    CallPlace,
+    IdFactory,
+    Policies,
+    ReasoningFormat,
+    ReasoningMode,
+    StreamParser,
+    WireFormat,
+    get_format,
+)
+from deltaparse.stream.request import ToolChoice
 
 __all__ = [
     "CallsSoFar",

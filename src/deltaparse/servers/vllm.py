@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
+from deltaparse.stream import StreamParser
 
-from ..parser import StreamParser
 from .shapes import (
     CallsSoFar,
     FormatSource,

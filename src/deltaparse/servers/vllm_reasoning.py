@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
+from deltaparse.stream import ReasoningMode, WireFormat
+from deltaparse.stream.wire.marker_tables import lexicon
 
-from ..format import ReasoningMode, WireFormat
-from ..lexicon import lexicon
 from .reasoning_split import ReasoningSplit
 from .shapes import Options, format_of
 from .vllm_results import VllmResults

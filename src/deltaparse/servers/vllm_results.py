@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
-from ..message import Message
+from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, ToolCallDelta
+
 from .shapes import imported
 
 __all__ = [

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..deltas import ContentDelta, Delta, ToolCallDelta
+from deltaparse.stream import ContentDelta, Delta, ToolCallDelta
 
 __all__ = ["BaseToolParser", "ParseResult", "ToolCallItem"]
 

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from deltaparse.partial import UsageError
+from deltaparse.stream import WireFormat, get_format, list_formats
+from deltaparse.stream.wire.named.registry import nearest
 
-from ..format import WireFormat
-from ..formats import get_format, list_formats
-from ..formats.registry import nearest
 from .base import BaseToolParser
 from .wire import WireToolParser
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..tool_calls.schema import ALL_TYPES
-from ..tool_calls.values import Value
+from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES
+from deltaparse.stream.reading.tool_calls.values import Value
 
 __all__ = ["safe_value"]
 

@@ -15,14 +15,19 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from deltaparse.partial import UsageError
+from deltaparse.stream import (
+    CallIdPosition,
+    Delta,
+    Policies,
+    ReasoningMode,
+    StreamParser,
+    ToolCall,
+    ToolCallDelta,
+    WireFormat,
+    get_format,
+)
+from deltaparse.stream.wire.marker_tables import Role, lexicon
 
-from ..deltas import Delta, ToolCallDelta
-from ..format import CallIdPosition, ReasoningMode, WireFormat
-from ..formats import get_format
-from ..lexicon import Role, lexicon
-from ..message import ToolCall
-from ..parser import StreamParser
-from ..policies import Policies
 from .base import BaseToolParser, ParseResult, ToolCallItem
 
 __all__ = ["WireToolParser"]

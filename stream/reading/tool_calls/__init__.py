@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from deltaparse.partial import Source, Steps, at, json_space, skip
 
-from ..format import ToolFormat
-from ..lexicon import Lexicon
-from ..region import Region
-from ..turn import Turn
+from ...message.sink import Turn
+from ...wire.format import ToolFormat
+from ...wire.marker_tables import Lexicon
+from ..checkpoint import Region
 from .code import coded_calls
 from .json_native import json_calls
 from .pythonic import python_calls

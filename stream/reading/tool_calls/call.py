@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from deltaparse.partial import Source
 
-from ..format import CallIdPosition, WireFormat
-from ..lexicon import Lexicon
-from ..region import Region
-from ..turn import Turn, Verdict
+from ...message.sink import Turn, Verdict
+from ...wire.format import CallIdPosition, WireFormat
+from ...wire.marker_tables import Lexicon
+from ..checkpoint import Region
 
 __all__ = ["Call", "nowhere"]
 

@@ -17,16 +17,16 @@ from json.encoder import encode_basestring
 
 from deltaparse.partial import MalformedJson, Markers, Source, Spelling, Steps, spelled, until
 
-from ..format import ReasoningMode, ToolFormat, WireFormat
-from ..lexicon import Lexicon
-from ..region import Region
-from ..turn import Turn
+from ...message.sink import Turn
+from ...wire.format import ReasoningMode, ToolFormat, WireFormat
+from ...wire.marker_tables import Lexicon
+from ...wire.tag_markers import of, spellings
+from ..checkpoint import Region
 from .call import Call
 from .call_head import call_head
 from .ending import truncated
 from .json_native import json_calls
 from .pythonic import python_call
-from .tagged_markers import of, spellings
 
 __all__ = ["code_arguments", "coded_calls"]
 

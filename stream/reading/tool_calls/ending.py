@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from deltaparse.partial import Source, Steps, at, until
 
-from ..lexicon import Lexicon, Role
-from ..text_run import Edge, TextRun
-from ..turn import Turn
+from ...message.sink import Turn
+from ...wire.marker_tables import Lexicon, Role
+from ..content_writer import Edge, TextRun
 from .call import Call
 
 __all__ = ["broken", "malformed", "no_object", "truncated"]

@@ -31,10 +31,10 @@ from deltaparse.partial import (
     mended_json,
 )
 
-from ..lexicon import Field, Lexicon
-from ..region import Region
-from ..text_run import Edge, TextRun
-from ..turn import Turn
+from ...message.sink import Turn
+from ...wire.marker_tables import Field, Lexicon
+from ..checkpoint import Region
+from ..content_writer import Edge, TextRun
 from .arguments import json_arguments
 from .call import Call
 from .ending import broken, no_object, truncated

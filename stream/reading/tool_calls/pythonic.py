@@ -16,9 +16,9 @@ import re
 
 from deltaparse.partial import MalformedJson, Source, Steps, peek, python_arguments, whitespace
 
-from ..lexicon import Lexicon
-from ..region import Region
-from ..turn import Turn
+from ...message.sink import Turn
+from ...wire.marker_tables import Lexicon
+from ..checkpoint import Region
 from .call import Call
 from .call_head import BETWEEN, call_head
 from .ending import broken, truncated

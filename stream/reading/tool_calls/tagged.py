@@ -14,16 +14,16 @@ from __future__ import annotations
 
 from deltaparse.partial import MalformedJson, Source, Steps, at, json_space, markers, peek
 
-from ..format import CallIdPosition, ToolFormat
-from ..lexicon import Lexicon
-from ..region import Region
-from ..turn import Turn
+from ...message.sink import Turn
+from ...wire.format import CallIdPosition, ToolFormat
+from ...wire.marker_tables import Lexicon
+from ...wire.tag_markers import TaggedMarkers, past, tagged_markers
+from ..checkpoint import Region
 from .arguments import json_arguments
 from .call import Call
 from .ending import broken, no_object, truncated
 from .tagged_arguments import tagged_arguments
 from .tagged_head import read_name, tagged_head
-from .tagged_markers import TaggedMarkers, past, tagged_markers
 
 __all__ = ["tagged_call"]
 

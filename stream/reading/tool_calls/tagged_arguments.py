@@ -27,12 +27,12 @@ from deltaparse.partial import (
     until,
 )
 
-from ..lexicon import Lexicon
-from ..turn import Turn
+from ...message.sink import Turn
+from ...wire.marker_tables import Lexicon
+from ...wire.tag_markers import TaggedMarkers, past, trailing
 from .arguments import object_value
 from .call import Call
 from .schema import ALL_TYPES, argument_types
-from .tagged_markers import TaggedMarkers, past, trailing
 from .values import Value
 
 __all__ = ["tagged_arguments"]

@@ -7,11 +7,11 @@ from collections.abc import Collection
 
 from deltaparse.partial import Markers, Source, Steps, at, json_space, peek, skip
 
-from ..format import CallIdPosition
-from ..lexicon import Lexicon
-from ..turn import Turn
+from ...message.sink import Turn
+from ...wire.format import CallIdPosition
+from ...wire.marker_tables import Lexicon
+from ...wire.tag_markers import TaggedMarkers, past, trailing
 from .call import Call
-from .tagged_markers import TaggedMarkers, past, trailing
 
 __all__ = ["LONGEST_NAME", "is_readable", "read_name", "tagged_head"]
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from deltaparse.partial import Markers, UsageError
 
+from ...iterate import parse
 from ..format import ToolFormat, WireFormat
-from ..loops import parse
 from .registry import all_formats
 
 __all__ = ["Suggestion", "suggest_formats"]

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from deltaparse.partial import FormatError, UsageError
-from deltaparse.partial.pattern_parse import Atom, Group, Kind, Node, Repeat, parse_pattern
+from deltaparse.partial.patterns.parse import Atom, Group, Kind, Node, Repeat, parse_pattern
 
 __all__ = ["Piece", "What", "anchors", "literals"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate
-from deltaparse.analyzer.frame import find_frame, prompt_tail
+from deltaparse.analyzer.phases.frame import find_frame, prompt_tail
 from deltaparse.analyzer.probes import CONTENT, NEXT_USER, USER, assistant, user
-from deltaparse.analyzer.render import Renderer
+from deltaparse.analyzer.turns import Renderer
 
-from . import templates
+from ...strategies import templates
 
 INSTRUCT = """{% for message in messages %}{% if message.role == 'user' -%}
 [ASK]{{ message.content }}[/ASK]

@@ -6,14 +6,14 @@ import json
 
 import jsonschema
 
-from deltaparse.analyzer.conversations import (
+from deltaparse.analyzer.probes import FUNCTIONS, PROBE_TEXTS
+from deltaparse.analyzer.proof.conversations import (
     PLAIN,
     PROOF_TOOLS,
     TURNS,
     VALUES,
     turns_without,
 )
-from deltaparse.analyzer.probes import FUNCTIONS, PROBE_TEXTS
 
 
 def test_labels_tell_turns_apart():

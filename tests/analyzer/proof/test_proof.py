@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningFormat, analyze
-from deltaparse.analyzer.conversations import TURNS
-from deltaparse.analyzer.frame import find_frame
-from deltaparse.analyzer.proof import disproofs
-from deltaparse.analyzer.reasoning import find_reasoning
-from deltaparse.analyzer.render import Renderer
+from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.phases.reasoning import find_reasoning
+from deltaparse.analyzer.proof.conversations import TURNS
+from deltaparse.analyzer.proof.proof import disproofs
+from deltaparse.analyzer.turns import Renderer
 
-from . import templates
+from ...strategies import templates
 
 
 def proof(source, fmt):

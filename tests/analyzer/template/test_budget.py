@@ -9,7 +9,7 @@ import pytest
 from jinja2 import Environment
 from jinja2.exceptions import SecurityError
 
-from deltaparse.analyzer.budget import (
+from deltaparse.analyzer.template.budget import (
     BUDGET,
     STEP,
     Budget,

@@ -16,11 +16,11 @@ from time import thread_time
 
 import pytest
 
-from deltaparse.analyzer.sandbox import MAX_SOURCE, LimitExceeded, Limits, Refusal
-from deltaparse.analyzer.template import ChatTemplate
+from deltaparse.analyzer.template.chat_template import ChatTemplate
+from deltaparse.analyzer.template.sandbox import MAX_SOURCE, LimitExceeded, Limits, Refusal
 from deltaparse.partial import DeltaParseError, TemplateError, UsageError
 
-CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "templates"
+CORPUS = Path(__file__).resolve().parents[3].parent / "shared" / "corpus" / "templates"
 REAL = sorted(CORPUS.glob("*.jinja"))
 
 USER = {"role": "user", "content": "Is it <warm> in Paris & Köln?"}

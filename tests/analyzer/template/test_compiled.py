@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from jinja2.meta import find_undeclared_variables
 
-from deltaparse.analyzer.program import compiled
-from deltaparse.analyzer.sandbox import Limits, sandbox
+from deltaparse.analyzer.template.compiled import compiled
+from deltaparse.analyzer.template.sandbox import Limits, sandbox
 
-from . import templates
+from ...strategies import templates
 
 SOURCES = [
     "{% for m in messages %}{{ m.x ~ y }}{% set y = 1 %}{{ y }}{% endfor %}{{ loop_end }}",

@@ -10,9 +10,9 @@ import pytest
 from jinja2 import Environment
 from jinja2.filters import FILTERS
 
-from deltaparse.analyzer.budget import Budget, LimitExceeded, Limits
-from deltaparse.analyzer.growth import GROWTH, TESTS, operated
-from deltaparse.analyzer.sandbox import sandbox
+from deltaparse.analyzer.template.budget import Budget, LimitExceeded, Limits
+from deltaparse.analyzer.template.cost_estimates import GROWTH, TESTS, operated
+from deltaparse.analyzer.template.sandbox import sandbox
 
 
 def run(source, **variables):

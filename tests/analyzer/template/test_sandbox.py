@@ -12,7 +12,7 @@ from jinja2.exceptions import SecurityError, TemplateSyntaxError, UndefinedError
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from deltaparse.analyzer.sandbox import (
+from deltaparse.analyzer.template.sandbox import (
     MAX_SOURCE,
     LimitExceeded,
     Limits,
@@ -206,7 +206,7 @@ def test_a_template_that_asks_for_too_much_is_refused_before_it_gets_it(source):
 def test_long_templates_are_not_compiled(monkeypatch):
     with pytest.raises(LimitExceeded, match=f"more than {MAX_SOURCE} characters of source"):
         run("a" * (MAX_SOURCE + 1))
-    monkeypatch.setattr("deltaparse.analyzer.sandbox.MAX_NODES", 100)
+    monkeypatch.setattr("deltaparse.analyzer.template.sandbox.MAX_NODES", 100)
     assert run("{{ [" + "1," * 90 + "] | length }}") == "90"
     with pytest.raises(LimitExceeded, match="more than 100 nodes in its syntax tree"):
         run("{{ [" + "1," * 100 + "] | length }}")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaparse.analyzer.grammar import (
+from deltaparse.grammar import (
     GrammarRules,
     Ref,
     chars,
@@ -24,8 +24,8 @@ from deltaparse.analyzer.grammar import (
     token,
 )
 
-from .machines import Gbnf, Lark, Sampler, accepts, grammar_of, read_gbnf
-from .schemas import CASES
+from ...strategies.schemas import CASES
+from ..machines import Gbnf, Lark, Sampler, accepts, grammar_of, read_gbnf
 
 ALPHABET = 'ab-]^\\"/\n\té\u2028😀x0[{|'
 TEXTS = st.text(ALPHABET, max_size=6)

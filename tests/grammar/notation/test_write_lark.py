@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaparse.analyzer.grammar import (
+from deltaparse.grammar import (
     chars,
     except_chars,
     literal,
@@ -21,7 +21,7 @@ from deltaparse.analyzer.grammar import (
     token,
 )
 
-from .machines import Lark, accepts, grammar_of
+from ..machines import Lark, accepts, grammar_of
 
 
 @settings(max_examples=30)

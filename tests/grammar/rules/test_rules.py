@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import UsageError
-from deltaparse.analyzer.grammar import (
+from deltaparse.grammar import (
     EMPTY,
     NOTHING,
     Literal,
@@ -20,7 +20,7 @@ from deltaparse.analyzer.grammar import (
     repeat,
     seq,
 )
-from deltaparse.analyzer.grammar.rulebook import MAX_SIZE
+from deltaparse.grammar.rules.rulebook import MAX_SIZE
 
 A, B = literal("a"), literal("b")
 

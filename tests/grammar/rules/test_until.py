@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import UsageError
-from deltaparse.analyzer.grammar import GrammarRules, text_until, until_rules
+from deltaparse.grammar import GrammarRules, text_until, until_rules
 
-from .machines import accepts
+from ..machines import accepts
 
 MARKERS = st.text("ab<", min_size=1, max_size=5)
 

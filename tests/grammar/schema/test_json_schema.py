@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from deltaparse import UsageError
-from deltaparse.analyzer.grammar import COMPACT, DUMPS, EITHER, schema_rules, to_gbnf, to_lark
+from deltaparse.grammar import COMPACT, DUMPS, EITHER, schema_rules, to_gbnf, to_lark
 
-from .machines import Gbnf, Lark, Sampler, accepts
-from .schemas import CASES, SPELLINGS
+from ...strategies.schemas import CASES, SPELLINGS
+from ..machines import Gbnf, Lark, Sampler, accepts
 
 
 def valid(schema, value):

@@ -7,9 +7,9 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse.analyzer.grammar.numbers import Bound, integers, numbers
+from deltaparse.grammar.text.numbers import Bound, integers, numbers
 
-from .machines import accepts, grammar_of
+from ..machines import accepts, grammar_of
 
 BOUNDS = st.none() | st.integers(-300, 300) | st.integers(-(10**22), 10**22)
 DECIMALS = st.builds(

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from deltaparse.analyzer.grammar.patterns import NotRegular, lengths, pattern_text
-from deltaparse.analyzer.grammar.string_formats import FORMATS, format_text
+from deltaparse.grammar.text.patterns import NotRegular, lengths, pattern_text
+from deltaparse.grammar.text.string_formats import FORMATS, format_text
 
-from .machines import Sampler, accepts, grammar_of
-from .schemas import PATTERNS
+from ...strategies.schemas import PATTERNS
+from ..machines import Sampler, accepts, grammar_of
 
 ATOMS = st.sampled_from(
     ["a", "b", ".", "\\d", "[ab]", "[^a]", "[a-c-]", "\\.", "\\x61", "\\u0062", "[\\]\\\\]"]

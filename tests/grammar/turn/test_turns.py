@@ -9,11 +9,11 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.stream import wire_channels, wire_pythonic
 
 from deltaparse import UsageError, WireFormat, gbnf, structural_tag
 
-from .machines import Lark, Sampler, Tag, accepts, xgrammar
+from ...strategies import wire_channels, wire_pythonic
+from ..machines import Lark, Sampler, Tag, accepts, xgrammar
 from .test_wire_grammar import PYTHON_KEYS, check_back, key_sets, read, tools_of
 
 HERMES = WireFormat().replace(

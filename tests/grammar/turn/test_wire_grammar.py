@@ -8,11 +8,11 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from tests.stream import wire
 
 from deltaparse import ReasoningMode, StreamParser, gbnf
 
-from .machines import Lark, Sampler, accepts
+from ...strategies import wire
+from ..machines import Lark, Sampler, accepts
 
 SCHEMA = {
     "type": "object",

@@ -8,7 +8,6 @@ import re
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.support import NASTY, cuts, drive, json_texts, without_twins
 
 from deltaparse.partial import (
     CompactJson,
@@ -18,6 +17,8 @@ from deltaparse.partial import (
     json_value,
     sound_json,
 )
+
+from ...support import NASTY, cuts, drive, json_texts, without_twins
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 

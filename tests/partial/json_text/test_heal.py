@@ -9,7 +9,6 @@ import re
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from tests.support import NASTY, certain, closers, is_json, json_texts, nearly_json, open_brackets
 
 from deltaparse.partial import (
     MAX_DEPTH,
@@ -19,10 +18,12 @@ from deltaparse.partial import (
     UsageError,
     escape_surrogates,
     heal_json,
-    healing,
     sound_json,
 )
-from deltaparse.partial.json_lexer import HALF_PAIR
+from deltaparse.partial.json_text import heal as healing
+from deltaparse.partial.json_text.lexer import HALF_PAIR
+
+from ...support import NASTY, certain, closers, is_json, json_texts, nearly_json, open_brackets
 
 MISSING = object()
 S = JsonState

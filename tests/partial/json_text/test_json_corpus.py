@@ -29,7 +29,7 @@ from deltaparse.partial import (
     sound_json,
 )
 
-CORPUS = Path(__file__).parents[2] / "../shared/corpus/json"
+CORPUS = Path(__file__).parents[3] / "../shared/corpus/json"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no JSON cases in ../shared/corpus")
 
 S = JsonState

@@ -9,17 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests import support
-from tests.support import Driver, closers, cuts, drive, is_json, json_texts, nearly_json
 
-from deltaparse.partial import (
-    JsonLexer,
-    JsonState,
-    json_value,
-)
-from deltaparse.partial.json_lexer import MAX_DEPTH, MAX_TOKEN, MOST_MOVES, MOVES, SHORT
+from deltaparse.partial import JsonLexer, JsonState, json_value
+from deltaparse.partial.json_text.lexer import MAX_DEPTH, MAX_TOKEN, MOST_MOVES, MOVES, SHORT
 
-SUITE = Path(__file__).parents[2] / "../shared/corpus/json/jsontestsuite.jsonl"
+from ... import support
+from ...support import Driver, closers, cuts, drive, is_json, json_texts, nearly_json
+
+SUITE = Path(__file__).parents[3] / "../shared/corpus/json/jsontestsuite.jsonl"
 S = JsonState
 STATES = {
     S.START: ["", " \n", "-12.5e", "tru"],

@@ -7,8 +7,6 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests import support
-from tests.support import Driver, drive, silent, three_ways
 
 from deltaparse.partial import (
     MAX_TOKEN,
@@ -20,6 +18,9 @@ from deltaparse.partial import (
     json_string,
     json_value,
 )
+
+from ... import support
+from ...support import Driver, drive, silent, three_ways
 
 S = JsonState
 KEYS = {"truncated": ["", '"', '"a\\', '"a" '], "malformed_json": ["1", '"a" 1', '"a"}', ","]}

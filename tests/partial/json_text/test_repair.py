@@ -8,9 +8,10 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support import cuts, drive, is_json, json_texts, nearly_json
 
 from deltaparse.partial import MAX_TOKEN, JsonState, Repairs, mended_json
+
+from ...support import cuts, drive, is_json, json_texts, nearly_json
 
 
 def mend(texts, repairs=None):

@@ -8,7 +8,6 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support import certain, cuts, is_json, json_texts, nearly_json, open_brackets
 
 from deltaparse.partial import (
     JsonScanner,
@@ -18,8 +17,10 @@ from deltaparse.partial import (
     compact_json,
     escape_surrogates,
     heal_json,
-    json_scanner,
 )
+from deltaparse.partial.json_text import scanner as json_scanner
+
+from ...support import certain, cuts, is_json, json_texts, nearly_json, open_brackets
 
 S = JsonState
 MODES = [{}, {"compact": True}, {"repairs": Repairs()}, {"compact": True, "repairs": Repairs()}]

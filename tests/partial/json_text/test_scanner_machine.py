@@ -10,9 +10,10 @@ import json
 import ijson.backends.python as ijson
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
-from tests.support import is_json, json_texts, nearly_json, open_brackets
 
 from deltaparse.partial import JsonScanner, JsonState, Repairs, heal_json, sound_json
+
+from ...support import is_json, json_texts, nearly_json, open_brackets
 
 OPTIONS = [{}, {"compact": True}, {"repairs": Repairs()}, {"compact": True, "repairs": Repairs()}]
 VISIBLE = ("state", "stack", "problem", "end", "unread", "text", "repaired")

@@ -8,7 +8,6 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support import cuts, json_texts, nearly_json, without_twins
 
 from deltaparse.partial import (
     JsonState,
@@ -17,9 +16,11 @@ from deltaparse.partial import (
     UsageError,
     argument_events,
     heal_json,
-    json_values,
     sound_json,
 )
+from deltaparse.partial.json_text import values as json_values
+
+from ...support import cuts, json_texts, nearly_json, without_twins
 
 S = JsonState
 

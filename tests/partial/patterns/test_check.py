@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from deltaparse.partial import UsageError
-from deltaparse.partial.pattern_check import MAX_BEHIND, MISSING, check_pattern
+from deltaparse.partial.patterns.check import MAX_BEHIND, MISSING, check_pattern
 
 REFUSED = [
     (".*?a", ".*?", "greedy"),

@@ -6,7 +6,7 @@ import pytest
 import regex
 
 from deltaparse.partial import UsageError
-from deltaparse.partial.pattern_parse import Atom, Group, Kind, Repeat, parse_pattern
+from deltaparse.partial.patterns.parse import Atom, Group, Kind, Repeat, parse_pattern
 
 REFUSED = [
     (r"\bword", r"\b", r"(?<!\w)"),

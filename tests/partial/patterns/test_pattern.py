@@ -11,10 +11,11 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from deltaparse.partial import UsageError, patterns
-from deltaparse.partial.patterns import Absent, Found, Held, Pattern, search
+from deltaparse.partial import UsageError
+from deltaparse.partial.patterns import pattern as patterns
+from deltaparse.partial.patterns.pattern import Absent, Found, Held, Pattern, search
 
-from .pattern_samples import RANDOM, accepted, rows
+from ...strategies.pattern_samples import RANDOM, accepted, rows
 
 CALL = r"<tool_call>\s*(?:\{|\[)"
 KINDS = {Found: "full", Held: "partial", Absent: "none"}

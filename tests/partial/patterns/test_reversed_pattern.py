@@ -9,16 +9,10 @@ import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deltaparse.partial import (
-    Found,
-    Held,
-    UsageError,
-    reversed_partial_pattern,
-    reversed_pattern,
-    search,
-)
+from deltaparse.partial import Found, Held, UsageError, reversed_partial_pattern, search
+from deltaparse.partial.patterns import reversed_pattern
 
-from .pattern_samples import TEXTS, rows
+from ...strategies.pattern_samples import TEXTS, rows
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ import doctest
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import Driver, cuts, drive, three_ways
 
-from deltaparse.partial import Found, Pattern, PatternSearch, pattern_search, until_pattern
-from deltaparse.partial.patterns import MAX_HOLD
+from deltaparse.partial import Found, Pattern, PatternSearch, until_pattern
+from deltaparse.partial.patterns import search as pattern_search
+from deltaparse.partial.patterns.pattern import MAX_HOLD
 
-from .pattern_samples import RANDOM, TEXTS, accepted, offline
+from ...strategies.pattern_samples import RANDOM, TEXTS, accepted, offline
+from ...support import Driver, cuts, drive, three_ways
 
 
 def online(pattern, chunks):

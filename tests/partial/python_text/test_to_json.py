@@ -11,12 +11,16 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from tests.support import ESCAPE, TOKEN, Driver, cuts, drive, is_json, three_ways
 
-from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, json_lexer, python_json, python_strings
-from deltaparse.partial.python_json import PythonReading, python_arguments, python_value
+from deltaparse.partial import MAX_DEPTH, MAX_TOKEN
+from deltaparse.partial.json_text import lexer as json_lexer
+from deltaparse.partial.python_text import strings as python_strings
+from deltaparse.partial.python_text import to_json as python_json
+from deltaparse.partial.python_text.to_json import PythonReading, python_arguments, python_value
 
-CORPUS = Path(__file__).parents[2] / "../shared/corpus/json/llamacpp_peg_json_python.jsonl"
+from ...support import ESCAPE, TOKEN, Driver, cuts, drive, is_json, three_ways
+
+CORPUS = Path(__file__).parents[3] / "../shared/corpus/json/llamacpp_peg_json_python.jsonl"
 DONE = PythonReading("done")
 LONG = "x" * MAX_TOKEN
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from deltaparse import Amount, Policies, Seen, StreamParser
 
-from .invariants import run
-from .samples import CALL, DELIMITED, TAGS, WRAPPED
-from .test_invariants import cuts, options, soups
-from .wire_channels import HARMONY
+from ...strategies.samples import CALL, DELIMITED, TAGS, WRAPPED
+from ...strategies.wire_channels import HARMONY
+from ..invariants import run
+from ..test_invariants import cuts, options, soups
 
 REASONED = "<think>\nhm, so\n</think>\n\nHello"
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from deltaparse import CallPlace, StreamParser, UsageError, call_id, nine_character_id, parse
 
-from .invariants import run
-from .samples import CALL, LIST, OTHER, TAGS, fed
-from .test_invariants import cuts, options, soups
+from ...strategies.samples import CALL, LIST, OTHER, TAGS, fed
+from ..invariants import run
+from ..test_invariants import cuts, options, soups
 
 PLACES = st.builds(
     CallPlace, name=st.text(), index=st.integers(0), offset=st.integers(0), prompt=st.text()

@@ -7,16 +7,16 @@ import json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support import json_texts
 
 from deltaparse import Content, Reasoning, StreamParser
 from deltaparse.partial import JsonLexer, is_whole
 
-from .invariants import run
-from .samples import BARE, CALL, DELIMITED, TAGS, WRAPPED, calls, fed, kinds
-from .test_invariants import cuts
-from .wire import as_joined, joined
-from .wire_channels import HARMONY
+from ...strategies.samples import BARE, CALL, DELIMITED, TAGS, WRAPPED, calls, fed, kinds
+from ...strategies.wire import as_joined, joined
+from ...strategies.wire_channels import HARMONY
+from ...support import json_texts
+from ..invariants import run
+from ..test_invariants import cuts
 
 SCHEMA = {"type": "object"}
 VALUE = '{"a": "``` no end", "b": [1, 2.5]}'

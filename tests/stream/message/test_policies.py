@@ -17,9 +17,9 @@ from deltaparse import (
     UsageError,
     parse,
 )
-from deltaparse.stream import policies
+from deltaparse.stream.message import policies
 
-from .samples import BARE, CALL, OTHER, TAGS, calls, fed, kinds
+from ...strategies.samples import BARE, CALL, OTHER, TAGS, calls, fed, kinds
 
 F = ("f", '{"a": 1}')
 G = ("g", '{"b": [true, "x"]}')
@@ -180,8 +180,8 @@ def test_an_unknown_choice_is_refused_with_the_known_ones(policy):
         Policies(**{policy: "maybe"})
 
 
-STREAM = Path(policies.__file__).parent
-ENGINE = [*STREAM.glob("*.py"), *(STREAM / "tool_calls").glob("*.py")]
+STREAM = Path(policies.__file__).parents[1]
+ENGINE = sorted(STREAM.rglob("*.py"))
 DOCUMENTED = set(re.findall("`([a-z_]+)`", policies.__doc__))
 
 

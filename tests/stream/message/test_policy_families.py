@@ -19,8 +19,8 @@ from deltaparse import (
     parse,
 )
 
-from .samples import CALL, OTHER, TAGS, THINK, TURN, calls, fed, kinds
-from .wire_channels import HARMONY
+from ...strategies.samples import CALL, OTHER, TAGS, THINK, TURN, calls, fed, kinds
+from ...strategies.wire_channels import HARMONY
 
 IN_TAGS = {"turn": TURN, "reasoning": THINK}
 HEADER = "<|start|>assistant"

@@ -22,13 +22,13 @@ from deltaparse import (
 )
 from deltaparse.stream import parser as parser_module
 
-from .invariants import check_1_and_2, check_3, check_4, run
-from .samples import calls, fed, kinds
-from .test_invariants import cuts, options, reasons
-from .wire import as_joined, joined
-from .wire_channels import HARMONY, dumped, markers_of, soups, written
+from ...strategies.samples import calls, fed, kinds
+from ...strategies.wire import as_joined, joined
+from ...strategies.wire_channels import HARMONY, dumped, markers_of, soups, written
+from ..invariants import check_1_and_2, check_3, check_4, run
+from ..test_invariants import cuts, options, reasons
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "vectors.jsonl"
+CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "vectors.jsonl"
 THINK = "<|channel|>analysis<|message|>hm<|end|>"
 START = "<|start|>assistant"
 CALL = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'

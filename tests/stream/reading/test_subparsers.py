@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.support import three_ways
 
 from deltaparse import Content, Policies, Reasoning, ToolCall
-from deltaparse.stream.grammar import assistant_turn
-from deltaparse.stream.lexicon import Role, lexicon
-from deltaparse.stream.reasoning import reasoning
-from deltaparse.stream.region import Region
-from deltaparse.stream.tool_calls import tool_calls
-from deltaparse.stream.turn import Turn
+from deltaparse.stream.message.sink import Turn
+from deltaparse.stream.reading.assistant_turn import assistant_turn
+from deltaparse.stream.reading.checkpoint import Region
+from deltaparse.stream.reading.reasoning import reasoning
+from deltaparse.stream.reading.tool_calls import tool_calls
+from deltaparse.stream.wire.marker_tables import Role, lexicon
 
-from .samples import BARE, CALL, KEYED, LIST, OTHER, TAGS, WRAPPED
+from ...strategies.samples import BARE, CALL, KEYED, LIST, OTHER, TAGS, WRAPPED
+from ...support import three_ways
 
 
 def read(sub_parser, fmt, **options):

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from deltaparse import FormatError, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
 
-from .samples import TAGS
-from .wire import formats
+from ...strategies.samples import TAGS
+from ...strategies.wire import formats
 
 
 @given(formats())

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .rulebook import GrammarRules
-from .rules import (
+from ..rules.rulebook import GrammarRules
+from ..rules.rules import (
     Chars,
     Choice,
     Expr,
@@ -26,7 +26,7 @@ from .rules import (
     Token,
     except_chars,
 )
-from .until import until_rules
+from ..rules.until import until_rules
 
 __all__ = ["to_gbnf"]
 

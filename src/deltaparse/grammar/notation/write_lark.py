@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from .rulebook import ROOT, GrammarRules
-from .rules import (
+from ..rules.rulebook import ROOT, GrammarRules
+from ..rules.rules import (
     Chars,
     Choice,
     Expr,

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from deltaparse.partial import UsageError
 
-from .json_text import FLEXIBLE, JsonText, Spacing
-from .rulebook import GrammarRules, RuleBook
-from .rules import NOTHING, Expr, Ref, choice
+from ..rules.rulebook import GrammarRules, RuleBook
+from ..rules.rules import NOTHING, Expr, Ref, choice
+from ..text.json_text import FLEXIBLE, JsonText, Spacing
 from .schema_branches import MAX_BRANCHES, apart, expanded
 from .schema_containers import array, object_
 from .schema_document import (

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from .json_text import JsonText, other_texts
-from .rulebook import RuleBook
-from .rules import (
+from ..rules.rulebook import RuleBook
+from ..rules.rules import (
     EMPTY,
     MAX_REPEAT,
     NOTHING,
@@ -26,6 +25,7 @@ from .rules import (
     repeat,
     seq,
 )
+from ..text.json_text import JsonText, other_texts
 from .schema_document import Schema, step
 
 __all__ = ["Member", "Values", "array", "object_", "ordered"]

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from .json_text import ANY_CHAR, JsonText
-from .numbers import MAX_DIGITS, Bound, integers, numbers
-from .patterns import NotRegular, lengths, pattern_text
-from .rules import MAX_REPEAT, NOTHING, Chars, Expr, Repeat, repeat, token
+from ..rules.rules import MAX_REPEAT, NOTHING, Chars, Expr, Repeat, repeat, token
+from ..text.json_text import ANY_CHAR, JsonText
+from ..text.numbers import MAX_DIGITS, Bound, integers, numbers
+from ..text.patterns import NotRegular, lengths, pattern_text
+from ..text.string_formats import format_text
 from .schema_document import canonical
-from .string_formats import format_text
 
 __all__ = ["Report", "fitting", "integer", "number", "string", "string_text"]
 

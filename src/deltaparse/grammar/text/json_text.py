@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from .numbers import digit_span
-from .rulebook import RuleBook
-from .rules import (
+from ..rules.rulebook import RuleBook
+from ..rules.rules import (
     EMPTY,
     NOTHING,
     Chars,
@@ -36,6 +35,7 @@ from .rules import (
     seq,
     token,
 )
+from .numbers import digit_span
 
 __all__ = [
     "ANY_CHAR",

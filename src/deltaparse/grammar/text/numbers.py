@@ -13,7 +13,18 @@ from collections.abc import Sequence as Digits
 from dataclasses import dataclass
 from decimal import Decimal
 
-from .rules import EMPTY, NOTHING, Expr, Literal, chars, choice, literal, optional, repeat, seq
+from ..rules.rules import (
+    EMPTY,
+    NOTHING,
+    Expr,
+    Literal,
+    chars,
+    choice,
+    literal,
+    optional,
+    repeat,
+    seq,
+)
 
 __all__ = ["MAX_DIGITS", "Bound", "digit_span", "integers", "numbers"]
 

@@ -7,9 +7,8 @@ characters cannot be the quote's first.
 
 from __future__ import annotations
 
-from .json_text import JsonText, Spacing, common
-from .rulebook import RuleBook
-from .rules import (
+from ..rules.rulebook import RuleBook
+from ..rules.rules import (
     NOTHING,
     Chars,
     Choice,
@@ -25,7 +24,8 @@ from .rules import (
     seq,
     token,
 )
-from .until import text_until
+from ..rules.until import text_until
+from .json_text import JsonText, Spacing, common
 
 __all__ = ["OwnQuotes"]
 

@@ -10,8 +10,7 @@ A pattern is looked for anywhere in the text, so what has no `^` or `$` has any 
 
 from __future__ import annotations
 
-from .json_text import ANY_CHAR
-from .rules import (
+from ..rules.rules import (
     EMPTY,
     MAX_REPEAT,
     NOTHING,
@@ -27,6 +26,7 @@ from .rules import (
     repeat,
     seq,
 )
+from .json_text import ANY_CHAR
 
 __all__ = ["MAX_PATTERN", "NotRegular", "lengths", "pattern_text"]
 

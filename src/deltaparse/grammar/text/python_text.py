@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from .json_text import ANY_CHAR, JsonText, common
-from .rules import (
+from ..rules.rules import (
     NOTHING,
     Chars,
     Choice,
@@ -24,6 +23,7 @@ from .rules import (
     seq,
     token,
 )
+from .json_text import ANY_CHAR, JsonText, common
 
 __all__ = ["PythonText", "ReprText"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from ..rules.rules import Expr
 from .patterns import pattern_text
-from .rules import Expr
 
 __all__ = ["FORMATS", "format_text"]
 

@@ -8,16 +8,11 @@ from typing import Any, NamedTuple
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
-from deltaparse.stream.tool_calls.schema import argument_types
+from deltaparse.stream.reading.tool_calls.schema import argument_types
 
-from .json_schema import Compiler, Dialect, NotExpressed, schema_rules
-from .json_text import JsonText, Spacing
-from .leading import lead
-from .own_quotes import OwnQuotes
-from .python_text import PythonText
-from .request import Tool
-from .rulebook import RuleBook
-from .rules import (
+from ..rules.leading import lead
+from ..rules.rulebook import RuleBook
+from ..rules.rules import (
     EMPTY,
     NOTHING,
     Chars,
@@ -35,10 +30,15 @@ from .rules import (
     token,
     walk,
 )
-from .rules import Sequence as Parts
-from .schema_branches import expanded
-from .schema_containers import Member, ordered
-from .schema_document import check_document, step
+from ..rules.rules import Sequence as Parts
+from ..schema.json_schema import Compiler, Dialect, NotExpressed, schema_rules
+from ..schema.schema_branches import expanded
+from ..schema.schema_containers import Member, ordered
+from ..schema.schema_document import check_document, step
+from ..text.json_text import JsonText, Spacing
+from ..text.own_quotes import OwnQuotes
+from ..text.python_text import PythonText
+from .request import Tool
 from .tagged_values import TaggedValue, ValueEnd
 
 __all__ = ["Arguments"]

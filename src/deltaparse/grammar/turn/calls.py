@@ -13,16 +13,12 @@ from collections.abc import Callable, Sequence
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
-from deltaparse.stream.tool_calls.tagged_head import LONGEST_NAME, is_readable
-from deltaparse.stream.tool_calls.tagged_markers import tagged_markers
+from deltaparse.stream.reading.tool_calls.tagged_head import LONGEST_NAME, is_readable
+from deltaparse.stream.wire.tag_markers import tagged_markers
 
-from .arguments import Arguments
-from .json_text import Spacing
-from .leading import lead
-from .python_text import PythonText, ReprText
-from .request import Tool
-from .rulebook import RuleBook
-from .rules import (
+from ..rules.leading import lead
+from ..rules.rulebook import RuleBook
+from ..rules.rules import (
     EMPTY,
     Expr,
     Literal,
@@ -35,6 +31,10 @@ from .rules import (
     seq,
     token,
 )
+from ..text.json_text import Spacing
+from ..text.python_text import PythonText, ReprText
+from .arguments import Arguments
+from .request import Tool
 
 __all__ = ["Calls", "is_bare"]
 

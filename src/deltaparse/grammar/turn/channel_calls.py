@@ -14,14 +14,25 @@ from collections.abc import Iterable
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
-from deltaparse.stream.channel_header import ChannelMarkers
+from deltaparse.stream.reading.channel_header import ChannelMarkers
 
+from ..rules.rulebook import RuleBook
+from ..rules.rules import (
+    EMPTY,
+    Expr,
+    Literal,
+    chars,
+    choice,
+    literal,
+    optional,
+    repeat,
+    seq,
+    token,
+)
+from ..rules.until import text_until
+from ..text.json_text import FLEXIBLE
 from .arguments import Arguments
-from .json_text import FLEXIBLE
 from .request import Tool
-from .rulebook import RuleBook
-from .rules import EMPTY, Expr, Literal, chars, choice, literal, optional, repeat, seq, token
-from .until import text_until
 
 __all__ = ["ChannelCalls", "free_turn"]
 

@@ -17,16 +17,16 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
+from ..notation.write_gbnf import to_gbnf
+from ..rules.leading import without
+from ..rules.rulebook import ROOT, GrammarRules, reachable
+from ..rules.rules import NOTHING, Expr
 from .calls import is_bare
 from .channel_calls import free_turn
-from .leading import without
 from .request import Tool, offered
-from .rulebook import ROOT, GrammarRules, reachable
-from .rules import NOTHING, Expr
 from .triggers import words
 from .turn_start import Thought, TurnStart, turn_start
 from .wire_grammar import JsonSpacing, gbnf
-from .write_gbnf import to_gbnf
 
 __all__ = ["structural_tag"]
 

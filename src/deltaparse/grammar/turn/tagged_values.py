@@ -12,15 +12,15 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from deltaparse.stream import WireFormat
-from deltaparse.stream.tool_calls.schema import ALL_TYPES, type_of
+from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
 
-from .json_schema import Compiler
-from .rulebook import RuleBook
-from .rules import NOTHING, Chars, Expr, choice, literal, seq, token, walk
-from .schema_branches import expanded
-from .schema_merge import plain
-from .schema_scalars import fitting, string_text
-from .until import text_until
+from ..rules.rulebook import RuleBook
+from ..rules.rules import NOTHING, Chars, Expr, choice, literal, seq, token, walk
+from ..rules.until import text_until
+from ..schema.json_schema import Compiler
+from ..schema.schema_branches import expanded
+from ..schema.schema_merge import plain
+from ..schema.schema_scalars import fitting, string_text
 
 __all__ = ["TaggedValue", "ValueEnd"]
 

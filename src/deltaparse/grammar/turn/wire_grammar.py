@@ -19,19 +19,19 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentMode, ToolFormat, WireFormat
 
+from ..notation.write_gbnf import to_gbnf
+from ..notation.write_lark import to_lark
+from ..rules.leading import lead, without
+from ..rules.rulebook import GrammarRules, RuleBook
+from ..rules.rules import EMPTY, NOTHING, Expr, choice, literal, seq
+from ..rules.until import text_until
+from ..schema.json_schema import NotExpressed, schema_rules
+from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
 from .calls import Calls, is_bare
 from .channel_calls import ChannelCalls
-from .json_schema import NotExpressed, schema_rules
-from .json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
-from .leading import lead, without
 from .request import Tool, offered
-from .rulebook import GrammarRules, RuleBook
-from .rules import EMPTY, NOTHING, Expr, choice, literal, seq
 from .triggers import Trigger, triggers
 from .turn_start import Thought, TurnStart, turn_start
-from .until import text_until
-from .write_gbnf import to_gbnf
-from .write_lark import to_lark
 
 __all__ = ["Grammar", "JsonSpacing", "gbnf"]
 

@@ -21,13 +21,15 @@ from deltaparse import (
     WireFormat,
     parse,
 )
-from deltaparse.partial import Markers, Source, python_json, python_strings
+from deltaparse.partial import Markers, Source
+from deltaparse.partial.python_text import strings as python_strings
+from deltaparse.partial.python_text import to_json as python_json
 
-from .invariants import check_1_and_2, check_3, check_4, check_5, run
-from .samples import BARE, THINK, TURN, calls, fed, kinds
-from .test_invariants import cuts, options, reasons
-from .wire import Written, joined
-from .wire_pythonic import TOOLS, coded, markers_of, soups, written
+from ....strategies.samples import BARE, THINK, TURN, calls, fed, kinds
+from ....strategies.wire import Written, joined
+from ....strategies.wire_pythonic import TOOLS, coded, markers_of, soups, written
+from ...invariants import check_1_and_2, check_3, check_4, check_5, run
+from ...test_invariants import cuts, options, reasons
 
 either = st.one_of(written().map(lambda case: (case[0], case[2])), soups())
 either |= coded().map(lambda case: (case[0], case[2]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse.stream.tool_calls.schema import ALL_TYPES, argument_types
+from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, argument_types
 
 DEFINED = {
     "text": {"type": "string"},

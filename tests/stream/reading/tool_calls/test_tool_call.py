@@ -6,8 +6,8 @@ import pytest
 
 from deltaparse import Policies, StreamParser, get_format
 
-from .formats.wires import WIRES
-from .samples import fed
+from ....strategies.named_wires import WIRES
+from ....strategies.samples import fed
 
 HERMES = get_format("hermes")
 CODER = get_format("qwen3_coder")

@@ -6,10 +6,11 @@ import json
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.support import cuts, is_json, nearly_json
 
-from deltaparse.stream.tool_calls.schema import ALL_TYPES, type_of
-from deltaparse.stream.tool_calls.values import Value
+from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
+from deltaparse.stream.reading.tool_calls.values import Value
+
+from ....support import cuts, is_json, nearly_json
 
 PIECES = ["{", "}", "[", "]", "(", ")", '"', "'", ",", ": ", "1", "-", ".5", "e", " ", "\n", "x"]
 PIECES += ["true", "True", "nu", "null", "None", "\\", "é", '{"a": 1}', "{'a': True}", "[1, 2]"]

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import StreamParser, WireFormat, analyze, get_format, list_formats
-from deltaparse.stream.formats import registry
+from deltaparse.stream.wire.named import registry
 
-from ..invariants import check_1_and_2, check_3, check_4, check_5, run
-from ..test_invariants import cuts, options, reasons
-from ..wire import as_joined, joined
-from .wires import WIRES
+from ....strategies.named_wires import WIRES
+from ....strategies.wire import as_joined, joined
+from ...invariants import check_1_and_2, check_3, check_4, check_5, run
+from ...test_invariants import cuts, options, reasons
 
-CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
+CORPUS = Path(__file__).parents[5] / "shared" / "corpus"
 NAMES = sorted(list_formats())
 CALLS = {"one": [("f", {"city": "NYC"})], "two": [("f", {"city": "NYC"}), ("g", {"n": 2})]}
 TOOLS = [

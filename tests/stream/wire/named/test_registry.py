@@ -13,7 +13,7 @@ from deltaparse import (
     parse,
     register_format,
 )
-from deltaparse.stream.formats import registry
+from deltaparse.stream.wire.named import registry
 
 SEED = """simple_xml xml qwen25 qwen qwen3 qwen3_coder deepseekv31 deepseek_v31 deepseek
 gpt_oss"""

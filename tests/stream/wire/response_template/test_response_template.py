@@ -17,11 +17,11 @@ from deltaparse import (
     parse,
     to_response_template,
 )
-from deltaparse.stream.response_template.pieces import Piece, What, anchors, literals
+from deltaparse.stream.wire.response_template.pieces import Piece, What, anchors, literals
 
-from ..formats.wires import WIRES
-from ..samples import fed
-from .templates import CASES, CODER, GEMMA, MISTRAL, NAMED, QWEN
+from ....strategies.named_wires import WIRES
+from ....strategies.response_templates import CASES, CODER, GEMMA, MISTRAL, NAMED, QWEN
+from ....strategies.samples import fed
 
 try:
     from transformers.utils.chat_parsing import parse_response

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltaparse.stream.gate import ToolGate
+from deltaparse.gate import ToolGate
 
 
 def tool(name, parameters=None):

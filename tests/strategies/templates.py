@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.stream.wire import is_bare
-
 from deltaparse import ReasoningMode
+
+from .wire import is_bare
 
 
 def quoted(text):

@@ -1,0 +1,1 @@
+"""The phases of the analysis: each reads one part of a format off renderings."""

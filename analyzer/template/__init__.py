@@ -1,0 +1,1 @@
+"""Chat templates: loaded, compiled, and rendered within limits."""

@@ -1,0 +1,1 @@
+"""Regular expressions with three answers: found, may still be found, absent."""

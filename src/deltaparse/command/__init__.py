@@ -1,0 +1,1 @@
+"""The command `deltaparse`, one module for each subcommand."""

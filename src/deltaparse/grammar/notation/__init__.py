@@ -1,0 +1,1 @@
+"""Grammars written in the notations of samplers."""

@@ -1,0 +1,1 @@
+"""Grammar rules as data, in no notation."""

@@ -1,0 +1,1 @@
+"""Rules for texts: JSON strings, numbers, patterns, Python literals."""

@@ -1,0 +1,1 @@
+"""The sub-parsers that read a turn, section by section."""
