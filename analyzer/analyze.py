@@ -10,14 +10,14 @@ from functools import lru_cache
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
-from .cache import kept
+from .cache import load_or_analyze
 from .phases.channels import with_channels
 from .phases.content import find_frame_and_content
 from .phases.frame import find_frame, prompt_tail
 from .phases.reasoning import find_reasoning
 from .phases.tool_calls import find_tool_calls
 from .probes import PROBE_TEXTS
-from .proof.proof import disproofs
+from .proof.proof import verify
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 from .turns import MAX_SECONDS, Renderer
@@ -57,7 +57,7 @@ def analyze(
     made = _template(template)
     if trace is not None:
         return _found(made, trace)
-    return _analyze(made) if cache is None else kept(cache, made, _analyze)
+    return _analyze(made) if cache is None else load_or_analyze(cache, made, _analyze)
 
 
 def _template(given: object) -> ChatTemplate:
@@ -102,7 +102,7 @@ def _proved(render: Renderer, trace: Trace) -> WireFormat:
     )
     fmt = with_channels(fmt)
     fmt = fmt.replace(preserved_tokens=_markers(fmt))
-    proved, failed = disproofs(render, frame, reasoning, fmt)
+    proved, failed = verify(render, frame, reasoning, fmt)
     trace.proved, trace.disproved = tuple(proved), tuple(failed)
     issues = (*reasoning.issues, *tools.issues, *failed, *_doubts(render, fmt, proved))
     return fmt.replace(verified=not issues, issues=issues)

@@ -22,12 +22,12 @@ from deltaparse.stream import WireFormat
 
 from .template.chat_template import ChatTemplate
 
-__all__ = ["kept"]
+__all__ = ["load_or_analyze"]
 
 CacheDirectory = str | os.PathLike[str]
 
 
-def kept(
+def load_or_analyze(
     directory: CacheDirectory,
     template: ChatTemplate,
     make: Callable[[ChatTemplate], WireFormat],

@@ -39,7 +39,7 @@ def answer(fmt: dp.WireFormat, prompt: str) -> dp.StreamParser:
     tokens = generate(prompt)
     while (token := next(tokens, None)) is not None:
         show(parser.feed(token))
-        if parser.in_reasoning and parser.seen.reasoning.pieces >= BUDGET:
+        if parser.in_reasoning and parser.counts.reasoning.chunks >= BUDGET:
             end = fmt.reasoning.end
             show(parser.feed(end))
             tokens = generate(prompt + end)
@@ -57,8 +57,8 @@ def main() -> None:
     question = {"role": "user", "content": "What is the capital of France?"}
     prompt = template.render([question], add_generation_prompt=True)
     parser = answer(dp.analyze(template), prompt)
-    seen = parser.seen
-    print(f"{seen.reasoning.pieces} pieces of reasoning, {seen.content.pieces} of content")
+    seen = parser.counts
+    print(f"{seen.reasoning.chunks} pieces of reasoning, {seen.content.chunks} of content")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from .json_text.compact import CompactJson, compact_json, escape_surrogates, sou
 from .json_text.heal import HealedJson, JsonPath, heal_json
 from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
 from .json_text.readers import json_decoded, json_key, json_space, json_string, json_value
-from .json_text.repair import Repairs, mended_json
+from .json_text.repair import Repairs, repaired_json
 from .json_text.scanner import JsonScanner
 from .json_text.values import JsonValue, JsonValues, argument_events
 from .markers import LONGEST_MARKER, Markers, markers
@@ -22,7 +22,7 @@ from .patterns.search import PatternSearch, until_pattern
 from .python_text.to_json import PythonReading, python_arguments, python_value
 from .text_decoder import TextDecoder, is_whole
 from .text_readers import at, peek, skip, until, whitespace
-from .window import Source, Spelling, Steps
+from .window import Spelling, Steps, Window
 
 __all__ = [
     "CLOSERS",
@@ -49,12 +49,12 @@ __all__ = [
     "PatternSearch",
     "PythonReading",
     "Repairs",
-    "Source",
     "Spelling",
     "Steps",
     "TemplateError",
     "TextDecoder",
     "UsageError",
+    "Window",
     "argument_events",
     "at",
     "compact_json",
@@ -67,10 +67,10 @@ __all__ = [
     "json_string",
     "json_value",
     "markers",
-    "mended_json",
     "peek",
     "python_arguments",
     "python_value",
+    "repaired_json",
     "reversed_partial_pattern",
     "search",
     "skip",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from .markers import Markers
-from .window import Source, Spelling, Steps
+from .window import Spelling, Steps, Window
 
 __all__ = ["at", "peek", "skip", "until", "whitespace"]
 
@@ -14,7 +14,7 @@ SPACE = re.compile(r"\s*")
 
 
 def until(
-    src: Source,
+    src: Window,
     markers: Markers,
     emit: Callable[[str], None],
     *,
@@ -30,7 +30,7 @@ def until(
     find, wake, quick, hold = markers.find, markers.wake, markers.quick, markers.hold
     start = end = 0
 
-    def step(window: Source) -> str | None:
+    def step(window: Window) -> str | None:
         nonlocal start, end
         text, pos = window.text, window.pos
         start, end = find(text, pos)
@@ -54,7 +54,7 @@ def until(
     return src.text[src.pos : end]
 
 
-def at(src: Source, markers: Markers) -> Steps[str]:
+def at(src: Window, markers: Markers) -> Steps[str]:
     """Return the marker that begins right here, left unread, or "" when none does."""
     while True:
         end = markers.match(src.text, src.pos, final=src.closed)
@@ -65,7 +65,7 @@ def at(src: Source, markers: Markers) -> Steps[str]:
         yield
 
 
-def peek(src: Source) -> Steps[str]:
+def peek(src: Window) -> Steps[str]:
     """Return the next character, left unread, or "" at the end of input."""
     while src.pos == len(src.text):
         if src.closed:
@@ -74,7 +74,7 @@ def peek(src: Source) -> Steps[str]:
     return src.text[src.pos]
 
 
-def whitespace(src: Source, limit: int) -> Steps[None]:
+def whitespace(src: Window, limit: int) -> Steps[None]:
     """Skip white space, at most `limit` characters of it."""
     stop = src.offset + limit
     while True:
@@ -86,7 +86,7 @@ def whitespace(src: Source, limit: int) -> Steps[None]:
         yield
 
 
-def skip(src: Source, marker: str, space: str) -> Steps[str]:
+def skip(src: Window, marker: str, space: str) -> Steps[str]:
     """Read `marker`, which stands here, and as much of `space` as stands after it.
 
     `space` is the white space that the template writes there. Returns what was read.

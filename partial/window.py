@@ -32,7 +32,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
-__all__ = ["SURROGATES", "Source", "Spelling", "Steps"]
+__all__ = ["SURROGATES", "Spelling", "Steps", "Window"]
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ class Spelling:
         self.sink: Callable[[str], None] | None = None
 
 
-class Source:
+class Window:
     """The unread text of one stream.
 
     `text` from `pos` on is unread; `base` is the offset of its beginning. What the parser that
@@ -100,7 +100,7 @@ class Source:
         self.hold: Callable[[str], int] = _never
         self.sink: Callable[[str], None] = _nowhere
         self.spell: Callable[[str], str] | None = None
-        self.step: Callable[[Source], str | None] = _resume
+        self.step: Callable[[Window], str | None] = _resume
         self.base = offset
         self._marks = 0
 
@@ -235,7 +235,7 @@ class Source:
             self._kept_to = self.offset
 
 
-def _resume(src: Source) -> None:
+def _resume(src: Window) -> None:
     """The `step` of a parser that left none: it must be resumed."""
 
 

@@ -1,7 +1,7 @@
 """From the text of a model to deltas: the wire format, the parser, the protocol."""
 
 from .iterate import astream, parse, stream
-from .message.counts import Amount, Seen
+from .message.counts import Amount, Counts
 from .message.deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
 from .message.ids import CallPlace, IdFactory, call_id, nine_character_id
 from .message.message import Content, Issue, Message, Part, Reasoning, ToolCall
@@ -45,6 +45,7 @@ __all__ = [
     "ContentDelta",
     "ContentFormat",
     "ContentMode",
+    "Counts",
     "Delta",
     "FunctionFormat",
     "IdFactory",
@@ -56,7 +57,6 @@ __all__ = [
     "ReasoningDelta",
     "ReasoningFormat",
     "ReasoningMode",
-    "Seen",
     "StreamParser",
     "Suggestion",
     "ToolCall",

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deltaparse.partial import MalformedOutput, Source, Steps, TextDecoder, UsageError, is_whole
+from deltaparse.partial import MalformedOutput, Steps, TextDecoder, UsageError, Window, is_whole
 
 from .message.deltas import ContentDelta, Delta
-from .message.sink import Turn
-from .snapshot import Record
+from .message.sink import Sink
+from .snapshot import Recording
 
-__all__ = ["CLOSED", "MOST_PASSED", "Intake"]
+__all__ = ["CLOSED", "MOST_PASSED", "Feeder"]
 
 MOST_PASSED = 256
 """Pieces that `feed` hands out by itself before they are written down, all at once."""
@@ -37,7 +37,7 @@ CLOSED: Path = (len, None, [], ContentDelta)
 """Nothing goes this way: the length of a piece is something."""
 
 
-class Intake:
+class Feeder:
     """Takes the text of one turn in pieces, lets the sub-parsers read it, and hands out deltas.
 
     `steps` are the sub-parsers, which read `source` and write to `turn`. `record` takes each piece
@@ -63,7 +63,12 @@ class Intake:
     _open: Path
 
     def __init__(
-        self, source: Source, turn: Turn, steps: Steps[None], record: Record | None, collect: bool
+        self,
+        source: Window,
+        turn: Sink,
+        steps: Steps[None],
+        record: Recording | None,
+        collect: bool,
     ) -> None:
         self._source = source
         self._turn = turn
@@ -117,7 +122,7 @@ class Intake:
             if end >= 0:
                 return self._pass(window, end)
             self._wake_up()
-        self._tally.pieces += 1
+        self._tally.chunks += 1
         if source.wake is not None and source.wake(text) is None:
             source.pass_by(text)
             self._fall_asleep()
@@ -186,7 +191,7 @@ class Intake:
             source.base += len(text)
             write, spell = run.write, source.spell
             write(text if spell is None else spell(text))
-            self._tally.pieces += len(passed)
+            self._tally.chunks += len(passed)
             passed.clear()
 
     def _handed_out(self) -> list[Delta]:
@@ -197,7 +202,7 @@ class Intake:
         return deltas
 
     def _resume(self) -> str | None:
-        """Let the sub-parsers read what there is; return what is to go to `Source.plain`.
+        """Let the sub-parsers read what there is; return what is to go to `Window.plain`.
 
         They cannot be resumed after an exception, so whatever happens, the text that follows
         passes as content: no output is lost, not even to a bug of ours.
@@ -257,6 +262,6 @@ def _short(quick: Callable[[str], object]) -> Callable[[str], object]:
     return lambda text: quick(text) if len(text) <= MOST_KEPT else text
 
 
-def _all(src: Source) -> str:
+def _all(src: Window) -> str:
     """Read all the text there is: the step where no sub-parser is left."""
     return src.take(len(src.text))

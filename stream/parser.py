@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from deltaparse.partial import Source, UsageError
+from deltaparse.partial import UsageError, Window
 
-from .feeding import Intake
-from .message.counts import Seen
+from .feeding import Feeder
+from .message.counts import Counts
 from .message.deltas import Delta
 from .message.ids import IdFactory, MadeIds, call_id
 from .message.message import Issue, Message
 from .message.policies import Policies
 from .reading.assistant_turn import assistant_turn
 from .request import Request, ToolChoice
-from .snapshot import Record
+from .snapshot import Recording
 from .wire.format import WireFormat
 
 __all__ = ["StreamParser"]
@@ -23,7 +23,7 @@ __all__ = ["StreamParser"]
 FinishReason = Literal["stop", "tool_calls", "length"]
 
 
-class StreamParser(Intake):
+class StreamParser(Feeder):
     """Parses one turn of a model, fed as it comes, in pieces of any size.
 
     Args:
@@ -82,14 +82,14 @@ class StreamParser(Intake):
             response_schema,
             collect,
         )
-        kept: Record | None = None
+        kept: Recording | None = None
         if record:
             ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
-            kept, id_factory = Record(request, ids), ids
+            kept, id_factory = Recording(request, ids), ids
         tail = request.turn_so_far()
-        source = Source(offset=-len(tail))
+        source = Window(offset=-len(tail))
         turn = request.turn(source)
-        steps = assistant_turn(source, turn, request.lexicon())
+        steps = assistant_turn(source, turn, request.marker_tables())
         super().__init__(source, turn, steps, kept, collect)
         self.format = fmt
         self._request = request
@@ -154,10 +154,10 @@ class StreamParser(Intake):
         return self._tally.section == "reasoning"
 
     @property
-    def seen(self) -> Seen:
+    def counts(self) -> Counts:
         """How much has come of content, of reasoning and of tool calls: characters and pieces."""
         self._settle()
-        return self._turn.seen()
+        return self._turn.counts()
 
     def fork(self) -> StreamParser:
         """Make a second parser in the same state, for a beam or a retry.
@@ -189,7 +189,7 @@ class StreamParser(Intake):
         Raises:
             UsageError: what is given is no snapshot.
         """
-        return cls._replayed(Record.from_json(snapshot, id_factory))
+        return cls._replayed(Recording.from_json(snapshot, id_factory))
 
     def where(self) -> str:
         """The state: the names of the sub-parsers that are waiting, outermost first."""
@@ -204,14 +204,14 @@ class StreamParser(Intake):
         self._settle()
         return f"<StreamParser at {self._source.offset}: {self.where()}>"
 
-    def _recorded(self, asked: str) -> Record:
+    def _recorded(self, asked: str) -> Recording:
         if self._record is None:
             message = f"{asked} needs what was fed: make the parser with record=True"
             raise UsageError(message)
         return self._record
 
     @classmethod
-    def _replayed(cls, record: Record) -> StreamParser:
+    def _replayed(cls, record: Recording) -> StreamParser:
         """A parser that was fed what the record has."""
         parser = cls(**record.arguments())
         record.replay(parser.feed, parser.finish)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from deltaparse.partial import Source, UsageError
+from deltaparse.partial import UsageError, Window
 
 from .message.policies import Policies
-from .message.sink import Turn
+from .message.sink import Sink
 from .wire.format import ReasoningMode, WireFormat
-from .wire.marker_tables import Lexicon, lexicon
+from .wire.marker_tables import MarkerTables, marker_tables
 
 __all__ = ["Request", "ToolChoice"]
 
@@ -65,11 +65,11 @@ class Request:
         """Whether the turn is to have a call."""
         return self.tool_choice not in ("auto", "none")
 
-    def turn(self, src: Source) -> Turn:
+    def turn(self, src: Window) -> Sink:
         """The turn to be parsed, which is read from `src`."""
         known = None if self.tools is None else dict(map(_tool, self.tools))
         unwraps = self.response_schema is not None and self.reasoning != "raw"
-        return Turn(
+        return Sink(
             tools=known,
             only=_chosen(self.tool_choice, known),
             parallel=self.parallel_tool_calls,
@@ -79,12 +79,12 @@ class Request:
             offset=(lambda: src.offset) if unwraps else None,
         )
 
-    def lexicon(self) -> Lexicon:
+    def marker_tables(self) -> MarkerTables:
         """What to look for in it."""
         has_tools = self.tools is None or len(self.tools) > 0
-        lex = lexicon(self.fmt, calls=self.tool_choice != "none" and has_tools)
+        lex = marker_tables(self.fmt, calls=self.tool_choice != "none" and has_tools)
         if self.response_schema is not None and lex.bare:
-            lex = lexicon(self.fmt, calls=False)
+            lex = marker_tables(self.fmt, calls=False)
         return lex
 
     def turn_so_far(self) -> str:

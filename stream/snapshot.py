@@ -24,13 +24,13 @@ from .message.policies import Policies
 from .request import Request
 from .wire.format import WireFormat
 
-__all__ = ["Record"]
+__all__ = ["Recording"]
 
 VERSION = 1
 OPTIONS = tuple(field.name for field in fields(Request) if field.name != "fmt")
 
 
-class Record:
+class Recording:
     """What a parser was asked, the pieces it was fed, the ids it made, and its end.
 
     `reasons` has the reason that `finish` was given, once it was called.
@@ -83,7 +83,7 @@ class Record:
             ) from error
 
     @classmethod
-    def from_json(cls, text: str, id_factory: IdFactory) -> Record:
+    def from_json(cls, text: str, id_factory: IdFactory) -> Recording:
         """Read a record; ids that it does not have are made by `id_factory`.
 
         Raises:

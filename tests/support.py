@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from deltaparse.partial import Source, sound_json
+from deltaparse.partial import Window, sound_json
 
 
 class Read(NamedTuple):
@@ -27,7 +27,7 @@ class Driver:
     """
 
     def __init__(self, steps, *, prompt=0):
-        self.src = Source(offset=-prompt)
+        self.src = Window(offset=-prompt)
         self.emitted = []
         self.running = True
         self.resumes = 0

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deltaparse.partial import Source, python_value
+from deltaparse.partial import Window, python_value
 from deltaparse.stream import (
     ArgumentsFormat,
     ContentFormat,
@@ -224,7 +224,7 @@ def _json_at(text: str, start: int) -> tuple[Any, int]:
 
 def _python_at(text: str, start: int) -> tuple[Any, int]:
     """The same of a value as Python writes it."""
-    src = Source(text, closed=True)
+    src = Window(text, closed=True)
     src.pos = start
     pieces: list[str] = []
     next(python_value(src, pieces.append, lambda *_: None), None)

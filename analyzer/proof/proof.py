@@ -22,7 +22,7 @@ from ..trace import phase
 from ..turns import Renderer
 from .conversations import PROOF_TOOLS, Turn, turns_without
 
-__all__ = ["disproofs"]
+__all__ = ["verify"]
 
 LONGEST_QUOTE = 160
 """Characters of a text that are shown when it did not come back."""
@@ -35,7 +35,7 @@ MARKERS = (
 
 
 @phase("proof")
-def disproofs(
+def verify(
     render: Renderer, frame: Frame, reasoning: ReasoningFinding, fmt: WireFormat
 ) -> tuple[list[str], list[str]]:
     """Parse renderings back.

@@ -13,11 +13,11 @@ from ijson.backends import python as ijson
 from ijson.common import ObjectBuilder
 
 from ..errors import UsageError
-from ..window import Source, Steps
+from ..window import Steps, Window
 from .compact import compact_json, escape_surrogates, sound_json
 from .lexer import CLOSERS, HALF_PAIR, MAX_DEPTH, NUMBER, JsonLexer, JsonState
 from .readers import json_space, json_value
-from .repair import Repairs, mended_json
+from .repair import Repairs, repaired_json
 
 __all__ = ["HealedJson", "JsonPath", "closing", "heal_json"]
 
@@ -105,7 +105,7 @@ def heal_json(
     """
     if marker is not None and json.dumps(marker, ensure_ascii=False) != f'"{marker}"':
         raise UsageError(f"the marker {marker!r} needs escapes in JSON: take plain characters")
-    src, lexer = Source(text, closed=final), JsonLexer(max_depth=max_depth, tracks=True)
+    src, lexer = Window(text, closed=final), JsonLexer(max_depth=max_depth, tracks=True)
     pieces: list[str] = []
     made: list[str] = []
     next(_read(src, lexer, pieces, made, repairs), None)
@@ -139,7 +139,7 @@ def heal_json(
 
 
 def _read(
-    src: Source, lexer: JsonLexer, pieces: list[str], made: list[str], repairs: Repairs | None
+    src: Window, lexer: JsonLexer, pieces: list[str], made: list[str], repairs: Repairs | None
 ) -> Steps[None]:
     """Read the value, putting what is certain of it into `pieces`, mended as `made` says."""
     yield from json_space(src)
@@ -151,7 +151,7 @@ def _read(
             if repair not in made:
                 made.append(repair)
 
-        yield from mended_json(src, pieces.append, note, repairs=repairs, lexer=lexer)
+        yield from repaired_json(src, pieces.append, note, repairs=repairs, lexer=lexer)
 
 
 def _closed(certain: str, lexer: JsonLexer, number: str, *, heals: bool) -> str:

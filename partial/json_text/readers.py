@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ..errors import MalformedJson
 from ..text_readers import peek
-from ..window import SURROGATES, Source, Steps
+from ..window import SURROGATES, Steps, Window
 from .lexer import (
     CUT_ESCAPE,
     HALF_PAIR,
@@ -47,7 +47,7 @@ def in_string_hold(text: str) -> int:
 
 
 def json_value(
-    src: Source, emit: Callable[[str], None], lexer: JsonLexer | None = None
+    src: Window, emit: Callable[[str], None], lexer: JsonLexer | None = None
 ) -> Steps[JsonLexer]:
     """Read one JSON value, handing its text on as it stands, character for character.
 
@@ -58,7 +58,7 @@ def json_value(
     lexer = lexer or JsonLexer()
     scan, end = lexer.scan, 0
 
-    def step(window: Source) -> str | None:
+    def step(window: Window) -> str | None:
         nonlocal end
         text, pos, before = window.text, window.pos, lexer.state
         end = scan(text, pos)
@@ -86,7 +86,7 @@ def json_value(
     return lexer
 
 
-def json_string(src: Source) -> Steps[str]:
+def json_string(src: Window) -> Steps[str]:
     """Read one whole JSON string and return its value.
 
     Raises `MalformedJson`, the text unread, when there is none, when it has more than `MAX_TOKEN`
@@ -107,7 +107,7 @@ def json_string(src: Source) -> Steps[str]:
         yield
 
 
-def json_decoded(src: Source, emit: Callable[[str], None]) -> Steps[bool]:
+def json_decoded(src: Window, emit: Callable[[str], None]) -> Steps[bool]:
     """Read a JSON string whose opening quote is read, handing on the text it stands for.
 
     Returns whether its closing quote was read; if not, the text from what breaks it on is
@@ -134,7 +134,7 @@ def json_decoded(src: Source, emit: Callable[[str], None]) -> Steps[bool]:
         yield
 
 
-def json_key(src: Source, *, first: bool) -> Steps[str | None]:
+def json_key(src: Window, *, first: bool) -> Steps[str | None]:
     """Read on to the next value of an object whose opening brace is read.
 
     Returns its key, the value being next, or None when the closing brace was read instead.
@@ -157,7 +157,7 @@ def json_key(src: Source, *, first: bool) -> Steps[str | None]:
     return key
 
 
-def json_space(src: Source) -> Steps[str]:
+def json_space(src: Window) -> Steps[str]:
     """Skip JSON's white space; return the character after it, unread, or "" at the end."""
     while True:
         src.pos = match_end(SPACE, src.text, src.pos)
@@ -166,7 +166,7 @@ def json_space(src: Source) -> Steps[str]:
         yield
 
 
-def _malformed(src: Source, detail: str, *, cut: bool = False) -> MalformedJson:
+def _malformed(src: Window, detail: str, *, cut: bool = False) -> MalformedJson:
     """The error for where the parser stands; `cut`: more text might have mended it."""
     ended = src.closed and (cut or src.pos == len(src.text))
     kind = "truncated" if ended else "malformed_json"

@@ -21,12 +21,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..window import SURROGATES, Source, Steps
+from ..window import SURROGATES, Steps, Window
 from .compact import spelled
 from .lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
 from .readers import json_space, json_value
 
-__all__ = ["Repairs", "mended_json"]
+__all__ = ["Repairs", "repaired_json"]
 
 START = JsonState.START
 AFTER_OPEN = JsonState.AFTER_OPEN
@@ -75,8 +75,8 @@ class Repairs:
 ALL_REPAIRS = Repairs()
 
 
-def mended_json(
-    src: Source,
+def repaired_json(
+    src: Window,
     emit: Callable[[str], None],
     note: Callable[[str, int], None],
     *,
@@ -93,7 +93,7 @@ def mended_json(
     """
     lexer = lexer or JsonLexer()
     lexer.hold_commas = repairs.trailing_commas
-    mender = Mender(src, lexer, emit, repairs, quote)
+    mender = Repairer(src, lexer, emit, repairs, quote)
     while True:
         yield from json_value(src, emit, lexer)
         if lexer.state is not BROKEN:
@@ -109,7 +109,7 @@ def mended_json(
             note(repair, start)
 
 
-class Mender:
+class Repairer:
     """Writes JSON in the place of what broke it.
 
     Its sub-parsers return the name of the repair, "" if there is none for what stands here, or
@@ -120,7 +120,7 @@ class Mender:
 
     def __init__(
         self,
-        src: Source,
+        src: Window,
         lexer: JsonLexer,
         emit: Callable[[str], None],
         repairs: Repairs,

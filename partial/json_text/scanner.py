@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import replace
 
 from ..errors import UsageError
-from ..window import Source, Steps
+from ..window import Steps, Window
 from .compact import CompactJson, escape_surrogates
 from .heal import HealedJson, closing, heal_json
 from .lexer import MAX_DEPTH, JsonLexer, JsonState
 from .readers import ENDS, json_space, json_value
-from .repair import Repairs, mended_json
+from .repair import Repairs, repaired_json
 
 __all__ = ["JsonScanner"]
 
@@ -56,7 +56,7 @@ class JsonScanner:
         self._kept: list[str] | None = [] if keep else None
         self._behind: list[str] = []
         self._out: list[str] = []
-        self._source = Source()
+        self._source = Window()
         self._lexer = JsonLexer(max_depth=max_depth, hold_commas=True)
         emit = CompactJson(self._out.append).write if compact else self._out.append
         src, lexer = self._source, self._lexer
@@ -66,7 +66,7 @@ class JsonScanner:
             if repairs is None:
                 yield from json_value(src, emit, lexer)
             else:
-                yield from mended_json(src, emit, self._note, repairs=repairs, lexer=lexer)
+                yield from repaired_json(src, emit, self._note, repairs=repairs, lexer=lexer)
 
         self._steps = steps()
         next(self._steps)

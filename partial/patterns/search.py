@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..window import Source, Steps
+from ..window import Steps, Window
 from .pattern import Absent, Found, Held, Pattern
 
 __all__ = ["PatternSearch", "until_pattern"]
@@ -118,7 +118,7 @@ class PatternSearch:
 
 
 def until_pattern(
-    src: Source, search: PatternSearch, emit: Callable[[str], None]
+    src: Window, search: PatternSearch, emit: Callable[[str], None]
 ) -> Steps[Found | None]:
     """Read text up to the first match, handing it to `emit` as soon as it is certain.
 

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable
 
 from ..json_text.lexer import MAX_TOKEN, match_end
-from ..window import Source, Steps
+from ..window import Steps, Window
 from .writer import Note, Stop, Writer
 
 __all__ = ["STRING", "after_space", "python_strings"]
@@ -44,7 +44,7 @@ IN_STRING = {quote: _string_patterns(quote, SAME_ESCAPE) for quote in "'\""}
 IN_RAW_STRING = {quote: _string_patterns(quote, NO_ESCAPE) for quote in "'\""}
 
 
-def python_strings(src: Source, out: Writer, note: Note) -> Steps[None]:
+def python_strings(src: Window, out: Writer, note: Note) -> Steps[None]:
     """Read a string and those that Python joins to it."""
     another = True
     while another:
@@ -62,7 +62,7 @@ def python_strings(src: Source, out: Writer, note: Note) -> Steps[None]:
     out.write('"')
 
 
-def _opened(src: Source, quote: str) -> Steps[str]:
+def _opened(src: Window, quote: str) -> Steps[str]:
     """Return the quotes that will end a string whose first quote is read; "" if it ended."""
     while True:
         two = src.text[src.pos : src.pos + 2]
@@ -76,7 +76,7 @@ def _opened(src: Source, quote: str) -> Steps[str]:
         yield
 
 
-def _body(src: Source, out: Writer, note: Note, quotes: str, *, raw: bool) -> Steps[None]:
+def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> Steps[None]:
     """Read what is left of a string, and `quotes`."""
     run, wake = (IN_RAW_STRING if raw else IN_STRING)[quotes[0]]
     cut_escape = CUT_RAW_ESCAPE if raw else CUT_ESCAPE
@@ -136,7 +136,7 @@ def _spelled(text: str) -> str:
     return LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", spelled)
 
 
-def _followed(src: Source, *, inside: bool) -> Steps[bool]:
+def _followed(src: Window, *, inside: bool) -> Steps[bool]:
     """Whether another string follows, where it begins being read up to."""
     if inside:
         yield from after_space(src)
@@ -154,7 +154,7 @@ def _followed(src: Source, *, inside: bool) -> Steps[bool]:
         yield
 
 
-def after_space(src: Source) -> Steps[str]:
+def after_space(src: Window) -> Steps[str]:
     """Skip white space and comments; return the character after them, unread."""
     skipped = SPACE
     while True:

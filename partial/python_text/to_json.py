@@ -32,7 +32,7 @@ from typing import Literal
 
 from ..json_text.lexer import MAX_DEPTH, MAX_TOKEN, match_end
 from ..text_readers import peek
-from ..window import Source, Steps
+from ..window import Steps, Window
 from .numbers import NAMES, python_key, python_number
 from .strings import STRING, after_space, python_strings
 from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Note, Stop, Writer
@@ -64,7 +64,7 @@ class PythonReading:
 
 
 def python_value(
-    src: Source, emit: Callable[[str], None], note: Note, *, max_depth: int = MAX_DEPTH
+    src: Window, emit: Callable[[str], None], note: Note, *, max_depth: int = MAX_DEPTH
 ) -> Steps[PythonReading]:
     """Read one Python literal, which begins here, writing it as JSON.
 
@@ -75,7 +75,7 @@ def python_value(
 
 
 def python_arguments(
-    src: Source,
+    src: Window,
     emit: Callable[[str], None],
     note: Note,
     *,
@@ -92,7 +92,7 @@ def python_arguments(
     return (yield from _reading(src, out, note))
 
 
-def _reading(src: Source, out: Writer, note: Note) -> Steps[PythonReading]:
+def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
     """Read until nothing stands open."""
     try:
         while out.frames or out.expects != "comma":
@@ -104,7 +104,7 @@ def _reading(src: Source, out: Writer, note: Note) -> Steps[PythonReading]:
     return PythonReading("done")
 
 
-def _token(src: Source, out: Writer, note: Note) -> Steps[None]:
+def _token(src: Window, out: Writer, note: Note) -> Steps[None]:
     """Read the next bracket, comma, key or value."""
     frame = out.frames[-1] if out.frames else None
     char = yield from (after_space(src) if frame else peek(src))
@@ -131,7 +131,7 @@ def _token(src: Source, out: Writer, note: Note) -> Steps[None]:
         out.expects = "comma"
 
 
-def _key(src: Source, out: Writer, note: Note) -> Steps[None]:
+def _key(src: Window, out: Writer, note: Note) -> Steps[None]:
     """Read a key and the sign after it."""
     sign = out.frames[-1].sign
     held = yield from _whole(src, KEY)
@@ -152,7 +152,7 @@ def _key(src: Source, out: Writer, note: Note) -> Steps[None]:
     out.expects = "value"
 
 
-def _scalar(src: Source, out: Writer, note: Note) -> Steps[None]:
+def _scalar(src: Window, out: Writer, note: Note) -> Steps[None]:
     """Read a string, number or name."""
     word = yield from _whole(src, WORD, alone=not out.frames)
     if STRING.match(src.text, src.pos):
@@ -170,7 +170,7 @@ def _scalar(src: Source, out: Writer, note: Note) -> Steps[None]:
     out.begin(text)
 
 
-def _whole(src: Source, pattern: re.Pattern[str], *, alone: bool = False) -> Steps[str]:
+def _whole(src: Window, pattern: re.Pattern[str], *, alone: bool = False) -> Steps[str]:
     """Return what `pattern` matches here, unread, once it is known where that ends.
 
     The end of the input ends only what stands `alone`: else it may be cut.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..json_text.lexer import MAX_TOKEN
-from ..window import Source
+from ..window import Window
 
 __all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Note", "Stop", "Writer"]
 
@@ -48,7 +48,7 @@ class Writer:
     it where their brackets belong, or do not.
     """
 
-    src: Source
+    src: Window
     emit: Callable[[str], None]
     max_depth: int
     frames: list[Frame] = field(default_factory=list)

@@ -8,10 +8,10 @@ from io import StringIO
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta, arguments_deltas
 from .message import Content, Part, Reasoning, ToolCall
 
-__all__ = ["Parts", "Run"]
+__all__ = ["MessageBuilder", "OpenPart"]
 
 
-class Run:
+class OpenPart:
     """A part of the message while it grows: each piece of it is a delta, and is written down.
 
     A piece for it becomes `make(piece)`, and goes to `write`. `text` is what was written, or only
@@ -83,7 +83,7 @@ class Uncollected:
         return ""
 
 
-class Parts:
+class MessageBuilder:
     """The parts so far, of which `run` is open, and the deltas that wait in `out`.
 
     Without `collect`, only the last part is kept, and of it no text.
@@ -93,8 +93,8 @@ class Parts:
 
     def __init__(self, *, collect: bool = True) -> None:
         self.out: list[Delta] = []
-        self.runs: list[Run] = []
-        self.run: Run | None = None
+        self.runs: list[OpenPart] = []
+        self.run: OpenPart | None = None
         self._collect = collect
         self._inline_open = False
         self._written = 0
@@ -120,10 +120,10 @@ class Parts:
             self._inline_open = False
             self.content("</think>")
 
-    def begin_call(self, index: int, call_id: str, name: str) -> Run:
+    def begin_call(self, index: int, call_id: str, name: str) -> OpenPart:
         """Hand out the first delta of a call."""
         make = arguments_deltas(index)
-        run = self._begin(Run(ToolCall, make, self._sheet(), call_id, name))
+        run = self._begin(OpenPart(ToolCall, make, self._sheet(), call_id, name))
         self.out.append(ToolCallDelta(index, call_id, name))
         return run
 
@@ -151,7 +151,7 @@ class Parts:
             return
         run = self.run
         if run is None or run.kind is not kind:
-            run = self._begin(Run(kind, make, self._sheet()))
+            run = self._begin(OpenPart(kind, make, self._sheet()))
         self.out.append(make(text))
         write = run.write
         write(text)
@@ -159,7 +159,7 @@ class Parts:
     def _sheet(self) -> StringIO | Uncollected:
         return StringIO() if self._collect else Uncollected()
 
-    def _begin(self, run: Run) -> Run:
+    def _begin(self, run: OpenPart) -> OpenPart:
         self._written = self.characters
         if not self._collect:
             self.runs.clear()

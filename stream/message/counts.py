@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Amount", "Section", "Seen", "Tally"]
+__all__ = ["Amount", "Counts", "RunningCounts", "Section"]
 
 Section = Literal["content", "reasoning", "tool_calls"]
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """`characters` that were handed out, and `pieces` that were fed while the part was open."""
+    """`characters` that were handed out, and `chunks` that were fed while the part was open."""
 
     characters: int = 0
-    pieces: int = 0
+    chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Counts:
     """What has come of each kind of part.
 
     Pieces are what `feed` was given: tokens, where a loop feeds token by token. A piece counts
@@ -34,26 +34,26 @@ class Seen:
     tool_calls: Amount = Amount()
 
 
-class Tally:
+class RunningCounts:
     """Counts by looking when one part ends and another begins, so that text costs nothing.
 
-    `pieces` is counted up by the parser; `section` is what is open.
+    `chunks` is counted up by the parser; `section` is what is open.
     """
 
-    __slots__ = ("_characters", "_pieces", "_sums", "pieces", "section")
+    __slots__ = ("_characters", "_chunks", "_sums", "chunks", "section")
 
     def __init__(self) -> None:
         self.section: Section = "content"
-        self.pieces = 0
+        self.chunks = 0
         self._sums: dict[str, Amount] = {}
         self._characters = 0
-        self._pieces = 0
+        self._chunks = 0
 
     def start(self, characters: int) -> None:
         """Begin to count at this number of characters, in the section that is open."""
         self._sums = {}
         self._characters = characters
-        self._pieces = self.pieces
+        self._chunks = self.chunks
 
     def enter(self, section: Section, characters: int) -> None:
         """Another section begins, `characters` having been handed out in all."""
@@ -61,20 +61,20 @@ class Tally:
             self._sums[self.section] = self._amount(characters)
             self.section = section
             self._characters = characters
-            self._pieces = self.pieces
+            self._chunks = self.chunks
 
-    def seen(self, characters: int) -> Seen:
+    def counts(self, characters: int) -> Counts:
         """The amounts so far, `characters` having been handed out in all."""
         amounts: Mapping[str, Amount] = {
             **self._sums,
             self.section: self._amount(characters),
         }
-        return Seen(**amounts)
+        return Counts(**amounts)
 
     def _amount(self, characters: int) -> Amount:
         """What has come of the open section."""
         before = self._sums.get(self.section, Amount())
         return Amount(
             before.characters + characters - self._characters,
-            before.pieces + self.pieces - self._pieces,
+            before.chunks + self.chunks - self._chunks,
         )

@@ -19,7 +19,7 @@ from deltaparse.partial import JsonLexer, JsonState
 
 from .message import Issue
 
-__all__ = ["CodeBlock"]
+__all__ = ["JsonFence"]
 
 # On the line of the fence, a letter or a digit would be of the name of another language.
 FENCE = r"\s{0,64}```[ \t]{0,8}(?:[jJ][sS][oO][nN])?[ \t]{0,8}"
@@ -44,7 +44,7 @@ class Place(Enum):
     TEXT = auto()
 
 
-class CodeBlock:
+class JsonFence:
     """Takes content as it comes, and hands it on without the fences round its JSON.
 
     Args:

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 from deltaparse.partial import MalformedOutput, UsageError
 
-from .builder import Parts, Run
-from .counts import Seen, Tally
+from .builder import MessageBuilder, OpenPart
+from .counts import Counts, RunningCounts
 from .ids import CallPlace, IdFactory, made_id
-from .json_fence import CodeBlock
+from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
 
-__all__ = ["Turn", "Verdict"]
+__all__ = ["Sink", "Verdict"]
 
 Verdict = Literal["call", "text", "drop"]
 """What becomes of a call, once its name is known."""
@@ -24,7 +24,7 @@ LENIENT = Policies(tool_in_reasoning="reasoning")
 """The policies of a draft."""
 
 
-class Turn:
+class Sink:
     """The sink of the sub-parsers.
 
     `content`, `reasoning` and `arguments` take text for the message, `parts` is what grows of it.
@@ -80,25 +80,25 @@ class Turn:
         self.policies = policies
         self.reasoning_output = reasoning_output
         self._collect = collect
-        parts = self.parts = Parts(collect=collect)
+        parts = self.parts = MessageBuilder(collect=collect)
         # Bound once, so that a sink can be told from another by `is`.
         self.content: Callable[[str], None] = parts.content
         self.reasoning: Callable[[str], None] = parts.reasoning
         self.arguments: Callable[[str], None] = parts.arguments
-        self._block = CodeBlock(parts.content, self.issues, offset) if offset else None
+        self._block = JsonFence(parts.content, self.issues, offset) if offset else None
         if self._block is not None:
             self.content = self._block.write
         if reasoning_output == "inline":
             self.reasoning = parts.inline_reasoning
         elif reasoning_output == "raw":
             self.reasoning = self.content
-        self.tally = Tally()
+        self.tally = RunningCounts()
         self._mended = False
         # None while the prompt is read, and in drafts: their calls are not handed out.
         self._id_factory: IdFactory | None = None
         self._prompt = ""
 
-    def part_of(self, sink: Callable[[str], None]) -> Run | None:
+    def part_of(self, sink: Callable[[str], None]) -> OpenPart | None:
         """The open part, if all that `sink` takes goes there unchanged."""
         run = self.parts.run
         if run is None:
@@ -111,9 +111,9 @@ class Turn:
             own = self.content
         return run if sink is own and (self._block is None or run.kind is not Content) else None
 
-    def draft(self) -> Turn:
+    def draft(self) -> Sink:
         """A turn with the same rules, for a look at text whose meaning is not known yet."""
-        draft = Turn(tools=self.tools, parallel=True, policies=LENIENT)
+        draft = Sink(tools=self.tools, parallel=True, policies=LENIENT)
         draft.natural = self.natural
         return draft
 
@@ -220,9 +220,9 @@ class Turn:
             raise UsageError("the message was not collected: make the parser with collect=True")
         return Message([run.part() for run in self.parts.runs])
 
-    def seen(self) -> Seen:
+    def counts(self) -> Counts:
         """How much has come of each kind of part."""
-        return self.tally.seen(self.parts.characters)
+        return self.tally.counts(self.parts.characters)
 
     def start(self, id_factory: IdFactory, prompt: str) -> None:
         """The prompt is read: drop what it gave. A call that it left open is announced."""

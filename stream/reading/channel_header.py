@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from enum import Enum, auto
 
-from deltaparse.partial import Markers, Source, Steps, at, markers, skip, whitespace
+from deltaparse.partial import Markers, Steps, Window, at, markers, skip, whitespace
 
 from ..wire.format import WireFormat
 
@@ -63,8 +63,8 @@ class ChannelMarkers:
         self.message = channels.message.strip()
         self.start = channels.start.strip()
         ends = (*channels.ends, *fmt.turn.ends, channels.start) if self.message else ()
-        cores = {text.strip() for text in ends} - {""}
-        self.ends = tuple(sorted(cores))
+        stripped = {text.strip() for text in ends} - {""}
+        self.ends = tuple(sorted(stripped))
         self.role = _role(fmt.turn.headers, self.start)
         kinds = {
             channels.constrain: HeaderPart.CONSTRAIN,
@@ -77,11 +77,11 @@ class ChannelMarkers:
         spelled = [text for end in ends for text in _spellings(end)]
         special = [text for text, kind in self.parts.items() if kind is not HeaderPart.RECIPIENT]
         self.openers = _made(self.parts)
-        self.in_header = _made([*self.parts, *cores])
+        self.in_header = _made([*self.parts, *stripped])
         self.after_body = _made(spelled)
         self.in_text = _made([*spelled, *special])
-        self.after_word = _made([*self.parts, *cores, *" \t\r\n"])
-        self.outside = _made([*self.parts, *cores, *self._with_role(channels.recipient)])
+        self.after_word = _made([*self.parts, *stripped, *" \t\r\n"])
+        self.outside = _made([*self.parts, *stripped, *self._with_role(channels.recipient)])
         self.longest = self.outside.longest
 
     def _with_role(self, recipient: str) -> list[str]:
@@ -136,7 +136,7 @@ class Header:
         return self._words > 0
 
 
-def read_header(src: Source, marks: ChannelMarkers) -> Steps[Header]:
+def read_header(src: Window, marks: ChannelMarkers) -> Steps[Header]:
     """Read a header, whose first marker stands here, up to and with the marker of its message.
 
     Where that does not come, it is read up to the marker that ends messages, to the end of the
@@ -160,7 +160,7 @@ def read_header(src: Source, marks: ChannelMarkers) -> Steps[Header]:
         src.pos += len(marker)
 
 
-def read_author(src: Source, marks: ChannelMarkers) -> Steps[str | None]:
+def read_author(src: Window, marks: ChannelMarkers) -> Steps[str | None]:
     """Read what stands behind `start` in the place of the role, if a header follows it.
 
     Returns None where none does: what was read is text then.
@@ -171,7 +171,7 @@ def read_author(src: Source, marks: ChannelMarkers) -> Steps[str | None]:
     return author if header else None
 
 
-def _up_to(src: Source, ends: Markers, stop: int) -> Steps[tuple[str, str]]:
+def _up_to(src: Window, ends: Markers, stop: int) -> Steps[tuple[str, str]]:
     """Read text up to a marker or to the offset `stop`; return both, the marker unread."""
     pieces: list[str] = []
     while True:

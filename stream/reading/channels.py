@@ -11,13 +11,13 @@ it, and the answer must not be lost with it. (Harmony, the format of gpt-oss, is
 
 from __future__ import annotations
 
-from deltaparse.partial import MalformedJson, Source, Steps, at, json_space, until, whitespace
+from deltaparse.partial import MalformedJson, Steps, Window, at, json_space, until, whitespace
 
-from ..message.sink import Turn
-from ..wire.marker_tables import Lexicon
+from ..message.sink import Sink
+from ..wire.marker_tables import MarkerTables
 from .channel_header import Header, read_author, read_header
-from .checkpoint import Region
-from .content_writer import Edge, TextRun
+from .checkpoint import Checkpoint
+from .content_writer import Before, ContentWriter
 from .tool_calls.arguments import json_arguments
 from .tool_calls.call import Call
 from .tool_calls.code import code_arguments
@@ -29,12 +29,12 @@ __all__ = ["channel_turn"]
 READERS = frozenset({"user", "all"})
 
 
-def channel_turn(src: Source, turn: Turn, lex: Lexicon) -> Steps[None]:
+def channel_turn(src: Window, turn: Sink, lex: MarkerTables) -> Steps[None]:
     """Read one turn, from behind `start role` to the end of the input."""
     marks = lex.channels
-    edge = Edge.START
-    while src.unread or not src.closed or edge is Edge.START:
-        region = Region(src)
+    edge = Before.START
+    while src.unread or not src.closed or edge is Before.START:
+        region = Checkpoint(src)
         yield from whitespace(src, marks.longest)
         marker = yield from at(src, marks.outside)
         author: str | None = marks.role
@@ -42,26 +42,28 @@ def channel_turn(src: Source, turn: Turn, lex: Lexicon) -> Steps[None]:
             region.settle()
             src.pos += len(marker)
             if marker != marks.start:
-                after = Edge.CALL if edge is Edge.CALL else Edge.END
-                edge = after if marker in marks.ends else Edge.MARKER
+                after = Before.CALL if edge is Before.CALL else Before.END
+                edge = after if marker in marks.ends else Before.MARKER
                 continue
-            region = Region(src)
+            region = Checkpoint(src)
             author = yield from read_author(src, marks)
-            edge = Edge.MARKER
+            edge = Before.MARKER
         if marker and author is not None:
             edge = yield from _message(src, turn, lex, region, author)
-        elif src.unread or not src.closed or edge is Edge.START or region.text().strip():
+        elif src.unread or not src.closed or edge is Before.START or region.text().strip():
             # White space at the end belongs to the marker before it, if there is one.
-            run = TextRun(src, turn, edge)
+            run = ContentWriter(src, turn, edge)
             run.emit(region.text())
             region.settle()
             yield from until(src, marks.in_text, run.emit)
             run.end()
-            edge = Edge.END if edge is Edge.START else edge
+            edge = Before.END if edge is Before.START else edge
         region.settle()
 
 
-def _message(src: Source, turn: Turn, lex: Lexicon, region: Region, author: str) -> Steps[Edge]:
+def _message(
+    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, author: str
+) -> Steps[Before]:
     """Read a message, whose header begins here; its end marker may stay unread.
 
     `region` began before the header; `author` is the role in it.
@@ -77,11 +79,11 @@ def _message(src: Source, turn: Turn, lex: Lexicon, region: Region, author: str)
         turn.issue("odd_header", region.span, f"read as well as may be: {region.text()!r}")
     if author and marks.role and author != marks.role:
         yield from _foreign(src, turn, lex, region, "foreign_role", f"by {author!r}")
-        return Edge.END
+        return Before.END
     name = _function(turn, lex, header.recipient)
     if name and lex.calls:
         yield from _call(src, turn, lex, header, name, region)
-        return Edge.CALL
+        return Before.CALL
     addressed = header.recipient not in {"", marks.role, *READERS}
     if addressed and not name:
         who = f"to {header.recipient!r}"
@@ -93,10 +95,12 @@ def _message(src: Source, turn: Turn, lex: Lexicon, region: Region, author: str)
         turn.content(region.text() if name else "")
         region.settle()
         yield from until(src, marks.after_body, turn.content)
-    return Edge.END
+    return Before.END
 
 
-def _no_message(src: Source, turn: Turn, lex: Lexicon, header: Header, region: Region) -> Edge:
+def _no_message(
+    src: Window, turn: Sink, lex: MarkerTables, header: Header, region: Checkpoint
+) -> Before:
     """Settle a header that never came to the marker of a message.
 
     Cut off, it is told in an issue. Otherwise what stands in it may have been the answer: where
@@ -107,17 +111,17 @@ def _no_message(src: Source, turn: Turn, lex: Lexicon, header: Header, region: R
     if ended and (is_call or not turn.natural):
         kind = "truncated_call" if is_call else "odd_header"
         turn.issue(kind, region.span, f"the output ends in a header: {text!r}")
-        return Edge.END
+        return Before.END
     at_marker = src.text.startswith(lex.channels.ends, src.pos)
     is_text = header.has_text or header.addressed or not (ended or at_marker)
     said = "kept as content" if is_text else "left out"
     turn.issue("odd_header", region.span, f"a header without a message, {said}: {text!r}")
     if is_text:
         turn.content(text)
-    return Edge.MARKER
+    return Before.MARKER
 
 
-def _function(turn: Turn, lex: Lexicon, recipient: str) -> str:
+def _function(turn: Sink, lex: MarkerTables, recipient: str) -> str:
     """The function that a message to `recipient` calls, "" if it calls none of ours."""
     tools, code = turn.tools, lex.fmt.code
     namespace = lex.fmt.function.namespace
@@ -134,7 +138,7 @@ def _function(turn: Turn, lex: Lexicon, recipient: str) -> str:
     return name if name in tools else ""
 
 
-def _reasoning(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[None]:
+def _reasoning(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[None]:
     """Read the body of reasoning, and its end marker."""
     turn.open_reasoning(region.text())
     region.settle()
@@ -149,7 +153,7 @@ def _reasoning(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[N
 
 
 def _foreign(
-    src: Source, turn: Turn, lex: Lexicon, region: Region, kind: str, who: str
+    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, kind: str, who: str
 ) -> Steps[None]:
     """Read a message that is not the model's to its reader: it is told in an issue."""
     text = [region.text()]
@@ -160,12 +164,12 @@ def _foreign(
 
 
 def _call(
-    src: Source, turn: Turn, lex: Lexicon, header: Header, name: str, region: Region
+    src: Window, turn: Sink, lex: MarkerTables, header: Header, name: str, region: Checkpoint
 ) -> Steps[None]:
     """Read the arguments in the body of a message to a function."""
     call = Call(src, turn, lex, region)
     call.called(name, header.span[0])
-    body = Region(src)
+    body = Checkpoint(src)
     char = yield from json_space(src)
     marker = yield from at(src, lex.channels.after_body)
     known = turn.tools is None or name in turn.tools
@@ -189,7 +193,7 @@ def _call(
     region.settle()
 
 
-def _object(src: Source, turn: Turn, lex: Lexicon, call: Call, char: str) -> Steps[None]:
+def _object(src: Window, turn: Sink, lex: MarkerTables, call: Call, char: str) -> Steps[None]:
     """Read arguments that should be an object, and brackets that stand behind it."""
     if char not in '{"n':
         call.started = True

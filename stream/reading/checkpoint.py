@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from deltaparse.partial import Source
+from deltaparse.partial import Window
 
-__all__ = ["Region"]
+__all__ = ["Checkpoint"]
 
 
-class Region:
+class Checkpoint:
     """Keeps the text from here on, until it is settled what it is.
 
     What turns out not to be a call comes out as text, so it must still be there; what is a call
@@ -16,7 +16,7 @@ class Region:
 
     __slots__ = ("_mark", "_src", "open")
 
-    def __init__(self, src: Source) -> None:
+    def __init__(self, src: Window) -> None:
         self._src = src
         self._mark = src.mark()
         self.open = True

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto
 
-from deltaparse.partial import Source
+from deltaparse.partial import Window
 
-from ..message.sink import Turn
+from ..message.sink import Sink
 
-__all__ = ["Edge", "TextRun"]
+__all__ = ["Before", "ContentWriter"]
 
 
-class Edge(Enum):
+class Before(Enum):
     """What was read last: what the next text stands beside."""
 
     START = auto()
@@ -22,25 +22,25 @@ class Edge(Enum):
     TEXT = auto()
 
 
-class TextRun:
+class ContentWriter:
     """Content from one marker to the next: content, or what the policies say, with an issue."""
 
     __slots__ = ("_dropped", "_edge", "_kind", "_policy", "_src", "_start", "_turn")
 
-    def __init__(self, src: Source, turn: Turn, edge: Edge) -> None:
+    def __init__(self, src: Window, turn: Sink, edge: Before) -> None:
         self._src = src
         self._turn = turn
         self._start: int | None = None
         self._dropped: list[str] = []
         self._edge = edge
         self._kind, self._policy = "text_after_end", "keep"
-        if edge is Edge.CALL:
+        if edge is Before.CALL:
             self._kind, self._policy = "text_after_tool_call", turn.policies.text_after_tool_call
 
     @property
     def emit(self) -> Callable[[str], None]:
         """What takes the text."""
-        plain = self._edge is not Edge.CALL and self._edge is not Edge.END
+        plain = self._edge is not Before.CALL and self._edge is not Before.END
         return self._turn.content if plain else self._after
 
     def _after(self, text: str) -> None:

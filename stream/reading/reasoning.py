@@ -8,19 +8,19 @@ in here is one is a policy; the default waits until it is known (`Policies.tool_
 
 from __future__ import annotations
 
-from deltaparse.partial import Source, Steps, at, skip, until
+from deltaparse.partial import Steps, Window, at, skip, until
 
-from ..message.sink import Turn
-from ..wire.marker_tables import Lexicon, Role
-from .checkpoint import Region
+from ..message.sink import Sink
+from ..wire.marker_tables import MarkerTables, Role
+from .checkpoint import Checkpoint
 from .tool_calls import tool_calls
 
 __all__ = ["reasoning"]
 
 
 def reasoning(
-    src: Source, turn: Turn, lex: Lexicon, *, opened: str, settled: bool = False
-) -> Steps[Region | None]:
+    src: Window, turn: Sink, lex: MarkerTables, *, opened: str, settled: bool = False
+) -> Steps[Checkpoint | None]:
     """Read reasoning up to and with its end marker; `opened` is the start marker as written.
 
     `settled`: it is known that no end marker follows, and that calls in here are calls.
@@ -61,14 +61,16 @@ def reasoning(
             return calls
 
 
-def _deferred(src: Source, turn: Turn, lex: Lexicon, *, settled: bool) -> Steps[Region | None]:
+def _deferred(
+    src: Window, turn: Sink, lex: MarkerTables, *, settled: bool
+) -> Steps[Checkpoint | None]:
     """Read on from a call inside reasoning until it is known what it was.
 
     Returns its text, still kept, if it was a call; None if it was reasoning, handed out as such.
     """
-    region = Region(src)
+    region = Checkpoint(src)
     draft = turn.draft()
-    is_call = yield from tool_calls(src, draft, lex, Region(src))
+    is_call = yield from tool_calls(src, draft, lex, Checkpoint(src))
     if is_call and settled:
         # Only this call: to read on, and then all of it again, for each that opens reasoning
         # anew would cost the square of the text.
@@ -78,7 +80,7 @@ def _deferred(src: Source, turn: Turn, lex: Lexicon, *, settled: bool) -> Steps[
         marker = yield from until(src, lex.in_reasoning, _kept_elsewhere)
         role = lex.role(marker) if marker else None
         if role is Role.TOOL_START:
-            yield from tool_calls(src, draft, lex, Region(src))
+            yield from tool_calls(src, draft, lex, Checkpoint(src))
         elif role is Role.REASONING_END or (role is None and not turn.natural):
             turn.issue("tool_in_reasoning", region.span, "a call in reasoning: reasoning")
             is_call = False
@@ -91,4 +93,4 @@ def _deferred(src: Source, turn: Turn, lex: Lexicon, *, settled: bool) -> Steps[
 
 
 def _kept_elsewhere(text: str) -> None:
-    """Take text that a `Region` keeps."""
+    """Take text that a `Checkpoint` keeps."""

@@ -18,7 +18,7 @@ from deltaparse.partial import Markers, markers
 from ..reading.channel_header import ChannelMarkers
 from .format import ContentMode, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
 
-__all__ = ["Field", "Lexicon", "Role", "lexicon"]
+__all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
 
 # A tag-like piece of a header: the generation prompt may be written again from one of these on.
 TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
@@ -52,7 +52,7 @@ class Field(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class MarkerSpelling:
     """One spelling of a marker; `trailing` is the white space that the template writes after it."""
 
     literal: str
@@ -60,7 +60,7 @@ class Sign:
     trailing: str
 
 
-class Lexicon:
+class MarkerTables:
     """What to look for in each place of a turn.
 
     `calls` says whether tool syntax means anything; without, it is plain text. `bare`: calls
@@ -166,12 +166,12 @@ def _round_calls(fmt: WireFormat) -> tuple[list[str], list[str]]:
 
 
 @lru_cache(maxsize=256)
-def lexicon(fmt: WireFormat, *, calls: bool) -> Lexicon:
-    """The `Lexicon` of a format, made once."""
-    return Lexicon(fmt, calls=calls)
+def marker_tables(fmt: WireFormat, *, calls: bool) -> MarkerTables:
+    """The `MarkerTables` of a format, made once."""
+    return MarkerTables(fmt, calls=calls)
 
 
-def _signs(role: Role, texts: Iterable[str], gap: str = "") -> list[Sign]:
+def _signs(role: Role, texts: Iterable[str], gap: str = "") -> list[MarkerSpelling]:
     """All spellings of the markers `texts`, after which `gap` may stand before them."""
     signs = []
     for text in texts:
@@ -183,11 +183,11 @@ def _signs(role: Role, texts: Iterable[str], gap: str = "") -> list[Sign]:
             core, trailing = core + trailing[:1], trailing[1:]
         if core:
             spellings = (leading[cut:] + core for cut in range(len(leading) + 1))
-            signs += [Sign(spelling, role, trailing) for spelling in spellings]
+            signs += [MarkerSpelling(spelling, role, trailing) for spelling in spellings]
     return signs
 
 
-def _markers(signs: Iterable[Sign]) -> Markers:
+def _markers(signs: Iterable[MarkerSpelling]) -> Markers:
     return markers(frozenset(sign.literal for sign in signs))
 
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from deltaparse.partial import Markers, Source, Steps, at, markers
+from deltaparse.partial import Markers, Steps, Window, at, markers
 
 from .format import CallIdPosition, ToolFormat, WireFormat
 
-__all__ = ["TaggedMarkers", "cores", "of", "past", "spellings", "tagged_markers", "trailing"]
+__all__ = [
+    "TaggedMarkers",
+    "marker_set",
+    "skip_if_here",
+    "spellings",
+    "stripped",
+    "tagged_markers",
+    "trailing",
+]
 
 
 class TaggedMarkers:
@@ -44,18 +52,18 @@ class TaggedMarkers:
 
     def __init__(self, fmt: WireFormat) -> None:
         tools, function, arguments, call_id = fmt.tools, fmt.function, fmt.arguments, fmt.call_id
-        ends = cores([function.close, tools.per_call_end, tools.section_end])
-        starts = cores([tools.section_start, tools.per_call_start, function.name_prefix])
-        turn_ends = cores(fmt.turn.ends)
+        ends = stripped([function.close, tools.per_call_end, tools.section_end])
+        starts = stripped([tools.section_start, tools.per_call_start, function.name_prefix])
+        turn_ends = stripped(fmt.turn.ends)
         key = set()
         if tools.format is ToolFormat.TAG_WITH_TAGGED:
-            key = cores([arguments.name_prefix])
+            key = stripped([arguments.name_prefix])
         outer = ends | starts | turn_ends
-        around = key | cores([arguments.start]) or {"{"}
-        suffix = cores([function.name_suffix]) or {function.name_suffix}
-        id_start, id_end = cores([call_id.prefix]), cores([call_id.suffix])
+        around = key | stripped([arguments.start]) or {"{"}
+        suffix = stripped([function.name_suffix]) or {function.name_suffix}
+        id_start, id_end = stripped([call_id.prefix]), stripped([call_id.suffix])
         between = call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
-        behind = cores([arguments.end])
+        behind = stripped([arguments.end])
         if call_id.position is CallIdPosition.POST_ARGS:
             behind |= id_start
         value_ends = set(spellings(arguments.value_suffix))
@@ -64,26 +72,28 @@ class TaggedMarkers:
             gap = arguments.value_suffix[: -len(arguments.value_suffix.lstrip())]
             value_ends.update(*(spellings(gap + text) for text in ends | turn_ends))
 
-        self.name_prefix = of(cores([function.name_prefix]))
-        self.name_ends = of(outer | around | suffix | (id_start | id_end if between else set()))
-        self.after_name = of(suffix)
-        self.id_start = of(id_start)
-        self.id_end = of(id_end)
-        self.id_ends = of(outer | around | id_end | cores([function.name_prefix]))
-        self.arguments_start = of(cores([arguments.start]))
-        self.arguments_end = of(cores([arguments.end]))
-        self.in_arguments = of(key | outer | behind | (set() if key else {"null"}))
-        self.separator = of(cores([arguments.separator]))
-        self.key = of(key)
-        suffixes = [arguments.name_suffix, arguments.literal_name_suffix]
-        self.key_end = of(cores([*suffixes, arguments.value_prefix]))
-        self.value_prefix = of(cores([arguments.value_prefix]))
-        self.value_suffix = of(cores([arguments.value_suffix]))
-        self.value_ends = of(value_ends)
-        self.behind_value = of(
-            key | outer | behind | cores([arguments.separator]) if ends else set()
+        self.name_prefix = marker_set(stripped([function.name_prefix]))
+        self.name_ends = marker_set(
+            outer | around | suffix | (id_start | id_end if between else set())
         )
-        self.behind_call = of(outer)
+        self.after_name = marker_set(suffix)
+        self.id_start = marker_set(id_start)
+        self.id_end = marker_set(id_end)
+        self.id_ends = marker_set(outer | around | id_end | stripped([function.name_prefix]))
+        self.arguments_start = marker_set(stripped([arguments.start]))
+        self.arguments_end = marker_set(stripped([arguments.end]))
+        self.in_arguments = marker_set(key | outer | behind | (set() if key else {"null"}))
+        self.separator = marker_set(stripped([arguments.separator]))
+        self.key = marker_set(key)
+        suffixes = [arguments.name_suffix, arguments.literal_name_suffix]
+        self.key_end = marker_set(stripped([*suffixes, arguments.value_prefix]))
+        self.value_prefix = marker_set(stripped([arguments.value_prefix]))
+        self.value_suffix = marker_set(stripped([arguments.value_suffix]))
+        self.value_ends = marker_set(value_ends)
+        self.behind_value = marker_set(
+            key | outer | behind | stripped([arguments.separator]) if ends else set()
+        )
+        self.behind_call = marker_set(outer)
         self.turn_ends = turn_ends
         self.has_ends = bool(ends)
 
@@ -94,7 +104,7 @@ def tagged_markers(fmt: WireFormat) -> TaggedMarkers:
     return TaggedMarkers(fmt)
 
 
-def cores(texts: Iterable[str]) -> set[str]:
+def stripped(texts: Iterable[str]) -> set[str]:
     """The markers without the white space at their edges, and without those that are nothing."""
     return {text.strip() for text in texts} - {""}
 
@@ -106,12 +116,12 @@ def spellings(marker: str) -> list[str]:
     return [leading[cut:] + core for cut in range(len(leading) + 1)] if core else []
 
 
-def of(literals: set[str]) -> Markers:
+def marker_set(literals: set[str]) -> Markers:
     """The `Markers` object for a set of literals."""
     return markers(frozenset(literals))
 
 
-def past(src: Source, wanted: Markers) -> Steps[bool]:
+def skip_if_here(src: Window, wanted: Markers) -> Steps[bool]:
     """Read one of `wanted` if one stands here; return whether it did."""
     if not wanted.literals:
         return False

@@ -6,7 +6,7 @@ import pytest
 
 import deltaparse
 from deltaparse import ChatTemplate, UsageError, WireFormat, analyze
-from deltaparse.analyzer.cache import kept
+from deltaparse.analyzer.cache import load_or_analyze
 
 from ..strategies import templates
 
@@ -26,10 +26,10 @@ def unneeded(_):
 def test_what_is_kept_is_not_made_again(tmp_path):
     folder = tmp_path / "not" / "there"
     template = ChatTemplate(SOURCE)
-    assert kept(folder, template, made) == FOUND
+    assert load_or_analyze(folder, template, made) == FOUND
     (path,) = folder.iterdir()
     assert WireFormat.from_json(path.read_text(encoding="utf-8")) == FOUND
-    assert kept(str(folder), template, unneeded) == FOUND
+    assert load_or_analyze(str(folder), template, unneeded) == FOUND
 
 
 def test_analyze_keeps_on_request(tmp_path):
@@ -48,10 +48,10 @@ def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeyp
         ChatTemplate(SOURCE, "", "<s>"),
         ChatTemplate(SOURCE + "\ud800"),
     ):
-        kept(tmp_path, template, made)
+        load_or_analyze(tmp_path, template, made)
     assert len(list(tmp_path.iterdir())) == 5
     monkeypatch.setattr(deltaparse, "__version__", "next")
-    kept(tmp_path, ChatTemplate(SOURCE), made)
+    load_or_analyze(tmp_path, ChatTemplate(SOURCE), made)
     assert len(list(tmp_path.iterdir())) == 6
 
 
@@ -61,19 +61,19 @@ def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeyp
 )
 def test_what_is_no_format_is_made_again(tmp_path, junk):
     template = ChatTemplate(SOURCE)
-    kept(tmp_path, template, made)
+    load_or_analyze(tmp_path, template, made)
     (path,) = tmp_path.iterdir()
     path.write_bytes(junk)
-    assert kept(tmp_path, template, made) == FOUND
-    assert kept(tmp_path, template, unneeded) == FOUND
+    assert load_or_analyze(tmp_path, template, made) == FOUND
+    assert load_or_analyze(tmp_path, template, unneeded) == FOUND
     assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
 
 def test_half_a_character_is_kept(tmp_path):
     odd = FOUND.replace(turn={"ends": ("<\ud800>",)})
     template = ChatTemplate(SOURCE)
-    assert kept(tmp_path, template, lambda _: odd) == odd
-    assert kept(tmp_path, template, unneeded) == odd
+    assert load_or_analyze(tmp_path, template, lambda _: odd) == odd
+    assert load_or_analyze(tmp_path, template, unneeded) == odd
 
 
 def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
@@ -81,7 +81,7 @@ def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
         raise OSError("no space left")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    assert kept(tmp_path, ChatTemplate(SOURCE), made) == FOUND
+    assert load_or_analyze(tmp_path, ChatTemplate(SOURCE), made) == FOUND
     assert list(tmp_path.iterdir()) == []
 
 

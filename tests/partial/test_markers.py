@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltaparse.partial import LONGEST_MARKER, Markers, Source, UsageError, is_whole, markers, until
+from deltaparse.partial import LONGEST_MARKER, Markers, UsageError, Window, is_whole, markers, until
 
 from ..support import Driver, cuts, drive
 
@@ -277,7 +277,7 @@ def test_text_in_which_no_marker_begins_is_not_searched_at_all():
 
 
 def test_find_reads_a_window_from_any_place():
-    src = Source("<a><a>")
+    src = Window("<a><a>")
     look_for = Markers(["<a>"])
 
     assert look_for.find(src.text, 1) == (3, 6)

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from deltaparse.partial import Markers, Source, until
+from deltaparse.partial import Markers, Window, until
 
 from ..support import Driver
 
@@ -23,7 +23,7 @@ class SourceAndModel(RuleBasedStateMachine):
 
     @initialize(prompt=TEXT, text=TEXT)
     def start(self, prompt, text):
-        self.src = Source(prompt + text, offset=-len(prompt))
+        self.src = Window(prompt + text, offset=-len(prompt))
         self.whole = prompt + text
         self.prompt = len(prompt)
         self.read = 0
@@ -102,16 +102,16 @@ TestSourceAndModel.settings = settings(max_examples=80, stateful_step_count=30, 
 
 
 def test_new_source_is_open_awake_and_at_zero():
-    src = Source()
+    src = Window()
 
     assert (src.text, src.pos, src.offset, src.unread) == ("", 0, 0, "")
     assert not src.closed
     assert src.wake is None
-    assert Source(closed=True).closed
+    assert Window(closed=True).closed
 
 
 def test_what_was_read_is_cut_off():
-    src = Source("read, unread")
+    src = Window("read, unread")
     src.take(6)
     src.feed("!")
 
@@ -123,7 +123,7 @@ def test_what_was_read_is_cut_off():
     [(2, ""), (4, ""), (5, "m"), (9, "model")],
 )
 def test_prompt_is_never_handed_out(end, handed_out):
-    src = Source("<p>\nmodel", offset=-4)
+    src = Window("<p>\nmodel", offset=-4)
     mark = src.mark()
 
     assert src.take(end) == handed_out
@@ -132,7 +132,7 @@ def test_prompt_is_never_handed_out(end, handed_out):
 
 
 def test_marks_nest():
-    src = Source("a")
+    src = Window("a")
     outer = src.mark()
     src.take(1)
     src.feed("bc")
@@ -151,7 +151,7 @@ def test_marks_nest():
 
 
 def test_a_new_mark_keeps_nothing_of_an_old_one():
-    src = Source("ab")
+    src = Window("ab")
     src.mark()
     src.take(1)
     src.since(0)
@@ -163,7 +163,7 @@ def test_a_new_mark_keeps_nothing_of_an_old_one():
 
 
 def test_mark_holds_the_text_also_before_the_prompt_ends():
-    src = Source("pr", offset=-4)
+    src = Window("pr", offset=-4)
     mark = src.mark()
     src.take(2)
     src.feed("om")
@@ -194,7 +194,7 @@ def test_a_sleeping_parser_is_not_resumed():
 
 @pytest.mark.parametrize("keep", ["unread text", "a mark"])
 def test_nobody_sleeps_while_something_is_kept(keep):
-    src = Source("ab")
+    src = Window("ab")
     src.pos = 1 if keep == "unread text" else 2
     if keep == "a mark":
         src.mark()
@@ -204,7 +204,7 @@ def test_nobody_sleeps_while_something_is_kept(keep):
 
 
 def test_text_may_pass_by_before_anything_else():
-    src = Source()
+    src = Window()
     src.pass_by("lost, since nobody said what becomes of it")
 
     assert src.offset == 42

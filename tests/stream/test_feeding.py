@@ -46,13 +46,13 @@ def test_the_short_way_gives_what_the_long_way_gives(case, kw, data, reason, as_
         given_piece = piece.encode() if as_bytes else piece
         assert parser.feed(given_piece) == recording.feed(piece)
         if data.draw(st.booleans()):
-            assert parser.seen == recording.seen
+            assert parser.counts == recording.counts
             assert parser.message == recording.message
             assert repr(parser) == repr(recording)
     assert parser.finish(reason) == recording.finish(reason)
     assert parser.message == recording.message
     assert parser.issues == recording.issues
-    assert parser.seen == recording.seen
+    assert parser.counts == recording.counts
 
 
 @given(case=any_soups, kw=options, data=st.data(), reason=reasons)
@@ -64,7 +64,7 @@ def test_a_parser_that_collects_nothing_hands_out_the_same(case, kw, data, reaso
         assert parser.feed(piece) == collecting.feed(piece)
     assert parser.finish(reason) == collecting.finish(reason)
     assert parser.issues == collecting.issues
-    assert parser.seen == collecting.seen
+    assert parser.counts == collecting.counts
     with pytest.raises(UsageError, match="collect=True"):
         _ = parser.message
 
@@ -113,7 +113,7 @@ def test_what_took_the_short_way_is_written_down_in_time():
         parser.feed("abc")
         assert len(parser._passed) <= MOST_PASSED
     assert parser.message.content == "x" + "abc" * 3 * MOST_PASSED
-    assert parser.seen.content.pieces == 3 * MOST_PASSED + 1
+    assert parser.counts.content.chunks == 3 * MOST_PASSED + 1
 
 
 @pytest.mark.parametrize("nothing", ["", b""])
@@ -121,7 +121,7 @@ def test_nothing_makes_no_delta(nothing):
     parser = parser_in(TAGS, "x")
     parser.feed("y")
     assert parser.feed(nothing) == []
-    assert parser.seen.content.pieces == 3
+    assert parser.counts.content.chunks == 3
 
 
 @pytest.mark.parametrize("wrong", [None, 7, ["a"], ("<",)])

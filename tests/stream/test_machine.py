@@ -97,19 +97,19 @@ class Watched:
 
     def check(self):
         """The sum is the message, so nothing was retracted; each call is told in its order."""
-        message, seen = self.parser.message, self.parser.seen
+        message, seen = self.parser.message, self.parser.counts
         content, reasoning, calls = joined(self.deltas)
         assert (content, reasoning, calls) == as_joined(message)
         amounts = (seen.content, seen.reasoning, seen.tool_calls)
         given = len(content) + len(reasoning) + sum(len(call[2]) for call in calls)
         assert sum(amount.characters for amount in amounts) == given
-        assert sum(amount.pieces for amount in amounts) == len(self.fed)
+        assert sum(amount.chunks for amount in amounts) == len(self.fed)
 
 
 def state(parser):
     """All that can be seen of a parser."""
     end = parser.finish_reason, parser.where(), parser.in_reasoning
-    return parser.message, parser.issues, parser.seen, *end
+    return parser.message, parser.issues, parser.counts, *end
 
 
 class ParserMachine(RuleBasedStateMachine):

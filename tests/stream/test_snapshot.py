@@ -26,7 +26,7 @@ def state(parser):
     return (
         parser.message,
         parser.issues,
-        parser.seen,
+        parser.counts,
         parser.in_reasoning,
         parser.finish_reason,
         parser.where(),

@@ -24,7 +24,7 @@ from deltaparse import (
 from deltaparse.partial import Pattern, PatternSearch, markers
 from deltaparse.partial.patterns import pattern as patterns
 from deltaparse.stream.reading.tool_calls import call_head, code
-from deltaparse.stream.wire import marker_tables as lexicon
+from deltaparse.stream.wire import marker_tables
 from deltaparse.stream.wire import tag_markers as tagged_markers
 from deltaparse.stream.wire.named import registry
 
@@ -32,7 +32,7 @@ from ..strategies.hostile import FAMILIES, read
 
 THREADS = 8
 CACHES = (
-    lexicon.lexicon,
+    marker_tables.marker_tables,
     markers,
     tagged_markers.tagged_markers,
     code._ends,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
-from deltaparse.partial import JsonLexer, Markers, Pattern, Source
+from deltaparse.partial import JsonLexer, Markers, Pattern, Window
 
 
 def counted(monkeypatch):
@@ -15,7 +15,7 @@ def counted(monkeypatch):
     """
     seen = []
     find, scan, look = Markers.find, JsonLexer.scan, Pattern._look
-    feed, since = Source.feed, Source.since
+    feed, since = Window.feed, Window.since
 
     def counted_find(self, text, pos=0, *, final=False):
         start, end = find(self, text, pos, final=final)
@@ -44,8 +44,8 @@ def counted(monkeypatch):
     monkeypatch.setattr(Markers, "find", counted_find)
     monkeypatch.setattr(JsonLexer, "scan", counted_scan)
     monkeypatch.setattr(Pattern, "_look", counted_look)
-    monkeypatch.setattr(Source, "feed", counted_feed)
-    monkeypatch.setattr(Source, "since", counted_since)
+    monkeypatch.setattr(Window, "feed", counted_feed)
+    monkeypatch.setattr(Window, "since", counted_since)
     return seen
 
 

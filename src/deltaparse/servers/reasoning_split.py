@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deltaparse.partial import Source, Steps, UsageError, at, skip, until, whitespace
+from deltaparse.partial import Steps, UsageError, Window, at, skip, until, whitespace
 from deltaparse.stream import Policies, ReasoningMode, WireFormat
 from deltaparse.stream.request import Request
-from deltaparse.stream.wire.marker_tables import Lexicon, Role, lexicon
+from deltaparse.stream.wire.marker_tables import MarkerTables, Role, marker_tables
 
 __all__ = ["ReasoningSplit"]
 
@@ -43,13 +43,13 @@ class ReasoningSplit:
         if fmt.channels.message:
             raise UsageError("reasoning in channels cannot be split off: use StreamParser")
         tail = _request(fmt, prompt).turn_so_far()
-        self._source = Source(offset=-len(tail))
+        self._source = Window(offset=-len(tail))
         self._reasoning: list[str] = []
         self._rest: list[str] = []
         self.span = (0, 0)
         self.rest_at = 0
         self.ended = fmt.reasoning.mode is ReasoningMode.NONE
-        self._steps = self._read(lexicon(fmt, calls=True), call_ends_reasoning)
+        self._steps = self._read(marker_tables(fmt, calls=True), call_ends_reasoning)
         if tail and not self.ended:
             self._feed(tail)
 
@@ -86,7 +86,7 @@ class ReasoningSplit:
         self._rest.clear()
         return taken
 
-    def _read(self, lex: Lexicon, call_ends_reasoning: bool) -> Steps[bool]:
+    def _read(self, lex: MarkerTables, call_ends_reasoning: bool) -> Steps[bool]:
         """Read up to the rest; return whether it was there that reasoning ended."""
         src = self._source
         repeated = yield from at(src, lex.at_start)
@@ -107,7 +107,7 @@ class ReasoningSplit:
         return bool(marker)
 
 
-def _opened(src: Source, lex: Lexicon, text: Callable[[str], None]) -> Steps[bool]:
+def _opened(src: Window, lex: MarkerTables, text: Callable[[str], None]) -> Steps[bool]:
     """Read a start of reasoning, and the white space before it, which is text where none comes."""
     mark = src.mark()
     yield from whitespace(src, lex.longest)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentDelta, Delta, StreamParser, ToolCallDelta
-from deltaparse.stream.wire.marker_tables import lexicon
+from deltaparse.stream.wire.marker_tables import marker_tables
 
 from .shapes import (
     CallsSoFar,
@@ -92,7 +92,7 @@ class SglangDetector(CallsSoFar):
 
     def has_tool_call(self, text: str) -> bool:
         """Whether a call may begin in the text: a marker that one begins with stands in it."""
-        markers = lexicon(self.wire_format, calls=True).call_starts
+        markers = marker_tables(self.wire_format, calls=True).call_starts
         start, end = markers.find(text, final=True)
         # Calls without markers, and those in channels, are known by what they are.
         return end > start or bool(self._whole(text, None).message.tool_calls)

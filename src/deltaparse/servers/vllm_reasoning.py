@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ReasoningMode, WireFormat
-from deltaparse.stream.wire.marker_tables import lexicon
+from deltaparse.stream.wire.marker_tables import marker_tables
 
 from .reasoning_split import ReasoningSplit
 from .shapes import Options, format_of
@@ -120,7 +120,7 @@ class VllmReasoningParser:
         count = len(list(delta_ids))
         if self.wire_format.reasoning.mode is ReasoningMode.NONE:
             return True
-        lex = lexicon(self.wire_format, calls=True)
+        lex = marker_tables(self.wire_format, calls=True)
         # A marker has no more tokens than bytes, of which a character has at most four.
         since = max(len(input_ids) - count, 0)
         first = max(since - 4 * lex.longest, 0)

@@ -26,7 +26,7 @@ from deltaparse.stream import (
     WireFormat,
     get_format,
 )
-from deltaparse.stream.wire.marker_tables import Role, lexicon
+from deltaparse.stream.wire.marker_tables import Role, marker_tables
 
 from .base import BaseToolParser, ParseResult, ToolCallItem
 
@@ -109,7 +109,7 @@ class WireToolParser(BaseToolParser):
 
     def _behind(self, text: str, pos: int) -> int:
         """Where the markers end that close calls, of which the last has ended at `pos`."""
-        lex = lexicon(self.wire_format, calls=True)
+        lex = marker_tables(self.wire_format, calls=True)
         end, brackets = pos, "]})`"
         while True:
             while pos < len(text) and (text[pos].isspace() or text[pos] in brackets):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deltaparse.partial import Source, Steps, at, json_space, skip
+from deltaparse.partial import Steps, Window, at, json_space, skip
 
-from ...message.sink import Turn
+from ...message.sink import Sink
 from ...wire.format import ToolFormat
-from ...wire.marker_tables import Lexicon
-from ..checkpoint import Region
+from ...wire.marker_tables import MarkerTables
+from ..checkpoint import Checkpoint
 from .code import coded_calls
 from .json_native import json_calls
 from .pythonic import python_calls
@@ -19,10 +19,10 @@ __all__ = ["tool_calls"]
 
 
 def tool_calls(
-    src: Source,
-    turn: Turn,
-    lex: Lexicon,
-    region: Region,
+    src: Window,
+    turn: Sink,
+    lex: MarkerTables,
+    region: Checkpoint,
     emit: Callable[[str], None] | None = None,
 ) -> Steps[bool]:
     """Read the calls that may begin at the marker that stands here; settle `region`.

@@ -9,12 +9,12 @@ from deltaparse.partial import (
     JsonLexer,
     JsonState,
     MalformedJson,
-    Source,
     Steps,
+    Window,
     escape_surrogates,
     json_decoded,
     json_value,
-    mended_json,
+    repaired_json,
 )
 
 from .call import Call
@@ -22,15 +22,15 @@ from .call import Call
 __all__ = ["json_arguments", "object_value"]
 
 
-def object_value(src: Source, call: Call) -> Steps[JsonLexer]:
+def object_value(src: Window, call: Call) -> Steps[JsonLexer]:
     """Read an object or array of the arguments, as the format spells it, handing on JSON."""
     if call.may_repair:
         quote = call.fmt.arguments.quote
-        return mended_json(src, call.emit, call.repaired, quote=quote)
+        return repaired_json(src, call.emit, call.repaired, quote=quote)
     return json_value(src, call.emit)
 
 
-def json_arguments(src: Source, call: Call) -> Steps[None]:
+def json_arguments(src: Window, call: Call) -> Steps[None]:
     """Read the value of the arguments' key, handing it on as it comes.
 
     Sets `call.whole` when it is a whole object; null and an empty string stand for an empty one.
@@ -63,7 +63,7 @@ def json_arguments(src: Source, call: Call) -> Steps[None]:
     call.whole = char in "{n"
 
 
-def _text_arguments(src: Source, call: Call, emit: Callable[[str], None]) -> Steps[None]:
+def _text_arguments(src: Window, call: Call, emit: Callable[[str], None]) -> Steps[None]:
     """Read arguments that are a JSON string holding JSON; the opening quote is read."""
     held = HeldText(emit)
     closed = yield from json_decoded(src, held.write)
@@ -86,7 +86,7 @@ class HeldText:
     def __init__(self, emit: Callable[[str], None]) -> None:
         self._emit = emit
         self._lexer = JsonLexer()
-        self._src = Source()
+        self._src = Window()
         self._behind: list[str] = []
         self.empty = True
 

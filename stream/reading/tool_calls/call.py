@@ -7,12 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from deltaparse.partial import Source
+from deltaparse.partial import Window
 
-from ...message.sink import Turn, Verdict
+from ...message.sink import Sink, Verdict
 from ...wire.format import CallIdPosition, WireFormat
-from ...wire.marker_tables import Lexicon
-from ..checkpoint import Region
+from ...wire.marker_tables import MarkerTables
+from ..checkpoint import Checkpoint
 
 __all__ = ["Call", "nowhere"]
 
@@ -59,13 +59,13 @@ class Call:
         "whole",
     )
 
-    def __init__(self, src: Source, turn: Turn, lex: Lexicon, region: Region) -> None:
+    def __init__(self, src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> None:
         self._src = src
         self.turn = turn
         self._lex = lex
         self._begin(region)
 
-    def _begin(self, region: Region) -> None:
+    def _begin(self, region: Checkpoint) -> None:
         self.region = region
         self.name = ""
         self._name_span = (0, 0)
@@ -178,7 +178,7 @@ class Call:
         """End this call; the next member is the beginning of another in the same object."""
         self.end()
         self.region.settle()
-        self._begin(Region(self._src))
+        self._begin(Checkpoint(self._src))
 
     def _check_keys(self, arguments: str) -> None:
         # Nesting is data here too: `json.loads` would recurse.

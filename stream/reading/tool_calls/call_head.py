@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from deltaparse.partial import Source, Steps
+from deltaparse.partial import Steps, Window
 
 __all__ = ["BETWEEN", "call_head"]
 
@@ -30,7 +30,7 @@ KEY = rf"[^\W\d][-.\w]{{0,{LONGEST_NAME - 1}}}+"
 
 
 def call_head(
-    src: Source,
+    src: Window,
     *,
     sure: bool,
     after: bool = False,

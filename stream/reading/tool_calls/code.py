@@ -15,13 +15,13 @@ import re
 from functools import lru_cache
 from json.encoder import encode_basestring
 
-from deltaparse.partial import MalformedJson, Markers, Source, Spelling, Steps, spelled, until
+from deltaparse.partial import MalformedJson, Markers, Spelling, Steps, Window, spelled, until
 
-from ...message.sink import Turn
+from ...message.sink import Sink
 from ...wire.format import ReasoningMode, ToolFormat, WireFormat
-from ...wire.marker_tables import Lexicon
-from ...wire.tag_markers import of, spellings
-from ..checkpoint import Region
+from ...wire.marker_tables import MarkerTables
+from ...wire.tag_markers import marker_set, spellings
+from ..checkpoint import Checkpoint
 from .call import Call
 from .call_head import call_head
 from .ending import truncated
@@ -36,7 +36,7 @@ GAP = 16
 SPACE = re.compile(rf"\s{{0,{GAP}}}+")
 
 
-def coded_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[bool]:
+def coded_calls(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[bool]:
     """Read what stands behind the marker of code, which is read already.
 
     `region` began with that marker. Returns whether it was a call; if not, nothing was handed
@@ -66,7 +66,7 @@ def coded_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[
     return call.end()
 
 
-def code_arguments(src: Source, call: Call, ends: Markers, begun: str = "") -> Steps[None]:
+def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> Steps[None]:
     """Read code, which begins here or with `begun`, up to one of `ends` or the end of the input.
 
     It is handed on as the one argument of the call, whose name is known. Sets `call.whole` when
@@ -99,10 +99,10 @@ def _ends(fmt: WireFormat) -> Markers:
     ends = [*fmt.turn.ends, fmt.tools.section_end, fmt.tools.per_call_end]
     if fmt.reasoning.mode is not ReasoningMode.NONE:
         ends.append(fmt.reasoning.end)
-    return of({spelling for end in ends for spelling in spellings(end)})
+    return marker_set({spelling for end in ends for spelling in spellings(end)})
 
 
-def _first(src: Source) -> Steps[str]:
+def _first(src: Window) -> Steps[str]:
     """Return the first character that is no white space, all unread; "" if there is none."""
     while True:
         found = SPACE.match(src.text, src.pos)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from deltaparse.partial import Source, Steps, at, until
+from deltaparse.partial import Steps, Window, at, until
 
-from ...message.sink import Turn
-from ...wire.marker_tables import Lexicon, Role
-from ..content_writer import Edge, TextRun
+from ...message.sink import Sink
+from ...wire.marker_tables import MarkerTables, Role
+from ..content_writer import Before, ContentWriter
 from .call import Call
 
 __all__ = ["broken", "malformed", "no_object", "truncated"]
 
 
-def broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> Steps[bool]:
+def broken(src: Window, turn: Sink, lex: MarkerTables, call: Call, problem: str) -> Steps[bool]:
     """The JSON of a call breaks off here. Returns whether it was a call.
 
     Where its closer stands, brackets that are still open are closed; where the arguments were
@@ -46,13 +46,13 @@ def broken(src: Source, turn: Turn, lex: Lexicon, call: Call, problem: str) -> S
     call.whole = False
     called = call.end(cut=True)
     if lex.bare:
-        run = TextRun(src, turn, Edge.CALL if turn.calls else Edge.START)
+        run = ContentWriter(src, turn, Before.CALL if turn.calls else Before.START)
         yield from until(src, lex.in_content, run.emit)
         run.end()
     return called
 
 
-def truncated(src: Source, turn: Turn, lex: Lexicon, call: Call) -> bool:
+def truncated(src: Window, turn: Sink, lex: MarkerTables, call: Call) -> bool:
     """The output ends in a call, or the turn does. Returns whether it was one."""
     start = src.offset
     # What ends the turn is left unread, as is what follows it.
@@ -69,13 +69,13 @@ def truncated(src: Source, turn: Turn, lex: Lexicon, call: Call) -> bool:
     return call.end(cut=True)
 
 
-def no_object(turn: Turn, call: Call) -> None:
+def no_object(turn: Sink, call: Call) -> None:
     """The arguments of a call were read, and are no JSON object."""
     text = "".join(call.unused)
     malformed(turn, call, f"the arguments of {call.name!r} are no JSON object: {text!r}")
 
 
-def malformed(turn: Turn, call: Call, detail: str) -> None:
+def malformed(turn: Sink, call: Call, detail: str) -> None:
     """The arguments of a call are no JSON object, and cannot be mended."""
     policy = turn.policies.malformed_arguments
     turn.issue("malformed_arguments", call.region.span, detail, policy)

@@ -20,21 +20,21 @@ from deltaparse.partial import (
     JsonLexer,
     JsonState,
     MalformedJson,
-    Source,
     Steps,
+    Window,
     at,
     is_whole,
     json_key,
     json_space,
     json_string,
     json_value,
-    mended_json,
+    repaired_json,
 )
 
-from ...message.sink import Turn
-from ...wire.marker_tables import Field, Lexicon
-from ..checkpoint import Region
-from ..content_writer import Edge, TextRun
+from ...message.sink import Sink
+from ...wire.marker_tables import Field, MarkerTables
+from ..checkpoint import Checkpoint
+from ..content_writer import Before, ContentWriter
 from .arguments import json_arguments
 from .call import Call
 from .ending import broken, no_object, truncated
@@ -49,7 +49,7 @@ MEANS_NOTHING = {"type": ('"function"', "null")}
 """Values that members have beside name and arguments, in templates that write all of a call."""
 
 
-def json_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[bool]:
+def json_calls(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[bool]:
     """Read the calls that begin here, if any; the opening marker is read already.
 
     `region` began with that marker. Returns whether there were calls; if not, nothing was
@@ -72,14 +72,14 @@ def json_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[b
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_array or not lex.bare)
     while more:
-        between = Region(src)
+        between = Checkpoint(src)
         more = yield from _another_call(src, turn, lex, between, in_array=in_array)
         between.settle()
     return called
 
 
 def _another_call(
-    src: Source, turn: Turn, lex: Lexicon, region: Region, *, in_array: bool
+    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, *, in_array: bool
 ) -> Steps[bool]:
     """Read what follows a call: another, or the end of the array. Return whether more may come.
 
@@ -89,7 +89,7 @@ def _another_call(
     if char == "{":
         src.pos = end
         if not (yield from _call_object(src, turn, lex, region)):
-            run = TextRun(src, turn, Edge.CALL)
+            run = ContentWriter(src, turn, Before.CALL)
             run.emit(region.text())
             run.end()
         return True
@@ -103,7 +103,7 @@ def _another_call(
     return False
 
 
-def _beyond_separator(src: Source) -> Steps[tuple[str, int]]:
+def _beyond_separator(src: Window) -> Steps[tuple[str, int]]:
     """Return the character behind a separator, if one stands here, and its index; read nothing."""
     while True:
         found = SEPARATOR.match(src.text, src.pos)
@@ -113,7 +113,7 @@ def _beyond_separator(src: Source) -> Steps[tuple[str, int]]:
         yield
 
 
-def _call_object(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[bool]:
+def _call_object(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[bool]:
     """Read one object that may be a call; return whether it was one."""
     src.pos += 1
     call = Call(src, turn, lex, region)
@@ -132,12 +132,12 @@ def _call_object(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps
     return call.end()
 
 
-def _mended_members(src: Source, call: Call, lex: Lexicon) -> Steps[None]:
+def _mended_members(src: Window, call: Call, lex: MarkerTables) -> Steps[None]:
     """Read the members of a call's object that is nearly JSON, as what it is mended to.
 
     The members are read from a window of their own, into which the mended text is fed.
     """
-    mended = Source()
+    mended = Window()
     members = _members(mended, call, lex, nested=False)
 
     def read(text: str) -> None:
@@ -147,7 +147,7 @@ def _mended_members(src: Source, call: Call, lex: Lexicon) -> Steps[None]:
     lexer = JsonLexer()
     lexer.scan("{")
     quote = lex.fmt.arguments.quote
-    yield from mended_json(src, read, call.repaired, lexer=lexer, quote=quote)
+    yield from repaired_json(src, read, call.repaired, lexer=lexer, quote=quote)
     if lexer.state is JsonState.BROKEN:
         raise MalformedJson(lexer.problem)
     if lexer.state is not JsonState.DONE:
@@ -156,7 +156,7 @@ def _mended_members(src: Source, call: Call, lex: Lexicon) -> Steps[None]:
     next(members, None)
 
 
-def _members(src: Source, call: Call, lex: Lexicon, *, nested: bool) -> Steps[None]:
+def _members(src: Window, call: Call, lex: MarkerTables, *, nested: bool) -> Steps[None]:
     """Read the members of a call's object; the opening brace is read."""
     name_is_key = lex.fmt.tools.name_is_key
     first = True
@@ -192,7 +192,7 @@ def _members(src: Source, call: Call, lex: Lexicon, *, nested: bool) -> Steps[No
         call.announce()
 
 
-def _scalar(src: Source, call: Call, key: str, char: str) -> Steps[str]:
+def _scalar(src: Window, call: Call, key: str, char: str) -> Steps[str]:
     """Read an id: a string, or a number as it is spelled; "" for anything else."""
     if char == '"':
         text = yield from json_string(src)
@@ -205,7 +205,7 @@ def _scalar(src: Source, call: Call, key: str, char: str) -> Steps[str]:
     return "".join(digits)
 
 
-def _skipped(src: Source, call: Call, key: str) -> Steps[None]:
+def _skipped(src: Window, call: Call, key: str) -> Steps[None]:
     """Read a value that means nothing to us, and keep it to be told."""
     value: list[str] = []
     scanner = yield from json_value(src, value.append)

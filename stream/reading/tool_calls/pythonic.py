@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 
-from deltaparse.partial import MalformedJson, Source, Steps, peek, python_arguments, whitespace
+from deltaparse.partial import MalformedJson, Steps, Window, peek, python_arguments, whitespace
 
-from ...message.sink import Turn
-from ...wire.marker_tables import Lexicon
-from ..checkpoint import Region
+from ...message.sink import Sink
+from ...wire.marker_tables import MarkerTables
+from ..checkpoint import Checkpoint
 from .call import Call
 from .call_head import BETWEEN, call_head
 from .ending import broken, truncated
@@ -31,7 +31,7 @@ GAP = 64
 """White space characters that may stand before a list of calls."""
 
 
-def python_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps[bool]:
+def python_calls(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[bool]:
     """Read the calls that begin here, if any; the opening marker is read already.
 
     `region` began with that marker. Returns whether there were calls; if not, nothing was
@@ -48,14 +48,14 @@ def python_calls(src: Source, turn: Turn, lex: Lexicon, region: Region) -> Steps
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_list or not lex.bare)
     while more:
-        between = Region(src)
+        between = Checkpoint(src)
         more = yield from _another_call(src, turn, lex, between, in_list=in_list)
         between.settle()
     return called
 
 
 def _another_call(
-    src: Source, turn: Turn, lex: Lexicon, region: Region, *, in_list: bool
+    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, *, in_list: bool
 ) -> Steps[bool]:
     """Read another call, or a bracket, if it comes next. Return whether more may come.
 
@@ -72,7 +72,13 @@ def _another_call(
 
 
 def _call(
-    src: Source, turn: Turn, lex: Lexicon, region: Region, *, sure: bool, after: bool = False
+    src: Window,
+    turn: Sink,
+    lex: MarkerTables,
+    region: Checkpoint,
+    *,
+    sure: bool,
+    after: bool = False,
 ) -> Steps[bool]:
     """Read one call; `sure`: it is known that one stands here. Return whether it was one."""
     call = Call(src, turn, lex, region)
@@ -93,7 +99,7 @@ def _call(
     return (yield from python_call(src, turn, lex, call))
 
 
-def python_call(src: Source, turn: Turn, lex: Lexicon, call: Call) -> Steps[bool]:
+def python_call(src: Window, turn: Sink, lex: MarkerTables, call: Call) -> Steps[bool]:
     """Read the arguments of a call whose name is known, from behind the parenthesis to its end.
 
     Returns whether it was a call, as it is known to be here.
@@ -125,7 +131,7 @@ def python_call(src: Source, turn: Turn, lex: Lexicon, call: Call) -> Steps[bool
     return call.end()
 
 
-def _bracket(src: Source, brackets: str = "]") -> Steps[str]:
+def _bracket(src: Window, brackets: str = "]") -> Steps[str]:
     """Read one of `brackets` if it comes next, also after a separator; return it, or ""."""
     while True:
         found = NEXT.match(src.text, src.pos)

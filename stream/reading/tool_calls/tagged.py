@@ -12,13 +12,13 @@ order, also such as the schema does not know.
 
 from __future__ import annotations
 
-from deltaparse.partial import MalformedJson, Source, Steps, at, json_space, markers, peek
+from deltaparse.partial import MalformedJson, Steps, Window, at, json_space, markers, peek
 
-from ...message.sink import Turn
+from ...message.sink import Sink
 from ...wire.format import CallIdPosition, ToolFormat
-from ...wire.marker_tables import Lexicon
-from ...wire.tag_markers import TaggedMarkers, past, tagged_markers
-from ..checkpoint import Region
+from ...wire.marker_tables import MarkerTables
+from ...wire.tag_markers import TaggedMarkers, skip_if_here, tagged_markers
+from ..checkpoint import Checkpoint
 from .arguments import json_arguments
 from .call import Call
 from .ending import broken, no_object, truncated
@@ -31,7 +31,7 @@ NULL = markers(frozenset({"null"}))
 
 
 def tagged_call(
-    src: Source, turn: Turn, lex: Lexicon, region: Region, *, prefixed: bool
+    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, *, prefixed: bool
 ) -> Steps[bool]:
     """Read the call that begins here, its opening markers being read already.
 
@@ -57,7 +57,7 @@ def tagged_call(
     return call.end()
 
 
-def _json_arguments(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _json_arguments(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read arguments that are a JSON object, or nothing."""
     char = yield from peek(src)
     if not char:
@@ -65,15 +65,15 @@ def _json_arguments(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
     if char in '{"' or (yield from at(src, NULL)):
         yield from json_arguments(src, call)
     yield from json_space(src)
-    yield from past(src, m.arguments_end)
+    yield from skip_if_here(src, m.arguments_end)
 
 
-def _id_behind(src: Source, lex: Lexicon, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _id_behind(src: Window, lex: MarkerTables, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read the id that stands behind the arguments, where the format has it there."""
     if lex.fmt.call_id.position is not CallIdPosition.POST_ARGS:
         return
     yield from json_space(src)
-    if m.id_start.literals and not (yield from past(src, m.id_start)):
+    if m.id_start.literals and not (yield from skip_if_here(src, m.id_start)):
         return
     call.id = yield from read_name(src, (), m.id_ends)
-    yield from past(src, m.id_end)
+    yield from skip_if_here(src, m.id_end)

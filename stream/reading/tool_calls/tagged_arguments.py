@@ -17,9 +17,9 @@ from deltaparse.partial import (
     JsonState,
     MalformedJson,
     Markers,
-    Source,
     Spelling,
     Steps,
+    Window,
     at,
     json_space,
     skip,
@@ -27,9 +27,9 @@ from deltaparse.partial import (
     until,
 )
 
-from ...message.sink import Turn
-from ...wire.marker_tables import Lexicon
-from ...wire.tag_markers import TaggedMarkers, past, trailing
+from ...message.sink import Sink
+from ...wire.marker_tables import MarkerTables
+from ...wire.tag_markers import TaggedMarkers, skip_if_here, trailing
 from .arguments import object_value
 from .call import Call
 from .schema import ALL_TYPES, argument_types
@@ -45,7 +45,7 @@ NOT_STRING = ALL_TYPES - {"string"}
 
 
 def tagged_arguments(
-    src: Source, turn: Turn, call: Call, m: TaggedMarkers, lex: Lexicon
+    src: Window, turn: Sink, call: Call, m: TaggedMarkers, lex: MarkerTables
 ) -> Steps[None]:
     """Read arguments of which each stands in markers of its own, writing a JSON object."""
     schema = turn.tools.get(call.name) if turn.tools else None
@@ -57,22 +57,22 @@ def tagged_arguments(
         yield from json_space(src)
         if m.has_ends and not (yield from at(src, m.in_arguments)):
             yield from _junk(src, call, m)
-        if not (yield from past(src, m.key)):
+        if not (yield from skip_if_here(src, m.key)):
             break
         key, told = yield from _key(src, call, m)
         call.emit(("" if first else ", ") + encode_basestring(key) + ": ")
         yield from _value(src, call, m, lex, told or argument_types(schema, key))
         first = False
         yield from json_space(src)
-        yield from past(src, m.separator)
+        yield from skip_if_here(src, m.separator)
     if src.closed and not src.unread and not turn.natural:
         raise MalformedJson("the output ends in the arguments", kind="truncated")
     call.emit("}")
     call.whole = True
-    yield from past(src, m.arguments_end)
+    yield from skip_if_here(src, m.arguments_end)
 
 
-def _junk(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read what stands between arguments and is none."""
     start = src.offset
     left_out: list[str] = []
@@ -82,7 +82,7 @@ def _junk(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
         call.turn.issue("repaired_arguments", (start, src.offset), detail)
 
 
-def _key(src: Source, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozenset[str]]]:
+def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozenset[str]]]:
     """Read an argument's name and what stands between it and the value.
 
     Returns the name, and the types that the marker says that the value has, none if it does not.
@@ -115,7 +115,7 @@ def _key(src: Source, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozense
 
 
 def _value(
-    src: Source, call: Call, m: TaggedMarkers, lex: Lexicon, types: frozenset[str]
+    src: Window, call: Call, m: TaggedMarkers, lex: MarkerTables, types: frozenset[str]
 ) -> Steps[None]:
     """Read one value and what ends it."""
     arguments = lex.fmt.arguments
@@ -143,7 +143,7 @@ def _value(
     value.end()
 
 
-def _json_in_tags(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read a value that can only be JSON: in its strings, no marker ends it."""
     lexer = yield from object_value(src, call)
     if lexer.state is JsonState.BROKEN:
@@ -165,7 +165,7 @@ def _json_in_tags(src: Source, call: Call, m: TaggedMarkers) -> Steps[None]:
 
 
 def _up_to_end(
-    src: Source,
+    src: Window,
     call: Call,
     m: TaggedMarkers,
     take: Callable[[str], None],
@@ -196,7 +196,7 @@ def _up_to_end(
         take(src.take(src.pos + 1))
 
 
-def _followed(src: Source, length: int, behind: Markers) -> Steps[bool]:
+def _followed(src: Window, length: int, behind: Markers) -> Steps[bool]:
     """Whether, after `length` characters and white space, a marker stands, or the output ends."""
     if not behind.literals:
         return True

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from deltaparse.partial import Markers, Source, Steps, at, json_space, peek, skip
+from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, skip
 
-from ...message.sink import Turn
+from ...message.sink import Sink
 from ...wire.format import CallIdPosition
-from ...wire.marker_tables import Lexicon
-from ...wire.tag_markers import TaggedMarkers, past, trailing
+from ...wire.marker_tables import MarkerTables
+from ...wire.tag_markers import TaggedMarkers, skip_if_here, trailing
 from .call import Call
 
 __all__ = ["LONGEST_NAME", "is_readable", "read_name", "tagged_head"]
@@ -23,18 +23,22 @@ INDEX = re.compile(r"[^\w\s][0-9]+\Z")
 
 
 def tagged_head(
-    src: Source, turn: Turn, lex: Lexicon, call: Call, m: TaggedMarkers, *, prefixed: bool
+    src: Window, turn: Sink, lex: MarkerTables, call: Call, m: TaggedMarkers, *, prefixed: bool
 ) -> Steps[bool]:
     """Read up to the arguments; return whether this is a call."""
     fmt = lex.fmt
     position = fmt.call_id.position
     yield from json_space(src)
     if position is CallIdPosition.PRE_FUNC_NAME and not prefixed and not fmt.call_id.holds_name:
-        yield from past(src, m.id_start)
+        yield from skip_if_here(src, m.id_start)
         call.id = yield from read_name(src, (), m.id_ends)
-        yield from past(src, m.id_end)
+        yield from skip_if_here(src, m.id_end)
         yield from json_space(src)
-    if m.name_prefix.literals and not prefixed and not (yield from past(src, m.name_prefix)):
+    if (
+        m.name_prefix.literals
+        and not prefixed
+        and not (yield from skip_if_here(src, m.name_prefix))
+    ):
         return False
     start = src.offset
     name = yield from read_name(src, turn.tools or (), m.name_ends)
@@ -50,11 +54,11 @@ def tagged_head(
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))
     if position is CallIdPosition.BETWEEN_FUNC_AND_ARGS:
         yield from json_space(src)
-        if (yield from past(src, m.id_start)):
+        if (yield from skip_if_here(src, m.id_start)):
             call.id = yield from read_name(src, (), m.id_ends)
-        yield from past(src, m.id_end)
+        yield from skip_if_here(src, m.id_end)
     yield from json_space(src)
-    yield from past(src, m.arguments_start)
+    yield from skip_if_here(src, m.arguments_start)
     yield from json_space(src)
     if not (yield from _arguments_stand_here(src, m)):
         return False
@@ -62,7 +66,7 @@ def tagged_head(
     return True
 
 
-def read_name(src: Source, known: Collection[str], ends: Markers) -> Steps[str]:
+def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str]:
     """Read a name, or an id, up to what ends it; "" if there is none."""
     limit = LONGEST_NAME + ends.longest
     while True:
@@ -96,7 +100,7 @@ def _without_namespace(name: str, namespace: str, known: Collection[str], *, hol
     return short or name
 
 
-def _arguments_stand_here(src: Source, m: TaggedMarkers) -> Steps[bool]:
+def _arguments_stand_here(src: Window, m: TaggedMarkers) -> Steps[bool]:
     """Whether arguments begin here, or the call ends: else what looked like one was text."""
     char = yield from peek(src)
     if not char or (char in '{"' and not m.key.literals):

@@ -15,9 +15,9 @@ from typing import TypeVar
 from deltaparse.partial import (
     JsonLexer,
     JsonState,
-    Source,
     Spelling,
     Steps,
+    Window,
     python_value,
     spelled,
 )
@@ -157,7 +157,7 @@ class Value:
             return text if self._allows(text) else None
         pieces: list[str] = []
         noted: list[str] = []
-        src = Source(text, closed=True)
+        src = Window(text, closed=True)
         reading = _result(python_value(src, pieces.append, lambda name, _: noted.append(name)))
         written = "".join(pieces)
         if reading.state != "done" or src.unread or not self._allows(written):

@@ -8,7 +8,7 @@ from deltaparse import ChatTemplate, ReasoningFormat, analyze
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import find_reasoning
 from deltaparse.analyzer.proof.conversations import TURNS
-from deltaparse.analyzer.proof.proof import disproofs
+from deltaparse.analyzer.proof.proof import verify
 from deltaparse.analyzer.turns import Renderer
 
 from ...strategies import templates
@@ -17,7 +17,7 @@ from ...strategies import templates
 def proof(source, fmt):
     render = Renderer(ChatTemplate(source))
     frame = find_frame(render)
-    return disproofs(render, frame, find_reasoning(render, frame), fmt)
+    return verify(render, frame, find_reasoning(render, frame), fmt)
 
 
 def test_a_right_format_is_proved_on_every_turn_the_template_renders():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse.partial import MAX_TOKEN, JsonState, Repairs, mended_json
+from deltaparse.partial import MAX_TOKEN, JsonState, Repairs, repaired_json
 
 from ...support import cuts, drive, is_json, json_texts, nearly_json
 
@@ -19,7 +19,7 @@ def mend(texts, repairs=None):
     notes = []
 
     def steps(src, emit):
-        scanner = yield from mended_json(
+        scanner = yield from repaired_json(
             src, emit, lambda *note: notes.append(note), repairs=repairs or Repairs()
         )
         return scanner.state
@@ -137,7 +137,7 @@ def test_a_long_comment_is_not_kept():
     sizes = []
 
     def steps(src, emit):
-        for _ in mended_json(src, emit, lambda *_: None):
+        for _ in repaired_json(src, emit, lambda *_: None):
             sizes.append(len(src.text))
             yield
 

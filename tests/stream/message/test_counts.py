@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Amount, Policies, Seen, StreamParser
+from deltaparse import Amount, Counts, Policies, StreamParser
 
 from ...strategies.samples import CALL, DELIMITED, TAGS, WRAPPED
 from ...strategies.wire_channels import HARMONY
@@ -65,31 +65,31 @@ def test_reasoning_in_channels():
 
 def test_what_was_seen():
     parser = StreamParser(TAGS)
-    assert parser.seen == Seen()
+    assert parser.counts == Counts()
     for piece in ("<think>\n", "hm", ", so", "\n</think>\n\n", "Hello", CALL[:-20], CALL[-20:]):
         parser.feed(piece)
-    assert parser.seen == Seen(
+    assert parser.counts == Counts(
         content=Amount(5, 3), reasoning=Amount(6, 3), tool_calls=Amount(len('{"a": 1}'), 1)
     )
 
 
 def test_reasoning_counts_as_such_wherever_it_goes():
-    assert run(TAGS, [REASONED])[0].seen.reasoning.characters == len("hm, so")
+    assert run(TAGS, [REASONED])[0].counts.reasoning.characters == len("hm, so")
     inline, _ = run(TAGS, [REASONED], reasoning="inline")
-    assert inline.seen.reasoning.characters == len("<think>hm, so</think>")
+    assert inline.counts.reasoning.characters == len("<think>hm, so</think>")
     raw, _ = run(TAGS, [REASONED], reasoning="raw")
-    assert raw.seen.reasoning.characters == len(REASONED) - len("Hello")
+    assert raw.counts.reasoning.characters == len(REASONED) - len("Hello")
 
 
 def test_the_prompt_is_not_counted():
     prompt = "<|start|>model\n<think>\nI know: "
     parser = StreamParser(TAGS, prompt=prompt)
-    assert parser.seen == Seen()
+    assert parser.counts == Counts()
     parser.feed("hm")
-    assert parser.seen == Seen(reasoning=Amount(2, 1))
+    assert parser.counts == Counts(reasoning=Amount(2, 1))
     parser = StreamParser(TAGS, prompt="<|start|>model\n" + CALL[:-12])
     parser.feed(CALL[-12:])
-    assert parser.seen.tool_calls.pieces == 1
+    assert parser.counts.tool_calls.chunks == 1
 
 
 @given(case=soups(), kw=options, data=st.data())
@@ -97,13 +97,13 @@ def test_all_that_was_handed_out_is_counted_once(case, kw, data):
     fmt, text = case
     pieces = data.draw(cuts(text))
     parser, _ = run(fmt, pieces, **kw)
-    seen = (parser.seen.content, parser.seen.reasoning, parser.seen.tool_calls)
+    seen = (parser.counts.content, parser.counts.reasoning, parser.counts.tool_calls)
     message = parser.message
     arguments = sum(len(call.arguments) for call in message.tool_calls)
     written = len(message.content) + len(message.reasoning_content)
 
-    assert sum(amount.pieces for amount in seen) == len(pieces)
+    assert sum(amount.chunks for amount in seen) == len(pieces)
     assert sum(amount.characters for amount in seen) == written + arguments
-    assert parser.seen.tool_calls.characters == arguments
+    assert parser.counts.tool_calls.characters == arguments
     if "reasoning" not in kw:
-        assert parser.seen.reasoning.characters == len(message.reasoning_content)
+        assert parser.counts.reasoning.characters == len(message.reasoning_content)

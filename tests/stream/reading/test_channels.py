@@ -612,5 +612,5 @@ def test_where_names_the_state():
     parser.feed(CALL[:-12])
     assert parser.where() == (
         "assistant_turn > channel_turn > message > call > object > json_arguments"
-        " > mended_json > json_value"
+        " > repaired_json > json_value"
     )

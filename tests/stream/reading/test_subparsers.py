@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Content, Policies, Reasoning, ToolCall
-from deltaparse.stream.message.sink import Turn
+from deltaparse.stream.message.sink import Sink
 from deltaparse.stream.reading.assistant_turn import assistant_turn
-from deltaparse.stream.reading.checkpoint import Region
+from deltaparse.stream.reading.checkpoint import Checkpoint
 from deltaparse.stream.reading.reasoning import reasoning
 from deltaparse.stream.reading.tool_calls import tool_calls
-from deltaparse.stream.wire.marker_tables import Role, lexicon
+from deltaparse.stream.wire.marker_tables import Role, marker_tables
 
 from ...strategies.samples import BARE, CALL, KEYED, LIST, OTHER, TAGS, WRAPPED
 from ...support import three_ways
@@ -20,15 +20,15 @@ def read(sub_parser, fmt, **options):
     """A sub-parser as `three_ways` wants it: it returns what it made of the text."""
 
     def steps(src, _emit):
-        turn = Turn(policies=Policies(**options))
-        yield from sub_parser(src, turn, lexicon(fmt, calls=True))
+        turn = Sink(policies=Policies(**options))
+        yield from sub_parser(src, turn, marker_tables(fmt, calls=True))
         return turn.message().parts
 
     return steps
 
 
 def calls_here(src, turn, lex):
-    yield from tool_calls(src, turn, lex, Region(src))
+    yield from tool_calls(src, turn, lex, Checkpoint(src))
 
 
 def reasoning_here(src, turn, lex):
@@ -107,7 +107,7 @@ def test_a_turn_ends_with_the_input():
 
 
 def test_a_marker_is_looked_for_with_as_much_of_its_white_space_as_stands_there():
-    lex = lexicon(TAGS, calls=True)
+    lex = marker_tables(TAGS, calls=True)
     assert set(lex.in_reasoning_only.literals) == {"\n</think>", "</think>", "<|end|>"}
     assert {"\n<call>", "<call>"} <= set(lex.in_content.literals)
     assert lex.role("\n</think>") is Role.REASONING_END
@@ -115,7 +115,7 @@ def test_a_marker_is_looked_for_with_as_much_of_its_white_space_as_stands_there(
 
 
 def test_without_calls_their_markers_are_not_looked_for():
-    lex = lexicon(TAGS, calls=False)
+    lex = marker_tables(TAGS, calls=False)
     assert set(lex.in_content.literals) == {"<think>", "<|end|>"}
     assert not lex.bare
-    assert lexicon(BARE, calls=True).bare
+    assert marker_tables(BARE, calls=True).bare

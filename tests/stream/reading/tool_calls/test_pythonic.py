@@ -21,7 +21,7 @@ from deltaparse import (
     WireFormat,
     parse,
 )
-from deltaparse.partial import Markers, Source
+from deltaparse.partial import Markers, Window
 from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
 
@@ -441,7 +441,7 @@ def test_what_the_prompt_began(prompt, text, arguments):
 def test_8_work_does_not_grow_with_what_came_before(text, monkeypatch):
     """Calls in calls (FAILURES 16), and other nests: each character is looked at so many times."""
     seen = []
-    find, feed, end_of = Markers.find, Source.feed, python_json.match_end
+    find, feed, end_of = Markers.find, Window.feed, python_json.match_end
 
     def counted_find(self, text, pos=0, *, final=False):
         seen.append(len(text) - pos)
@@ -456,7 +456,7 @@ def test_8_work_does_not_grow_with_what_came_before(text, monkeypatch):
         return end_of(pattern, text, pos)
 
     monkeypatch.setattr(Markers, "find", counted_find)
-    monkeypatch.setattr(Source, "feed", counted_feed)
+    monkeypatch.setattr(Window, "feed", counted_feed)
     for module in (python_json, python_strings):
         monkeypatch.setattr(module, "match_end", counted_match)
     for fmt in (PLAIN, SECTION):
