@@ -22,7 +22,8 @@ from .patterns.search import PatternSearch, until_pattern
 from .python_text.to_json import PythonReading, python_arguments, python_value
 from .text_decoder import TextDecoder, is_whole
 from .text_readers import at, peek, skip, until, whitespace
-from .window import Spelling, Steps, Window
+from .waiting import Emit, Lane, StringSink, Waiter
+from .window import Steps, Window
 
 __all__ = [
     "CLOSERS",
@@ -32,6 +33,7 @@ __all__ = [
     "Absent",
     "CompactJson",
     "DeltaParseError",
+    "Emit",
     "FormatError",
     "Found",
     "HealedJson",
@@ -42,6 +44,7 @@ __all__ = [
     "JsonState",
     "JsonValue",
     "JsonValues",
+    "Lane",
     "MalformedJson",
     "MalformedOutput",
     "Markers",
@@ -49,11 +52,12 @@ __all__ = [
     "PatternSearch",
     "PythonReading",
     "Repairs",
-    "Spelling",
     "Steps",
+    "StringSink",
     "TemplateError",
     "TextDecoder",
     "UsageError",
+    "Waiter",
     "Window",
     "argument_events",
     "at",

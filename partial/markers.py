@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 
 from .errors import UsageError
+from .json_text.compact import spelled
+from .waiting import Lane
 from .window import SURROGATES
 
 __all__ = ["LONGEST_MARKER", "Markers", "markers"]
@@ -58,19 +60,29 @@ class Markers:
     # Compiled when they are asked for: of the markers of a format, a text meets a few.
 
     @cached_property
-    def wake(self) -> Search:
+    def exact(self) -> Search:
         """Finds a marker, what may become one at the end of the text, and half a character."""
         return re.compile(f"{self._whole_or_cut}|[{SURROGATES}]", re.DOTALL).search
 
     @cached_property
     def quick(self) -> Search:
-        """Takes less time than `wake`, and finds nothing in most texts in which that does not."""
+        """Takes less time than `exact`, and finds nothing in most texts in which that does not."""
         return re.compile(f"[{self._firsts}{SURROGATES}]").search
 
     @cached_property
     def quick_json(self) -> Search:
         """Like `quick`, and finds too what a JSON string cannot hold as it stands."""
         return re.compile(rf'[{self._firsts}"\\\x00-\x1f{SURROGATES}]').search
+
+    @cached_property
+    def lane(self) -> Lane:
+        """Text without a marker may pass."""
+        return Lane(self.quick, self.exact, self.split)
+
+    @cached_property
+    def string_lane(self) -> Lane:
+        """The same where text is spelled as the inside of a JSON string."""
+        return Lane(self.quick_json, self.exact, self.split, spelled)
 
     @cached_property
     def _search(self) -> Search:
@@ -111,7 +123,7 @@ class Markers:
             found = search(text, start + 1)
         return len(text), len(text)
 
-    def hold(self, text: str) -> int:
+    def split(self, text: str) -> int:
         """Where the tail of `text` begins that may become a marker; -1 if one stands before it."""
         start, end = self.find(text)
         return start if start == end else -1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from .markers import Markers
-from .window import Spelling, Steps, Window
+from .waiting import Emit, StringSink
+from .window import Steps, Window
 
 __all__ = ["at", "peek", "skip", "until", "whitespace"]
 
@@ -16,42 +16,30 @@ SPACE = re.compile(r"\s*")
 def until(
     src: Window,
     markers: Markers,
-    emit: Callable[[str], None],
+    emit: Emit,
     *,
     certain: bool = False,
-    spelling: Spelling | None = None,
+    string: StringSink | None = None,
 ) -> Steps[str]:
-    """Read text up to the first marker, handing it to `emit` as soon as it is certain.
+    """Read text up to the first marker, emitting it as soon as it is certain.
 
     Returns the marker, which is left unread, or "" at the end of input. Holds back only the
     tail that may become a marker; the end of input makes that text, unless only what is
-    `certain` is wanted: then it is left unread. `spelling` says what `emit` does.
+    `certain` is wanted: then it is left unread. `string` says that `emit` spells the text as the
+    inside of a JSON string, and where that goes.
     """
-    find, wake, quick, hold = markers.find, markers.wake, markers.quick, markers.hold
-    start = end = 0
-
-    def step(window: Window) -> str | None:
-        nonlocal start, end
-        text, pos = window.text, window.pos
-        start, end = find(text, pos)
-        if end > start:
-            return None
-        window.pos = start
-        if start == len(text):
-            window.sleep(wake, emit, quick, hold, spelling)
-        return text[pos:start] if window.base >= 0 else window.clipped(pos, start)
-
-    while not src.closed and end == start and (piece := step(src)) is not None:
-        if piece:
-            emit(piece)
-        src.step, src.plain = step, emit
+    while True:
+        closed = src.closed
+        start, end = markers.find(src.text, src.pos, final=closed and not certain)
+        if start > src.pos:
+            emit(src.take(start))
+        if end > start or closed:
+            return src.text[src.pos : end]
+        if string is None or string.sink is None:
+            src.wait(emit, markers.lane)
+        else:
+            src.wait(emit, markers.string_lane, string.sink)
         yield
-    src.awake()
-    if end == start:
-        start, end = find(src.text, src.pos, final=not certain)
-    if start > src.pos:
-        emit(src.take(start))
-    return src.text[src.pos : end]
 
 
 def at(src: Window, markers: Markers) -> Steps[str]:

@@ -1,4 +1,4 @@
-"""The window: the text that has come and is not yet read, and how a parser waits for more.
+"""The window: the text that has come and is not yet read.
 
 A sub-parser is a generator function `name(src, ...) -> Steps[T]`. It reads `src.text` from
 `src.pos`, moves `src.pos`, and does a bare `yield` when it needs more text; composition is
@@ -6,33 +6,28 @@ A sub-parser is a generator function `name(src, ...) -> Steps[T]`. It reads `src
 
 1. After a `yield` every index into `src.text` is stale: what was read has been cut off.
 2. The end of input is `src.closed`; no more text comes then, and nothing is thrown.
-3. `src.pos` moves before what was read is handed out, so nothing can be handed out twice.
+3. `src.pos` moves before what was read is emitted, so nothing can be emitted twice.
 
-To resume a generator costs as much as many pieces of text are worth, the more so the deeper it
-stands. So a sub-parser that waits may leave two things behind: a `step`, which reads more text in
-its place and returns what of it is to be handed out, or None when it must be resumed; and with
-`src.sleep` a word on which texts need no reading at all:
-
-    while (piece := step(src)) is not None:
-        if piece:
-            emit(piece)
-        src.step, src.plain = step, emit
-        yield
-    src.awake()
-
-A step takes the source that it reads: what refers to its source would outlive the parser.
+What must hold of the window itself: it keeps the unread text and nothing else (and from a mark
+on, what was read since), so that no buffer grows with the output; a chunk costs the same however
+much came before it, so a chunk is appended only to what is unread, which is nothing nearly
+always; and text that needs no reading goes past it (`partial/waiting.py`) for the price of a
+search in C. The obvious other way, one growing string and an index, costs a copy of all that came
+with each chunk.
 
 Offsets count characters of the model's output. Text that was fed before it, the end of the
-prompt, lies below zero: it moves the parser into the right state and is never handed out.
+prompt, lies below zero: it moves the parser into the right state and is never emitted.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import TypeVar
 
-__all__ = ["SURROGATES", "Spelling", "Steps", "Window"]
+from .waiting import Emit, Lane, Waiter
+
+__all__ = ["SURROGATES", "Steps", "Window"]
 
 T = TypeVar("T")
 
@@ -41,30 +36,14 @@ Steps = Generator[None, None, T]
 
 
 SURROGATES = "\ud800-\udfff"
-"""Half characters, for a class in a pattern: a `wake` must find them."""
-
-
-class Spelling:
-    """How text is handed out by a function that spells some of it anew.
-
-    Text in which `quick` finds nothing goes to `sink` as it stands, other text as `spell` has it.
-    There is no `sink` before it is known that all text goes there.
-    """
-
-    __slots__ = ("quick", "sink", "spell")
-
-    def __init__(self, quick: Callable[[str], object], spell: Callable[[str], str]) -> None:
-        self.quick = quick
-        self.spell = spell
-        self.sink: Callable[[str], None] | None = None
+"""Half characters, for a class in a pattern: no lane lets them pass."""
 
 
 class Window:
     """The unread text of one stream.
 
-    `text` from `pos` on is unread; `base` is the offset of its beginning. What the parser that
-    waits left behind: `step` reads on in its place, `plain` takes what that returns; while `wake`
-    and `quick` are set, the window is empty (see `sleep`).
+    `text` from `pos` on is unread; `base` is the offset of its beginning. `waiter` is what the
+    sub-parser that waits left behind; while it has a lane, the window is empty.
     """
 
     __slots__ = (
@@ -74,15 +53,9 @@ class Window:
         "_offsets",
         "base",
         "closed",
-        "hold",
-        "plain",
         "pos",
-        "quick",
-        "sink",
-        "spell",
-        "step",
         "text",
-        "wake",
+        "waiter",
     )
 
     # Set by the first `mark`.
@@ -94,13 +67,7 @@ class Window:
         self.text = text
         self.pos = 0
         self.closed = closed
-        self.wake: Callable[[str], object] | None = None
-        self.plain: Callable[[str], None] = _nowhere
-        self.quick: Callable[[str], object] = len
-        self.hold: Callable[[str], int] = _never
-        self.sink: Callable[[str], None] = _nowhere
-        self.spell: Callable[[str], str] | None = None
-        self.step: Callable[[Window], str | None] = _resume
+        self.waiter: Waiter | None = None
         self.base = offset
         self._marks = 0
 
@@ -126,7 +93,9 @@ class Window:
 
     def feed(self, text: str) -> None:
         """Append `text` to the window and cut off what was read."""
-        self.wake = None
+        waiter = self.waiter
+        if waiter is not None:
+            waiter.lane = None
         pos = self.pos
         if self._marks:
             self._keep()
@@ -135,29 +104,41 @@ class Window:
         self.pos = 0
 
     def receive(self, text: str) -> bool:
-        """Take the next text; return whether the parser must be resumed to read it."""
-        wake = self.wake
-        if wake is not None and wake(text) is None:
+        """Take the next text; return whether the sub-parser must be resumed to read it."""
+        waiter = self.waiter
+        if waiter is not None and waiter.lane is not None and waiter.lane.exact(text) is None:
             self.pass_by(text)
             return False
         self.feed(text)
-        step, plain = self.step, self.plain
-        piece = step(self)
-        if piece:
-            plain(piece)
-        return piece is None
+        chunk = self.step()
+        if chunk and waiter is not None:
+            waiter.emit(chunk)
+        return chunk is None
+
+    def step(self) -> str | None:
+        """Let the waiter read the text; return what `Waiter.emit` is to take.
+
+        None, and no waiter any more, where the sub-parser must be resumed.
+        """
+        waiter = self.waiter
+        if waiter is not None and waiter.step is not None:
+            chunk = waiter.step(self)
+            if chunk is not None:
+                return chunk
+        self.waiter = None
+        return None
 
     def pass_by(self, text: str) -> None:
-        """Hand out `text` unread: for which the sleeping parser's `wake` found nothing."""
+        """Emit `text` unread: the waiter's lane lets it pass."""
         self.base += len(text)
         end = self.base + self.pos
         if end < len(text):
             text = text[len(text) - max(end, 0) :]
-        plain = self.plain
-        plain(text)
+        if self.waiter is not None:
+            self.waiter.emit(text)
 
     def take(self, end: int) -> str:
-        """Read up to `end`, an index into `text`; hand out what of it is the model's."""
+        """Read up to `end`, an index into `text`; return what of it is the model's."""
         start = self.pos
         self.pos = end
         return self.clipped(start, end)
@@ -168,43 +149,25 @@ class Window:
             start = max(start, -self.base)
         return self.text[start:end]
 
-    def sleep(
-        self,
-        wake: Callable[[str], object],
-        plain: Callable[[str], None],
-        quick: Callable[[str], object] | None = None,
-        hold: Callable[[str], int] | None = None,
-        spelling: Spelling | None = None,
-    ) -> None:
-        """Say, before a `yield`, which texts need no parser.
+    def wait(self, emit: Emit, lane: Lane, sink: Emit | None = None) -> None:
+        """Let text in which nothing is found bypass the sub-parser until the next feed.
 
-        Until the next `feed`, a text for which `wake` finds nothing goes to `plain` whole, and
-        nobody looks at it again; so `wake` must find `SURROGATES` too. It has no effect while
-        something is held back or kept, which the parser must see again.
-
-        The rest makes that faster. Where `quick`, which takes less time, finds nothing, `wake`
-        would not either. `hold` says of a text for which `wake` found something where that is
-        which is held back, if nothing else is the matter; -1 if the parser must read it.
-        `spelling` says what `plain` does.
+        To be said before a `yield`; `emit`, `lane` and `sink` are those of a `Waiter`.
         """
-        if self.pos == len(self.text) and not self._marks:
-            self.wake = wake
-            self.plain = plain
-            self.quick = quick or wake
-            self.hold = hold or _never
-            self.sink, self.spell = plain, None
-            if spelling is not None and spelling.sink is not None:
-                self.quick, self.sink, self.spell = spelling.quick, spelling.sink, spelling.spell
+        self.waiter = Waiter(emit, sink=sink)
+        self.let_pass(lane)
 
-    def awake(self) -> None:
-        """Say that the parser reads on by itself: what it left behind goes."""
-        self.step = _resume
-        self.wake = None
-        self.plain = self.sink = _nowhere
-        self.spell = None
+    def let_pass(self, lane: Lane) -> None:
+        """Open a lane past the waiter that was left.
+
+        It has no effect while something is unread or marked, which the sub-parser must see again.
+        """
+        waiter = self.waiter
+        if waiter is not None and self.pos == len(self.text) and not self._marks:
+            waiter.lane = lane
 
     def mark(self) -> int:
-        """Keep all that is read from here on, until `release`; returns the offset for `since`."""
+        """Keep all that is read from here on, until `release`; return the offset for `since`."""
         if not self._marks:
             self._kept, self._offsets, self._kept_to = [], [], self.offset
         self._marks += 1
@@ -216,7 +179,7 @@ class Window:
         mark = max(mark, 0)
         if not self._kept or mark >= self._kept_to:
             return ""
-        # From the piece that holds the mark on: what was kept before it costs nothing.
+        # From the chunk that holds the mark on: what was kept before it costs nothing.
         first = max(bisect_right(self._offsets, mark) - 1, 0)
         return "".join(self._kept[first:])[mark - self._offsets[first] :]
 
@@ -228,21 +191,8 @@ class Window:
             self._offsets.clear()
 
     def _keep(self) -> None:
-        """Add to the kept pieces what was read since the last."""
+        """Keep what was read since the last time."""
         if self.offset > self._kept_to:
             self._kept.append(self.text[self._kept_to - self.base : self.pos])
             self._offsets.append(self._kept_to)
             self._kept_to = self.offset
-
-
-def _resume(src: Window) -> None:
-    """The `step` of a parser that left none: it must be resumed."""
-
-
-def _never(text: str) -> int:  # noqa: ARG001 - whatever it is
-    """The `hold` of a sleeper that knows none: it must be woken."""
-    return -1
-
-
-def _nowhere(text: str) -> None:
-    """The `plain` of a parser that never slept."""

@@ -1,12 +1,19 @@
-"""How text comes to the sub-parsers, and deltas come out: the way of every piece.
+"""How text comes to the sub-parsers, and deltas come out: the way of every chunk.
 
-    short way   a sleeping sub-parser said that such text needs none: it is handed out as it is
-    step        a function that the waiting sub-parser left behind reads the text in its place
-    resume      the sub-parser goes on
+    passing by   a waiting sub-parser let such text pass: the text is a delta as it is
+    splitting    the same up to a tail that may become a marker, which is held back
+    a step       a function that the waiting sub-parser left behind reads the text in its place
+    resuming     the sub-parser goes on
 
-Each costs a fraction of the next, and nearly all text takes the first. `partial.source` says what a
-sub-parser leaves behind; the short way is open while all that passes it by goes to one part of the
-message, unchanged.
+Each costs a fraction of the next, and nearly all text takes the first: so a chunk inside a string
+must cost two searches in C, one list and one delta, whatever stands round the string. That is
+why the first two do not go through the window: while the waiter's lane leads to the part of the
+message that is open, `feed` makes the delta itself, notes the text in `_passed`, and the window
+and the message hear of it later, of many chunks at once (`_settle`). The obvious other way, to
+move the window and write to the message with each chunk, costs twice as much. The price is one
+rule: whatever looks at the message, the window or the counts settles first.
+
+`deltaparse.partial.waiting` says what a sub-parser leaves behind.
 """
 
 from __future__ import annotations
@@ -14,79 +21,87 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deltaparse.partial import MalformedOutput, Steps, TextDecoder, UsageError, Window, is_whole
+from deltaparse.partial import (
+    Lane,
+    MalformedOutput,
+    Steps,
+    TextDecoder,
+    UsageError,
+    Waiter,
+    Window,
+    is_whole,
+)
 
 from .message.deltas import ContentDelta, Delta
 from .message.sink import Sink
 from .snapshot import Recording
 
-__all__ = ["CLOSED", "MOST_PASSED", "Feeder"]
+__all__ = ["MOST_PASSED", "Feeder"]
 
 MOST_PASSED = 256
-"""Pieces that `feed` hands out by itself before they are written down, all at once."""
+"""Chunks that `feed` emits by itself before they are written down, all at once."""
 
 MOST_KEPT = 256
-"""Characters of such a piece where the message is not collected, and nothing else keeps it."""
+"""Characters of such a chunk where the message is not collected, and nothing else keeps it."""
 
-Path = tuple[
+FastPath = tuple[
     Callable[[Any], object], Callable[[Any], object] | None, list[Any], Callable[[Any], Delta]
 ]
-"""A piece in which one of these finds nothing is put there, and handed out as that."""
-
-CLOSED: Path = (len, None, [], ContentDelta)
-"""Nothing goes this way: the length of a piece is something."""
+"""A chunk in which one of the two finds nothing is noted in the list, and emitted as a delta."""
 
 
 class Feeder:
-    """Takes the text of one turn in pieces, lets the sub-parsers read it, and hands out deltas.
+    """Takes the text of one turn in chunks, lets the sub-parsers read it, and returns deltas.
 
-    `steps` are the sub-parsers, which read `source` and write to `turn`. `record` takes each piece
+    `steps` are the sub-parsers, which read `window` and emit to `sink`. `record` takes each chunk
     as it came. Without `collect`, the text of the message is not kept.
     """
 
     __slots__ = (
         "_alert",
+        "_closed",
         "_collect",
         "_decoder",
         "_held",
-        "_hold",
+        "_lane",
         "_open",
         "_passed",
         "_path",
         "_record",
-        "_source",
+        "_sink",
         "_steps",
-        "_tally",
-        "_turn",
+        "_window",
     )
 
-    _open: Path
+    _open: FastPath
 
     def __init__(
         self,
-        source: Window,
-        turn: Sink,
+        window: Window,
+        sink: Sink,
         steps: Steps[None],
         record: Recording | None,
         collect: bool,
     ) -> None:
-        self._source = source
-        self._turn = turn
+        self._window = window
+        self._sink = sink
         self._steps: Steps[None] | None = steps
-        self._tally = turn.tally
         self._record = record
         self._collect = collect
         self._decoder: TextDecoder | None = None
-        # While half a character waits, while a record is kept, and after the end: no piece is
+        # While half a character waits, while a record is kept, and after the end: no chunk is
         # taken as it is.
         self._alert = record is not None
-        self._path: Path = CLOSED
-        self._hold: Callable[[str], int] | None = None
-        self._held = ""
         self._passed: list[str] = []
+        # Fast path off: `len` never returns None, so every chunk is read.
+        self._closed: FastPath = (len, None, self._passed, ContentDelta)
+        self._path: FastPath = self._closed
+        # The lane that leads to the open part; None while there is none.
+        self._lane: Lane | None = None
+        self._held = ""
 
     def feed(self, text: str | bytes) -> list[Delta]:
-        """Take the next piece of the output; return what it makes certain, often nothing.
+        """Take the next chunk of the output; return what it makes certain, often nothing.
 
         Bytes are UTF-8 that may be cut anywhere. What is not UTF-8 becomes U+FFFD, and so does
         half of a surrogate pair whose other half does not follow; `finish` makes it an issue.
@@ -95,13 +110,11 @@ class Feeder:
             UsageError: after `finish`.
             MalformedOutput: where a policy says "error".
         """
-        # The path of most pieces: text of the open part in which nothing is that the sleeping
-        # parser waits for (`_read`). It costs half of what `_read` does for the same.
-        quick, wake, passed, make = self._path
+        quick, exact, passed, make = self._path
         try:
             if (
                 text
-                and (quick(text) is None or (wake is not None and wake(text) is None))
+                and (quick(text) is None or (exact is not None and exact(text) is None))
                 and len(passed) < MOST_PASSED
             ):
                 passed.append(text)
@@ -111,157 +124,163 @@ class Feeder:
         return self._read(text)
 
     def _read(self, text: str | bytes) -> list[Delta]:
-        """Take a piece that is not of the plainest; return the deltas."""
+        """Take a chunk that is not of the plainest; return the deltas."""
         if type(text) is not str or self._alert or not (text.isascii() or is_whole(text)):
             text = self._decode(text)
-        source, hold = self._source, self._hold
-        if hold is not None:
+        window, lane = self._window, self._lane
+        if lane is not None:
             held = self._held
-            window = held + text if held else text
-            end = hold(window)
+            chunk = held + text if held else text
+            end = lane.split(chunk)
             if end >= 0:
-                return self._pass(window, end)
-            self._wake_up()
-        self._tally.chunks += 1
-        if source.wake is not None and source.wake(text) is None:
-            source.pass_by(text)
-            self._fall_asleep()
-            return self._handed_out()
-        source.feed(text)
-        step = source.step
-        try:
-            piece: str | None = step(source)
-        except Exception as error:  # noqa: BLE001 - as in `_resume`
-            piece = self._give_up(error)
-        if piece is None:
-            piece = self._resume()
-        if source.wake is not None:
-            self._fall_asleep()
-        if piece:
-            turn = self._turn
-            run = turn.part_of(source.plain)
-            if run is not None and not turn.parts.out:
-                write, make = run.write, run.make
-                write(piece)
-                return [make(piece)]
-            source.plain(piece)
-        return self._handed_out()
+                return self._pass(chunk, end, lane)
+            self._close_lane()
+        self._sink.amounts.chunks += 1
+        waiter = window.waiter
+        if lane is None and waiter is not None and waiter.lane is not None:
+            if waiter.lane.exact(text) is None:
+                window.pass_by(text)
+                self._open_lane(waiter, waiter.lane)
+                return self._emitted()
+        window.feed(text)
+        if waiter is None or waiter.step is None:
+            chunk_read = self._resume()
+        else:
+            try:
+                chunk_read = waiter.step(window)
+            except Exception as error:  # noqa: BLE001 - as in `_resume`
+                chunk_read = self._give_up(error)
+            if chunk_read is None:
+                chunk_read = self._resume()
+        waiter = window.waiter
+        if waiter is not None:
+            if waiter.lane is not None:
+                self._open_lane(waiter, waiter.lane)
+            if chunk_read:
+                part = self._sink.part_of(waiter.emit)
+                if part is not None and not self._sink.builder.out:
+                    part.write(chunk_read)
+                    return [part.make(chunk_read)]
+                waiter.emit(chunk_read)
+        return self._emitted()
 
-    def _pass(self, piece: str, end: int) -> list[Delta]:
-        """Hand out a piece up to `end`, which passes the sleeper by; the rest is held back."""
-        self._held = held = piece[end:]
-        self._path = CLOSED if held else self._open
-        piece = piece[:end] if held else piece
-        spell, make = self._source.spell, self._open[-1]
+    def _pass(self, chunk: str, end: int, lane: Lane) -> list[Delta]:
+        """Emit a chunk up to `end`, which passes the waiting sub-parser by; hold back the rest."""
+        self._held = held = chunk[end:]
+        self._path = self._closed if held else self._open
+        chunk = chunk[:end] if held else chunk
+        spell, make = lane.spell, self._open[-1]
         passed = self._passed
-        if len(passed) >= MOST_PASSED or len(piece) > MOST_KEPT:
+        if len(passed) >= MOST_PASSED or len(chunk) > MOST_KEPT:
             self._settle()
-        passed.append(piece)
+        passed.append(chunk)
         if spell is not None:
-            piece = spell(piece)
-        return [make(piece)] if piece else []
+            chunk = spell(chunk)
+        return [make(chunk)] if chunk else []
 
-    def _fall_asleep(self) -> None:
-        """Let what passes the sleeper by go the short way, if all of it goes to the open part."""
-        source = self._source
-        run = self._turn.part_of(source.sink)
-        if run is None or self._alert:
+    def _open_lane(self, waiter: Waiter, lane: Lane) -> None:
+        """Open the fast path for what passes the waiter by, if all of it goes to the open part."""
+        part = self._sink.part_of(waiter.sink)
+        if part is None or self._alert:
             return
-        quick, wake = source.quick, source.wake
-        also = None if quick is wake or source.spell else wake
+        quick, exact = lane.quick, lane.exact
+        also = None if quick is exact or lane.spell else exact
         if not self._collect:
             quick, also = _short(quick), None
-        self._open = self._path = quick, also, self._passed, run.make
-        self._hold = source.hold
+        self._open = self._path = quick, also, self._passed, part.make
+        self._lane = lane
 
-    def _wake_up(self) -> None:
+    def _close_lane(self) -> None:
         """Let the sub-parsers read what comes, beginning with what is held back."""
         self._settle()
-        self._path = CLOSED
-        self._hold = None
+        self._path = self._closed
+        self._lane = None
         if self._held:
-            self._source.feed(self._held)
+            self._window.feed(self._held)
             self._held = ""
 
     def _settle(self) -> None:
-        """Write down what was handed out on the short way, and tell the source that it passed."""
-        passed, run = self._passed, self._turn.parts.run
-        if passed and run is not None:
-            source, text = self._source, "".join(passed)
-            source.base += len(text)
-            write, spell = run.write, source.spell
-            write(text if spell is None else spell(text))
-            self._tally.chunks += len(passed)
+        """Write down what passed by, and move the window behind it."""
+        passed, part, lane = self._passed, self._sink.builder.open, self._lane
+        if passed and part is not None and lane is not None:
+            text = "".join(passed)
+            self._window.base += len(text)
+            part.write(text if lane.spell is None else lane.spell(text))
+            self._sink.amounts.chunks += len(passed)
             passed.clear()
 
-    def _handed_out(self) -> list[Delta]:
-        """The deltas that the turn has."""
-        out = self._turn.parts.out
+    def _emitted(self) -> list[Delta]:
+        """The deltas that the sub-parsers made."""
+        out = self._sink.builder.out
         deltas = out.copy()
         out.clear()
         return deltas
 
     def _resume(self) -> str | None:
-        """Let the sub-parsers read what there is; return what is to go to `Window.plain`.
+        """Let the sub-parsers read what there is; return what is to go to `Waiter.emit`.
 
         They cannot be resumed after an exception, so whatever happens, the text that follows
         passes as content: no output is lost, not even to a bug of ours.
         """
         try:
-            return _all(self._source) if self._steps is None else next(self._steps, None)
+            if self._steps is None:
+                return take_all(self._window)
+            self._window.waiter = None
+            next(self._steps, None)
         except Exception as error:  # noqa: BLE001 - a bug must not lose output
             return self._give_up(error)
+        return None
 
     def _give_up(self, error: Exception) -> str:
         """Go on without the sub-parsers; raises the error where it was meant to be raised."""
-        turn, source = self._turn, self._source
+        sink, window = self._sink, self._window
         self._steps = None
-        source.step, source.plain = _all, turn.content
-        turn.end_call(complete=False)
+        window.waiter = Waiter(sink.content, take_all)
+        sink.end_call(complete=False)
         if isinstance(error, (MalformedOutput, UsageError)):
             # A policy says so, or an id factory gives no id.
             raise error
-        span = (source.offset, source.offset)
-        turn.issue("internal_error", span, f"{error!r}; the rest is content")
-        return _all(source)
+        span = (window.offset, window.offset)
+        sink.issue("internal_error", span, f"{error!r}; the rest is content")
+        return take_all(window)
 
-    def _decode(self, piece: str | bytes) -> str:
-        """The text that a piece adds; refuses pieces after the end."""
-        if self._source.closed:
+    def _decode(self, chunk: str | bytes) -> str:
+        """The text that a chunk adds; refuses chunks after the end."""
+        if self._window.closed:
             message = "feed() after finish(): a parser reads one turn; make a new one for the next"
             raise UsageError(message)
-        self._wake_up()
+        self._close_lane()
         decoder = self._decoder = self._decoder or TextDecoder()
-        decoder.given = self._source.end
-        text = decoder.feed(piece)
+        decoder.given = self._window.end
+        text = decoder.feed(chunk)
         self._alert = decoder.waiting
         if self._record is not None:
-            self._record.pieces.append(piece if isinstance(piece, str) else bytes(piece))
+            self._record.chunks.append(chunk if isinstance(chunk, str) else bytes(chunk))
             self._alert = True
         return text
 
     def _end_text(self) -> None:
-        """Give the source the last of the decoder, close it, and tell what was replaced."""
-        source, decoder = self._source, self._decoder
-        self._wake_up()
+        """Feed the last of the decoder, close the window, and report what was replaced."""
+        window, decoder = self._window, self._decoder
+        self._close_lane()
         self._alert = True
-        source.closed = True
+        window.closed = True
         if decoder is None:
             return
-        decoder.given = source.end
-        source.feed(decoder.finish())
+        decoder.given = window.end
+        window.feed(decoder.finish())
         if decoder.first_replaced is not None and decoder.last_replaced is not None:
             count = decoder.replaced
             what = "1 piece was" if count == 1 else f"{count} pieces were"
             span = decoder.first_replaced, decoder.last_replaced + 1
-            self._turn.issue("invalid_text", span, f"{what} not UTF-8 and became U+FFFD")
+            self._sink.issue("invalid_text", span, f"{what} not UTF-8 and became U+FFFD")
+
+
+def take_all(window: Window) -> str:
+    """Read all the text there is: the step where no sub-parser is left."""
+    return window.take(len(window.text))
 
 
 def _short(quick: Callable[[str], object]) -> Callable[[str], object]:
     """Find what `quick` finds, and something in every text that is long."""
     return lambda text: quick(text) if len(text) <= MOST_KEPT else text
-
-
-def _all(src: Window) -> str:
-    """Read all the text there is: the step where no sub-parser is left."""
-    return src.take(len(src.text))

@@ -87,17 +87,17 @@ class StreamParser(Feeder):
             ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
             kept, id_factory = Recording(request, ids), ids
         tail = request.turn_so_far()
-        source = Window(offset=-len(tail))
-        turn = request.turn(source)
-        steps = assistant_turn(source, turn, request.marker_tables())
-        super().__init__(source, turn, steps, kept, collect)
+        window = Window(offset=-len(tail))
+        sink = request.sink(window)
+        steps = assistant_turn(window, sink, request.marker_tables())
+        super().__init__(window, sink, steps, kept, collect)
         self.format = fmt
         self._request = request
         self._finish_reason: FinishReason | None = None
         if tail:
-            source.feed(tail)
+            window.feed(tail)
             self._resume()
-        turn.start(id_factory, prompt)
+        sink.start(id_factory, prompt)
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. A second call returns [].
@@ -116,17 +116,17 @@ class StreamParser(Feeder):
             return []
         if self._record is not None:
             self._record.reasons.append(reason)
-        turn = self._turn
-        turn.natural = reason != "length"
-        self._finish_reason = "stop" if turn.natural else "length"
+        sink = self._sink
+        sink.natural = reason != "length"
+        self._finish_reason = "stop" if sink.natural else "length"
         self._end_text()
-        turn.content(self._resume() or "")
-        turn.finish(required=self._request.required)
-        if reason is None and any(issue.kind == "truncated_call" for issue in turn.issues):
+        sink.content(self._resume() or "")
+        sink.finish(required=self._request.required)
+        if reason is None and any(issue.kind == "truncated_call" for issue in sink.issues):
             self._finish_reason = "length"
-        elif turn.natural and turn.calls:
+        elif sink.natural and sink.calls:
             self._finish_reason = "tool_calls"
-        return self._handed_out()
+        return self._emitted()
 
     @property
     def message(self) -> Message:
@@ -136,7 +136,7 @@ class StreamParser(Feeder):
             UsageError: the parser was made with `collect=False`.
         """
         self._settle()
-        return self._turn.message()
+        return self._sink.message()
 
     @property
     def finish_reason(self) -> FinishReason | None:
@@ -146,18 +146,18 @@ class StreamParser(Feeder):
     @property
     def issues(self) -> list[Issue]:
         """What had to be decided so far."""
-        return list(self._turn.issues)
+        return list(self._sink.issues)
 
     @property
     def in_reasoning(self) -> bool:
         """Whether the text that was read last belongs to reasoning, which is still open."""
-        return self._tally.section == "reasoning"
+        return self._sink.amounts.section == "reasoning"
 
     @property
     def counts(self) -> Counts:
         """How much has come of content, of reasoning and of tool calls: characters and pieces."""
         self._settle()
-        return self._turn.counts()
+        return self._sink.counts()
 
     def fork(self) -> StreamParser:
         """Make a second parser in the same state, for a beam or a retry.
@@ -202,7 +202,7 @@ class StreamParser(Feeder):
 
     def __repr__(self) -> str:
         self._settle()
-        return f"<StreamParser at {self._source.offset}: {self.where()}>"
+        return f"<StreamParser at {self._window.offset}: {self.where()}>"
 
     def _recorded(self, asked: str) -> Recording:
         if self._record is None:

@@ -65,8 +65,8 @@ class Request:
         """Whether the turn is to have a call."""
         return self.tool_choice not in ("auto", "none")
 
-    def turn(self, src: Window) -> Sink:
-        """The turn to be parsed, which is read from `src`."""
+    def sink(self, window: Window) -> Sink:
+        """Where the turn is emitted to, which is read from `window`."""
         known = None if self.tools is None else dict(map(_tool, self.tools))
         unwraps = self.response_schema is not None and self.reasoning != "raw"
         return Sink(
@@ -76,7 +76,7 @@ class Request:
             policies=self.policies,
             reasoning_output=self.reasoning,
             collect=self.collect,
-            offset=(lambda: src.offset) if unwraps else None,
+            offset=(lambda: window.offset) if unwraps else None,
         )
 
     def marker_tables(self) -> MarkerTables:

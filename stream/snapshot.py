@@ -3,7 +3,7 @@
 The sub-parsers are generators, which cannot be copied: another parser reads the same once more.
 That costs what the first reading did. As a JSON document, the record moves to another process:
 
-    {"deltaparse": 1, "format": ..., "options": ..., "pieces": [...], "ids": [...], "finish": ...}
+    {"deltaparse": 1, "format": ..., "options": ..., "chunks": [...], "ids": [...], "finish": ...}
 
 where a piece of bytes is `{"bytes": base64}`, and `finish` is null or a list with the reason.
 """
@@ -31,17 +31,17 @@ OPTIONS = tuple(field.name for field in fields(Request) if field.name != "fmt")
 
 
 class Recording:
-    """What a parser was asked, the pieces it was fed, the ids it made, and its end.
+    """What a parser was asked, the chunks it was fed, the ids it made, and its end.
 
     `reasons` has the reason that `finish` was given, once it was called.
     """
 
-    __slots__ = ("ids", "pieces", "reasons", "request")
+    __slots__ = ("chunks", "ids", "reasons", "request")
 
     def __init__(self, request: Request, ids: MadeIds) -> None:
         self.request = request
         self.ids = ids
-        self.pieces: list[str | bytes] = []
+        self.chunks: list[str | bytes] = []
         self.reasons: list[Literal["stop", "length"] | None] = []
 
     def arguments(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Recording:
     def replay(self, feed: Callable[[str | bytes], object], finish: Callable[..., object]) -> None:
         """Feed what was fed, and end what has ended; what is given for it was given before."""
         # What raised did so the first time, and what had been read until then is still to come.
-        for piece in self.pieces:
+        for piece in self.chunks:
             with suppress(MalformedOutput, UsageError):
                 feed(piece)
         for reason in self.reasons:
@@ -71,7 +71,7 @@ class Recording:
             "deltaparse": VERSION,
             "format": asdict(self.request.fmt),
             "options": named | {"policies": asdict(self.request.policies)},
-            "pieces": list(map(_to_json, self.pieces)),
+            "chunks": list(map(_to_json, self.chunks)),
             "ids": self.ids.made,
             "finish": self.reasons or None,
         }
@@ -97,7 +97,7 @@ class Recording:
             fmt = WireFormat.from_json(json.dumps(document["format"]))
             ids = MadeIds(id_factory, list(document["ids"]))
             record = cls(Request(fmt=fmt, **options), ids)
-            record.pieces += map(_from_json, document["pieces"])
+            record.chunks += map(_from_json, document["chunks"])
             record.reasons += map(_reason, document["finish"] or [])
         except UsageError:
             raise

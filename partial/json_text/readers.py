@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from ..errors import MalformedJson
 from ..text_readers import peek
+from ..waiting import Emit, Lane, Waiter
 from ..window import SURROGATES, Steps, Window
 from .lexer import (
     CUT_ESCAPE,
@@ -28,15 +29,10 @@ STRING = JsonState.STRING
 DONE = JsonState.DONE
 BROKEN = JsonState.BROKEN
 ENDS = (DONE, BROKEN)
-# In a string: all but plain characters and whole escapes, which pass by a sleeping parser.
-PLAIN = IN_STRING.pattern.replace(r"\x1f", rf"\x1f{SURROGATES}")
-STRING_WAKE = re.compile(rf"(?!{PLAIN}\Z)").match
-# The same but for escapes, in half the time.
-QUICK_WAKE = re.compile(rf'["\\\x00-\x1f{SURROGATES}]').search
 
 
-def in_string_hold(text: str) -> int:
-    """Where the escape begins that ends a piece of a string and is cut; -1 if more is there."""
+def split_string(text: str) -> int:
+    """Where the escape begins that ends a chunk of a string and is cut; -1 if more is in it."""
     end = in_string(text, 0).end()
     if end == len(text):
         return end
@@ -46,10 +42,18 @@ def in_string_hold(text: str) -> int:
     return end if end + 1 == len(text) or CUT_ESCAPE.match(text, end) else -1
 
 
-def json_value(
-    src: Window, emit: Callable[[str], None], lexer: JsonLexer | None = None
-) -> Steps[JsonLexer]:
-    """Read one JSON value, handing its text on as it stands, character for character.
+PLAIN = IN_STRING.pattern.replace(r"\x1f", rf"\x1f{SURROGATES}")
+
+STRING_LANE = Lane(
+    quick=re.compile(rf'["\\\x00-\x1f{SURROGATES}]').search,
+    exact=re.compile(rf"(?!{PLAIN}\Z)").match,
+    split=split_string,
+)
+"""In a string, plain characters and whole escapes pass; escapes take twice the time."""
+
+
+def json_value(src: Window, emit: Emit, lexer: JsonLexer | None = None) -> Steps[JsonLexer]:
+    """Read one JSON value, emitting its text as it stands, character for character.
 
     Begins at its first character. Returns the lexer, a new one unless one is given: DONE;
     BROKEN, the text from the offending character on unread; or in the state in which the input
@@ -66,19 +70,22 @@ def json_value(
         if state is DONE or state is BROKEN:
             return None
         window.pos = end
-        # In a string that is longer than a piece; for others it would not be worth it.
+        # In a string that is longer than a chunk; for others it would not be worth it.
         if state is before and (state is STRING or state is KEY):
-            window.sleep(STRING_WAKE, emit, QUICK_WAKE, in_string_hold)
+            window.let_pass(STRING_LANE)
         # To take all of it, as most often, needs no slice.
         whole = end - pos == len(text) and window.base >= 0
         return text if whole else window.clipped(pos, end)
 
-    while not src.closed and lexer.state not in ENDS and (piece := step(src)) is not None:
-        if piece:
-            emit(piece)
-        src.step, src.plain = step, emit
+    while not src.closed and lexer.state not in ENDS:
+        src.waiter = Waiter(emit, step)
+        chunk = step(src)
+        if chunk is None:
+            break
+        if chunk:
+            emit(chunk)
         yield
-    src.awake()
+    src.waiter = None
     if lexer.state not in ENDS:
         end = scan(src.text, src.pos, final=True)
     if end > src.pos:
@@ -108,7 +115,7 @@ def json_string(src: Window) -> Steps[str]:
 
 
 def json_decoded(src: Window, emit: Callable[[str], None]) -> Steps[bool]:
-    """Read a JSON string whose opening quote is read, handing on the text it stands for.
+    """Read a JSON string whose opening quote is read, emitting the text it stands for.
 
     Returns whether its closing quote was read; if not, the text from what breaks it on is
     unread. Half of a surrogate pair waits for the other half.

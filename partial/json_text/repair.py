@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..waiting import Lane
 from ..window import SURROGATES, Steps, Window
 from .compact import spelled
 from .lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
@@ -50,7 +51,8 @@ WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$.-]*+")
 HEX = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5}))")
 # In a string in single quotes: all but what ends it, escapes, or must be escaped.
 IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
-SINGLE_WAKE = re.compile(rf"""['"\\\x00-\x1f{SURROGATES}]""").search
+AT_ODD = re.compile(rf"""['"\\\x00-\x1f{SURROGATES}]""").search
+SINGLE_QUOTED_LANE = Lane(AT_ODD, AT_ODD)
 ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 CUT_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
 OWN_QUOTE = "own_quote"
@@ -277,7 +279,7 @@ class Repairer:
             elif src.closed:
                 return "single_quotes"
             else:
-                src.sleep(SINGLE_WAKE, self.write)
+                src.wait(self.write, SINGLE_QUOTED_LANE)
                 yield
 
     def _at_quote(self) -> Steps[bool]:

@@ -26,6 +26,7 @@ from functools import lru_cache
 import regex
 
 from ..errors import UsageError
+from ..waiting import Lane
 from .check import MISSING, check_pattern
 
 __all__ = [
@@ -95,8 +96,8 @@ class Pattern:
 
     `pattern` and `flags` are those of `regex`, version 0; a pattern that cannot be looked for
     exactly raises `UsageError`, which says why and what to write instead. `behind` is how many
-    characters before a match it looks at. `max_hold` is for `PatternSearch`. `wake(text)` is None
-    for a text in which no match begins.
+    characters before a match it looks at. `max_hold` is for `PatternSearch`. text in which
+    no match begins may pass its `lane`.
 
     >>> number = Pattern(r"[0-9]+(?:\.[0-9]+)?")
     >>> number.search("about 3.")
@@ -107,7 +108,7 @@ class Pattern:
     Absent(start=5, timed_out=False)
     """
 
-    __slots__ = ("_final", "_probe", "_timeout", "behind", "flags", "max_hold", "pattern", "wake")
+    __slots__ = ("_final", "_probe", "_timeout", "behind", "flags", "lane", "max_hold", "pattern")
 
     def __init__(
         self,
@@ -127,11 +128,12 @@ class Pattern:
         self._timeout = timeout
         self._final = regex.compile(pattern, flags)
         self._probe = regex.compile(checked.probe + AFTER, checked.flags)
-        self.wake: Callable[[str], object] = (
+        first: Callable[[str], object] = (
             re.compile(checked.first).search
             if LITERALS.fullmatch(checked.first)
             else regex.compile(checked.first, checked.flags & (regex.A | regex.U)).search
         )
+        self.lane = Lane(first, first)
 
     def __repr__(self) -> str:
         return f"Pattern({self.pattern!r})"

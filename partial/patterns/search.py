@@ -44,7 +44,7 @@ class PatternSearch:
 
     def feed(self, text: str) -> list[str | Found]:
         """Take the next `text`; return what is certain now."""
-        if not self._unread and self.pattern.wake(text) is None:
+        if not self._unread and self.pattern.lane.exact(text) is None:
             self.read(text)
             self._offset += len(text)
             return [text] if text else []
@@ -140,5 +140,5 @@ def until_pattern(
             return found
         if src.closed:
             return None
-        src.sleep(search.pattern.wake, plain)
+        src.wait(plain, search.pattern.lane)
         yield

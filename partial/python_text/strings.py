@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable
 
 from ..json_text.lexer import MAX_TOKEN, match_end
+from ..waiting import Lane
 from ..window import Steps, Window
 from .writer import Note, Stop, Writer
 
@@ -33,11 +34,12 @@ OTHER_ESCAPES = {"'": "'", "a": "\a", "v": "\v"}
 LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def _string_patterns(quote: str, escapes: str) -> tuple[re.Pattern[str], Search]:
-    """What of a string JSON spells as Python does, and what wakes a parser that sleeps in it."""
+def _string_patterns(quote: str, escapes: str) -> tuple[re.Pattern[str], Lane]:
+    """What of a string JSON spells as Python does, and the lane for a text of such."""
     odd = rf"\\\x00-\x1f\ud800-\udfff\"{quote}"
     run = re.compile(f"[^{odd}]*+(?:{escapes}[^{odd}]*+)*+")
-    return run, re.compile(f"[{odd}]").search
+    at_odd = re.compile(f"[{odd}]").search
+    return run, Lane(at_odd, at_odd)
 
 
 IN_STRING = {quote: _string_patterns(quote, SAME_ESCAPE) for quote in "'\""}
@@ -78,7 +80,7 @@ def _opened(src: Window, quote: str) -> Steps[str]:
 
 def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> Steps[None]:
     """Read what is left of a string, and `quotes`."""
-    run, wake = (IN_RAW_STRING if raw else IN_STRING)[quotes[0]]
+    run, lane = (IN_RAW_STRING if raw else IN_STRING)[quotes[0]]
     cut_escape = CUT_RAW_ESCAPE if raw else CUT_ESCAPE
     while True:
         end = match_end(run, src.text, src.pos)
@@ -97,7 +99,7 @@ def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> St
         elif src.closed:
             raise Stop
         else:
-            src.sleep(wake, out.write)
+            src.wait(out.write, lane)
             yield
 
 

@@ -8,14 +8,14 @@ from io import StringIO
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta, arguments_deltas
 from .message import Content, Part, Reasoning, ToolCall
 
-__all__ = ["MessageBuilder", "OpenPart"]
+__all__ = ["InlineReasoning", "MessageBuilder", "OpenPart", "PartWriter"]
 
 
 class OpenPart:
-    """A part of the message while it grows: each piece of it is a delta, and is written down.
+    """A part of the message while it grows: each text for it is a delta, and is written down.
 
-    A piece for it becomes `make(piece)`, and goes to `write`. `text` is what was written, or only
-    how much.
+    Text for it becomes the delta `make(text)`, and goes to `write`. `text` is what was written,
+    or only how much.
     """
 
     __slots__ = (
@@ -49,7 +49,7 @@ class OpenPart:
         self.span = (0, 0)
 
     def close(self) -> None:
-        """Say that no more text comes: with many calls, what takes it would be a quarter of all."""
+        """Drop what takes text: no more comes, and with many calls it would be a quarter of all."""
         del self.make, self.write
 
     def part(self) -> Part:
@@ -89,80 +89,107 @@ class MessageBuilder:
     Without `collect`, only the last part is kept, and of it no text.
     """
 
-    __slots__ = ("_collect", "_inline_open", "_written", "out", "run", "runs")
+    __slots__ = ("_collect", "_written", "open", "out", "parts")
 
     def __init__(self, *, collect: bool = True) -> None:
         self.out: list[Delta] = []
-        self.runs: list[OpenPart] = []
-        self.run: OpenPart | None = None
+        self.parts: list[OpenPart] = []
+        self.open: OpenPart | None = None
         self._collect = collect
-        self._inline_open = False
         self._written = 0
 
-    def content(self, text: str) -> None:
-        """Hand out content."""
-        self._add(text, Content, ContentDelta)
-
-    def reasoning(self, text: str) -> None:
-        """Hand out reasoning."""
-        self._add(text, Reasoning, ReasoningDelta)
-
-    def inline_reasoning(self, text: str) -> None:
-        """Hand out reasoning as content, between tags."""
-        if text and not self._inline_open:
-            self._inline_open = True
-            self.content("<think>")
-        self.content(text)
-
-    def close_inline_reasoning(self) -> None:
-        """Close the tags round reasoning, if they are open."""
-        if self._inline_open:
-            self._inline_open = False
-            self.content("</think>")
+    def begin(
+        self,
+        kind: type[Part],
+        make: Callable[[str], Delta],
+        call_id: str = "",
+        name: str = "",
+    ) -> OpenPart:
+        """Begin a part, which is then the open one."""
+        self._written = self.characters
+        if not self._collect:
+            self.parts.clear()
+        text = StringIO() if self._collect else Uncollected()
+        part = self.open = OpenPart(kind, make, text, call_id, name)
+        self.parts.append(part)
+        return part
 
     def begin_call(self, index: int, call_id: str, name: str) -> OpenPart:
-        """Hand out the first delta of a call."""
-        make = arguments_deltas(index)
-        run = self._begin(OpenPart(ToolCall, make, self._sheet(), call_id, name))
+        """Begin a call: emit its first delta."""
+        part = self.begin(ToolCall, arguments_deltas(index), call_id, name)
         self.out.append(ToolCallDelta(index, call_id, name))
-        return run
-
-    def arguments(self, text: str) -> None:
-        """Hand out a piece of the arguments of the call that is open."""
-        run = self.run
-        if text and run is not None:
-            make, write = run.make, run.write
-            self.out.append(make(text))
-            write(text)
+        return part
 
     def forget(self) -> None:
         """Forget all that came, but which part is open."""
         self.out.clear()
-        self.runs.clear()
+        self.parts.clear()
         self._written = 0
 
     @property
     def characters(self) -> int:
-        """How many characters were handed out."""
-        return self._written + (self.runs[-1].text.tell() if self.runs else 0)
+        """How many characters were emitted."""
+        return self._written + (self.parts[-1].text.tell() if self.parts else 0)
 
-    def _add(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
+
+class PartWriter:
+    """Emits text as one kind of part, beginning such a part where another is open.
+
+    Only a call's arguments need a call that was begun: without one, they are lost.
+    """
+
+    __slots__ = ("_kind", "_make", "builder")
+
+    def __init__(self, builder: MessageBuilder, kind: type[Part]) -> None:
+        self.builder = builder
+        self._kind = kind
+        self._make = DELTAS.get(kind)
+
+    def __call__(self, text: str) -> None:
+        """Emit `text` as a delta, and write it down."""
         if not text:
             return
-        run = self.run
-        if run is None or run.kind is not kind:
-            run = self._begin(OpenPart(kind, make, self._sheet()))
-        self.out.append(make(text))
-        write = run.write
-        write(text)
+        builder = self.builder
+        part = builder.open
+        if part is None or part.kind is not self._kind:
+            if self._make is None:
+                return
+            part = builder.begin(self._kind, self._make)
+        builder.out.append(part.make(text))
+        part.write(text)
 
-    def _sheet(self) -> StringIO | Uncollected:
-        return StringIO() if self._collect else Uncollected()
+    @property
+    def part(self) -> OpenPart | None:
+        """The open part, if it is the one that text goes to."""
+        part = self.builder.open
+        return part if part is not None and part.kind is self._kind else None
 
-    def _begin(self, run: OpenPart) -> OpenPart:
-        self._written = self.characters
-        if not self._collect:
-            self.runs.clear()
-        self.runs.append(run)
-        self.run = run
-        return run
+
+class InlineReasoning:
+    """Emits reasoning as content, between `<think>` and `</think>`."""
+
+    __slots__ = ("_content", "_open")
+
+    def __init__(self, content: PartWriter) -> None:
+        self._content = content
+        self._open = False
+
+    def __call__(self, text: str) -> None:
+        """Emit `text` as content."""
+        if text and not self._open:
+            self._open = True
+            self._content("<think>")
+        self._content(text)
+
+    def close(self) -> None:
+        """Close the tags round reasoning, if they are open."""
+        if self._open:
+            self._open = False
+            self._content("</think>")
+
+
+DELTAS: dict[type[Part], Callable[[str], Delta]] = {
+    Content: ContentDelta,
+    Reasoning: ReasoningDelta,
+}
+"""What makes the deltas of a part that begins by itself."""

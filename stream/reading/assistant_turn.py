@@ -73,7 +73,7 @@ def _sections(
             called = yield from tool_calls(src, turn, lex, region, run.emit)
             edge = Before.CALL if called else Before.TEXT
             continue
-        if turn.reasoning_output == "raw" and role in REASONING:
+        if turn.shows_markers and role in REASONING:
             run.emit(region.text())
         region.settle()
         start = src.offset

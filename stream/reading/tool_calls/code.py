@@ -15,7 +15,7 @@ import re
 from functools import lru_cache
 from json.encoder import encode_basestring
 
-from deltaparse.partial import MalformedJson, Markers, Spelling, Steps, Window, spelled, until
+from deltaparse.partial import MalformedJson, Markers, Steps, StringSink, Window, spelled, until
 
 from ...message.sink import Sink
 from ...wire.format import ReasoningMode, ToolFormat, WireFormat
@@ -76,8 +76,6 @@ def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> S
     def write(text: str) -> None:
         emit(spelled(text))
 
-    spelling = Spelling(ends.quick_json, spelled)
-
     call.started = True
     call.announce()
     emit = call.emit
@@ -85,8 +83,7 @@ def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> S
     if src.offset >= 0:
         emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
     write(begun)
-    spelling.sink = emit
-    marker = yield from until(src, ends, write, spelling=spelling)
+    marker = yield from until(src, ends, write, string=StringSink(emit))
     if not marker and not call.turn.natural:
         raise MalformedJson("the output ends in code", kind="truncated")
     emit('"}')

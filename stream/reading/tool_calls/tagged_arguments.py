@@ -17,13 +17,12 @@ from deltaparse.partial import (
     JsonState,
     MalformedJson,
     Markers,
-    Spelling,
     Steps,
+    StringSink,
     Window,
     at,
     json_space,
     skip,
-    spelled,
     until,
 )
 
@@ -134,10 +133,8 @@ def _value(
     def note(how: str) -> None:
         call.repaired(how, src.offset)
 
-    spelling = Spelling(m.value_ends.quick_json, spelled)
-    python = arguments.python_literals
-    value = Value(call.emit, note, types, python=python, spelling=spelling)
-    if not (yield from _up_to_end(src, call, m, value.write, spelling)):
+    value = Value(call.emit, note, types, python=arguments.python_literals)
+    if not (yield from _up_to_end(src, call, m, value.write, value.string)):
         call.unused.append(value.held)
         raise MalformedJson("the output ends in an argument", kind="truncated")
     value.end()
@@ -169,7 +166,7 @@ def _up_to_end(
     call: Call,
     m: TaggedMarkers,
     take: Callable[[str], None],
-    spelling: Spelling | None = None,
+    string: StringSink | None = None,
 ) -> Steps[bool]:
     """Read a value up to and with its suffix; return whether it ended before the output did.
 
@@ -178,7 +175,7 @@ def _up_to_end(
     it is left unread.
     """
     while True:
-        marker = yield from until(src, m.value_ends, take, certain=True, spelling=spelling)
+        marker = yield from until(src, m.value_ends, take, certain=True, string=string)
         if not marker:
             return False
         core = marker.strip()

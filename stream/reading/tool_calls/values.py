@@ -15,8 +15,8 @@ from typing import TypeVar
 from deltaparse.partial import (
     JsonLexer,
     JsonState,
-    Spelling,
     Steps,
+    StringSink,
     Window,
     python_value,
     spelled,
@@ -52,7 +52,7 @@ class Value:
 
     `types` are the JSON types that it may have. `note` is told how a value was read that was not
     spelled as the format has it: "python_literals", or "argument_type" for text that is none of
-    the types and is therefore a string. `spelling` is told where text goes that is a string's.
+    the types and is therefore a string. `string` is where the text goes once it is a string's.
     """
 
     __slots__ = (
@@ -63,9 +63,9 @@ class Value:
         "_note",
         "_python",
         "_spaced",
-        "_spelling",
         "_streams",
         "_types",
+        "string",
     )
 
     def __init__(
@@ -75,10 +75,9 @@ class Value:
         types: Collection[str],
         *,
         python: bool = False,
-        spelling: Spelling | None = None,
     ) -> None:
         self._emit = emit
-        self._spelling = spelling
+        self.string = StringSink()
         self._note = note
         self._types = types
         self._python = python
@@ -137,8 +136,7 @@ class Value:
         held = self.held
         self._held.clear()
         self._streams = True
-        if self._spelling is not None:
-            self._spelling.sink = self._emit
+        self.string.sink = self._emit
         self._deciding = False
         self._emit('"' + spelled(held))
 
