@@ -107,7 +107,7 @@ def markers() -> Feed:
 
     def feed(text: str) -> None:
         nonlocal held
-        if held or find.wake(text):
+        if held or find.exact(text):
             held += text
             held = held[find.find(held)[0] :]
 

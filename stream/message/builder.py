@@ -138,10 +138,10 @@ class PartWriter:
     Only a call's arguments need a call that was begun: without one, they are lost.
     """
 
-    __slots__ = ("_kind", "_make", "builder")
+    __slots__ = ("_builder", "_kind", "_make")
 
     def __init__(self, builder: MessageBuilder, kind: type[Part]) -> None:
-        self.builder = builder
+        self._builder = builder
         self._kind = kind
         self._make = DELTAS.get(kind)
 
@@ -149,7 +149,7 @@ class PartWriter:
         """Emit `text` as a delta, and write it down."""
         if not text:
             return
-        builder = self.builder
+        builder = self._builder
         part = builder.open
         if part is None or part.kind is not self._kind:
             if self._make is None:
@@ -157,12 +157,6 @@ class PartWriter:
             part = builder.begin(self._kind, self._make)
         builder.out.append(part.make(text))
         part.write(text)
-
-    @property
-    def part(self) -> OpenPart | None:
-        """The open part, if it is the one that text goes to."""
-        part = self.builder.open
-        return part if part is not None and part.kind is self._kind else None
 
 
 class InlineReasoning:

@@ -42,9 +42,9 @@ class Sink:
         "_fence",
         "_id_factory",
         "_inline",
-        "_marker",
         "_prompt",
         "_repaired_ahead",
+        "_writers",
         "amounts",
         "arguments",
         "builder",
@@ -84,26 +84,24 @@ class Sink:
         self._collect = collect
         self.builder = MessageBuilder(collect=collect)
         self.amounts = RunningCounts()
-        self._marker = content = PartWriter(self.builder, Content)
-        self.content: Emit = content
-        self.reasoning: Emit = PartWriter(self.builder, Reasoning)
-        self.arguments: Emit = PartWriter(self.builder, ToolCall)
+        content = PartWriter(self.builder, Content)
+        reasoning = PartWriter(self.builder, Reasoning)
+        arguments = PartWriter(self.builder, ToolCall)
+        self._writers = {Content: content, Reasoning: reasoning, ToolCall: arguments}
         self._fence = JsonFence(content, self.issues, offset) if offset else None
-        self._inline: InlineReasoning | None = None
-        if self._fence is not None:
-            self.content = self._fence.write
-        if reasoning_output == "inline":
-            self.reasoning = self._inline = InlineReasoning(content)
-        elif reasoning_output == "raw":
-            self.reasoning = self.content
+        self._inline = InlineReasoning(content) if reasoning_output == "inline" else None
+        self.content: Emit = self._fence.write if self._fence is not None else content
+        self.reasoning: Emit = self.content if self.shows_markers else self._inline or reasoning
+        self.arguments: Emit = arguments
         self._repaired_ahead = False
         # None while the prompt is read, and in drafts: their calls are not emitted.
         self._id_factory: IdFactory | None = None
         self._prompt = ""
 
     def part_of(self, emit: Emit) -> OpenPart | None:
-        """The open part, if text for `emit` goes there unchanged; a draft's goes elsewhere."""
-        return emit.part if isinstance(emit, PartWriter) and emit.builder is self.builder else None
+        """The open part, if text for `emit` goes there unchanged."""
+        part = self.builder.open
+        return part if part is not None and self._writers[part.kind] is emit else None
 
     def draft(self) -> Sink:
         """A sink with the same rules, for a look at text whose meaning is not known yet."""
@@ -117,7 +115,7 @@ class Sink:
         self.seen_reasoning = True
         self.amounts.enter("reasoning", self.builder.characters)
         if self.shows_markers:
-            self._marker(marker)
+            self._writers[Content](marker)
 
     def leave_reasoning(self) -> None:
         """The end marker of reasoning was seen; the white space after it may still come."""
@@ -127,7 +125,7 @@ class Sink:
         """Reasoning ends; `marker` is what the model wrote to say so, "" if nothing."""
         self.amounts.enter("reasoning", self.builder.characters)
         if self.shows_markers:
-            self._marker(marker)
+            self._writers[Content](marker)
         if self._inline is not None:
             self._inline.close()
         self.amounts.enter("content", self.builder.characters)

@@ -108,7 +108,7 @@ def test_what_is_held_back_may_become_a_marker_and_nothing_else_may(case, data):
 
 
 @given(cases())
-def test_where_nothing_wakes_nothing_is_found_or_held(case):
+def test_where_text_may_pass_nothing_is_found_or_held_back(case):
     literals, text = case
     look_for = Markers(literals)
     firsts = {mark[0] for mark in literals if mark}
@@ -116,21 +116,21 @@ def test_where_nothing_wakes_nothing_is_found_or_held(case):
 
     assert (look_for.quick(text) is not None) is begins
     if look_for.find(text) != (len(text), len(text)):
-        assert look_for.wake(text)
-    assert begins or look_for.wake(text) is None
+        assert look_for.exact(text)
+    assert begins or look_for.exact(text) is None
 
 
 @given(cases(), st.sampled_from("\ud800\udfff"))
-def test_half_a_character_wakes(case, half):
+def test_half_a_character_does_not_pass(case, half):
     literals, text = case
     look_for = Markers(literals)
 
-    for find in (look_for.wake, look_for.quick, look_for.quick_json):
+    for find in (look_for.exact, look_for.quick, look_for.quick_json):
         assert find(text + half)
 
 
 @given(cases(), st.sampled_from('"\\\n\x00é<'))
-def test_what_json_spells_anew_wakes_too(case, char):
+def test_what_json_spells_anew_does_not_pass_quickly(case, char):
     literals, text = case
     look_for = Markers(literals)
     spelled = json.dumps(text + char, ensure_ascii=False)[1:-1]
@@ -184,7 +184,7 @@ def test_metacharacters_stand_for_themselves(marker):
     look_for = Markers([marker, "^", "]-a"])
 
     assert look_for.find(f"b{marker}", final=True) == (1, 1 + len(marker))
-    for find in (look_for.wake, look_for.quick, look_for.quick_json):
+    for find in (look_for.exact, look_for.quick, look_for.quick_json):
         assert find("bcz,_=") is None
         assert find(f"b{marker}").start() == 1
 
@@ -203,7 +203,7 @@ def test_the_empty_set_finds_nothing(literals):
     assert (nothing.literals, nothing.longest) == ((), 0)
     assert nothing.find("") == nothing.find("", final=True) == (0, 0)
     assert nothing.find("ab", 1, final=True) == (2, 2)
-    assert nothing.wake("\x00 <") is None
+    assert nothing.exact("\x00 <") is None
 
 
 def test_the_longest_marker():

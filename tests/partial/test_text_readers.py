@@ -83,16 +83,16 @@ def _begins(text):
     return any(marker.startswith(text) for marker in NESTED.literals)
 
 
-def test_until_sleeps_through_plain_text():
+def test_plain_text_passes_until_by():
     driver = Driver(up_to(CALL))
     driver.feed("plain", " text", "", " > ", "<", "b", "old", "</s>")
 
     assert driver.emitted == ["plain", " text", "", " > ", "<b", "old"]
     assert driver.result == "</s>"
-    assert driver.resumes == 2
+    assert driver.resumes == 3
 
 
-def test_until_stays_awake_under_a_mark():
+def test_nothing_passes_until_by_under_a_mark():
     kept = []
 
     def steps(src, emit):
@@ -217,6 +217,6 @@ def test_skip_returns_what_the_model_wrote_of_it():
 def test_skip_keeps_nothing_afterwards():
     driver = Driver(silent(skipped, "\n"))
     driver.feed("</s>\n")
-    driver.src.sleep(CALL.wake, driver.emitted.append)
+    driver.src.wait(driver.emitted.append, CALL.lane)
 
-    assert driver.src.wake is CALL.wake
+    assert driver.src.waiter.lane is CALL.lane

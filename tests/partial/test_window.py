@@ -9,16 +9,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from deltaparse.partial import Markers, Window, until
+from deltaparse.partial import Lane, Markers, Window, until
 
 from ..support import Driver
 
 TEXT = st.text("abc<\n😀", max_size=5)
 COUNT = st.integers(0, 6)
-WAKE = re.compile("<").search
+AT = re.compile("<").search
+LANE = Lane(AT, AT)
 
 
-class SourceAndModel(RuleBasedStateMachine):
+class WindowAndModel(RuleBasedStateMachine):
     """`whole` is all that was ever fed, the prompt first; `read` how much of it was read."""
 
     @initialize(prompt=TEXT, text=TEXT)
@@ -81,11 +82,11 @@ class SourceAndModel(RuleBasedStateMachine):
         self.check()
 
     @rule(texts=st.lists(TEXT, max_size=3), last=TEXT)
-    def sleep(self, texts, last):
-        self.src.sleep(WAKE, self.plain.append)
-        asleep = self.read == len(self.whole) and not self.marks
-        assert self.src.wake is (WAKE if asleep else None)
-        if asleep:
+    def wait(self, texts, last):
+        self.src.wait(self.plain.append, LANE)
+        passes = self.read == len(self.whole) and not self.marks
+        assert self.src.waiter.lane is (LANE if passes else None)
+        if passes:
             self.plain.clear()
             for text in texts:
                 self.src.pass_by(text)
@@ -94,19 +95,19 @@ class SourceAndModel(RuleBasedStateMachine):
                 self.check()
             assert self.plain == texts
         self.feed(last)
-        assert self.src.wake is None
+        assert self.src.waiter.lane is None
 
 
-TestSourceAndModel = SourceAndModel.TestCase
-TestSourceAndModel.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
+TestWindowAndModel = WindowAndModel.TestCase
+TestWindowAndModel.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
 
 
-def test_new_source_is_open_awake_and_at_zero():
+def test_a_new_window_is_open_and_at_zero():
     src = Window()
 
     assert (src.text, src.pos, src.offset, src.unread) == ("", 0, 0, "")
     assert not src.closed
-    assert src.wake is None
+    assert src.waiter is None
     assert Window(closed=True).closed
 
 
@@ -119,15 +120,15 @@ def test_what_was_read_is_cut_off():
 
 
 @pytest.mark.parametrize(
-    ("end", "handed_out"),
+    ("end", "emitted"),
     [(2, ""), (4, ""), (5, "m"), (9, "model")],
 )
-def test_prompt_is_never_handed_out(end, handed_out):
+def test_prompt_is_never_emitted(end, emitted):
     src = Window("<p>\nmodel", offset=-4)
     mark = src.mark()
 
-    assert src.take(end) == handed_out
-    assert src.since(mark) == handed_out
+    assert src.take(end) == emitted
+    assert src.since(mark) == emitted
     assert (mark, src.offset) == (-4, end - 4)
 
 
@@ -177,11 +178,11 @@ def test_mark_holds_the_text_also_before_the_prompt_ends():
     assert src.since(mark) == "pt"
 
 
-def test_a_sleeping_parser_is_not_resumed():
+def test_what_passes_by_resumes_nobody():
     def steps(src, emit):
         while not src.closed:
             emit(src.take(len(src.text)))
-            src.sleep(WAKE, emit)
+            src.wait(emit, LANE)
             yield
 
     driver = Driver(steps)
@@ -193,14 +194,14 @@ def test_a_sleeping_parser_is_not_resumed():
 
 
 @pytest.mark.parametrize("keep", ["unread text", "a mark"])
-def test_nobody_sleeps_while_something_is_kept(keep):
+def test_nothing_passes_by_while_something_is_kept(keep):
     src = Window("ab")
     src.pos = 1 if keep == "unread text" else 2
     if keep == "a mark":
         src.mark()
-    src.sleep(WAKE, print)
+    src.wait(print, LANE)
 
-    assert src.wake is None
+    assert src.waiter.lane is None
 
 
 def test_text_may_pass_by_before_anything_else():
@@ -210,7 +211,7 @@ def test_text_may_pass_by_before_anything_else():
     assert src.offset == 42
 
 
-def test_text_that_passes_by_in_a_sleep_may_be_the_prompts():
+def test_text_that_passes_by_may_be_the_prompts():
     driver = Driver(lambda src, emit: until(src, Markers(["<"]), emit), prompt=4)
     driver.feed("pr", "om", "a")
     assert driver.text == "a"

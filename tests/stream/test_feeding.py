@@ -19,7 +19,7 @@ from deltaparse import (
     UsageError,
     get_format,
 )
-from deltaparse.stream.feeding import CLOSED, MOST_PASSED
+from deltaparse.stream.feeding import MOST_PASSED
 from deltaparse.stream.message.deltas import arguments_deltas
 
 from ..strategies.samples import CALL, TAGS
@@ -131,10 +131,6 @@ def test_what_is_no_text_is_refused(wrong):
     with pytest.raises(UsageError, match="takes str or bytes"):
         parser.feed(wrong)
     assert parser.feed("z") == [ContentDelta("z")]
-
-
-def test_nobody_writes_into_the_closed_way():
-    assert CLOSED[2] == []
 
 
 @given(index=st.integers(0, 9), text=st.text())

@@ -196,7 +196,7 @@ def test_what_is_remembered_is_bounded():
     assert all(len(place[-1]) <= SHORT for place in MOVES)
 
 
-def test_strings_pass_by_a_sleeping_parser():
+def test_strings_pass_by_a_waiting_reader():
     driver = Driver(json_value)
     driver.feed('{"key', " goes", " on", '": "', "plain", "", ' text"', "}")
 

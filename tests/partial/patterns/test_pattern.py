@@ -125,8 +125,8 @@ def test_a_pattern_says_what_it_is():
 
     assert repr(pattern) == "Pattern('(?<=ab)<[a-z]+>')"
     assert pattern.behind == 2
-    assert pattern.wake("abc>") is None
-    assert pattern.wake("a<")
+    assert pattern.lane.exact("abc>") is None
+    assert pattern.lane.exact("a<")
     assert search(pattern, "ab<c>") == Found(2, "<c>", (), {})
 
 

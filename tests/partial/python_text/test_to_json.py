@@ -595,7 +595,7 @@ def test_a_string_that_is_joined_is_looked_for_only_so_far(excess):
     assert read(list(text)) == read([text]) == expected
 
 
-def test_strings_pass_by_a_sleeping_parser():
+def test_strings_pass_by_a_waiting_reader():
     driver = Driver(arguments)
     driver.feed("a='", "plain", "", ' text"', " more", "'", ")")
 
