@@ -23,9 +23,9 @@ from deltaparse import (
     ToolCall,
     ToolCallDelta,
     get_format,
+    iter_deltas,
     nine_character_id,
     parse,
-    stream,
 )
 
 from ..strategies.samples import (
@@ -567,11 +567,11 @@ def test_4_the_end_of_reasoning_and_the_start_of_a_call_in_one_piece():
 
 def test_7_the_stream_is_what_the_whole_is():
     whole = f"<think>\nhm\n</think>\n\nWell.\n{CALL}\n{OTHER}<|end|>"
-    assert joined(stream(whole, TAGS)) == as_joined(parse(whole, TAGS, finish_reason="stop"))
+    assert joined(iter_deltas(whole, TAGS)) == as_joined(parse(whole, TAGS, finish_reason="stop"))
 
 
 def test_10_54_name_and_arguments_in_one_piece_give_both_and_the_name_once():
-    deltas = list(stream([CALL], TAGS)) + list(stream(CALL, TAGS))
+    deltas = list(iter_deltas([CALL], TAGS)) + list(iter_deltas(CALL, TAGS))
     first, *later = (delta for delta in deltas if isinstance(delta, ToolCallDelta))
     assert (first.name, first.arguments) == ("f", "")
     assert [delta.name for delta in later].count("f") == 1
@@ -580,7 +580,7 @@ def test_10_54_name_and_arguments_in_one_piece_give_both_and_the_name_once():
 
 def test_12_no_beginning_of_the_arguments_is_json():
     so_far = ""
-    for delta in stream(OTHER, TAGS):
+    for delta in iter_deltas(OTHER, TAGS):
         so_far += delta.arguments
         if so_far != G[1]:
             with pytest.raises(ValueError):
@@ -811,12 +811,12 @@ def test_51_an_opening_or_a_closer_may_be_missing(fmt, text, made):
 
 
 def test_52_indices_count_from_0_in_order():
-    deltas = [d for d in stream([CALL + OTHER + CALL], TAGS) if isinstance(d, ToolCallDelta)]
+    deltas = [d for d in iter_deltas([CALL + OTHER + CALL], TAGS) if isinstance(d, ToolCallDelta)]
     assert [delta.index for delta in deltas if delta.name] == [0, 1, 2]
 
 
 def test_53_one_id_for_a_call_in_its_first_delta():
-    made = [d for d in stream(CALL, TAGS) if isinstance(d, ToolCallDelta)]
+    made = [d for d in iter_deltas(CALL, TAGS) if isinstance(d, ToolCallDelta)]
     assert [bool(delta.id) for delta in made] == [True] + [False] * (len(made) - 1)
     assert re.fullmatch("call_[0-9a-z]{24}", made[0].id)
     nine = parse(CALL, TAGS, id_factory=nine_character_id).tool_calls[0].id
@@ -839,7 +839,7 @@ def test_55_the_reason_for_the_end(text, reason, finish_reason):
 
 
 def test_56_what_is_absent_is_left_out():
-    for delta in stream(f"<think>\nhm\n</think>\n\nx{CALL}", TAGS):
+    for delta in iter_deltas(f"<think>\nhm\n</think>\n\nx{CALL}", TAGS):
         (given,) = delta.to_openai().values()
         assert given
         if isinstance(given, list) and delta.name is None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Policies, StreamParser, ToolCallDelta, astream, parse, stream
+from deltaparse import Policies, StreamParser, ToolCallDelta, aiter_deltas, iter_deltas, parse
 
 from ..strategies.wire import (
     TOOLS,
@@ -268,8 +268,8 @@ async def test_async_iterator_and_push_give_the_same(case, kw):
             yield char
 
     pushed = run(fmt, list(text), None, **kw)[1]
-    assert list(stream(list(text), fmt, **kw)) == pushed
-    assert [delta async for delta in astream(texts(), fmt, **kw)] == pushed
+    assert list(iter_deltas(list(text), fmt, **kw)) == pushed
+    assert [delta async for delta in aiter_deltas(texts(), fmt, **kw)] == pushed
 
 
 @given(one=soups(), other=soups())
