@@ -14,7 +14,7 @@ from deltaparse import (
     stream,
 )
 
-from ..strategies.samples import CALL, TAGS
+from ..strategies.wire_by_hand import CALL, TAGS
 
 HEAD = {"id": "x", "model": "m", "created": 7}
 

@@ -10,9 +10,9 @@ import pytest
 
 from deltaparse import MalformedOutput, Policies, StreamParser, astream, stream
 
-from ..strategies.hostile import FAMILIES
-from ..strategies.samples import CALL, TAGS
-from ..strategies.wire import joined
+from ..strategies.call_patterns import FAMILIES
+from ..strategies.wire_by_hand import CALL, TAGS
+from ..support import joined
 
 TEXT = f"<think>\nhm\n</think>\n\nWell. {CALL} And more."
 

@@ -28,21 +28,21 @@ from deltaparse import (
     stream,
 )
 
-from ..strategies.samples import (
-    BARE,
+from ..strategies.wire_by_hand import (
     CALL,
     DELIMITED,
     KEYED,
     LIST,
     OTHER,
     TAGS,
+    UNMARKED,
     WRAPPED,
     calls,
     fed,
     kinds,
 )
-from ..strategies.wire import as_joined, joined
 from ..strategies.wire_channels import HARMONY
+from ..support import as_joined, joined
 
 F = [("f", '{"a": 1}')]
 G = ("g", '{"b": [true, "x"]}')
@@ -499,7 +499,7 @@ def test_51_an_orphan_closer_is_left_out_only_after_a_call():
     ],
 )
 def test_57c_other_json_and_code_is_text(text):
-    assert fed(BARE, text).message.content == text
+    assert fed(UNMARKED, text).message.content == text
 
 
 @pytest.mark.parametrize(
@@ -511,19 +511,19 @@ def test_57c_other_json_and_code_is_text(text):
     ],
 )
 def test_57c_an_object_with_name_and_arguments_at_the_start_is_a_call(text):
-    parser = fed(BARE, text)
+    parser = fed(UNMARKED, text)
     assert calls(parser) == F
     assert parser.message.content == ""
 
 
 def test_bare_calls_one_after_the_other():
     call = '{"name": "f", "parameters": {"a": 1}}'
-    assert calls(fed(BARE, f"{call}; {call}\n{call}")) == F * 3
+    assert calls(fed(UNMARKED, f"{call}; {call}\n{call}")) == F * 3
 
 
 def test_with_a_response_schema_json_is_content():
     text = '{"name": "f", "parameters": {"a": 1}}'
-    assert fed(BARE, text, response_schema={"type": "object"}).message.content == text
+    assert fed(UNMARKED, text, response_schema={"type": "object"}).message.content == text
 
 
 # Forced open by the format alone
@@ -535,8 +535,8 @@ def test_a_format_that_opens_reasoning_needs_no_prompt():
         turn={"generation_prompt": "<|start|>model\n<think>\n"},
     )
     assert parse("hm</think>x", forced).parts == [Reasoning("hm"), Content("x")]
-    bare = TAGS.replace(reasoning=ReasoningFormat(mode="FORCED_OPEN", end="</think>"))
-    assert parse("hm</think>x", bare).parts == [Reasoning("hm"), Content("x")]
+    unmarked = TAGS.replace(reasoning=ReasoningFormat(mode="FORCED_OPEN", end="</think>"))
+    assert parse("hm</think>x", unmarked).parts == [Reasoning("hm"), Content("x")]
 
 
 # Every way of cutting, one engine
@@ -597,7 +597,7 @@ def test_14_parsers_of_one_format_know_nothing_of_each_other():
     assert calls(two) == []
 
 
-@pytest.mark.parametrize("fmt", [TAGS, BARE, TAGGED, KIMI, PYTHON, HARMONY])
+@pytest.mark.parametrize("fmt", [TAGS, UNMARKED, TAGGED, KIMI, PYTHON, HARMONY])
 @pytest.mark.parametrize("unit", ["[f(a=", "{", '{"name": "f", "arguments": ', "<function=f>"])
 def test_16_deep_and_hostile_output_is_text_or_an_issue(fmt, unit):
     parser = StreamParser(fmt)
@@ -620,9 +620,9 @@ def test_29_what_follows_a_valid_output_does_not_lose_it():
 
 def test_32_without_its_special_tokens_a_call_is_text_and_not_lost():
     """What a decoder left out cannot be known; a format for calls in no markers reads these."""
-    bare = '{"name": "f", "arguments": {"a": 1}}'
-    assert fed(TAGS, bare).message.content == bare
-    assert calls(fed(BARE, bare)) == F
+    unmarked = '{"name": "f", "arguments": {"a": 1}}'
+    assert fed(TAGS, unmarked).message.content == unmarked
+    assert calls(fed(UNMARKED, unmarked)) == F
 
 
 # Payload, in tags
@@ -752,9 +752,9 @@ def test_45_nothing_is_guessed_at():
 @pytest.mark.parametrize(
     ("fmt", "text", "rest"),
     [
-        (BARE, '{"name": "f", "parameters": {"a": oops}} Hello', "oops}} Hello"),
+        (UNMARKED, '{"name": "f", "parameters": {"a": oops}} Hello', "oops}} Hello"),
         (PYTHON, "[f(a=oops()), g()] Hello", "oops()), g()] Hello"),
-        (BARE, '{"name": "f", "parameters": {"a": [1}} Hello<|end|>', "}} Hello"),
+        (UNMARKED, '{"name": "f", "parameters": {"a": [1}} Hello<|end|>', "}} Hello"),
     ],
 )
 def test_28_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
