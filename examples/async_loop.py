@@ -23,7 +23,7 @@ async def tokens() -> AsyncIterator[str]:
 
 async def main() -> None:
     fmt = dp.analyze(TEMPLATE)
-    async for delta in dp.astream(tokens(), fmt, finish_reason="stop"):
+    async for delta in dp.aiter_deltas(tokens(), fmt, finish_reason="stop"):
         match delta:
             case dp.ReasoningDelta(text):
                 print(f"reasoning  {text!r}")

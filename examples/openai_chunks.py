@@ -22,19 +22,13 @@ TOKENS += ["nd", " @stop"]
 
 
 def events() -> Iterator[str]:
-    parser = dp.StreamParser(dp.analyze(TEMPLATE))
-
-    def deltas() -> Iterator[dp.Delta]:
-        for token in TOKENS:
-            yield from parser.feed(token)
-        yield from parser.finish("stop")
-
+    deltas = dp.iter_deltas(TOKENS, dp.analyze(TEMPLATE), finish_reason="stop")
     chunks = dp.chat_completion_chunks(
-        deltas(),
+        deltas,
         id="chatcmpl-1",
         model="example",
         created=1_700_000_000,
-        finish_reason=lambda: parser.finish_reason,  # known when the deltas have ended
+        finish_reason=lambda: deltas.parser.finish_reason,  # known when the deltas have ended
     )
     for chunk in chunks:
         yield f"data: {json.dumps(chunk)}\n\n"

@@ -1,6 +1,6 @@
 """From the text of a model to deltas: the wire format, the parser, the protocol."""
 
-from .iterate import astream, parse, stream
+from .iterate import AsyncDeltaIterator, DeltaIterator, aiter_deltas, iter_deltas, parse
 from .message.counts import Amount, Counts
 from .message.deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
 from .message.ids import CallPlace, IdFactory, call_id, nine_character_id
@@ -36,6 +36,7 @@ from .wire.response_template import from_response_template, to_response_template
 __all__ = [
     "Amount",
     "ArgumentsFormat",
+    "AsyncDeltaIterator",
     "CallIdFormat",
     "CallIdPosition",
     "CallPlace",
@@ -47,6 +48,7 @@ __all__ = [
     "ContentMode",
     "Counts",
     "Delta",
+    "DeltaIterator",
     "FunctionFormat",
     "IdFactory",
     "Issue",
@@ -65,16 +67,16 @@ __all__ = [
     "ToolsFormat",
     "TurnFormat",
     "WireFormat",
-    "astream",
+    "aiter_deltas",
     "call_id",
     "from_response_template",
     "get_format",
+    "iter_deltas",
     "list_formats",
     "models_of",
     "nine_character_id",
     "parse",
     "register_format",
-    "stream",
     "suggest_formats",
     "to_response_template",
 ]

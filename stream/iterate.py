@@ -1,8 +1,15 @@
-"""The parser in a loop: over all of the text at once, over an iterable, over an async one."""
+"""The parser in a loop: over a whole output, over chunks, over chunks that come asynchronously."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Generator,
+    Iterable,
+    Iterator,
+)
 from typing import Any, Literal
 
 from .message.deltas import Delta
@@ -10,7 +17,7 @@ from .message.message import Message
 from .parser import StreamParser
 from .wire.format import WireFormat
 
-__all__ = ["astream", "parse", "stream"]
+__all__ = ["AsyncDeltaIterator", "DeltaIterator", "aiter_deltas", "iter_deltas", "parse"]
 
 Reason = Literal["stop", "length"] | None
 
@@ -28,42 +35,99 @@ def parse(
     return parser.message
 
 
-def stream(
+def iter_deltas(
     texts: Iterable[str | bytes],
     fmt: WireFormat,
     *,
     finish_reason: Reason = None,
     **options: Any,
-) -> Iterator[Delta]:
-    """Yield the deltas of an output that comes in pieces, each as soon as it is certain.
+) -> DeltaIterator:
+    """Iterate over the deltas of an output that comes in chunks, each as soon as it is certain.
 
-    `options` are those of `StreamParser`, and are checked here, not at the first piece.
+        deltas = iter_deltas(texts, fmt)
+        for delta in deltas:
+            ...
+        deltas.parser.finish_reason, deltas.parser.message
+
+    `options` are those of `StreamParser`, and are checked here, not at the first chunk.
+    `finish_reason` is what `StreamParser.finish` takes, which is called when `texts` has ended.
     """
-    parser = StreamParser(fmt, **options)
-
-    def deltas() -> Iterator[Delta]:
-        for text in texts:
-            yield from parser.feed(text)
-        yield from parser.finish(finish_reason)
-
-    return deltas()
+    return DeltaIterator(StreamParser(fmt, **options), texts, finish_reason)
 
 
-def astream(
+def aiter_deltas(
     texts: AsyncIterable[str | bytes],
     fmt: WireFormat,
     *,
     finish_reason: Reason = None,
     **options: Any,
-) -> AsyncIterator[Delta]:
-    """Like `stream`, for pieces that come asynchronously."""
-    parser = StreamParser(fmt, **options)
+) -> AsyncDeltaIterator:
+    """Iterate like `iter_deltas`, over chunks that come asynchronously."""
+    return AsyncDeltaIterator(StreamParser(fmt, **options), texts, finish_reason)
 
-    async def deltas() -> AsyncIterator[Delta]:
-        async for text in texts:
-            for delta in parser.feed(text):
-                yield delta
-        for delta in parser.finish(finish_reason):
+
+class DeltaIterator:
+    """An iterator of deltas, and the `parser` that makes them; `iter_deltas` returns it.
+
+    The parser is there before the first delta. An exception, of the chunks or of a policy, ends
+    the iteration, and so does `close`: the parser then keeps what it has read, unfinished.
+    """
+
+    __slots__ = ("_deltas", "parser")
+
+    def __init__(
+        self, parser: StreamParser, texts: Iterable[str | bytes], finish_reason: Reason
+    ) -> None:
+        self.parser = parser
+        self._deltas = _deltas(parser, texts, finish_reason)
+
+    # A loop runs over the generator itself: `__next__` would be one more call for each delta.
+    def __iter__(self) -> Iterator[Delta]:
+        return self._deltas
+
+    def __next__(self) -> Delta:
+        return next(self._deltas)
+
+    def close(self) -> None:
+        """End the iteration; what is left of the chunks is not read."""
+        self._deltas.close()
+
+
+class AsyncDeltaIterator:
+    """What `DeltaIterator` is, for `async for`; `aiter_deltas` returns it."""
+
+    __slots__ = ("_deltas", "parser")
+
+    def __init__(
+        self, parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: Reason
+    ) -> None:
+        self.parser = parser
+        self._deltas = _async_deltas(parser, texts, finish_reason)
+
+    def __aiter__(self) -> AsyncIterator[Delta]:
+        return self._deltas
+
+    async def __anext__(self) -> Delta:
+        return await anext(self._deltas)
+
+    async def aclose(self) -> None:
+        """End the iteration; what is left of the chunks is not read."""
+        await self._deltas.aclose()
+
+
+def _deltas(
+    parser: StreamParser, texts: Iterable[str | bytes], finish_reason: Reason
+) -> Generator[Delta, None, None]:
+    for text in texts:
+        yield from parser.feed(text)
+    yield from parser.finish(finish_reason)
+
+
+async def _async_deltas(
+    parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: Reason
+) -> AsyncGenerator[Delta, None]:
+    async for text in texts:
+        for delta in parser.feed(text):
             yield delta
-
-    return deltas()
+    for delta in parser.finish(finish_reason):
+        yield delta

@@ -9,7 +9,7 @@ import pytest
 
 from deltaparse import ChatTemplate, StreamParser, WireFormat, analyze
 
-from .strategies.wire import as_joined, joined
+from .support import as_joined, joined
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
 

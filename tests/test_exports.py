@@ -62,7 +62,8 @@ def test_every_module_is_found():
 
 
 def test_the_contract_of_names():
-    names = """ChatTemplate analyze WireFormat StreamParser parse stream astream ContentDelta
+    names = """ChatTemplate analyze WireFormat StreamParser parse iter_deltas aiter_deltas
+    ContentDelta
     ReasoningDelta ToolCallDelta Delta Message ToolCall Policies Issue chat_completion_chunks
     DeltaParseError partial get_format list_formats register_format suggest_formats Suggestion
     create_tool_parser BaseToolParser ToolCallItem ParseResult ToolGate Candidate Candidates

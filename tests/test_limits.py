@@ -32,14 +32,14 @@ from deltaparse.partial.patterns.pattern import MAX_HOLD, TIMEOUT
 from deltaparse.stream.reading.channel_header import MAX_HEADER
 from deltaparse.stream.reading.tool_calls import call_head, tagged_head
 
-from .strategies.hostile import FAMILIES, kinds, read
+from .strategies.call_patterns import FAMILIES, kinds, read
 
 SECURITY = Path(__file__).parents[1] / "SECURITY.md"
 GATE = {name: given.default for name, given in inspect.signature(ToolGate).parameters.items()}
 USUAL = Limits()
 IN_TAGS = ["JSON and ids in tags", "quotes of its own", "recipients"]
 IN_TAGS += ["tags", "keys and values in tags", "tags that tell types"]
-IN_JSON = ["JSON", "JSON with ids", "names as keys", "bare objects"]
+IN_JSON = ["JSON", "JSON with ids", "names as keys", "unmarked objects"]
 IN_PYTHON = ["Python", "Python in markers"]
 # Values that stand in tags of their own; those that may be anything are strings beyond a limit.
 TAGGED = ["tags", "keys and values in tags", "tags that tell types"]

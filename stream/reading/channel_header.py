@@ -10,89 +10,14 @@ markers alone. Where there is none when a message should begin, there is no head
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from enum import Enum, auto
+from deltaparse.partial import Markers, Steps, Window, at, skip, whitespace
 
-from deltaparse.partial import Markers, Steps, Window, at, markers, skip, whitespace
+from ..wire.channel_markers import ChannelMarkers, HeaderPart
 
-from ..wire.format import WireFormat
-
-__all__ = ["ChannelMarkers", "Header", "HeaderPart", "read_author", "read_header"]
+__all__ = ["Header", "read_author", "read_header"]
 
 MAX_HEADER = 1024
 """Characters of a header, which is held until its end; honest ones have less than 100."""
-
-LAST_WORD = re.compile(r"(\w+)\W*\Z")
-
-
-class HeaderPart(Enum):
-    """What a marker in a header says of the word after it."""
-
-    CHANNEL = auto()
-    RECIPIENT = auto()
-    CONSTRAIN = auto()
-    MESSAGE = auto()
-
-
-class ChannelMarkers:
-    """What to look for in a turn of messages; empty, `message` "", for formats without.
-
-    `role` is the word that says, behind `start`, that the message is the model's; "" if that is
-    not known. White space at the edges of markers is optional.
-    """
-
-    __slots__ = (
-        "after_body",
-        "after_word",
-        "ends",
-        "in_header",
-        "in_text",
-        "longest",
-        "message",
-        "openers",
-        "outside",
-        "parts",
-        "role",
-        "start",
-        "trailing",
-    )
-
-    def __init__(self, fmt: WireFormat) -> None:
-        channels = fmt.channels
-        self.message = channels.message.strip()
-        self.start = channels.start.strip()
-        ends = (*channels.ends, *fmt.turn.ends, channels.start) if self.message else ()
-        stripped = {text.strip() for text in ends} - {""}
-        self.ends = tuple(sorted(stripped))
-        self.role = _role(fmt.turn.headers, self.start)
-        kinds = {
-            channels.constrain: HeaderPart.CONSTRAIN,
-            channels.recipient: HeaderPart.RECIPIENT,
-            channels.channel: HeaderPart.CHANNEL,
-            channels.message: HeaderPart.MESSAGE,
-        }
-        self.parts = {text.strip(): kind for text, kind in kinds.items() if text.strip()}
-        self.trailing = channels.message[len(channels.message.rstrip()) :]
-        spelled = [text for end in ends for text in _spellings(end)]
-        special = [text for text, kind in self.parts.items() if kind is not HeaderPart.RECIPIENT]
-        self.openers = _made(self.parts)
-        self.in_header = _made([*self.parts, *stripped])
-        self.after_body = _made(spelled)
-        self.in_text = _made([*spelled, *special])
-        self.after_word = _made([*self.parts, *stripped, *" \t\r\n"])
-        self.outside = _made([*self.parts, *stripped, *self._with_role(channels.recipient)])
-        self.longest = self.outside.longest
-
-    def _with_role(self, recipient: str) -> list[str]:
-        """The role behind `start`, and where `start` is missing, before a header."""
-        if not self.role or not self.message:
-            return []
-        first = [*self.parts, *_spellings(recipient)]
-        return [
-            *([self.start + self.role] if self.start else []),
-            *(self.role + at for at in first),
-        ]
 
 
 class Header:
@@ -182,24 +107,3 @@ def _up_to(src: Window, ends: Markers, stop: int) -> Steps[tuple[str, str]]:
         if start >= room or end > start or src.closed:
             return "".join(pieces), src.text[start:end] if start < room else ""
         yield
-
-
-def _role(headers: Iterable[str], start: str) -> str:
-    """The role that a header names: what follows `start` in it, or its last word."""
-    for header in headers:
-        if start and start in header:
-            return header[header.rfind(start) + len(start) :].strip()
-        if last := LAST_WORD.search(header):
-            return last[1]
-    return ""
-
-
-def _made(texts: Iterable[str]) -> Markers:
-    return markers(frozenset(texts))
-
-
-def _spellings(text: str) -> list[str]:
-    """A marker with as much of its leading white space as may stand there."""
-    core = text.strip()
-    leading = text[: len(text) - len(text.lstrip())]
-    return [leading[cut:] + core for cut in range(len(leading) + 1)] if core else []

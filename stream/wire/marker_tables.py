@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 
-from deltaparse.partial import Markers, markers
+from deltaparse.partial import Markers
 
-from ..reading.channel_header import ChannelMarkers
+from .channel_markers import ChannelMarkers
 from .format import ContentMode, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
+from .spellings import leading, marker_set, preceded, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
 
@@ -125,7 +126,7 @@ class MarkerTables:
         inner = (end, start, content_start, tool_start, tool_end, content_end, message_end)
         order = (*inner, turn_end, header)
         self._signs = {sign.literal: sign for group in reversed(order) for sign in group}
-        self.bracketed = markers(frozenset(text for text in self._signs if text[:1] == "["))
+        self.bracketed = marker_set(text for text in self._signs if text[:1] == "[")
         base = start + tool_start + turn_end
         self.in_content = _markers(base)
         self.in_content_start = _markers(base + content_start)
@@ -175,20 +176,17 @@ def _signs(role: Role, texts: Iterable[str], gap: str = "") -> list[MarkerSpelli
     """All spellings of the markers `texts`, after which `gap` may stand before them."""
     signs = []
     for text in texts:
-        core = text.strip()
-        leading = gap or text[: len(text) - len(text.lstrip())]
-        trailing = text[len(text.rstrip()) :]
+        core, behind = text.strip(), trailing(text)
         if role is Role.CONTENT_START and core[-1:].isalnum():
             # A word ends where white space stands: `>>>all` is not the beginning of `>>>allow`.
-            core, trailing = core + trailing[:1], trailing[1:]
-        if core:
-            spellings = (leading[cut:] + core for cut in range(len(leading) + 1))
-            signs += [MarkerSpelling(spelling, role, trailing) for spelling in spellings]
+            core, behind = core + behind[:1], behind[1:]
+        literals = preceded(core, gap or leading(text))
+        signs += [MarkerSpelling(literal, role, behind) for literal in literals]
     return signs
 
 
 def _markers(signs: Iterable[MarkerSpelling]) -> Markers:
-    return markers(frozenset(sign.literal for sign in signs))
+    return marker_set(sign.literal for sign in signs)
 
 
 def _tails(header: str) -> list[str]:

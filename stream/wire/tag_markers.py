@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 
-from deltaparse.partial import Markers, Steps, Window, at, markers
+from deltaparse.partial import Markers, Steps, Window, at
 
 from .format import CallIdPosition, ToolFormat, WireFormat
+from .spellings import leading, marker_set, spellings, stripped
 
-__all__ = [
-    "TaggedMarkers",
-    "marker_set",
-    "skip_if_here",
-    "spellings",
-    "stripped",
-    "tagged_markers",
-    "trailing",
-]
+__all__ = ["TaggedMarkers", "skip_if_here", "tagged_markers"]
 
 
 class TaggedMarkers:
@@ -69,7 +61,7 @@ class TaggedMarkers:
         value_ends = set(spellings(arguments.value_suffix))
         if key:
             # Models forget suffixes: then what can only stand behind a value ends it.
-            gap = arguments.value_suffix[: -len(arguments.value_suffix.lstrip())]
+            gap = leading(arguments.value_suffix)
             value_ends.update(*(spellings(gap + text) for text in ends | turn_ends))
 
         self.name_prefix = marker_set(stripped([function.name_prefix]))
@@ -104,23 +96,6 @@ def tagged_markers(fmt: WireFormat) -> TaggedMarkers:
     return TaggedMarkers(fmt)
 
 
-def stripped(texts: Iterable[str]) -> set[str]:
-    """The markers without the white space at their edges, and without those that are nothing."""
-    return {text.strip() for text in texts} - {""}
-
-
-def spellings(marker: str) -> list[str]:
-    """A marker's core with each end of its leading white space before it."""
-    core = marker.strip()
-    leading = marker[: len(marker) - len(marker.lstrip())]
-    return [leading[cut:] + core for cut in range(len(leading) + 1)] if core else []
-
-
-def marker_set(literals: set[str]) -> Markers:
-    """The `Markers` object for a set of literals."""
-    return markers(frozenset(literals))
-
-
 def skip_if_here(src: Window, wanted: Markers) -> Steps[bool]:
     """Read one of `wanted` if one stands here; return whether it did."""
     if not wanted.literals:
@@ -128,8 +103,3 @@ def skip_if_here(src: Window, wanted: Markers) -> Steps[bool]:
     marker = yield from at(src, wanted)
     src.pos += len(marker)
     return bool(marker)
-
-
-def trailing(marker: str) -> str:
-    """The white space at a marker's end."""
-    return marker[len(marker.rstrip()) :]

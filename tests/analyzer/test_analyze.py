@@ -12,8 +12,8 @@ from deltaparse import ChatTemplate, TemplateError, UsageError, WireFormat, anal
 from deltaparse.analyzer.probes import PROBE_TEXTS
 
 from ..strategies import templates
-from ..strategies.wire import TOOLS as WIRE_TOOLS
-from ..strategies.wire import formats, turns, write
+from ..strategies.wire_json_and_tags import TOOLS as WIRE_TOOLS
+from ..strategies.wire_json_and_tags import formats, turns, write
 
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
 

@@ -20,7 +20,7 @@ from deltaparse import (
 )
 from deltaparse.analyzer.template.budget import Limits
 
-from ..strategies.hostile import FAMILIES, kinds, read
+from ..strategies.call_patterns import FAMILIES, kinds, read
 from ..stream.work import peak
 
 TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}]

@@ -26,7 +26,7 @@ from deltaparse import (
 
 from ..hangs import no_hang
 from ..strategies.templates import HEAD, template_of
-from ..strategies.wire import formats
+from ..strategies.wire_json_and_tags import formats
 from .phases.test_shapes import SHAPES
 from .test_odd_templates import SOURCES, TOKEN
 

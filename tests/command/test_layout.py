@@ -54,7 +54,9 @@ FORMATS = {
         tools={"format": "PYTHONIC", "array_wrapped": True, "separator": ", "}
         | {"section_start": "<calls>", "section_end": "</calls>", "supports_parallel_calls": True}
     ),
-    "python, bare": dp.WireFormat().replace(tools={"format": "PYTHONIC", "array_wrapped": True}),
+    "python, unmarked": dp.WireFormat().replace(
+        tools={"format": "PYTHONIC", "array_wrapped": True}
+    ),
     "channels": dp.WireFormat().replace(
         turn={"headers": ("<|start|>assistant",), "ends": ("<|return|>",)},
         channels={"start": "<|start|>", "channel": "<|channel|>", "message": "<|message|>"}

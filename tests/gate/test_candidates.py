@@ -31,7 +31,7 @@ from ..strategies.gate_samples import (
     tag,
     tool,
 )
-from ..strategies.samples import TAGS
+from ..strategies.wire_by_hand import TAGS
 
 GATE = ToolGate(TOOLS)
 CALL = ToolCall("id_1", "get_weather", CITY, True)

@@ -89,7 +89,7 @@ def test_plain_text_passes_until_by():
 
     assert driver.emitted == ["plain", " text", "", " > ", "<b", "old"]
     assert driver.result == "</s>"
-    assert driver.resumes == 3
+    assert driver.resumes == 4
 
 
 def test_nothing_passes_until_by_under_a_mark():

@@ -10,11 +10,11 @@ from deltaparse import (
     ToolCall,
     ToolCallDelta,
     chat_completion_chunks,
+    iter_deltas,
     parse,
-    stream,
 )
 
-from ..strategies.samples import CALL, TAGS
+from ..strategies.wire_by_hand import CALL, TAGS
 
 HEAD = {"id": "x", "model": "m", "created": 7}
 
@@ -39,7 +39,7 @@ def test_deltas_can_be_matched():
 
 
 def test_chunks_have_one_role_one_finish_and_usage_last():
-    deltas = stream([f"Hi{CALL}"], TAGS)
+    deltas = iter_deltas([f"Hi{CALL}"], TAGS)
     chunks = list(
         chat_completion_chunks(
             deltas, **HEAD, finish_reason="tool_calls", usage={"total_tokens": 3}

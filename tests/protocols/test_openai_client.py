@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from deltaparse import StreamParser, chat_completion_chunks
 
-from ..strategies.samples import CALL, OTHER, TAGS, chunkings
-from ..strategies.wire import TOOLS, as_joined
+from ..strategies.wire_by_hand import CALL, OTHER, TAGS, chunkings
+from ..strategies.wire_json_and_tags import TOOLS
 from ..stream.test_invariants import cuts, either
+from ..support import as_joined
 
 openai = pytest.importorskip("openai", reason="the openai package is not installed")
 chat = pytest.importorskip("openai.lib.streaming.chat")

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 from deltaparse import ContentDelta, ReasoningDelta, ToolCallDelta
 
-from ..strategies.wire import joined
+from ..support import joined
 
 
 class Tokens:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deltaparse import ReasoningMode, parse
 from deltaparse.servers.reasoning_split import ReasoningSplit
 
-from ..strategies.samples import TAGS
+from ..strategies.wire_by_hand import TAGS
 from ..stream.test_invariants import written
 
 

@@ -14,9 +14,10 @@ from deltaparse.servers import SglangDetector, register_sglang_detector, sglang_
 from deltaparse.servers.sglang import StreamingParseResult, ToolCallItem
 from deltaparse.servers.shapes import behind_reasoning
 
-from ..strategies.samples import BARE, CALL, LIST, OTHER, TAGS, chunkings
-from ..strategies.wire import TOOLS, as_joined, joined
+from ..strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, UNMARKED, chunkings
+from ..strategies.wire_json_and_tags import TOOLS
 from ..stream.test_invariants import cuts, either
+from ..support import as_joined, joined
 from .servers import Tokens, install_sglang
 
 PARAMETERS = {
@@ -122,9 +123,9 @@ HAS = [
     (TAGS, "<cal", False),
     (TAGS, "calls", False),
     (TAGS, "", False),
-    (BARE, '{"name": "f", "parameters": {}}', True),
-    (BARE, '{"a": 1}', False),
-    (BARE, "Hi", False),
+    (UNMARKED, '{"name": "f", "parameters": {}}', True),
+    (UNMARKED, '{"a": 1}', False),
+    (UNMARKED, "Hi", False),
 ]
 
 
@@ -177,7 +178,7 @@ def test_grammars_are_refused():
 
 
 def test_sglang_gives_its_tokenizer_to_those_that_name_it():
-    kind = sglang_detector(lambda tokenizer: TAGS if tokenizer.chat_template else BARE)
+    kind = sglang_detector(lambda tokenizer: TAGS if tokenizer.chat_template else UNMARKED)
     assert "tokenizer" in inspect.signature(kind).parameters
     assert kind(tokenizer=Tokens()).wire_format is TAGS
     assert (kind(Tokens()).bot_token, kind(Tokens()).eot_token) == ("<call>", "</call>")

@@ -26,10 +26,11 @@ from deltaparse.servers import (
 )
 from deltaparse.servers.shapes import behind_reasoning
 
-from ..strategies.named_wires import WIRES
-from ..strategies.samples import BARE, CALL, DELIMITED, LIST, OTHER, TAGS, chunkings
-from ..strategies.wire import TOOLS, as_joined
+from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, OTHER, TAGS, UNMARKED, chunkings
+from ..strategies.wire_json_and_tags import TOOLS
+from ..strategies.wire_named import WIRES
 from ..stream.test_invariants import cuts, either, written
+from ..support import as_joined
 from .servers import Tokens, fold, ids, install_vllm, request, serve, serve_whole, streamed
 
 MEMBERS = (
@@ -264,9 +265,9 @@ def test_objects_share_nothing():
     assert not vars(kind).keys() & {"_parser", "wire_format"}
 
 
-@pytest.mark.parametrize("fmt", [TAGS, BARE, LIST, DELIMITED])
+@pytest.mark.parametrize("fmt", [TAGS, UNMARKED, LIST, DELIMITED])
 def test_tokens_and_earlier_texts_are_not_looked_at(fmt):
-    text = f"[CALLS][{CALL[7:-8]}]" if fmt is LIST else CALL[7:-8] if fmt is BARE else CALL
+    text = f"[CALLS][{CALL[7:-8]}]" if fmt is LIST else CALL[7:-8] if fmt is UNMARKED else CALL
     for texts in chunkings(text):
         parser, so_far, got = made(fmt), "", []
         for piece in texts:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deltaparse import ReasoningFormat, UsageError
 from deltaparse.servers import VllmReasoningParser, vllm_reasoning_parser
 
-from ..strategies.samples import CALL, DELIMITED, LIST, TAGS, chunkings
+from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, TAGS, chunkings
 from ..stream.test_invariants import cuts, either
 from .servers import Tokens, fold, ids, request
 

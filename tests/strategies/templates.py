@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deltaparse import ReasoningMode
 
-from .wire import is_bare
+from .wire_json_and_tags import is_unmarked
 
 
 def quoted(text):
@@ -34,9 +34,9 @@ def template_of(fmt):
             "{% endif %}",
         ]
     # A call that stands in no markers is one only where a turn begins.
-    bare = is_bare(fmt)
+    unmarked = is_unmarked(fmt)
     lines += [
-        "{% if message.content" + (" and not message.tool_calls" if bare else "") + " %}",
+        "{% if message.content" + (" and not message.tool_calls" if unmarked else "") + " %}",
         quoted(content.start) + "{{ message.content }}" + quoted(content.end),
         "{% endif %}",
         "{% if message.tool_calls %}",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deltaparse import ChannelsFormat, FunctionFormat, TurnFormat, WireFormat
 
-from .wire import TEASING, arguments, spaces
+from .wire_json_and_tags import TEASING, arguments, spaces
 
 HARMONY = WireFormat(
     turn=TurnFormat(

@@ -20,7 +20,7 @@ from deltaparse import (
     WireFormat,
 )
 
-from .wire import HEADER, TEASING, Written, json_values, marker_sets, spaces
+from .wire_json_and_tags import HEADER, TEASING, Written, json_values, marker_sets, spaces
 
 names = st.sampled_from(["f", "get_weather", "run", "module.f", "multi-edit", "é2"])
 keys = st.sampled_from(["a", "_b", "c2", "location", "é", "user_id"])
@@ -32,7 +32,7 @@ TOOLS = [{"name": name} for name in ("f", "get_weather", "run", "module.f", "mul
 def pythonic_formats(draw):
     """A wire format of calls written as Python, in markers or in none."""
     opens, closes, section, section_end, per_call, per_call_end, end = draw(marker_sets(7))
-    shape = draw(st.sampled_from(["section", "per_call", "both", "bare"]))
+    shape = draw(st.sampled_from(["section", "per_call", "both", "unmarked"]))
     mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
     in_section, in_tags = shape in ("section", "both"), shape in ("per_call", "both")
     in_list = draw(st.booleans())
@@ -58,7 +58,7 @@ def pythonic_formats(draw):
     )
 
 
-def is_bare(fmt):
+def is_unmarked(fmt):
     """Whether calls stand in no markers."""
     return not (fmt.tools.section_start or fmt.tools.per_call_start)
 
@@ -90,7 +90,7 @@ def pythonic_turns(draw, fmt):
     has_reasoning = fmt.reasoning.mode is not ReasoningMode.NONE
     return Written(
         reasoning=draw(plain_texts(fmt)) if has_reasoning else "",
-        content="" if is_bare(fmt) and calls else draw(plain_texts(fmt)),
+        content="" if is_unmarked(fmt) and calls else draw(plain_texts(fmt)),
         calls=calls,
     )
 
@@ -163,7 +163,7 @@ def soups(draw):
 def code_formats(draw):
     """A wire format in which code may stand behind a marker, beside calls in JSON."""
     start, section, section_end, end, think, answer = draw(marker_sets(6))
-    bare = draw(st.booleans())
+    unmarked = draw(st.booleans())
     thinks = draw(st.booleans())
     return WireFormat(
         turn=TurnFormat(headers=(HEADER,), ends=(draw(spaces) + end,), generation_prompt=HEADER),
@@ -174,8 +174,8 @@ def code_formats(draw):
         ),
         tools=ToolsFormat(
             format="JSON_NATIVE",
-            section_start="" if bare else section,
-            section_end="" if bare else section_end,
+            section_start="" if unmarked else section,
+            section_end="" if unmarked else section_end,
             name_field="name",
             arguments_field="parameters",
         ),

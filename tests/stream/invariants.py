@@ -9,7 +9,7 @@ import json
 
 from deltaparse import StreamParser, ToolCallDelta
 
-from ..strategies.wire import as_joined, joined
+from ..support import as_joined, joined
 
 
 def run(fmt, texts, reason="stop", **options):

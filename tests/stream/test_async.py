@@ -5,14 +5,24 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+from contextlib import closing
 
 import pytest
 
-from deltaparse import MalformedOutput, Policies, StreamParser, astream, stream
+from deltaparse import (
+    MalformedOutput,
+    Policies,
+    ReasoningDelta,
+    StreamParser,
+    UsageError,
+    aiter_deltas,
+    iter_deltas,
+    parse,
+)
 
-from ..strategies.hostile import FAMILIES
-from ..strategies.samples import CALL, TAGS
-from ..strategies.wire import joined
+from ..strategies.call_patterns import FAMILIES
+from ..strategies.wire_by_hand import CALL, TAGS
+from ..support import as_joined, joined
 
 TEXT = f"<think>\nhm\n</think>\n\nWell. {CALL} And more."
 
@@ -70,7 +80,7 @@ async def collect(deltas, into):
 @pytest.mark.parametrize("stop", range(0, len(TEXT), 9))
 async def test_a_task_that_is_cancelled_has_what_had_come(stop):
     pieces, got = Pieces(TEXT, stop), []
-    task = asyncio.create_task(collect(astream(pieces, TAGS), got))
+    task = asyncio.create_task(collect(aiter_deltas(pieces, TAGS), got))
     await pieces.waits.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -83,7 +93,7 @@ async def test_time_that_runs_out():
     pieces, got = Pieces(TEXT, 40), []
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await collect(astream(pieces, TAGS), got)
+            await collect(aiter_deltas(pieces, TAGS), got)
     assert got == so_far(TEXT[:40])[: len(got)]
     assert pieces.left
 
@@ -91,7 +101,7 @@ async def test_time_that_runs_out():
 @pytest.mark.parametrize("count", range(6))
 async def test_a_stream_that_is_closed_gives_no_more_and_reads_no_more(count):
     source = aiter(Pieces(TEXT))
-    deltas = astream(source, TAGS)
+    deltas = aiter_deltas(source, TAGS)
     got = [await anext(deltas) for _ in range(count)]
     await deltas.aclose()
     assert got == so_far(TEXT)[:count]
@@ -105,7 +115,7 @@ async def test_a_stream_that_is_closed_gives_no_more_and_reads_no_more(count):
 
 async def test_a_stream_that_is_left_in_a_loop():
     pieces = Pieces(TEXT)
-    async for _ in astream(pieces, TAGS):
+    async for _ in aiter_deltas(pieces, TAGS):
         break
     assert 0 < pieces.given < len(TEXT)
 
@@ -113,7 +123,7 @@ async def test_a_stream_that_is_left_in_a_loop():
 @pytest.mark.parametrize("stop", range(0, len(TEXT), 9))
 async def test_an_iterator_that_raises(stop):
     error, got = ConnectionResetError("gone"), []
-    deltas = astream(Pieces(TEXT, stop, error), TAGS)
+    deltas = aiter_deltas(Pieces(TEXT, stop, error), TAGS)
     with pytest.raises(ConnectionResetError) as caught:
         await collect(deltas, got)
     assert caught.value is error
@@ -125,7 +135,7 @@ async def test_an_iterator_that_raises(stop):
 async def test_a_policy_that_raises():
     policies, got = Policies(text_after_tool_call="error"), []
     with pytest.raises(MalformedOutput):
-        await collect(astream(Pieces(TEXT), TAGS, policies=policies), got)
+        await collect(aiter_deltas(Pieces(TEXT), TAGS, policies=policies), got)
     assert joined(got)[2][0][1] == "f"
 
 
@@ -133,18 +143,18 @@ async def test_streams_side_by_side():
     streams = [[] for _ in FAMILIES]
     texts = [family.write(v='"x"') for family in FAMILIES.values()]
     made = [
-        collect(astream(Pieces(text), family.format), got)
+        collect(aiter_deltas(Pieces(text), family.format), got)
         for family, text, got in zip(FAMILIES.values(), texts, streams, strict=True)
     ]
     await asyncio.gather(*made)
     for family, text, got in zip(FAMILIES.values(), texts, streams, strict=True):
-        assert got == list(stream(text, family.format))
+        assert got == list(iter_deltas(text, family.format))
 
 
 async def test_streams_that_nobody_reads():
-    astream(Pieces(TEXT), TAGS)
-    stream(TEXT, TAGS)
-    started = astream(Pieces(TEXT), TAGS)
+    aiter_deltas(Pieces(TEXT), TAGS)
+    iter_deltas(TEXT, TAGS)
+    started = aiter_deltas(Pieces(TEXT), TAGS)
     await anext(started)
     del started
     gc.collect()
@@ -158,22 +168,47 @@ def test_generators_and_parsers_that_are_left_anywhere(name):
     for cut in range(len(text)):
         parser = StreamParser(family.format)
         parser.feed(text[:cut])
-        deltas = stream([text[:cut], text[cut:]], family.format)
+        deltas = iter_deltas([text[:cut], text[cut:]], family.format)
         next(deltas, None)
         del parser, deltas
     gc.collect()
 
 
-def test_a_generator_that_is_closed_or_thrown_into():
-    deltas = stream(TEXT, TAGS)
+def test_an_iterator_that_is_closed():
+    deltas = iter_deltas(TEXT, TAGS)
     assert next(deltas) == so_far(TEXT)[0]
-    deltas.close()
+    with closing(deltas):
+        assert next(deltas) == so_far(TEXT)[1]
     assert list(deltas) == []
-    thrown = stream(TEXT, TAGS)
-    next(thrown)
-    with pytest.raises(KeyboardInterrupt):
-        thrown.throw(KeyboardInterrupt)
-    assert list(thrown) == []
+    assert deltas.parser.finish_reason is None
+
+
+def test_an_iterator_has_its_parser_from_the_beginning():
+    deltas = iter_deltas(TEXT, TAGS, finish_reason="stop")
+    parser = deltas.parser
+    assert parser.message.parts == []
+    assert next(deltas) == ReasoningDelta("h")
+    assert parser.in_reasoning
+    got = [ReasoningDelta("h"), *deltas]
+    assert parser.message == parse(TEXT, TAGS, finish_reason="stop")
+    assert joined(got) == as_joined(parser.message)
+    assert parser.finish_reason == "tool_calls"
+
+
+async def test_an_async_iterator_has_its_parser_from_the_beginning():
+    deltas = aiter_deltas(Pieces(TEXT), TAGS, finish_reason="length")
+    assert deltas.parser.message.parts == []
+    got = [delta async for delta in deltas]
+    assert joined(got) == as_joined(deltas.parser.message)
+    assert deltas.parser.finish_reason == "length"
+    with pytest.raises(StopAsyncIteration):
+        await anext(deltas)
+
+
+@pytest.mark.parametrize("iterate", [iter_deltas, aiter_deltas])
+def test_options_are_checked_at_once(iterate):
+    with pytest.raises(UsageError):
+        iterate([], TAGS, reasoning="loud")
 
 
 def test_an_iterable_that_raises():
@@ -181,7 +216,9 @@ def test_an_iterable_that_raises():
         yield TEXT[:30]
         raise OSError
 
-    deltas, got = stream(pieces(), TAGS), []
+    deltas, got = iter_deltas(pieces(), TAGS), []
     with pytest.raises(OSError):
         got.extend(deltas)
     assert joined(got) == joined(so_far(TEXT[:30]))
+    assert list(deltas) == []
+    assert as_joined(deltas.parser.message) == joined(got)

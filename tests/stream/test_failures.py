@@ -23,26 +23,26 @@ from deltaparse import (
     ToolCall,
     ToolCallDelta,
     get_format,
+    iter_deltas,
     nine_character_id,
     parse,
-    stream,
 )
 
-from ..strategies.samples import (
-    BARE,
+from ..strategies.wire_by_hand import (
     CALL,
     DELIMITED,
     KEYED,
     LIST,
     OTHER,
     TAGS,
+    UNMARKED,
     WRAPPED,
     calls,
     fed,
     kinds,
 )
-from ..strategies.wire import as_joined, joined
 from ..strategies.wire_channels import HARMONY
+from ..support import as_joined, joined
 
 F = [("f", '{"a": 1}')]
 G = ("g", '{"b": [true, "x"]}')
@@ -499,7 +499,7 @@ def test_51_an_orphan_closer_is_left_out_only_after_a_call():
     ],
 )
 def test_57c_other_json_and_code_is_text(text):
-    assert fed(BARE, text).message.content == text
+    assert fed(UNMARKED, text).message.content == text
 
 
 @pytest.mark.parametrize(
@@ -511,19 +511,19 @@ def test_57c_other_json_and_code_is_text(text):
     ],
 )
 def test_57c_an_object_with_name_and_arguments_at_the_start_is_a_call(text):
-    parser = fed(BARE, text)
+    parser = fed(UNMARKED, text)
     assert calls(parser) == F
     assert parser.message.content == ""
 
 
 def test_bare_calls_one_after_the_other():
     call = '{"name": "f", "parameters": {"a": 1}}'
-    assert calls(fed(BARE, f"{call}; {call}\n{call}")) == F * 3
+    assert calls(fed(UNMARKED, f"{call}; {call}\n{call}")) == F * 3
 
 
 def test_with_a_response_schema_json_is_content():
     text = '{"name": "f", "parameters": {"a": 1}}'
-    assert fed(BARE, text, response_schema={"type": "object"}).message.content == text
+    assert fed(UNMARKED, text, response_schema={"type": "object"}).message.content == text
 
 
 # Forced open by the format alone
@@ -535,8 +535,8 @@ def test_a_format_that_opens_reasoning_needs_no_prompt():
         turn={"generation_prompt": "<|start|>model\n<think>\n"},
     )
     assert parse("hm</think>x", forced).parts == [Reasoning("hm"), Content("x")]
-    bare = TAGS.replace(reasoning=ReasoningFormat(mode="FORCED_OPEN", end="</think>"))
-    assert parse("hm</think>x", bare).parts == [Reasoning("hm"), Content("x")]
+    unmarked = TAGS.replace(reasoning=ReasoningFormat(mode="FORCED_OPEN", end="</think>"))
+    assert parse("hm</think>x", unmarked).parts == [Reasoning("hm"), Content("x")]
 
 
 # Every way of cutting, one engine
@@ -567,11 +567,11 @@ def test_4_the_end_of_reasoning_and_the_start_of_a_call_in_one_piece():
 
 def test_7_the_stream_is_what_the_whole_is():
     whole = f"<think>\nhm\n</think>\n\nWell.\n{CALL}\n{OTHER}<|end|>"
-    assert joined(stream(whole, TAGS)) == as_joined(parse(whole, TAGS, finish_reason="stop"))
+    assert joined(iter_deltas(whole, TAGS)) == as_joined(parse(whole, TAGS, finish_reason="stop"))
 
 
 def test_10_54_name_and_arguments_in_one_piece_give_both_and_the_name_once():
-    deltas = list(stream([CALL], TAGS)) + list(stream(CALL, TAGS))
+    deltas = list(iter_deltas([CALL], TAGS)) + list(iter_deltas(CALL, TAGS))
     first, *later = (delta for delta in deltas if isinstance(delta, ToolCallDelta))
     assert (first.name, first.arguments) == ("f", "")
     assert [delta.name for delta in later].count("f") == 1
@@ -580,7 +580,7 @@ def test_10_54_name_and_arguments_in_one_piece_give_both_and_the_name_once():
 
 def test_12_no_beginning_of_the_arguments_is_json():
     so_far = ""
-    for delta in stream(OTHER, TAGS):
+    for delta in iter_deltas(OTHER, TAGS):
         so_far += delta.arguments
         if so_far != G[1]:
             with pytest.raises(ValueError):
@@ -597,7 +597,7 @@ def test_14_parsers_of_one_format_know_nothing_of_each_other():
     assert calls(two) == []
 
 
-@pytest.mark.parametrize("fmt", [TAGS, BARE, TAGGED, KIMI, PYTHON, HARMONY])
+@pytest.mark.parametrize("fmt", [TAGS, UNMARKED, TAGGED, KIMI, PYTHON, HARMONY])
 @pytest.mark.parametrize("unit", ["[f(a=", "{", '{"name": "f", "arguments": ', "<function=f>"])
 def test_16_deep_and_hostile_output_is_text_or_an_issue(fmt, unit):
     parser = StreamParser(fmt)
@@ -620,9 +620,9 @@ def test_29_what_follows_a_valid_output_does_not_lose_it():
 
 def test_32_without_its_special_tokens_a_call_is_text_and_not_lost():
     """What a decoder left out cannot be known; a format for calls in no markers reads these."""
-    bare = '{"name": "f", "arguments": {"a": 1}}'
-    assert fed(TAGS, bare).message.content == bare
-    assert calls(fed(BARE, bare)) == F
+    unmarked = '{"name": "f", "arguments": {"a": 1}}'
+    assert fed(TAGS, unmarked).message.content == unmarked
+    assert calls(fed(UNMARKED, unmarked)) == F
 
 
 # Payload, in tags
@@ -752,9 +752,9 @@ def test_45_nothing_is_guessed_at():
 @pytest.mark.parametrize(
     ("fmt", "text", "rest"),
     [
-        (BARE, '{"name": "f", "parameters": {"a": oops}} Hello', "oops}} Hello"),
+        (UNMARKED, '{"name": "f", "parameters": {"a": oops}} Hello', "oops}} Hello"),
         (PYTHON, "[f(a=oops()), g()] Hello", "oops()), g()] Hello"),
-        (BARE, '{"name": "f", "parameters": {"a": [1}} Hello<|end|>', "}} Hello"),
+        (UNMARKED, '{"name": "f", "parameters": {"a": [1}} Hello<|end|>', "}} Hello"),
     ],
 )
 def test_28_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
@@ -811,12 +811,12 @@ def test_51_an_opening_or_a_closer_may_be_missing(fmt, text, made):
 
 
 def test_52_indices_count_from_0_in_order():
-    deltas = [d for d in stream([CALL + OTHER + CALL], TAGS) if isinstance(d, ToolCallDelta)]
+    deltas = [d for d in iter_deltas([CALL + OTHER + CALL], TAGS) if isinstance(d, ToolCallDelta)]
     assert [delta.index for delta in deltas if delta.name] == [0, 1, 2]
 
 
 def test_53_one_id_for_a_call_in_its_first_delta():
-    made = [d for d in stream(CALL, TAGS) if isinstance(d, ToolCallDelta)]
+    made = [d for d in iter_deltas(CALL, TAGS) if isinstance(d, ToolCallDelta)]
     assert [bool(delta.id) for delta in made] == [True] + [False] * (len(made) - 1)
     assert re.fullmatch("call_[0-9a-z]{24}", made[0].id)
     nine = parse(CALL, TAGS, id_factory=nine_character_id).tool_calls[0].id
@@ -839,7 +839,7 @@ def test_55_the_reason_for_the_end(text, reason, finish_reason):
 
 
 def test_56_what_is_absent_is_left_out():
-    for delta in stream(f"<think>\nhm\n</think>\n\nx{CALL}", TAGS):
+    for delta in iter_deltas(f"<think>\nhm\n</think>\n\nx{CALL}", TAGS):
         (given,) = delta.to_openai().values()
         assert given
         if isinstance(given, list) and delta.name is None:

@@ -22,8 +22,8 @@ from deltaparse import (
 from deltaparse.stream.feeding import MOST_PASSED
 from deltaparse.stream.message.deltas import arguments_deltas
 
-from ..strategies.samples import CALL, TAGS
-from ..strategies.wire import TOOLS
+from ..strategies.wire_by_hand import CALL, TAGS
+from ..strategies.wire_json_and_tags import TOOLS
 from .test_invariants import cuts, options, reasons
 from .test_snapshot import any_soups
 

@@ -14,7 +14,7 @@ import pytest
 from deltaparse import Policies
 from deltaparse.partial import MAX_DEPTH
 
-from ..strategies.hostile import FAMILIES, kinds, read, told
+from ..strategies.call_patterns import FAMILIES, kinds, read, told
 from .work import counted, is_linear, peak
 
 SIZE = 4_500
@@ -23,7 +23,7 @@ SIZE = 4_500
 BROKEN = {"malformed_arguments"}
 TRUNCATED = {"truncated_call"}
 MENDED = {"repaired_arguments"}
-BARE = ("bare objects", "Python", "methods")
+UNMARKED = ("unmarked objects", "Python", "methods")
 PYTHON = ("Python", "Python in markers", "methods")
 # Values that may be anything are strings then, as they were written.
 TAGS = ("tags", "keys and values in tags")
@@ -39,7 +39,7 @@ def said(default, *others):
 
 
 # What follows a broken call in no markers is content.
-IN_VALUE = said(BROKEN, (BROKEN | {"text_after_tool_call"}, BARE), (set(), TAGS))
+IN_VALUE = said(BROKEN, (BROKEN | {"text_after_tool_call"}, UNMARKED), (set(), TAGS))
 IN_SCALAR = IN_VALUE | dict.fromkeys(TYPED, MENDED)
 IN_STRING = said(MENDED | TRUNCATED, (TRUNCATED, PYTHON), (set(), TAGS), (MENDED, TYPED))
 NO_END = said(TRUNCATED, (set(), TAGS), (MENDED, TYPED))

@@ -17,7 +17,7 @@ from deltaparse import (
     suggest_formats,
 )
 
-from ..strategies.hostile import FAMILIES, read
+from ..strategies.call_patterns import FAMILIES, read
 from .work import counted, is_linear
 
 SIZE = 5_000

@@ -13,7 +13,7 @@ import pytest
 
 from deltaparse import ReasoningFormat, ToolsFormat, TurnFormat, WireFormat
 
-from ..strategies.hostile import FAMILIES, kinds, read, told
+from ..strategies.call_patterns import FAMILIES, kinds, read, told
 
 MARKERS = {
     "prefixes": ("<", "<<", "<<<", "<<<<", "<<<<<"),

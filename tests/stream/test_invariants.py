@@ -8,20 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Policies, StreamParser, ToolCallDelta, astream, parse, stream
+from deltaparse import Policies, StreamParser, ToolCallDelta, aiter_deltas, iter_deltas, parse
 
-from ..strategies.wire import (
+from ..strategies.wire_json_and_tags import (
     TOOLS,
     Written,
-    as_joined,
     formats,
-    is_bare,
-    joined,
+    is_unmarked,
     markers_of,
     tagged_formats,
     turns,
     write,
 )
+from ..support import as_joined, joined
 from .invariants import check_1_and_2, check_3, check_4, check_5, run
 
 
@@ -140,7 +139,7 @@ def test_6_text_without_a_marker_is_content_to_the_byte(case, reason):
         or fmt.reasoning.mode == "DELIMITER"
     ):
         return
-    if is_bare(fmt):
+    if is_unmarked(fmt):
         text = "." + text.replace("{", "")
     assert parse(text, fmt, finish_reason=reason).content == text
 
@@ -268,8 +267,8 @@ async def test_async_iterator_and_push_give_the_same(case, kw):
             yield char
 
     pushed = run(fmt, list(text), None, **kw)[1]
-    assert list(stream(list(text), fmt, **kw)) == pushed
-    assert [delta async for delta in astream(texts(), fmt, **kw)] == pushed
+    assert list(iter_deltas(list(text), fmt, **kw)) == pushed
+    assert [delta async for delta in aiter_deltas(texts(), fmt, **kw)] == pushed
 
 
 @given(one=soups(), other=soups())

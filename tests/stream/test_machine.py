@@ -25,8 +25,8 @@ from hypothesis.stateful import (
 from deltaparse import StreamParser, UsageError
 
 from ..strategies import wire_channels
-from ..strategies.named_wires import WIRES
-from ..strategies.wire import as_joined, joined
+from ..strategies.wire_named import WIRES
+from ..support import as_joined, joined
 from . import test_invariants
 from .reading import test_channels
 from .reading.tool_calls import test_pythonic

@@ -21,7 +21,7 @@ from deltaparse import (
 )
 
 from ..hangs import no_hang
-from ..strategies.wire import as_joined, joined
+from ..support import as_joined, joined
 from .invariants import run
 from .test_invariants import cuts, options, reasons
 from .test_machine import any_case

@@ -12,9 +12,8 @@ from deltaparse import StreamParser, UsageError, WireFormat, parse
 from deltaparse.stream import parser as parser_module
 from deltaparse.stream.reading import assistant_turn as grammar
 
-from ..strategies.samples import BARE, CALL, TAGS, WRAPPED, chunkings, fed, kinds
-from ..strategies.wire import as_joined, joined
-from ..support import cuts
+from ..strategies.wire_by_hand import CALL, TAGS, UNMARKED, WRAPPED, chunkings, fed, kinds
+from ..support import as_joined, cuts, joined
 
 
 @pytest.mark.parametrize(
@@ -194,7 +193,7 @@ def test_a_format_without_headers_finds_an_opened_section_only():
 
 
 def test_the_end_of_a_header_is_enough_of_a_prompt():
-    fmt = BARE.replace(turn={"headers": ("<|eot|><|head|>model\n",)})
+    fmt = UNMARKED.replace(turn={"headers": ("<|eot|><|head|>model\n",)})
     text = '{"name": "f", "parameters": {}}'
     assert fed(fmt, text, prompt="<|head|>model\n").finish_reason == "tool_calls"
     assert fed(TAGS, "a</think>b", prompt="<think>\n").message.reasoning_content == "a"

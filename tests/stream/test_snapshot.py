@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from deltaparse import MalformedOutput, Policies, StreamParser, UsageError
 
 from ..strategies import wire_channels, wire_pythonic
-from ..strategies.samples import CALL, OTHER, TAGS, chunkings
-from ..strategies.wire import as_joined, joined
+from ..strategies.wire_by_hand import CALL, OTHER, TAGS, chunkings
+from ..support import as_joined, joined
 from .test_invariants import cuts, options, reasons, soups
 
 TEXT = f"<think>\nhm\n</think>\n\nWéll 😀.\n{CALL}\n{OTHER}<|end|>"

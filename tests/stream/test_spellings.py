@@ -18,8 +18,8 @@ from deltaparse import (
     parse,
 )
 
-from ..strategies.samples import TAGS
-from ..strategies.wire import TEASING
+from ..strategies.wire_by_hand import TAGS
+from ..strategies.wire_json_and_tags import TEASING
 from .test_invariants import cuts
 
 TURN = TurnFormat(headers=("<|start|>model\n",), ends=("<|end|>",))
@@ -29,7 +29,7 @@ QUOTED = WireFormat(
     function=FunctionFormat(name_prefix="call:"),
     arguments=ArgumentsFormat(quote="<q>"),
 )
-"""Objects with bare keys and a marker round strings."""
+"""Objects with unquoted keys and a marker round strings."""
 
 TYPED = WireFormat(
     turn=TURN,

@@ -28,7 +28,7 @@ from deltaparse.stream.wire import marker_tables
 from deltaparse.stream.wire import tag_markers as tagged_markers
 from deltaparse.stream.wire.named import registry
 
-from ..strategies.hostile import FAMILIES, read
+from ..strategies.call_patterns import FAMILIES, read
 
 THREADS = 8
 CACHES = (

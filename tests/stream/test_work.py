@@ -11,7 +11,7 @@ import pytest
 from deltaparse import CodeFormat, StreamParser, get_format
 from deltaparse.stream.reading.tool_calls.values import Value
 
-from ..strategies.samples import BARE, CALL, KEYED, TAGS
+from ..strategies.wire_by_hand import CALL, KEYED, TAGS, UNMARKED
 from ..strategies.wire_channels import HARMONY
 from .work import counted
 
@@ -43,9 +43,9 @@ ROWS = [
     ("calls", TAGS, "", '<call>{"name": "f", "arguments": {"a": 1}}</call>\n'),
     ("names as keys", KEYED, "<|calls|>[", '{"f": {}},'),
     ("white space", TAGS, "", "  \n\n"),
-    ("bare calls", BARE, "", '{"name": "f", "parameters": {}}; '),
-    ("bare braces", BARE, "", "{"),
-    ("broken bare calls", BARE, "", '{"name": "f", "parameters": {oops}} '),
+    ("unmarked calls", UNMARKED, "", '{"name": "f", "parameters": {}}; '),
+    ("unmarked braces", UNMARKED, "", "{"),
+    ("broken unmarked calls", UNMARKED, "", '{"name": "f", "parameters": {oops}} '),
     (
         "calls in tags",
         TAGGED,

@@ -17,9 +17,9 @@ from deltaparse import (
     parse,
 )
 
-from ..strategies.named_wires import WIRES
-from ..strategies.wire import as_joined, joined
+from ..strategies.wire_named import WIRES
 from ..stream.wire.named.test_named_formats import soups
+from ..support import as_joined, joined
 
 XML = '<tool_call>{"name": "get_weather", "arguments": {"city": "NYC"}}</tool_call>'
 QWEN = (

@@ -20,7 +20,7 @@ from deltaparse.partial import MalformedJson, Markers, Steps, StringSink, Window
 from ...message.sink import Sink
 from ...wire.format import ReasoningMode, ToolFormat, WireFormat
 from ...wire.marker_tables import MarkerTables
-from ...wire.tag_markers import marker_set, spellings
+from ...wire.spellings import marker_set, spellings
 from ..checkpoint import Checkpoint
 from .call import Call
 from .call_head import call_head

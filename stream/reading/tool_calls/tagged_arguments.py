@@ -28,7 +28,8 @@ from deltaparse.partial import (
 
 from ...message.sink import Sink
 from ...wire.marker_tables import MarkerTables
-from ...wire.tag_markers import TaggedMarkers, skip_if_here, trailing
+from ...wire.spellings import trailing
+from ...wire.tag_markers import TaggedMarkers, skip_if_here
 from .arguments import object_value
 from .call import Call
 from .schema import ALL_TYPES, argument_types

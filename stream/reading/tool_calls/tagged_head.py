@@ -10,7 +10,8 @@ from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, ski
 from ...message.sink import Sink
 from ...wire.format import CallIdPosition
 from ...wire.marker_tables import MarkerTables
-from ...wire.tag_markers import TaggedMarkers, skip_if_here, trailing
+from ...wire.spellings import trailing
+from ...wire.tag_markers import TaggedMarkers, skip_if_here
 from .call import Call
 
 __all__ = ["LONGEST_NAME", "is_readable", "read_name", "tagged_head"]

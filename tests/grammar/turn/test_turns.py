@@ -31,7 +31,7 @@ HERMES = WireFormat().replace(
 THINKING = HERMES.replace(
     reasoning={"mode": "TAG_BASED", "start": "<think>\n", "end": "\n</think>\n"}
 )
-BARE = HERMES.replace(tools={"per_call_start": "", "per_call_end": ""})
+UNMARKED = HERMES.replace(tools={"per_call_start": "", "per_call_end": ""})
 TAGGED = HERMES.replace(
     tools={"format": "TAG_WITH_TAGGED"},
     function={"name_prefix": "<function=", "name_suffix": ">\n", "close": "</function>"},
@@ -152,7 +152,7 @@ class TestEager:
 
     def test_json_is_the_answer_where_calls_stand_in_no_markers(self):
         call = '{"name": "now", "arguments": {}}'
-        grammar = gbnf(BARE, TOOLS, response_schema=CITY)
+        grammar = gbnf(UNMARKED, TOOLS, response_schema=CITY)
         texts = ['{"city": "Oslo"}', call]
         assert [accepts(grammar.rules, text) for text in texts] == [True, False]
 
@@ -208,12 +208,12 @@ class TestLazy:
         assert closed.triggers == (("word", "<tool_call>"),)
 
     def test_in_no_markers_the_name_of_a_tool_at_the_start(self):
-        grammar = gbnf(BARE, TOOLS)
+        grammar = gbnf(UNMARKED, TOOLS)
         starts = ['{"name": "now"', '\n{ "name": "weather"', '{\n  "name":"now"']
         assert [begins(grammar, text) for text in starts] == [0, 1, 0]
         others = ['{"name": "Bob"', '{"city": "Oslo"}', 'So: {"name": "now"', '{"name', "{}"]
         assert [begins(grammar, text) for text in others] == [-1] * 5
-        thinking = gbnf(BARE.replace(reasoning={"mode": "DELIMITER", "end": "[END]"}), TOOLS)
+        thinking = gbnf(UNMARKED.replace(reasoning={"mode": "DELIMITER", "end": "[END]"}), TOOLS)
         texts = ['{"name": "now"', 'hm [END]{"name": "now"', 'hm [END] so {"name": "now"']
         assert [begins(thinking, text) for text in texts] == [-1, 8, -1]
 
@@ -224,7 +224,7 @@ class TestLazy:
             "nested": {"function_field": "function", "id_field": "id"},
             "array": {"array_wrapped": True},
         }
-        grammar = gbnf(BARE.replace(tools=changes[layout]), TOOLS)
+        grammar = gbnf(UNMARKED.replace(tools=changes[layout]), TOOLS)
         for seed in range(10):
             assert begins(grammar, Sampler(grammar.rules, random.Random(seed)).text()) == 0
         assert begins(grammar, '{"x": 1}') == -1
@@ -243,7 +243,7 @@ class TestLazy:
         assert accepts(grammar.rules, f"<calls>{NOW}</calls>")
 
     def test_code_behind_its_own_marker(self):
-        fmt = BARE.replace(code={"start": "<|py|>", "function": "python", "method": ".call"})
+        fmt = UNMARKED.replace(code={"start": "<|py|>", "function": "python", "method": ".call"})
         tools = [
             *TOOLS,
             {"name": "python", "parameters": {"properties": {"code": {"type": "string"}}}},
@@ -494,14 +494,14 @@ class TestStructuralTag:
 
     def test_no_markers(self):
         texts = ['{"name": "now", "arguments": {}}', "Hello {", "", '{"name": "x"}']
-        assert self.fits(BARE, *texts) == [True, True, True, False]
+        assert self.fits(UNMARKED, *texts) == [True, True, True, False]
 
     def test_recipients(self):
         texts = ["all\nHi", "now\n{}", "all\nHi>>>now\n{}", "now\n5", "all\nHi>>>now\n5", "x\n{}"]
         assert self.fits(RECIPIENT, *texts) == [True, True, True, False, False, False]
 
     def test_python_without_markers(self):
-        fmt = BARE.replace(tools={"format": "PYTHONIC"})
+        fmt = UNMARKED.replace(tools={"format": "PYTHONIC"})
         with pytest.raises(UsageError, match="no tag tells them"):
             structural_tag(fmt, TOOLS)
         listed = fmt.replace(tools={"array_wrapped": True})

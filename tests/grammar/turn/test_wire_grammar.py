@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from deltaparse import ReasoningMode, StreamParser, gbnf
 
-from ...strategies import wire
+from ...strategies import wire_json_and_tags as wire
 from ..machines import Lark, Sampler, accepts
 
 SCHEMA = {
@@ -76,7 +76,7 @@ def calls_of(draw, fmt, tools, markers):
     first, second = (tool["function"] for tool in tools)
     literals = [text.strip() for text in markers]
     found = []
-    for _ in range(draw(st.integers(1, 1 if wire.is_bare(fmt) else 3))):
+    for _ in range(draw(st.integers(1, 1 if wire.is_unmarked(fmt) else 3))):
         if draw(st.booleans()):
             found.append((second["name"], {}))
             continue

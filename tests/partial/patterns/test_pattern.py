@@ -15,7 +15,7 @@ from deltaparse.partial import UsageError
 from deltaparse.partial.patterns import pattern as patterns
 from deltaparse.partial.patterns.pattern import Absent, Found, Held, Pattern, search
 
-from ...strategies.pattern_samples import RANDOM, accepted, rows
+from ...strategies.random_patterns import RANDOM, accepted, rows
 
 CALL = r"<tool_call>\s*(?:\{|\[)"
 KINDS = {Found: "full", Held: "partial", Absent: "none"}

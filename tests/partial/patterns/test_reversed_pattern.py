@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deltaparse.partial import Found, Held, UsageError, reversed_partial_pattern, search
 from deltaparse.partial.patterns import reversed_pattern
 
-from ...strategies.pattern_samples import TEXTS, rows
+from ...strategies.random_patterns import TEXTS, rows
 
 
 @pytest.mark.parametrize(

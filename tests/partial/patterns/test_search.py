@@ -12,7 +12,7 @@ from deltaparse.partial import Found, Pattern, PatternSearch, until_pattern
 from deltaparse.partial.patterns import search as pattern_search
 from deltaparse.partial.patterns.pattern import MAX_HOLD
 
-from ...strategies.pattern_samples import RANDOM, TEXTS, accepted, offline
+from ...strategies.random_patterns import RANDOM, TEXTS, accepted, offline
 from ...support import Driver, cuts, drive, three_ways
 
 

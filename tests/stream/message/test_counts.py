@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deltaparse import Amount, Counts, Policies, StreamParser
 
-from ...strategies.samples import CALL, DELIMITED, TAGS, WRAPPED
+from ...strategies.wire_by_hand import CALL, DELIMITED, TAGS, WRAPPED
 from ...strategies.wire_channels import HARMONY
 from ..invariants import run
 from ..test_invariants import cuts, options, soups

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deltaparse import CallPlace, StreamParser, UsageError, call_id, nine_character_id, parse
 
-from ...strategies.samples import CALL, LIST, OTHER, TAGS, fed
+from ...strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, fed
 from ..invariants import run
 from ..test_invariants import cuts, options, soups
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from deltaparse import Content, Reasoning, StreamParser
 from deltaparse.partial import JsonLexer, is_whole
 
-from ...strategies.samples import BARE, CALL, DELIMITED, TAGS, WRAPPED, calls, fed, kinds
-from ...strategies.wire import as_joined, joined
+from ...strategies.wire_by_hand import CALL, DELIMITED, TAGS, UNMARKED, WRAPPED, calls, fed, kinds
 from ...strategies.wire_channels import HARMONY
-from ...support import json_texts
+from ...support import as_joined, joined, json_texts
 from ..invariants import run
 from ..test_invariants import cuts
 
@@ -26,7 +25,7 @@ STARTS = [
     (TAGS, "<think>\nhm\n</think>\n\n", ""),
     (DELIMITED, "hm\n[FINAL]\n", ""),
     (WRAPPED, "<plan>hm</plan><answer>", "</answer>"),
-    (BARE, "", "<|end|>"),
+    (UNMARKED, "", "<|end|>"),
     (HARMONY, "<|channel|>final <|constrain|>json<|message|>", "<|return|>"),
     (
         HARMONY,

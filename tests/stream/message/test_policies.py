@@ -19,7 +19,7 @@ from deltaparse import (
 )
 from deltaparse.stream.message import policies
 
-from ...strategies.samples import BARE, CALL, OTHER, TAGS, calls, fed, kinds
+from ...strategies.wire_by_hand import CALL, OTHER, TAGS, UNMARKED, calls, fed, kinds
 
 F = ("f", '{"a": 1}')
 G = ("g", '{"b": [true, "x"]}')
@@ -85,7 +85,7 @@ def test_what_only_looks_like_a_call_after_one_is_text_after_it():
 
 
 def test_a_separator_behind_a_bare_call_is_not_lost_to_the_marker_that_follows():
-    parser = fed(BARE, '{"name": "f", "parameters": {"a": 1}};<|end|>')
+    parser = fed(UNMARKED, '{"name": "f", "parameters": {"a": 1}};<|end|>')
     assert (calls(parser), parser.message.content) == ([F], ";")
 
 

@@ -19,7 +19,7 @@ from deltaparse import (
     parse,
 )
 
-from ...strategies.samples import CALL, OTHER, TAGS, THINK, TURN, calls, fed, kinds
+from ...strategies.wire_by_hand import CALL, OTHER, TAGS, THINK, TURN, calls, fed, kinds
 from ...strategies.wire_channels import HARMONY
 
 IN_TAGS = {"turn": TURN, "reasoning": THINK}

@@ -22,9 +22,9 @@ from deltaparse import (
 )
 from deltaparse.stream import parser as parser_module
 
-from ...strategies.samples import calls, fed, kinds
-from ...strategies.wire import as_joined, joined
+from ...strategies.wire_by_hand import calls, fed, kinds
 from ...strategies.wire_channels import HARMONY, dumped, markers_of, soups, written
+from ...support import as_joined, joined
 from ..invariants import check_1_and_2, check_3, check_4, run
 from ..test_invariants import cuts, options, reasons
 

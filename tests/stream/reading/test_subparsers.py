@@ -12,7 +12,7 @@ from deltaparse.stream.reading.reasoning import reasoning
 from deltaparse.stream.reading.tool_calls import tool_calls
 from deltaparse.stream.wire.marker_tables import Role, marker_tables
 
-from ...strategies.samples import BARE, CALL, KEYED, LIST, OTHER, TAGS, WRAPPED
+from ...strategies.wire_by_hand import CALL, KEYED, LIST, OTHER, TAGS, UNMARKED, WRAPPED
 from ...support import three_ways
 
 
@@ -53,7 +53,7 @@ F, G = ("f", '{"a": 1}', True), ("g", '{"b": [true, "x"]}', True)
         ),
         (KEYED, '<|calls|>[{"f": {"a": 1}}]', [F]),
         (WRAPPED, '<act>[\n{"number": "0", "tool": "f", "input": {"a": 1}}\n]', [F]),
-        (BARE, '{"name": "f", "parameters": {"a": 1}}', [F]),
+        (UNMARKED, '{"name": "f", "parameters": {"a": 1}}', [F]),
     ],
 )
 def test_calls_end_where_their_brackets_end(fmt, text, calls):
@@ -79,7 +79,7 @@ def test_calls_in_tags_end_before_their_closing_tag():
 
 def test_what_is_no_call_is_given_back_as_content():
     three_ways(read(calls_here, TAGS), "<call> n", ([Content("<call> ")], "", "n"))
-    three_ways(read(calls_here, BARE), '{"a": 1', ([Content('{"a": ')], "", "1"))
+    three_ways(read(calls_here, UNMARKED), '{"a": 1', ([Content('{"a": ')], "", "1"))
 
 
 def test_reasoning_ends_with_its_marker_and_the_white_space_the_template_puts_there():
@@ -118,4 +118,4 @@ def test_without_calls_their_markers_are_not_looked_for():
     lex = marker_tables(TAGS, calls=False)
     assert set(lex.in_content.literals) == {"<think>", "<|end|>"}
     assert not lex.bare
-    assert marker_tables(BARE, calls=True).bare
+    assert marker_tables(UNMARKED, calls=True).bare

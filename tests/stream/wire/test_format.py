@@ -10,8 +10,8 @@ from hypothesis import given
 
 from deltaparse import FormatError, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
 
-from ...strategies.samples import TAGS
-from ...strategies.wire import formats
+from ...strategies.wire_by_hand import TAGS
+from ...strategies.wire_json_and_tags import formats
 
 
 @given(formats())

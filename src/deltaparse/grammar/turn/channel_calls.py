@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
-from deltaparse.stream.reading.channel_header import ChannelMarkers
+from deltaparse.stream.wire.channel_markers import ChannelMarkers
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (

@@ -25,9 +25,10 @@ from deltaparse.partial import Markers, Window
 from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
 
-from ....strategies.samples import BARE, THINK, TURN, calls, fed, kinds
-from ....strategies.wire import Written, joined
+from ....strategies.wire_by_hand import THINK, TURN, UNMARKED, calls, fed, kinds
+from ....strategies.wire_json_and_tags import Written
 from ....strategies.wire_pythonic import TOOLS, coded, markers_of, soups, written
+from ....support import joined
 from ...invariants import check_1_and_2, check_3, check_4, check_5, run
 from ...test_invariants import cuts, options, reasons
 
@@ -213,8 +214,8 @@ def test_calls_in_markers(text, made, end):
     assert parser.finish_reason == "tool_calls"
     assert parser.issues == []
     if "\n\n" not in text:
-        bare = fed(PLAIN, text + end.removeprefix("</calls>"))
-        assert (calls(bare), bare.message.content, bare.issues) == (made, "", [])
+        unmarked = fed(PLAIN, text + end.removeprefix("</calls>"))
+        assert (calls(unmarked), unmarked.message.content, unmarked.issues) == (made, "", [])
 
 
 @pytest.mark.parametrize(
@@ -292,9 +293,9 @@ def test_the_namespace_is_taken_off():
     assert calls(fed(fmt, "<calls>[functions.f(a=1), f(a=1)]</calls>")) == [F, F]
     tools = [{"name": "functions.f"}]
     assert calls(fed(fmt, "<calls>functions.f(a=1)", tools=tools)) == [("functions.f", '{"a": 1}')]
-    bare = PLAIN.replace(function={"namespace": "functions."})
+    unmarked = PLAIN.replace(function={"namespace": "functions."})
     for text in ("functions.f(a=1)", "f(a=1)"):
-        assert calls(fed(bare, text, tools=[{"name": "f"}])) == [F]
+        assert calls(fed(unmarked, text, tools=[{"name": "f"}])) == [F]
 
 
 def test_it_streams():
@@ -473,7 +474,7 @@ def test_8_work_does_not_grow_with_what_came_before(text, monkeypatch):
 
 # Code, by hand
 
-CODE = BARE.replace(code=CodeFormat(start="<|code|>", function="python", method=".call"))
+CODE = UNMARKED.replace(code=CodeFormat(start="<|code|>", function="python", method=".call"))
 HELLO = 'print("Hi\\n")\n'
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from deltaparse import Policies, StreamParser, get_format
 
-from ....strategies.named_wires import WIRES
-from ....strategies.samples import fed
+from ....strategies.wire_by_hand import fed
+from ....strategies.wire_named import WIRES
 
 HERMES = get_format("hermes")
 CODER = get_format("qwen3_coder")

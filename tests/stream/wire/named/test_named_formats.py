@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from deltaparse import StreamParser, WireFormat, analyze, get_format, list_formats
 from deltaparse.stream.wire.named import registry
 
-from ....strategies.named_wires import WIRES
-from ....strategies.wire import as_joined, joined
+from ....strategies.wire_named import WIRES
+from ....support import as_joined, joined
 from ...invariants import check_1_and_2, check_3, check_4, check_5, run
 from ...test_invariants import cuts, options, reasons
 

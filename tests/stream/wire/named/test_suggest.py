@@ -8,7 +8,7 @@ from deltaparse import UsageError, get_format, parse, register_format, suggest_f
 from deltaparse.partial import Markers
 from deltaparse.stream.wire.named import suggest
 
-from ....strategies.named_wires import WIRES
+from ....strategies.wire_named import WIRES
 from .test_registry import CALL, MINE
 
 # Formats that write calls alike, but for white space: which is meant, no output can tell.

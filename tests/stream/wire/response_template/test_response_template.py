@@ -19,9 +19,9 @@ from deltaparse import (
 )
 from deltaparse.stream.wire.response_template.pieces import Piece, What, anchors, literals
 
-from ....strategies.named_wires import WIRES
 from ....strategies.response_templates import CASES, CODER, GEMMA, MISTRAL, NAMED, QWEN
-from ....strategies.samples import fed
+from ....strategies.wire_by_hand import fed
+from ....strategies.wire_named import WIRES
 
 try:
     from transformers.utils.chat_parsing import parse_response

@@ -11,7 +11,7 @@ from deltaparse import (
     WireFormat,
 )
 
-from .wire import as_joined, joined
+from ..support import as_joined, joined
 
 TURN = TurnFormat(headers=("<|start|>model\n",), ends=("<|end|>",))
 THINK = ReasoningFormat(mode="TAG_BASED", start="<think>\n", end="\n</think>\n\n")
@@ -33,7 +33,7 @@ TAGS = WireFormat(
 )
 """Reasoning in tags, each call in tags of its own."""
 
-BARE = WireFormat(
+UNMARKED = WireFormat(
     turn=TURN,
     tools=ToolsFormat(format="JSON_NATIVE", name_field="name", arguments_field="parameters"),
 )

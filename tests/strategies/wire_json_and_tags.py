@@ -14,12 +14,9 @@ from hypothesis import strategies as st
 from deltaparse import (
     ArgumentsFormat,
     CallIdFormat,
-    ContentDelta,
     FunctionFormat,
-    ReasoningDelta,
     ReasoningFormat,
     ReasoningMode,
-    ToolCallDelta,
     ToolsFormat,
     TurnFormat,
     WireFormat,
@@ -52,9 +49,9 @@ spaces = st.sampled_from(["", "", "\n", "\n\n", " "])
 
 
 @st.composite
-def formats(draw, *, bare=True):
+def formats(draw, *, unmarked=True):
     """A wire format of any family that has markers."""
-    return draw(st.one_of(json_formats(bare=bare), tagged_formats()))
+    return draw(st.one_of(json_formats(unmarked=unmarked), tagged_formats()))
 
 
 @st.composite
@@ -120,16 +117,18 @@ def tagged_formats(draw):
 
 
 @st.composite
-def json_formats(draw, *, bare=True):
+def json_formats(draw, *, unmarked=True):
     """A wire format of the JSON family."""
     markers = draw(marker_sets(7))
     opens, closes, section, section_end, per_call, per_call_end, end = markers
     layout = draw(st.sampled_from(["flat", "nested", "key"]))
-    shape = draw(st.sampled_from(["section", "per_call", "both", *(["bare"] if bare else [])]))
+    shape = draw(
+        st.sampled_from(["section", "per_call", "both", *(["unmarked"] if unmarked else [])])
+    )
     array = draw(st.booleans())
     mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
     has_id = layout != "key" and draw(st.booleans())
-    if shape == "bare":
+    if shape == "unmarked":
         layout, has_id = "flat", False
     order = draw(st.permutations(["name", "arguments", *(["id"] if has_id else [])]))
     return WireFormat(
@@ -236,21 +235,21 @@ def turns(draw, fmt):
     calls = draw(
         st.lists(st.tuples(st.sampled_from(TAG_NAMES if tagged else NAMES), values), max_size=3)
     )
-    if is_bare(fmt) and not tools.array_wrapped:
-        # A second bare call would be told from text only by what stands between.
+    if is_unmarked(fmt) and not tools.array_wrapped:
+        # A second unmarked call would be told from text only by what stands between.
         calls = calls[:1]
     if tools.name_is_key:
         calls = [(name.replace('"', ""), values) for name, values in calls]
     content = draw(plain_text(fmt))
-    bare = is_bare(fmt)
+    unmarked = is_unmarked(fmt)
     return Written(
         reasoning=draw(plain_text(fmt)) if has_reasoning else "",
-        content="" if bare and calls else content,
+        content="" if unmarked and calls else content,
         calls=tuple(calls),
     )
 
 
-def is_bare(fmt):
+def is_unmarked(fmt):
     """Whether calls stand in no markers at all."""
     tools = fmt.tools
     return not (tools.section_start or tools.per_call_start or fmt.function.name_prefix)
@@ -346,32 +345,3 @@ def write_call(tools, name, values, call_id):
     if tools.function_field:
         return '{"type": "function", ' + ", ".join([f'"function": {{{inner}}}', *with_id]) + "}"
     return "{" + ", ".join(f'"{key}": {fields[key]}' for key in tools.field_order) + "}"
-
-
-def joined(deltas):
-    """What the deltas add up to: content, reasoning, and (id, name, arguments) of each call."""
-    content, reasoning, calls = "", "", []
-    for delta in deltas:
-        match delta:
-            case ContentDelta(text):
-                assert text
-                content += text
-            case ReasoningDelta(text):
-                assert text
-                reasoning += text
-            case ToolCallDelta(index, None, None, text):
-                assert text
-                assert index == len(calls) - 1
-                calls[-1][2] += text
-            case ToolCallDelta(index, call_id, name, text):
-                assert call_id
-                assert name
-                assert index == len(calls)
-                calls.append([call_id, name, text])
-    return content, reasoning, [tuple(call) for call in calls]
-
-
-def as_joined(message):
-    """The same of a message."""
-    calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
-    return message.content, message.reasoning_content, calls

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from deltaparse import StreamParser, WireFormat, get_format
 
-from .samples import BARE, KEYED, LIST, TAGS
-from .wire import as_joined
+from ..support import as_joined
+from .wire_by_hand import KEYED, LIST, TAGS, UNMARKED
 from .wire_channels import HARMONY
 
 WHOLE = 1 << 30
@@ -37,7 +37,7 @@ FAMILIES = {
     "JSON": Family(TAGS, f'<call>{{"name": "%n", "arguments": {JSON}}}</call>'),
     "JSON with ids": Family(LIST, f'[CALLS][{{"id": "%i", "name": "%n", "arguments": {JSON}}}]'),
     "names as keys": Family(KEYED, f'<|calls|>[{{"%n": {JSON}}}]<|/calls|>'),
-    "bare objects": Family(BARE, f'{{"name": "%n", "parameters": {JSON}}}'),
+    "unmarked objects": Family(UNMARKED, f'{{"name": "%n", "parameters": {JSON}}}'),
     "JSON in tags": Family(
         get_format("kimi_k2"),
         f"<|tool_call_begin|>%n<|tool_call_argument_begin|>{JSON}<|tool_call_end|>",

@@ -1,0 +1,49 @@
+r"""A marker and the white space at its edges, which a model may write or leave out.
+
+A template writes `"\n<tool_call>\n"`, and models keep as much of that white space as they like. So
+a marker is a core, `<tool_call>`, with optional white space on both sides. Readers look for its
+spellings, the core behind each end of its leading white space, and skip what is there of its
+trailing white space once the core was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deltaparse.partial import Markers, markers
+
+__all__ = ["leading", "marker_set", "preceded", "spellings", "stripped", "trailing"]
+
+
+def leading(marker: str) -> str:
+    """The white space at a marker's start."""
+    return marker[: len(marker) - len(marker.lstrip())]
+
+
+def trailing(marker: str) -> str:
+    """The white space at a marker's end."""
+    return marker[len(marker.rstrip()) :]
+
+
+def stripped(texts: Iterable[str]) -> set[str]:
+    """The cores of markers, without those that are empty."""
+    return {text.strip() for text in texts} - {""}
+
+
+def spellings(marker: str) -> list[str]:
+    r"""All spellings of a marker, the longest first; none of one that is white space.
+
+    >>> spellings("\n <call>\n")
+    ['\n <call>', ' <call>', '<call>']
+    """
+    return preceded(marker.strip(), leading(marker))
+
+
+def preceded(core: str, space: str) -> list[str]:
+    """The core behind each end of `space`, the whole of it first; none of an empty core."""
+    return [space[cut:] + core for cut in range(len(space) + 1)] if core else []
+
+
+def marker_set(literals: Iterable[str]) -> Markers:
+    """The `Markers` object that looks for these texts; the same for the same texts."""
+    return markers(frozenset(literals))
