@@ -3,7 +3,6 @@
 from .errors import (
     DeltaParseError,
     FormatError,
-    MalformedJson,
     MalformedOutput,
     TemplateError,
     UsageError,
@@ -11,7 +10,14 @@ from .errors import (
 from .json_text.compact import CompactJson, compact_json, escape_surrogates, sound_json, spelled
 from .json_text.heal import HealedJson, JsonPath, heal_json
 from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
-from .json_text.readers import json_decoded, json_key, json_space, json_string, json_value
+from .json_text.readers import (
+    JsonFault,
+    json_decoded,
+    json_key,
+    json_space,
+    json_string,
+    json_value,
+)
 from .json_text.repair import Repairs, repaired_json
 from .json_text.scanner import JsonScanner
 from .json_text.values import JsonValue, JsonValues, argument_events
@@ -21,7 +27,7 @@ from .patterns.reversed_pattern import reversed_partial_pattern
 from .patterns.search import PatternSearch, until_pattern
 from .python_text.to_json import PythonReading, python_arguments, python_value
 from .text_decoder import TextDecoder, is_whole
-from .text_readers import at, peek, skip, until, whitespace
+from .text_readers import at, peek, skip, skip_if_here, until, whitespace
 from .waiting import Emit, Lane, StringSink, Waiter
 from .window import Steps, Window
 
@@ -38,6 +44,7 @@ __all__ = [
     "Found",
     "HealedJson",
     "Held",
+    "JsonFault",
     "JsonLexer",
     "JsonPath",
     "JsonScanner",
@@ -45,7 +52,6 @@ __all__ = [
     "JsonValue",
     "JsonValues",
     "Lane",
-    "MalformedJson",
     "MalformedOutput",
     "Markers",
     "Pattern",
@@ -78,6 +84,7 @@ __all__ = [
     "reversed_partial_pattern",
     "search",
     "skip",
+    "skip_if_here",
     "sound_json",
     "spelled",
     "until",

@@ -7,7 +7,6 @@ This is all that is ever raised:
         FormatError         a WireFormat that contradicts itself or cannot be read
         TemplateError       a chat template that does not compile, render, or stop
         MalformedOutput     the model, only where a policy says "error"
-            MalformedJson   text that is not JSON where JSON must stand
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from __future__ import annotations
 __all__ = [
     "DeltaParseError",
     "FormatError",
-    "MalformedJson",
     "MalformedOutput",
     "TemplateError",
     "UsageError",
@@ -49,7 +47,3 @@ class MalformedOutput(DeltaParseError, ValueError):
         super().__init__(detail)
         self.kind = kind
         self.span = span
-
-
-class MalformedJson(MalformedOutput):
-    """Text that is not JSON, or JSON that ends too early, where a whole JSON value must stand."""

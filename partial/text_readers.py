@@ -8,7 +8,7 @@ from .markers import Markers
 from .waiting import Emit, StringSink
 from .window import Steps, Window
 
-__all__ = ["at", "peek", "skip", "until", "whitespace"]
+__all__ = ["at", "peek", "skip", "skip_if_here", "until", "whitespace"]
 
 SPACE = re.compile(r"\s*")
 
@@ -51,6 +51,15 @@ def at(src: Window, markers: Markers) -> Steps[str]:
         if end < 0 or src.closed:
             return ""
         yield
+
+
+def skip_if_here(src: Window, markers: Markers) -> Steps[bool]:
+    """Read one of the markers if one stands here; return whether it did."""
+    if not markers.literals:
+        return False
+    marker = yield from at(src, markers)
+    src.pos += len(marker)
+    return bool(marker)
 
 
 def peek(src: Window) -> Steps[str]:

@@ -14,6 +14,7 @@ from .message.ids import IdFactory, MadeIds, call_id
 from .message.message import Issue, Message
 from .message.policies import Policies
 from .reading.assistant_turn import assistant_turn
+from .reading.reading import Reading
 from .request import Request, ToolChoice
 from .snapshot import Recording
 from .wire.format import WireFormat
@@ -89,7 +90,7 @@ class StreamParser(Feeder):
         tail = request.turn_so_far()
         window = Window(offset=-len(tail))
         sink = request.sink(window)
-        steps = assistant_turn(window, sink, request.marker_tables())
+        steps = assistant_turn(Reading(window, sink, request.marker_tables()))
         super().__init__(window, sink, steps, kept, collect)
         self.format = fmt
         self._request = request

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
-from ..errors import MalformedJson
 from ..text_readers import peek
 from ..waiting import Emit, Lane, Waiter
 from ..window import SURROGATES, Steps, Window
@@ -22,13 +22,23 @@ from .lexer import (
     match_end,
 )
 
-__all__ = ["json_decoded", "json_key", "json_space", "json_string", "json_value"]
+__all__ = ["JsonFault", "json_decoded", "json_key", "json_space", "json_string", "json_value"]
 
 KEY = JsonState.KEY
 STRING = JsonState.STRING
 DONE = JsonState.DONE
 BROKEN = JsonState.BROKEN
 ENDS = (DONE, BROKEN)
+
+
+class JsonFault(NamedTuple):
+    """Text that is not JSON where JSON must stand, and is unread.
+
+    `cut`: the input ended there, and more text might have made it JSON.
+    """
+
+    problem: str
+    cut: bool
 
 
 def split_string(text: str) -> int:
@@ -93,11 +103,11 @@ def json_value(src: Window, emit: Emit, lexer: JsonLexer | None = None) -> Steps
     return lexer
 
 
-def json_string(src: Window) -> Steps[str]:
+def json_string(src: Window) -> Steps[str | JsonFault]:
     """Read one whole JSON string and return its value.
 
-    Raises `MalformedJson`, the text unread, when there is none, when it has more than `MAX_TOKEN`
-    characters, or when the input ends in it.
+    It is a fault where there is none, where it has more than `MAX_TOKEN` characters, or where
+    the input ends in it.
     """
     while True:
         text, pos = src.text, src.pos
@@ -108,9 +118,9 @@ def json_string(src: Window) -> Steps[str]:
                 return str(json.loads(text[pos : end + 1]))
             cut = text[pos] == '"' and (end == len(text) or CUT_ESCAPE.match(text, end) is not None)
             if src.closed or not cut or end - pos > MAX_TOKEN:
-                raise _malformed(src, "no whole string", cut=cut)
+                return _fault(src, "no whole string", cut=cut)
         elif src.closed:
-            raise _malformed(src, "no string")
+            return _fault(src, "no string")
         yield
 
 
@@ -141,11 +151,11 @@ def json_decoded(src: Window, emit: Callable[[str], None]) -> Steps[bool]:
         yield
 
 
-def json_key(src: Window, *, first: bool) -> Steps[str | None]:
+def json_key(src: Window, *, first: bool) -> Steps[str | JsonFault | None]:
     """Read on to the next value of an object whose opening brace is read.
 
-    Returns its key, the value being next, or None when the closing brace was read instead.
-    `first` says that no member was read yet. Raises `MalformedJson` where there is neither.
+    Returns its key, the value being next, or None when the closing brace was read instead; a
+    fault where there is neither. `first` says that no member was read yet.
     """
     char = yield from json_space(src)
     if char == "}":
@@ -153,12 +163,14 @@ def json_key(src: Window, *, first: bool) -> Steps[str | None]:
         return None
     if not first:
         if char != ",":
-            raise _malformed(src, "no comma")
+            return _fault(src, "no comma")
         src.pos += 1
         yield from json_space(src)
     key = yield from json_string(src)
+    if isinstance(key, JsonFault):
+        return key
     if (yield from json_space(src)) != ":":
-        raise _malformed(src, "no colon")
+        return _fault(src, "no colon")
     src.pos += 1
     yield from json_space(src)
     return key
@@ -173,8 +185,6 @@ def json_space(src: Window) -> Steps[str]:
         yield
 
 
-def _malformed(src: Window, detail: str, *, cut: bool = False) -> MalformedJson:
-    """The error for where the parser stands; `cut`: more text might have mended it."""
-    ended = src.closed and (cut or src.pos == len(src.text))
-    kind = "truncated" if ended else "malformed_json"
-    return MalformedJson(detail, kind=kind, span=(src.offset, src.offset + 1))
+def _fault(src: Window, problem: str, *, cut: bool = False) -> JsonFault:
+    """What is wrong where the reader stands; `cut`: more text might have repaired it."""
+    return JsonFault(problem, src.closed and (cut or src.pos == len(src.text)))

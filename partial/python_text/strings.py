@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..json_text.lexer import MAX_TOKEN, match_end
 from ..waiting import Lane
 from ..window import Steps, Window
-from .writer import Note, Stop, Writer
+from .writer import Note, Stop, Writer, repair
 
 __all__ = ["STRING", "after_space", "python_strings"]
 
@@ -94,7 +94,7 @@ def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> St
             start = src.offset
             text, src.pos, mended = _odd_character(src.text, end, quotes, raw=raw)
             if mended:
-                note(mended, start)
+                repair(note, mended, start)
             out.write(text)
         elif src.closed:
             raise Stop

@@ -35,7 +35,7 @@ from ..text_readers import peek
 from ..window import Steps, Window
 from .numbers import NAMES, python_key, python_number
 from .strings import STRING, after_space, python_strings
-from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Note, Stop, Writer
+from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Note, Stop, Writer, repair
 
 __all__ = ["PythonReading", "python_arguments", "python_value"]
 
@@ -160,7 +160,7 @@ def _scalar(src: Window, out: Writer, note: Note) -> Steps[None]:
         return
     text = NAMES.get(word) or python_number(word)
     if NON_FINITE.fullmatch(word):
-        note("non_finite", src.offset)
+        repair(note, "non_finite", src.offset)
         text = "null"
     if not text:
         # What only the end of the input ends may have been more.

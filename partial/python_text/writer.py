@@ -9,10 +9,10 @@ from typing import Literal
 from ..json_text.lexer import MAX_TOKEN
 from ..window import Window
 
-__all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Note", "Stop", "Writer"]
+__all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Note", "Stop", "Writer", "repair"]
 
-Note = Callable[[str, int], None]
-"""Takes the name of what was mended, in the words of `Repairs`, and the offset where it was."""
+Note = Callable[[str, int], object]
+"""Takes the name of a repair, in the words of `Repairs`, and its offset; False refuses it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +38,12 @@ Expects = Literal["element", "key", "value", "comma"]
 
 class Stop(Exception):
     """The text breaks here, for a reason; without one, the input ends here."""
+
+
+def repair(note: Note, name: str, offset: int) -> None:
+    """Note a repair; stop where it is refused."""
+    if note(name, offset) is False:
+        raise Stop(f"what is no Python literal ({name})")
 
 
 @dataclass(slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""The outermost sub-parser: one assistant turn.
+"""The outermost reader: one assistant turn.
 
     turn = [header] { reasoning | content | calls | end-of-turn }
 
@@ -10,119 +10,121 @@ from __future__ import annotations
 
 from deltaparse.partial import Steps, Window, at, peek, skip, until, whitespace
 
-from ..message.sink import Sink
 from ..wire.format import ContentMode
-from ..wire.marker_tables import MarkerTables, Role
+from ..wire.marker_tables import Role
 from .channels import channel_turn
-from .checkpoint import Checkpoint
 from .content_writer import Before, ContentWriter
+from .reading import Reading
 from .reasoning import reasoning
-from .tool_calls import tool_calls
+from .tool_calls.dispatch import tool_calls
 
 __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
-BARE_SEPARATORS = ",;"
-EDGES = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
+UNMARKED_SEPARATORS = ",;"
+BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
+"""What stands before the text behind a marker, where that is not just a marker."""
 
 
-def assistant_turn(src: Window, turn: Sink, lex: MarkerTables) -> Steps[None]:
+def assistant_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from behind its header to the end of the input."""
-    if lex.channels.message:
-        yield from channel_turn(src, turn, lex)
+    src, tables = reading.src, reading.tables
+    if tables.channels.message:
+        yield from channel_turn(reading)
         return
-    repeated = yield from at(src, lex.at_start)
+    repeated = yield from at(src, tables.at_start)
     if repeated:
         start = src.offset
-        yield from skip(src, repeated, lex.trailing(repeated))
-        _repeated(turn, start, src.offset, repeated)
-    edge = Before.START
-    if lex.opens_reasoning:
-        edge = yield from _reasoning(src, turn, lex, opened="")
-    yield from _sections(src, turn, lex, edge)
+        yield from skip(src, repeated, tables.trailing(repeated))
+        _report_repeated(reading, start, repeated)
+    before = Before.START
+    if tables.opens_reasoning:
+        before = yield from _reasoning(reading, opened="")
+    yield from _sections(reading, before)
 
 
-def _sections(
-    src: Window, turn: Sink, lex: MarkerTables, edge: Before, *, settled: bool = False
-) -> Steps[None]:
-    """Read section after section; `edge` is what stands before the first.
+def _sections(reading: Reading, before: Before, *, second_time: bool = False) -> Steps[None]:
+    """Read section after section; `before` is what stands before the first.
 
-    `settled`: this was read before, up to the end of the turn, and no reasoning ends in it.
+    `second_time`: this was read before, up to the end of the turn, and no reasoning ends in it.
     """
-    always = lex.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
-    markers = lex.in_content_start if always or turn.seen_reasoning else lex.in_content
-    run = ContentWriter(src, turn, edge)
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
+    markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
+    writer = ContentWriter(reading, before)
     while True:
         # What looked like a call stands beside what the text before it stands beside.
-        run = run if edge is Before.TEXT else ContentWriter(src, turn, edge)
-        region = Checkpoint(src)
-        marker = "" if edge is Before.TEXT else (yield from _at_edge(src, lex, edge))
+        writer = writer if before is Before.TEXT else ContentWriter(reading, before)
+        checkpoint = reading.checkpoint()
+        marker = "" if before is Before.TEXT else (yield from _next_marker(reading, before))
         if not marker:
             # White space at the end belongs to the marker before it, if there is one.
-            if src.unread or not src.closed or edge is Before.START:
-                run.emit(region.text())
-            region.settle()
-            marker = yield from until(src, markers, run.emit)
-            run.end()
-            region = Checkpoint(src)
+            if src.unread or not src.closed or before is Before.START:
+                writer.emit(checkpoint.text())
+            checkpoint.commit()
+            marker = yield from until(src, markers, writer.emit)
+            writer.end()
+            checkpoint = reading.checkpoint()
         if not marker:
-            region.settle()
+            checkpoint.commit()
             return
-        role = lex.role(marker)
+        role = tables.role(marker)
         if role is Role.TOOL_START:
-            called = yield from tool_calls(src, turn, lex, region, run.emit)
-            edge = Before.CALL if called else Before.TEXT
+            called = yield from tool_calls(reading, checkpoint, writer.emit)
+            before = Before.CALL if called else Before.TEXT
             continue
-        if turn.shows_markers and role in REASONING:
-            run.emit(region.text())
-        region.settle()
+        if sink.shows_markers and role in REASONING:
+            writer.emit(checkpoint.text())
+        checkpoint.commit()
         start = src.offset
-        written = yield from skip(src, marker, lex.trailing(marker))
-        edge = EDGES.get(role, Before.MARKER)
+        written = yield from skip(src, marker, tables.trailing(marker))
+        before = BEFORE.get(role, Before.MARKER)
         if role is Role.REASONING_START:
-            edge = yield from _reasoning(src, turn, lex, opened=written, settled=settled)
-            markers = lex.in_content_start
+            before = yield from _reasoning(reading, opened=written, second_time=second_time)
+            markers = tables.in_content_start
         elif role is Role.REASONING_END:
-            turn.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
+            sink.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
         elif role is Role.CONTENT_START:
-            markers = lex.in_content_end
+            markers = tables.in_content_end
         elif role is Role.CONTENT_END:
-            markers = lex.in_content_start
+            markers = tables.in_content_start
         elif role is Role.HEADER:
-            _repeated(turn, start, src.offset, marker)
+            _report_repeated(reading, start, marker)
 
 
-def _repeated(turn: Sink, start: int, end: int, marker: str) -> None:
-    turn.issue("repeated_marker", (start, end), f"{marker!r} was written again")
+def _report_repeated(reading: Reading, start: int, marker: str) -> None:
+    span = (start, reading.src.offset)
+    reading.sink.issue("repeated_marker", span, f"{marker!r} was written again")
 
 
-def _at_edge(src: Window, lex: MarkerTables, edge: Before) -> Steps[str]:
+def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     """Read white space; return the marker after it, unread, or "" if text follows.
 
-    No more white space is held than a marker is long; the rest is text. Where calls stand in no
-    markers, the character that one begins with is one, and after a call it may follow a separator.
+    No more white space is held back than a marker is long; the rest is text. Where calls stand in
+    no markers, the character that one begins with is one, and after a call it may follow a
+    separator.
     """
-    yield from whitespace(src, lex.longest)
-    after = {Before.CALL: lex.after_call, Before.END: lex.after_end}
-    marker = yield from at(src, after.get(edge, lex.at_edge))
-    if marker or not lex.bare:
+    src, tables = reading.src, reading.tables
+    yield from whitespace(src, tables.longest)
+    after = {Before.CALL: tables.after_call, Before.END: tables.after_end}
+    marker = yield from at(src, after.get(before, tables.at_edge))
+    if marker or not tables.bare:
         return marker
     char = yield from peek(src)
-    if edge is Before.CALL and char and char in BARE_SEPARATORS:
+    if before is Before.CALL and char and char in UNMARKED_SEPARATORS:
         src.pos += 1
-        yield from whitespace(src, lex.longest)
+        yield from whitespace(src, tables.longest)
         char = yield from peek(src)
-    return char if lex.bare_call.match(char) else ""
+    return char if tables.bare_call.match(char) else ""
 
 
-def _reasoning(
-    src: Window, turn: Sink, lex: MarkerTables, *, opened: str, settled: bool = False
-) -> Steps[Before]:
+def _reasoning(reading: Reading, *, opened: str, second_time: bool = False) -> Steps[Before]:
     """Read a reasoning section, and what of it turned out to be calls."""
-    region = yield from reasoning(src, turn, lex, opened=opened, settled=settled)
-    if region is None:
+    calls = yield from reasoning(reading, opened=opened, second_time=second_time)
+    if calls is None:
         return Before.MARKER
-    calls = Window(region.text(), closed=True, offset=max(region.start, 0))
-    region.settle()
-    yield from _sections(calls, turn, lex, Before.MARKER, settled=True)
+    window = Window(calls.text(), closed=True, offset=max(calls.start, 0))
+    calls.commit()
+    again = Reading(window, reading.sink, reading.tables)
+    yield from _sections(again, Before.MARKER, second_time=True)
     return Before.CALL

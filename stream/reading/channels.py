@@ -11,17 +11,17 @@ it, and the answer must not be lost with it. (Harmony, the format of gpt-oss, is
 
 from __future__ import annotations
 
-from deltaparse.partial import MalformedJson, Steps, Window, at, json_space, until, whitespace
+from deltaparse.partial import Steps, at, json_space, until, whitespace
 
-from ..message.sink import Sink
-from ..wire.marker_tables import MarkerTables
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
 from .content_writer import Before, ContentWriter
+from .reading import Reading
+from .reasoning import report_unclosed
 from .tool_calls.arguments import json_arguments
 from .tool_calls.call import Call
 from .tool_calls.code import code_arguments
-from .tool_calls.ending import broken, no_object, truncated
+from .tool_calls.ending import CUT, WHOLE, Ending, settle
 
 __all__ = ["channel_turn"]
 
@@ -29,191 +29,181 @@ __all__ = ["channel_turn"]
 READERS = frozenset({"user", "all"})
 
 
-def channel_turn(src: Window, turn: Sink, lex: MarkerTables) -> Steps[None]:
+def channel_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from behind `start role` to the end of the input."""
-    marks = lex.channels
-    edge = Before.START
-    while src.unread or not src.closed or edge is Before.START:
-        region = Checkpoint(src)
+    src, marks = reading.src, reading.tables.channels
+    before = Before.START
+    while src.unread or not src.closed or before is Before.START:
+        checkpoint = reading.checkpoint()
         yield from whitespace(src, marks.longest)
         marker = yield from at(src, marks.outside)
         author: str | None = marks.role
         if marker and (marker in marks.ends or marker == marks.start + marks.role):
-            region.settle()
+            checkpoint.commit()
             src.pos += len(marker)
             if marker != marks.start:
-                after = Before.CALL if edge is Before.CALL else Before.END
-                edge = after if marker in marks.ends else Before.MARKER
+                after = Before.CALL if before is Before.CALL else Before.END
+                before = after if marker in marks.ends else Before.MARKER
                 continue
-            region = Checkpoint(src)
+            checkpoint = reading.checkpoint()
             author = yield from read_author(src, marks)
-            edge = Before.MARKER
+            before = Before.MARKER
         if marker and author is not None:
-            edge = yield from _message(src, turn, lex, region, author)
-        elif src.unread or not src.closed or edge is Before.START or region.text().strip():
+            before = yield from _message(reading, checkpoint, author)
+        elif src.unread or not src.closed or before is Before.START or checkpoint.text().strip():
             # White space at the end belongs to the marker before it, if there is one.
-            run = ContentWriter(src, turn, edge)
-            run.emit(region.text())
-            region.settle()
-            yield from until(src, marks.in_text, run.emit)
-            run.end()
-            edge = Before.END if edge is Before.START else edge
-        region.settle()
+            writer = ContentWriter(reading, before)
+            writer.emit(checkpoint.text())
+            checkpoint.commit()
+            yield from until(src, marks.in_text, writer.emit)
+            writer.end()
+            before = Before.END if before is Before.START else before
+        checkpoint.commit()
 
 
-def _message(
-    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, author: str
-) -> Steps[Before]:
+def _message(reading: Reading, checkpoint: Checkpoint, author: str) -> Steps[Before]:
     """Read a message, whose header begins here; its end marker may stay unread.
 
-    `region` began before the header; `author` is the role in it.
+    `checkpoint` began before the header; `author` is the role in it.
     """
-    marks = lex.channels
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    marks = tables.channels
     if marks.role and src.text.startswith(marks.role, src.pos):
         src.pos += len(marks.role)
     header = yield from read_header(src, marks)
-    turn.end_part()
+    sink.end_part()
     if not header.whole:
-        return _no_message(src, turn, lex, header, region)
+        return _no_message(reading, header, checkpoint)
     if header.odd:
-        turn.issue("odd_header", region.span, f"read as well as may be: {region.text()!r}")
+        detail = f"read as well as may be: {checkpoint.text()!r}"
+        sink.issue("odd_header", checkpoint.span, detail)
     if author and marks.role and author != marks.role:
-        yield from _foreign(src, turn, lex, region, "foreign_role", f"by {author!r}")
+        yield from _foreign(reading, checkpoint, "foreign_role", f"by {author!r}")
         return Before.END
-    name = _function(turn, lex, header.recipient)
-    if name and lex.calls:
-        yield from _call(src, turn, lex, header, name, region)
+    name = _function(reading, header.recipient)
+    if name and tables.calls:
+        yield from _call(reading, header, name, checkpoint)
         return Before.CALL
     addressed = header.recipient not in {"", marks.role, *READERS}
     if addressed and not name:
         who = f"to {header.recipient!r}"
-        yield from _foreign(src, turn, lex, region, "foreign_recipient", who)
-    elif header.channel in lex.fmt.channels.reasoning and not name:
-        yield from _reasoning(src, turn, lex, region)
+        yield from _foreign(reading, checkpoint, "foreign_recipient", who)
+    elif header.channel in tables.fmt.channels.reasoning and not name:
+        yield from _reasoning(reading, checkpoint)
     else:
         # Where there are no tools, a call is text, and its header is how it shows.
-        turn.content(region.text() if name else "")
-        region.settle()
-        yield from until(src, marks.after_body, turn.content)
+        sink.content(checkpoint.text() if name else "")
+        checkpoint.commit()
+        yield from until(src, marks.after_body, sink.content)
     return Before.END
 
 
-def _no_message(
-    src: Window, turn: Sink, lex: MarkerTables, header: Header, region: Checkpoint
-) -> Before:
-    """Settle a header that never came to the marker of a message.
+def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Before:
+    """Decide what a header is that never came to the marker of a message.
 
-    Cut off, it is told in an issue. Otherwise what stands in it may have been the answer: where
-    it has more words than the names in a header, it is content as written.
+    Cut off, it is reported. Otherwise what stands in it may have been the answer: where it has
+    more words than the names in a header, it is content as written.
     """
-    text, ended = region.text(), src.closed and not src.unread
-    is_call = header.addressed and lex.calls
-    if ended and (is_call or not turn.natural):
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    text, ended = checkpoint.text(), src.closed and not src.unread
+    is_call = header.addressed and tables.calls
+    if ended and (is_call or not sink.natural):
         kind = "truncated_call" if is_call else "odd_header"
-        turn.issue(kind, region.span, f"the output ends in a header: {text!r}")
+        sink.issue(kind, checkpoint.span, f"the output ends in a header: {text!r}")
         return Before.END
-    at_marker = src.text.startswith(lex.channels.ends, src.pos)
+    at_marker = src.text.startswith(tables.channels.ends, src.pos)
     is_text = header.has_text or header.addressed or not (ended or at_marker)
     said = "kept as content" if is_text else "left out"
-    turn.issue("odd_header", region.span, f"a header without a message, {said}: {text!r}")
+    sink.issue("odd_header", checkpoint.span, f"a header without a message, {said}: {text!r}")
     if is_text:
-        turn.content(text)
+        sink.content(text)
     return Before.MARKER
 
 
-def _function(turn: Sink, lex: MarkerTables, recipient: str) -> str:
+def _function(reading: Reading, recipient: str) -> str:
     """The function that a message to `recipient` calls, "" if it calls none of ours."""
-    tools, code = turn.tools, lex.fmt.code
-    namespace = lex.fmt.function.namespace
+    tools, fmt = reading.sink.tools, reading.fmt
+    namespace = fmt.function.namespace
     if tools is not None and recipient in tools:
         return recipient
-    if recipient in {"", lex.channels.role, *READERS}:
+    if recipient in {"", reading.tables.channels.role, *READERS}:
         return ""
     if recipient.startswith(namespace) and recipient != namespace:
         return recipient.removeprefix(namespace)
     if tools is None:
-        return recipient if recipient == code.function else ""
+        return recipient if recipient == fmt.code.function else ""
     # A tool under a namespace of the model's own: it can be no other.
     name = recipient.rpartition(".")[2]
     return name if name in tools else ""
 
 
-def _reasoning(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[None]:
+def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
     """Read the body of reasoning, and its end marker."""
-    turn.open_reasoning(region.text())
-    region.settle()
-    marker = yield from until(src, lex.channels.after_body, turn.reasoning)
+    src, sink, marks = reading.src, reading.sink, reading.tables.channels
+    sink.open_reasoning(checkpoint.text())
+    checkpoint.commit()
+    marker = yield from until(src, marks.after_body, sink.reasoning)
     if not marker:
-        span, detail = (src.offset, src.offset), "the turn ended in reasoning"
-        turn.issue("unclosed_reasoning", span, detail, turn.policies.unclosed_reasoning)
-    if marker.strip() == lex.channels.start:
+        report_unclosed(reading)
+    if marker.strip() == marks.start:
         marker = ""
     src.pos += len(marker)
-    turn.close_reasoning(marker)
+    sink.close_reasoning(marker)
 
 
-def _foreign(
-    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, kind: str, who: str
-) -> Steps[None]:
-    """Read a message that is not the model's to its reader: it is told in an issue."""
-    text = [region.text()]
-    region.settle()
-    yield from until(src, lex.channels.after_body, text.append)
-    span = (max(region.start, 0), src.offset)
-    turn.issue(kind, span, f"a message {who}, not handed out: {''.join(text)!r}")
+def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> Steps[None]:
+    """Read a message that is not the model's to its reader: it is reported, not emitted."""
+    src = reading.src
+    text = [checkpoint.text()]
+    checkpoint.commit()
+    yield from until(src, reading.tables.channels.after_body, text.append)
+    span = (max(checkpoint.start, 0), src.offset)
+    reading.sink.issue(kind, span, f"a message {who}, not emitted: {''.join(text)!r}")
 
 
-def _call(
-    src: Window, turn: Sink, lex: MarkerTables, header: Header, name: str, region: Checkpoint
-) -> Steps[None]:
+def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -> Steps[None]:
     """Read the arguments in the body of a message to a function."""
-    call = Call(src, turn, lex, region)
+    src, tools, code = reading.src, reading.sink.tools, reading.fmt.code
+    ends = reading.tables.channels.after_body
+    call = Call(reading, checkpoint)
     call.called(name, header.span[0])
-    body = Checkpoint(src)
+    body = reading.checkpoint()
     char = yield from json_space(src)
-    marker = yield from at(src, lex.channels.after_body)
-    known = turn.tools is None or name in turn.tools
-    is_code = known and name == lex.fmt.code.function and not lex.fmt.code.start
+    marker = yield from at(src, ends)
+    is_tool = tools is None or name in tools
     if marker:
-        call.end()
+        yield from settle(reading, call, WHOLE)
     elif not char:
-        truncated(src, turn, lex, call)
-    elif is_code and char != "{":
+        yield from settle(reading, call, CUT)
+    elif is_tool and name == code.function and not code.start and char != "{":
         begun = body.text()
-        body.settle()
-        try:
-            yield from code_arguments(src, call, lex.channels.after_body, begun)
-            call.end()
-        except MalformedJson:
-            truncated(src, turn, lex, call)
+        body.commit()
+        ending = yield from code_arguments(src, call, ends, begun)
+        yield from settle(reading, call, ending)
     else:
-        body.settle()
-        yield from _object(src, turn, lex, call, char)
-    body.settle()
-    region.settle()
+        body.commit()
+        yield from _object(reading, call, char)
+    body.commit()
+    checkpoint.commit()
 
 
-def _object(src: Window, turn: Sink, lex: MarkerTables, call: Call, char: str) -> Steps[None]:
+def _object(reading: Reading, call: Call, char: str) -> Steps[None]:
     """Read arguments that should be an object, and brackets that stand behind it."""
-    if char not in '{"n':
+    src = reading.src
+    if char in '{"n':
+        ending = yield from json_arguments(src, call)
+    else:
         call.started = True
         call.announce()
-        yield from broken(src, turn, lex, call, "no JSON object")
-        return
-    try:
-        yield from json_arguments(src, call)
-    except MalformedJson as problem:
-        if problem.kind == "truncated":
-            truncated(src, turn, lex, call)
-        else:
-            yield from broken(src, turn, lex, call, str(problem))
-        return
-    if not call.whole:
-        no_object(turn, call)
-    call.end()
+        ending = Ending.broken("no JSON object")
+    yield from settle(reading, call, ending)
     start, extra = src.offset, []
-    while call.may_repair and (after := (yield from json_space(src))) and after in "}]":
-        extra.append(after)
+    while ending is WHOLE and call.may_repair:
+        char = yield from json_space(src)
+        if not char or char not in "}]":
+            break
+        extra.append(char)
         src.pos += 1
     if extra:
-        turn.issue("repaired_arguments", (start, src.offset), f"left out: {''.join(extra)!r}")
+        detail = f"left out: {''.join(extra)!r}"
+        reading.sink.issue("repaired_arguments", (start, src.offset), detail)

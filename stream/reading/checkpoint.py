@@ -8,10 +8,10 @@ __all__ = ["Checkpoint"]
 
 
 class Checkpoint:
-    """Keeps the text from here on, until it is settled what it is.
+    """Buffers the text from here on, until it is known what it is.
 
     What turns out not to be a call comes out as text, so it must still be there; what is a call
-    is handed out as it comes, and then nothing needs to be kept.
+    is emitted as it comes, and then nothing needs to be buffered: `commit`.
     """
 
     __slots__ = ("_mark", "_src", "open")
@@ -28,15 +28,15 @@ class Checkpoint:
 
     @property
     def span(self) -> tuple[int, int]:
-        """The characters of the output from its start to where the parser stands."""
+        """The characters of the output from its start to where the reader stands."""
         return self._mark, self._src.offset
 
     def text(self) -> str:
-        """All of it up to where the parser stands."""
+        """All of it up to where the reader stands."""
         return self._src.since(self._mark)
 
-    def settle(self) -> None:
-        """It is known what it is: stop keeping its text."""
+    def commit(self) -> None:
+        """Stop buffering; the text will not be read again."""
         if self.open:
             self.open = False
             self._src.release()

@@ -1,19 +1,18 @@
-"""A run of text between two markers, which is content or what the policies say."""
+"""Content from one marker to the next, and what the policies make of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum, auto
 
-from deltaparse.partial import Window
+from deltaparse.partial import Emit
 
-from ..message.sink import Sink
+from .reading import Reading
 
 __all__ = ["Before", "ContentWriter"]
 
 
 class Before(Enum):
-    """What was read last: what the next text stands beside."""
+    """What was read last, before text: it says to whom white space belongs, and what text is."""
 
     START = auto()
     MARKER = auto()
@@ -23,25 +22,26 @@ class Before(Enum):
 
 
 class ContentWriter:
-    """Content from one marker to the next: content, or what the policies say, with an issue."""
+    """Emits the text up to the next marker as content, or as the policies say, with an issue."""
 
-    __slots__ = ("_dropped", "_edge", "_kind", "_policy", "_src", "_start", "_turn")
+    __slots__ = ("_before", "_dropped", "_kind", "_policy", "_sink", "_src", "_start")
 
-    def __init__(self, src: Window, turn: Sink, edge: Before) -> None:
-        self._src = src
-        self._turn = turn
+    def __init__(self, reading: Reading, before: Before) -> None:
+        self._src = reading.src
+        self._sink = reading.sink
         self._start: int | None = None
         self._dropped: list[str] = []
-        self._edge = edge
+        self._before = before
         self._kind, self._policy = "text_after_end", "keep"
-        if edge is Before.CALL:
-            self._kind, self._policy = "text_after_tool_call", turn.policies.text_after_tool_call
+        if before is Before.CALL:
+            self._policy = self._sink.policies.text_after_tool_call
+            self._kind = "text_after_tool_call"
 
     @property
-    def emit(self) -> Callable[[str], None]:
+    def emit(self) -> Emit:
         """What takes the text."""
-        plain = self._edge is not Before.CALL and self._edge is not Before.END
-        return self._turn.content if plain else self._after
+        plain = self._before is not Before.CALL and self._before is not Before.END
+        return self._sink.content if plain else self._after
 
     def _after(self, text: str) -> None:
         """Take text that stands after a call, or after the end of the turn."""
@@ -51,16 +51,16 @@ class ContentWriter:
             self._start = self._src.offset - len(text)
             if self._policy == "error":
                 span = (self._start, self._src.offset)
-                self._turn.issue(self._kind, span, "text after a call", "error")
+                self._sink.issue(self._kind, span, "text after a call", "error")
         if self._policy == "drop":
             self._dropped.append(text)
         else:
-            self._turn.content(text)
+            self._sink.content(text)
 
     def end(self) -> None:
-        """The next marker, or the end of the input, is reached: record what was decided."""
+        """Report what was decided: the next marker, or the end of the input, is reached."""
         if self._start is not None:
             detail = f"dropped: {''.join(self._dropped)!r}" if self._dropped else "kept as content"
-            self._turn.issue(self._kind, (self._start, self._src.offset), detail)
+            self._sink.issue(self._kind, (self._start, self._src.offset), detail)
             self._start = None
             self._dropped.clear()

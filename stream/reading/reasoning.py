@@ -8,89 +8,95 @@ in here is one is a policy; the default waits until it is known (`Policies.tool_
 
 from __future__ import annotations
 
-from deltaparse.partial import Steps, Window, at, skip, until
+from deltaparse.partial import Steps, at, skip, until
 
-from ..message.sink import Sink
-from ..wire.marker_tables import MarkerTables, Role
+from ..wire.marker_tables import Role
 from .checkpoint import Checkpoint
-from .tool_calls import tool_calls
+from .reading import Reading
+from .tool_calls.dispatch import tool_calls
 
-__all__ = ["reasoning"]
+__all__ = ["reasoning", "report_unclosed"]
 
 
 def reasoning(
-    src: Window, turn: Sink, lex: MarkerTables, *, opened: str, settled: bool = False
+    reading: Reading, *, opened: str, second_time: bool = False
 ) -> Steps[Checkpoint | None]:
     """Read reasoning up to and with its end marker; `opened` is the start marker as written.
 
-    `settled`: it is known that no end marker follows, and that calls in here are calls.
+    `second_time`: it is known that no end marker follows, and that calls in here are calls.
 
     Returns None, or the text that turned out to be calls after all, to be read as such. The
     marker of another section or the end of the turn is left unread.
     """
-    turn.open_reasoning(opened)
-    repeated = yield from at(src, lex.reasoning_start)
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    sink.open_reasoning(opened)
+    repeated = yield from at(src, tables.reasoning_start)
     if repeated:
         start = src.offset
-        turn.open_reasoning((yield from skip(src, repeated, lex.trailing(repeated))))
-        turn.issue("repeated_marker", (start, src.offset), f"{repeated!r} was written again")
-    policy = turn.policies.tool_in_reasoning
-    markers = lex.in_reasoning_only if policy == "reasoning" else lex.in_reasoning
+        sink.open_reasoning((yield from skip(src, repeated, tables.trailing(repeated))))
+        sink.issue("repeated_marker", (start, src.offset), f"{repeated!r} was written again")
+    policy = sink.policies.tool_in_reasoning
+    markers = tables.in_reasoning_only if policy == "reasoning" else tables.in_reasoning
     while True:
-        marker = yield from until(src, markers, turn.reasoning)
-        role = lex.role(marker) if marker else Role.TURN_END
+        marker = yield from until(src, markers, sink.reasoning)
+        role = tables.role(marker) if marker else Role.TURN_END
         if role is Role.REASONING_END:
-            turn.leave_reasoning()
-            turn.close_reasoning((yield from skip(src, marker, lex.trailing(marker))))
+            sink.leave_reasoning()
+            sink.close_reasoning((yield from skip(src, marker, tables.trailing(marker))))
             return None
         if role is not Role.TOOL_START:
             # The end of the turn, or a marker that is spelled like it.
-            span = (src.offset, src.offset)
-            detail = "the turn ended in reasoning"
-            turn.issue("unclosed_reasoning", span, detail, turn.policies.unclosed_reasoning)
-            turn.close_reasoning("")
+            report_unclosed(reading)
+            sink.close_reasoning("")
             return None
         if policy != "defer":
             span = (src.offset, src.offset + len(marker))
-            turn.issue("tool_in_reasoning", span, "a tool call ended the reasoning", policy)
-            turn.close_reasoning("")
+            sink.issue("tool_in_reasoning", span, "a tool call ended the reasoning", policy)
+            sink.close_reasoning("")
             return None
-        calls = yield from _deferred(src, turn, lex, settled=settled)
+        calls = yield from _deferred(reading, second_time=second_time)
         if calls is not None:
-            turn.close_reasoning("")
+            sink.close_reasoning("")
             return calls
 
 
-def _deferred(
-    src: Window, turn: Sink, lex: MarkerTables, *, settled: bool
-) -> Steps[Checkpoint | None]:
+def report_unclosed(reading: Reading) -> None:
+    """Report reasoning that has no end marker, as the policy has it."""
+    src, sink = reading.src, reading.sink
+    span, policy = (src.offset, src.offset), sink.policies.unclosed_reasoning
+    sink.issue("unclosed_reasoning", span, "the turn ended in reasoning", policy)
+
+
+def _deferred(reading: Reading, *, second_time: bool) -> Steps[Checkpoint | None]:
     """Read on from a call inside reasoning until it is known what it was.
 
-    Returns its text, still kept, if it was a call; None if it was reasoning, handed out as such.
+    Returns its text, still buffered, if it was a call; None if it was reasoning, which is
+    emitted as such.
     """
-    region = Checkpoint(src)
-    draft = turn.draft()
-    is_call = yield from tool_calls(src, draft, lex, Checkpoint(src))
-    if is_call and settled:
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    checkpoint = reading.checkpoint()
+    draft = Reading(src, sink.draft(), tables)
+    is_call = yield from tool_calls(draft, draft.checkpoint())
+    if is_call and second_time:
         # Only this call: to read on, and then all of it again, for each that opens reasoning
         # anew would cost the square of the text.
-        turn.issue("tool_in_reasoning", region.span, "reasoning did not end: a call")
-        return region
+        sink.issue("tool_in_reasoning", checkpoint.span, "reasoning did not end: a call")
+        return checkpoint
     while is_call:
-        marker = yield from until(src, lex.in_reasoning, _kept_elsewhere)
-        role = lex.role(marker) if marker else None
+        marker = yield from until(src, tables.in_reasoning, _buffered_elsewhere)
+        role = tables.role(marker) if marker else None
         if role is Role.TOOL_START:
-            yield from tool_calls(src, draft, lex, Checkpoint(src))
-        elif role is Role.REASONING_END or (role is None and not turn.natural):
-            turn.issue("tool_in_reasoning", region.span, "a call in reasoning: reasoning")
+            yield from tool_calls(draft, draft.checkpoint())
+        elif role is Role.REASONING_END or (role is None and not sink.natural):
+            sink.issue("tool_in_reasoning", checkpoint.span, "a call in reasoning: reasoning")
             is_call = False
         else:
-            turn.issue("tool_in_reasoning", region.span, "reasoning did not end: a call")
-            return region
-    turn.reasoning(region.text())
-    region.settle()
+            sink.issue("tool_in_reasoning", checkpoint.span, "reasoning did not end: a call")
+            return checkpoint
+    sink.reasoning(checkpoint.text())
+    checkpoint.commit()
     return None
 
 
-def _kept_elsewhere(text: str) -> None:
-    """Take text that a `Checkpoint` keeps."""
+def _buffered_elsewhere(text: str) -> None:
+    """Take text that a checkpoint buffers."""

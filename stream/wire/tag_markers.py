@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from deltaparse.partial import Markers, Steps, Window, at
-
 from .format import CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, marker_set, spellings, stripped
 
-__all__ = ["TaggedMarkers", "skip_if_here", "tagged_markers"]
+__all__ = ["TaggedMarkers", "tagged_markers"]
 
 
 class TaggedMarkers:
@@ -94,12 +92,3 @@ class TaggedMarkers:
 def tagged_markers(fmt: WireFormat) -> TaggedMarkers:
     """The `TaggedMarkers` of a format, made once."""
     return TaggedMarkers(fmt)
-
-
-def skip_if_here(src: Window, wanted: Markers) -> Steps[bool]:
-    """Read one of `wanted` if one stands here; return whether it did."""
-    if not wanted.literals:
-        return False
-    marker = yield from at(src, wanted)
-    src.pos += len(marker)
-    return bool(marker)

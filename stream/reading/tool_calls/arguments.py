@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from deltaparse.partial import (
     CLOSERS,
+    Emit,
     JsonLexer,
     JsonState,
-    MalformedJson,
     Steps,
     Window,
     escape_surrogates,
@@ -18,25 +16,32 @@ from deltaparse.partial import (
 )
 
 from .call import Call
+from .ending import CUT, WHOLE, Ending
 
-__all__ = ["json_arguments", "object_value"]
+__all__ = ["closers_of", "json_arguments", "object_value"]
 
 
 def object_value(src: Window, call: Call) -> Steps[JsonLexer]:
-    """Read an object or array of the arguments, as the format spells it, handing on JSON."""
+    """Read an object or array of the arguments, as the format spells it, emitting JSON."""
     if call.may_repair:
         quote = call.fmt.arguments.quote
         return repaired_json(src, call.emit, call.repaired, quote=quote)
     return json_value(src, call.emit)
 
 
-def json_arguments(src: Window, call: Call) -> Steps[None]:
-    """Read the value of the arguments' key, handing it on as it comes.
+def closers_of(lexer: JsonLexer) -> str:
+    """The brackets that would close what a lexer broke in, "" if more than these are missing."""
+    if lexer.broken_in not in (JsonState.AFTER_VALUE, JsonState.AFTER_OPEN):
+        return ""
+    return "".join(CLOSERS[bracket] for bracket in reversed(lexer.stack))
+
+
+def json_arguments(src: Window, call: Call) -> Steps[Ending]:
+    """Read the value of the arguments' key, emitting it as it comes.
 
     Sets `call.whole` when it is a whole object; null and an empty string stand for an empty one.
-    Where the call may be repaired, an object that is nearly JSON is handed on as JSON, and
-    `call.repairs` counts what was mended. Raises `MalformedJson` where it breaks off, and sets
-    `call.closers` to the brackets that would close it there, if any would.
+    Where the call may be repaired, an object that is nearly JSON is emitted as JSON, and
+    `call.repairs` counts what was repaired.
     """
     char = src.text[src.pos : src.pos + 1]
     call.started = True
@@ -44,46 +49,44 @@ def json_arguments(src: Window, call: Call) -> Steps[None]:
     emit = call.emit
     if char == '"':
         src.pos += 1
-        yield from _text_arguments(src, call, emit)
-        return
+        return (yield from _text_arguments(src, call, emit))
     if char == "{":
         lexer = yield from object_value(src, call)
     else:
-        lexer = yield from json_value(src, call.unused.append)
+        lexer = yield from json_value(src, call.not_emitted.append)
     ended = src.closed and not src.unread
     if lexer.state is JsonState.BROKEN and not ended:
-        if char == "{" and lexer.broken_in in (JsonState.AFTER_VALUE, JsonState.AFTER_OPEN):
-            call.closers = "".join(CLOSERS[bracket] for bracket in reversed(lexer.stack))
-        raise MalformedJson(lexer.problem)
+        return Ending.broken(lexer.problem, closers_of(lexer) if char == "{" else "")
     if lexer.state is not JsonState.DONE:
-        raise MalformedJson("the output ends in the arguments", kind="truncated")
+        return CUT
     if char == "n":
-        call.unused.clear()
+        call.not_emitted.clear()
         emit("{}")
     call.whole = char in "{n"
+    return WHOLE
 
 
-def _text_arguments(src: Window, call: Call, emit: Callable[[str], None]) -> Steps[None]:
+def _text_arguments(src: Window, call: Call, emit: Emit) -> Steps[Ending]:
     """Read arguments that are a JSON string holding JSON; the opening quote is read."""
     held = HeldText(emit)
     closed = yield from json_decoded(src, held.write)
     call.whole = closed and (held.empty or held.whole)
     if not call.whole:
-        call.unused.append(held.rest)
+        call.not_emitted.append(held.rest)
     if not closed:
         ended = src.closed and not src.unread
-        kind = "truncated" if ended else "malformed_json"
-        raise MalformedJson("the string of the arguments does not end", kind=kind)
+        return CUT if ended else Ending.broken("the string of the arguments does not end")
     if held.empty:
         emit("{}")
+    return WHOLE
 
 
 class HeldText:
-    """Passes on text that is one JSON object, as far as it is certain, and nothing else."""
+    """Emits text that is one JSON object, as far as it is certain, and nothing else."""
 
     __slots__ = ("_behind", "_emit", "_lexer", "_src", "empty")
 
-    def __init__(self, emit: Callable[[str], None]) -> None:
+    def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._lexer = JsonLexer()
         self._src = Window()
@@ -91,12 +94,12 @@ class HeldText:
         self.empty = True
 
     def write(self, text: str) -> None:
-        """Take the next piece."""
+        """Take the next text."""
         src, lexer = self._src, self._lexer
         if self.empty:
             text = text.lstrip()
             if text and text[0] != "{":
-                # No object: scanning on would only pass a scalar or an array.
+                # No object: scanning on would only emit a scalar or an array.
                 lexer.scan("}")
             self.empty = not text
         # Half a surrogate pair cannot be sent as text; in JSON it is spelled.
@@ -115,5 +118,5 @@ class HeldText:
 
     @property
     def rest(self) -> str:
-        """The text that was not passed on."""
+        """The text that was not emitted."""
         return "".join(self._behind) + self._src.unread

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 
-from deltaparse.partial import Window
+from deltaparse.partial import Emit
 
-from ...message.sink import Sink, Verdict
+from ...message.sink import Verdict
 from ...wire.format import CallIdPosition, WireFormat
-from ...wire.marker_tables import MarkerTables
 from ..checkpoint import Checkpoint
+from ..reading import Reading
 
 __all__ = ["Call", "nowhere"]
 
@@ -26,80 +25,75 @@ KEY_OR_BRACKET = re.compile(r'([{}\[\]]|"[^"\\]*+(?:\\.[^"\\]*+)*+")(?:\s*+(:))?
 
 
 def nowhere(text: str) -> None:
-    """Take text that is not handed out."""
+    """Take text that is not emitted."""
 
 
 class Call:
-    """Collects name, id and arguments in any order, and hands them out as soon as may be.
+    """Collects name, id and arguments in any order, and emits them as soon as may be.
 
     `started` says that its arguments have begun, `whole` that they are a whole JSON object;
-    `closers` are the brackets that would make them one where they break off; `repairs` counts
-    what was mended in them, `ambiguous` the markers in them that were taken for text. `unused`
-    is text in the place of the arguments that is none, `beside` what stands beside them and
-    means nothing; both are told in issues.
+    `repairs` counts what was repaired in them, `ambiguous` the markers in them that were taken
+    for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
+    are members beside name, id and arguments, which mean nothing; both are reported.
     """
 
     __slots__ = (
-        "_begun",
+        "_announced",
         "_held",
-        "_lex",
         "_name_span",
-        "_src",
+        "_reading",
         "_verdict",
         "ambiguous",
-        "beside",
-        "closers",
+        "checkpoint",
+        "extra_members",
         "id",
         "name",
-        "region",
+        "not_emitted",
         "repairs",
+        "sink",
         "started",
-        "turn",
-        "unused",
         "whole",
     )
 
-    def __init__(self, src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> None:
-        self._src = src
-        self.turn = turn
-        self._lex = lex
-        self._begin(region)
+    def __init__(self, reading: Reading, checkpoint: Checkpoint) -> None:
+        self._reading = reading
+        self.sink = reading.sink
+        self._begin(checkpoint)
 
-    def _begin(self, region: Checkpoint) -> None:
-        self.region = region
+    def _begin(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
         self.name = ""
         self._name_span = (0, 0)
         self.id = ""
         self.started = False
         self.whole = False
-        self.closers = ""
         self.ambiguous = 0
-        self.unused: list[str] = []
-        self.beside: list[str] = []
+        self.not_emitted: list[str] = []
+        self.extra_members: list[str] = []
         self.repairs: Counter[str] = Counter()
-        self._begun = False
+        self._announced = False
         self._held: list[str] = []
         self._verdict: Verdict | None = None
 
     def called(self, name: str, start: int) -> None:
         """The name is known; it was read from the offset `start` on."""
         self.name = name
-        self._name_span = (start, self._src.offset)
+        self._name_span = (start, self._reading.src.offset)
 
     @property
     def fmt(self) -> WireFormat:
         """The format it is written in."""
-        return self._lex.fmt
+        return self._reading.fmt
 
     @property
     def may_repair(self) -> bool:
-        """Whether the arguments may be mended: by the policy, or because they are no JSON."""
+        """Whether the arguments may be repaired: by the policy, or because they are no JSON."""
         arguments = self.fmt.arguments
         own = bool(arguments.quote) or arguments.python_literals
-        return own or self.turn.policies.malformed_arguments == "repair"
+        return own or self.sink.policies.malformed_arguments == "repair"
 
     def repaired(self, repair: str, offset: int) -> None:  # noqa: ARG002 - counted, not placed
-        """Count a repair; they are told together when the call ends.
+        """Count a repair; they are reported together when the call ends.
 
         What the format spells so is none.
         """
@@ -109,76 +103,78 @@ class Call:
             self.repairs[repair] += 1
 
     @property
-    def known(self) -> bool:
+    def is_call(self) -> bool:
         """Whether this is a call: with a name, and where no marker says so, with arguments."""
-        if not self.name or not self._lex.bare:
+        if not self.name or not self._reading.tables.bare:
             return bool(self.name)
-        return self.started or self.name in (self.turn.tools or ())
+        return self.started or self.name in (self.sink.tools or ())
 
     @property
-    def emit(self) -> Callable[[str], None]:
+    def emit(self) -> Emit:
         """Where the text of the arguments goes, for as long as no other member is read."""
-        if self._begun:
-            return self.turn.arguments
+        if self._announced:
+            return self.sink.arguments
         return self._held.append if self._verdict in (None, "call") else nowhere
 
     def announce(self, *, last: bool = False) -> None:
-        """Hand out the first delta if all that it needs is known; `last`: no more members come.
+        """Emit the first delta if all that it needs is known; `last`: no more members come.
 
         The id is waited for where the format has one; under "text", so is the whole call,
         because bad arguments make it content.
         """
-        turn, fmt = self.turn, self._lex.fmt
-        if self._begun or self._verdict is not None or not self.known:
+        sink, fmt = self.sink, self._reading.fmt
+        if self._announced or self._verdict is not None or not self.is_call:
             return
         behind = fmt.call_id.position is CallIdPosition.POST_ARGS
         has_id = fmt.tools.id_field or fmt.tools.generated_id_field or behind
         waits_for_id = has_id and not self.id
-        waits_for_all = turn.policies.malformed_arguments == "text" and not self.whole
-        if not last and (waits_for_id or waits_for_all or (self._lex.bare and not self.started)):
+        waits_for_all = sink.policies.malformed_arguments == "text" and not self.whole
+        waits_for_arguments = self._reading.tables.bare and not self.started
+        if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
-        self._verdict = turn.admit(self.name, self._name_span)
+        self._verdict = sink.admit(self.name, self._name_span)
         if self._verdict == "call" and (self.whole or not waits_for_all):
-            turn.begin_call(self.name, self.id, self.region.start)
-            turn.arguments("".join(self._held))
-            self._begun = True
-            self.region.settle()
+            sink.begin_call(self.name, self.id, self.checkpoint.start)
+            sink.arguments("".join(self._held))
+            self._announced = True
+            self.checkpoint.commit()
         self._held.clear()
 
     def end(self, *, cut: bool = False) -> bool:
         """The call has ended, or was cut off. Returns whether it was one."""
-        if not self.known:
+        if not self.is_call:
             return False
-        turn = self.turn
+        sink = self.sink
         if not self.started and not cut:
             self.emit("{}")
             self.started = self.whole = True
         self.announce(last=True)
         if self.repairs:
             made = ", ".join(f"{name} ({times})" for name, times in self.repairs.items())
-            detail = f"the arguments of {self.name!r} were mended: {made}"
-            turn.issue("repaired_arguments", self.region.span, detail)
+            detail = f"the arguments of {self.name!r} were repaired: {made}"
+            sink.issue("repaired_arguments", self.checkpoint.span, detail)
         if self.ambiguous:
             detail = f"{self.ambiguous} times, what ends a value was text in {self.name!r}"
-            turn.issue("ambiguous_marker", self.region.span, detail)
-        if self.beside and self._begun:
-            detail = f"left out beside the arguments of {self.name!r}: {''.join(self.beside)!r}"
-            turn.issue("unused_member", self.region.span, detail)
-        if self._begun:
-            if self.whole and turn.policies.duplicate_keys == "error":
-                self._check_keys(turn.open_arguments)
-            turn.end_call(complete=self.whole, end=self._src.offset)
+            sink.issue("ambiguous_marker", self.checkpoint.span, detail)
+        if self.extra_members and self._announced:
+            extra = "".join(self.extra_members)
+            detail = f"left out beside the arguments of {self.name!r}: {extra!r}"
+            sink.issue("unused_member", self.checkpoint.span, detail)
+        if self._announced:
+            if self.whole and sink.policies.duplicate_keys == "error":
+                self._check_keys(sink.open_arguments)
+            sink.end_call(complete=self.whole, end=self._reading.src.offset)
         elif self._verdict == "drop":
-            turn.issue("extra_call", self.region.span, f"dropped: {self.region.text()!r}")
+            sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")
         else:
-            turn.content(self.region.text())
+            sink.content(self.checkpoint.text())
         return True
 
-    def another(self) -> None:
+    def start_next_call(self) -> None:
         """End this call; the next member is the beginning of another in the same object."""
         self.end()
-        self.region.settle()
-        self._begin(Checkpoint(self._src))
+        self.checkpoint.commit()
+        self._begin(self._reading.checkpoint())
 
     def _check_keys(self, arguments: str) -> None:
         # Nesting is data here too: `json.loads` would recurse.
@@ -193,5 +189,5 @@ class Call:
                 key = json.loads(text)
                 if key in open_keys[-1]:
                     detail = f"a key stands twice in the arguments of {self.name!r}"
-                    self.turn.issue("duplicate_keys", self.region.span, detail, "error")
+                    self.sink.issue("duplicate_keys", self.checkpoint.span, detail, "error")
                 open_keys[-1].add(key)

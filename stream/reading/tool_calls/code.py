@@ -15,17 +15,16 @@ import re
 from functools import lru_cache
 from json.encoder import encode_basestring
 
-from deltaparse.partial import MalformedJson, Markers, Steps, StringSink, Window, spelled, until
+from deltaparse.partial import Markers, Steps, StringSink, Window, spelled, until
 
-from ...message.sink import Sink
 from ...wire.format import ReasoningMode, ToolFormat, WireFormat
-from ...wire.marker_tables import MarkerTables
 from ...wire.spellings import marker_set, spellings
 from ..checkpoint import Checkpoint
+from ..reading import Reading
 from .call import Call
-from .call_head import call_head
-from .ending import truncated
+from .ending import CUT, WHOLE, Ending, settle
 from .json_native import json_calls
+from .python_head import python_head
 from .pythonic import python_call
 
 __all__ = ["code_arguments", "coded_calls"]
@@ -36,41 +35,39 @@ GAP = 16
 SPACE = re.compile(rf"\s{{0,{GAP}}}+")
 
 
-def coded_calls(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[bool]:
+def coded_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     """Read what stands behind the marker of code, which is read already.
 
-    `region` began with that marker. Returns whether it was a call; if not, nothing was handed
-    out.
+    `checkpoint` began with that marker. Returns whether it was a call; if not, nothing was
+    emitted.
     """
-    fmt = lex.fmt
-    call = Call(src, turn, lex, region)
+    src, sink, fmt = reading.src, reading.sink, reading.fmt
+    call = Call(reading, checkpoint)
     char = yield from _first(src)
     if not char:
-        if not turn.natural:
+        if not sink.natural:
             src.pos = len(src.text)
-            turn.issue("truncated_call", region.span, f"nothing after {region.text()!r}")
-        return not turn.natural
+            detail = f"nothing after {checkpoint.text()!r}"
+            sink.issue("truncated_call", checkpoint.span, detail)
+        return not sink.natural
     if char == "{" and fmt.tools.format is ToolFormat.JSON_NATIVE:
-        return (yield from json_calls(src, turn, lex, region))
+        return (yield from json_calls(reading, checkpoint))
     start = src.offset
     if fmt.code.method:
-        name = yield from call_head(src, sure=False, method=fmt.code.method, names=turn.tools)
+        name = yield from python_head(src, sure=False, method=fmt.code.method, names=sink.tools)
         if name:
             call.called(name, start)
-            return (yield from python_call(src, turn, lex, call))
+            return (yield from python_call(reading, call))
     call.called(fmt.code.function, start)
-    try:
-        yield from code_arguments(src, call, _ends(fmt))
-    except MalformedJson:
-        return truncated(src, turn, lex, call)
-    return call.end()
+    ending = yield from code_arguments(src, call, _ends(fmt))
+    return (yield from settle(reading, call, ending))
 
 
-def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> Steps[None]:
+def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> Steps[Ending]:
     """Read code, which begins here or with `begun`, up to one of `ends` or the end of the input.
 
-    It is handed on as the one argument of the call, whose name is known. Sets `call.whole` when
-    all of it was read; raises `MalformedJson` where the output was cut off.
+    It is emitted as the one argument of the call, whose name is known. Sets `call.whole` when
+    all of it was read.
     """
 
     def write(text: str) -> None:
@@ -84,10 +81,11 @@ def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> S
         emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
     write(begun)
     marker = yield from until(src, ends, write, string=StringSink(emit))
-    if not marker and not call.turn.natural:
-        raise MalformedJson("the output ends in code", kind="truncated")
+    if not marker and not call.sink.natural:
+        return CUT
     emit('"}')
     call.whole = True
+    return WHOLE
 
 
 @lru_cache(maxsize=256)

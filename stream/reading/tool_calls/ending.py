@@ -1,81 +1,148 @@
-"""How a call ends that does not end as it should."""
+"""How the text of a call ends, and what becomes of the call.
+
+Every reader of a call, or of its arguments, returns an `Ending` and decides nothing. `settle`
+applies the policies, for all families alike:
+
+    WHOLE    the call has all of its text; its arguments may still be no object
+    CUT      the input ends in it, or the turn: `truncated_call`
+    BROKEN   its text cannot go on as it does: brackets are closed where that is all that is
+             missing (`repaired_arguments`), else what follows is not emitted
+             (`malformed_arguments`)
+
+Why values and not exceptions: a call that is cut off is the normal course of a stream, a reader
+has a dozen places where it may be, and each passes through three or four readers that have
+something to finish.
+"""
 
 from __future__ import annotations
 
-from deltaparse.partial import Steps, Window, at, until
+from dataclasses import dataclass
+from enum import Enum, auto
 
-from ...message.sink import Sink
-from ...wire.marker_tables import MarkerTables, Role
+from deltaparse.partial import JsonFault, Steps, at, until
+
+from ...wire.marker_tables import Role
 from ..content_writer import Before, ContentWriter
+from ..reading import Reading
 from .call import Call
 
-__all__ = ["broken", "malformed", "no_object", "truncated"]
+__all__ = ["CUT", "WHOLE", "End", "Ending", "settle"]
 
 
-def broken(src: Window, turn: Sink, lex: MarkerTables, call: Call, problem: str) -> Steps[bool]:
-    """The JSON of a call breaks off here. Returns whether it was a call.
+class End(Enum):
+    """What ended the text of a call."""
 
-    Where its closer stands, brackets that are still open are closed; where the arguments were
-    whole, nothing is missing that matters. Otherwise the text up to the next marker is the
-    call's too, and is told in an issue; but where calls stand in no markers, nothing would say
-    where that ends, so that it is content.
+    WHOLE = auto()
+    CUT = auto()
+    BROKEN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the text of a call, or of its arguments, ended.
+
+    Where it broke, `problem` says why, and `closers` are the brackets that would make the
+    arguments an object there, "" if none would. `held` is text that was read of them and not
+    emitted, for it was not known what it was.
     """
-    if not call.known:
-        return False
-    start = src.offset
-    marker = yield from at(src, lex.after_bad_call)
-    role = lex.role(marker) if marker else None
-    mends = not call.started or (call.closers and call.may_repair)
-    if role is not None and (call.whole or (mends and role is Role.TOOL_END)):
-        if call.started and not call.whole:
-            call.emit(call.closers)
-            call.whole = True
-        detail = f"the brackets of the call of {call.name!r} were closed: {problem}"
-        turn.issue("repaired_arguments", (start, start), detail)
-        return call.end()
-    rest = call.unused
-    if not lex.bare or role is Role.TURN_END:
-        yield from until(src, lex.after_bad_call, rest.append)
-    lost = "what follows is content" if lex.bare and not rest else ""
-    lost = lost or f"not handed out: {''.join(rest)!r}"
-    detail = f"{problem} in the call of {call.name!r}; {lost}"
-    if role is Role.TURN_END:
-        turn.issue("truncated_call", (start, start), detail)
-    else:
-        malformed(turn, call, detail)
-    call.whole = False
-    called = call.end(cut=True)
-    if lex.bare:
-        run = ContentWriter(src, turn, Before.CALL if turn.calls else Before.START)
-        yield from until(src, lex.in_content, run.emit)
-        run.end()
-    return called
+
+    kind: End
+    problem: str = ""
+    closers: str = ""
+    held: str = ""
+
+    @classmethod
+    def broken(cls, problem: str, closers: str = "", held: str = "") -> Ending:
+        """The text cannot go on as it does."""
+        return cls(End.BROKEN, problem, closers, held)
+
+    @classmethod
+    def of(cls, fault: JsonFault) -> Ending:
+        """What JSON that is none makes of the call that it stands in."""
+        return CUT if fault.cut else cls.broken(fault.problem)
 
 
-def truncated(src: Window, turn: Sink, lex: MarkerTables, call: Call) -> bool:
-    """The output ends in a call, or the turn does. Returns whether it was one."""
+WHOLE, CUT = Ending(End.WHOLE), Ending(End.CUT)
+
+
+def settle(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
+    """End a call as its reader found that it ends; return whether it was one."""
+    if ending.kind is End.BROKEN:
+        return (yield from _broken(reading, call, ending))
+    if ending.kind is End.CUT:
+        return _cut(reading, call, ending)
+    if call.is_call and call.started and not call.whole:
+        text = "".join(call.not_emitted)
+        _report_malformed(call, f"the arguments of {call.name!r} are no JSON object: {text!r}")
+    return call.end()
+
+
+def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
+    """The output ends in a call, or the turn does."""
+    src, sink = reading.src, reading.sink
+    if ending.held:
+        detail = f"in the call of {call.name!r}, not emitted: {ending.held}"
+        sink.issue("truncated_call", call.checkpoint.span, detail)
     start = src.offset
     # What ends the turn is left unread, as is what follows it.
-    rest = "".join(call.unused) + (src.take(len(src.text)) if src.closed else "")
-    if not call.known:
-        if turn.natural or lex.bare:
+    rest = "".join(call.not_emitted) + (src.take(len(src.text)) if src.closed else "")
+    if not call.is_call:
+        if sink.natural or reading.tables.bare:
             return False
-        turn.issue("truncated_call", call.region.span, f"no name: {call.region.text()!r}")
+        text = call.checkpoint.text()
+        sink.issue("truncated_call", call.checkpoint.span, f"no name: {text!r}")
         return True
-    call.whole = call.whole and turn.natural
+    call.whole = call.whole and sink.natural
     if not call.whole:
-        detail = f"the output ends in the call of {call.name!r}; not handed out: {rest!r}"
-        turn.issue("truncated_call", (start, src.offset), detail)
+        detail = f"the output ends in the call of {call.name!r}; not emitted: {rest!r}"
+        sink.issue("truncated_call", (start, src.offset), detail)
     return call.end(cut=True)
 
 
-def no_object(turn: Sink, call: Call) -> None:
-    """The arguments of a call were read, and are no JSON object."""
-    text = "".join(call.unused)
-    malformed(turn, call, f"the arguments of {call.name!r} are no JSON object: {text!r}")
+def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
+    """The text of a call breaks off here.
+
+    Where its closer stands, brackets that are still open are closed; where the arguments were
+    whole, nothing is missing that matters. Otherwise the text up to the next marker is the
+    call's too, and is reported; but where calls stand in no markers, nothing would say where
+    that ends, so that it is content.
+    """
+    if not call.is_call:
+        return False
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    start = src.offset
+    problem = ending.problem + (f", not emitted: {ending.held};" if ending.held else "")
+    closers = "" if ending.held else ending.closers
+    marker = yield from at(src, tables.after_bad_call)
+    role = tables.role(marker) if marker else None
+    repairs = not call.started or (closers and call.may_repair)
+    if role is not None and (call.whole or (repairs and role is Role.TOOL_END)):
+        if call.started and not call.whole:
+            call.emit(closers)
+            call.whole = True
+        detail = f"the brackets of the call of {call.name!r} were closed: {problem}"
+        sink.issue("repaired_arguments", (start, start), detail)
+        return call.end()
+    rest = call.not_emitted
+    if not tables.bare or role is Role.TURN_END:
+        yield from until(src, tables.after_bad_call, rest.append)
+    lost = "what follows is content" if tables.bare and not rest else ""
+    lost = lost or f"not emitted: {''.join(rest)!r}"
+    detail = f"{problem} in the call of {call.name!r}; {lost}"
+    if role is Role.TURN_END:
+        sink.issue("truncated_call", (start, start), detail)
+    else:
+        _report_malformed(call, detail)
+    call.whole = False
+    called = call.end(cut=True)
+    if tables.bare:
+        writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
+        yield from until(src, tables.in_content, writer.emit)
+        writer.end()
+    return called
 
 
-def malformed(turn: Sink, call: Call, detail: str) -> None:
-    """The arguments of a call are no JSON object, and cannot be mended."""
-    policy = turn.policies.malformed_arguments
-    turn.issue("malformed_arguments", call.region.span, detail, policy)
+def _report_malformed(call: Call, detail: str) -> None:
+    """Report arguments that are no JSON object and cannot be repaired."""
+    policy = call.sink.policies.malformed_arguments
+    call.sink.issue("malformed_arguments", call.checkpoint.span, detail, policy)

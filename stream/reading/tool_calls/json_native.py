@@ -7,8 +7,8 @@
     arguments = object | string-that-holds-an-object | "null"
 
 The last form of member but one is the layout in which the name is the key. Keys come in any
-order. The arguments are passed on character for character, so that what a client joins
-together is what the model wrote; they wait for the name, and for the id where the format has
+order. The arguments are emitted character for character, so that what a client joins together
+is what the model wrote; they wait for the name, and for the id where the format has
 one, because a call's first delta carries both.
 """
 
@@ -17,9 +17,9 @@ from __future__ import annotations
 import re
 
 from deltaparse.partial import (
+    JsonFault,
     JsonLexer,
     JsonState,
-    MalformedJson,
     Steps,
     Window,
     at,
@@ -31,13 +31,13 @@ from deltaparse.partial import (
     repaired_json,
 )
 
-from ...message.sink import Sink
-from ...wire.marker_tables import Field, MarkerTables
+from ...wire.marker_tables import Field
 from ..checkpoint import Checkpoint
 from ..content_writer import Before, ContentWriter
+from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
-from .ending import broken, no_object, truncated
+from .ending import CUT, WHOLE, Ending, settle
 
 __all__ = ["json_calls"]
 
@@ -49,57 +49,67 @@ MEANS_NOTHING = {"type": ('"function"', "null")}
 """Values that members have beside name and arguments, in templates that write all of a call."""
 
 
-def json_calls(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[bool]:
+class Ended(Exception):
+    """The members of a repaired object ended before the text did."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending)
+        self.ending = ending
+
+
+def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     """Read the calls that begin here, if any; the opening marker is read already.
 
-    `region` began with that marker. Returns whether there were calls; if not, nothing was
-    handed out.
+    `checkpoint` began with that marker. Returns whether there were calls; if not, nothing was
+    emitted.
     """
+    src, tables = reading.src, reading.tables
     char = yield from json_space(src)
-    in_array = char == "[" and (not lex.bare or lex.fmt.tools.array_wrapped)
+    in_array = char == "[" and (not tables.bare or tables.fmt.tools.array_wrapped)
     if in_array:
-        if (yield from at(src, lex.bracketed)):
+        if (yield from at(src, tables.bracketed)):
             return False
         src.pos += 1
         char = yield from json_space(src)
-        if char == "]" and not lex.bare:
+        if char == "]" and not tables.bare:
             src.pos += 1
-            turn.issue("no_calls", region.span, f"an empty list: {region.text()!r}")
+            detail = f"an empty list: {checkpoint.text()!r}"
+            reading.sink.issue("no_calls", checkpoint.span, detail)
             return True
     if char != "{":
         return False
-    called = yield from _call_object(src, turn, lex, region)
+    called = yield from _call_object(reading, checkpoint)
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
-    more = called and (in_array or not lex.bare)
+    more = called and (in_array or not tables.bare)
     while more:
-        between = Checkpoint(src)
-        more = yield from _another_call(src, turn, lex, between, in_array=in_array)
-        between.settle()
+        between = reading.checkpoint()
+        more = yield from _another_call(reading, between, in_array=in_array)
+        between.commit()
     return called
 
 
-def _another_call(
-    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, *, in_array: bool
-) -> Steps[bool]:
+def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -> Steps[bool]:
     """Read what follows a call: another, or the end of the array. Return whether more may come.
 
     What is neither is left unread, so that it is read as what follows calls.
     """
+    src, sink = reading.src, reading.sink
     char, end = yield from _beyond_separator(src)
     if char == "{":
         src.pos = end
-        if not (yield from _call_object(src, turn, lex, region)):
-            run = ContentWriter(src, turn, Before.CALL)
-            run.emit(region.text())
-            run.end()
+        if not (yield from _call_object(reading, checkpoint)):
+            writer = ContentWriter(reading, Before.CALL)
+            writer.emit(checkpoint.text())
+            writer.end()
         return True
     if in_array and char == "]":
         src.pos = end + 1
-    elif char and char in "}]" and turn.policies.malformed_arguments == "repair":
+    elif char and char in "}]" and sink.policies.malformed_arguments == "repair":
         src.pos = end
         while (char := (yield from json_space(src))) and char in "}]":
             src.pos += 1
-        turn.issue("repaired_arguments", region.span, f"left out: {region.text().strip()!r}")
+        detail = f"left out: {checkpoint.text().strip()!r}"
+        sink.issue("repaired_arguments", checkpoint.span, detail)
     return False
 
 
@@ -113,108 +123,126 @@ def _beyond_separator(src: Window) -> Steps[tuple[str, int]]:
         yield
 
 
-def _call_object(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[bool]:
+def _call_object(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     """Read one object that may be a call; return whether it was one."""
+    src = reading.src
     src.pos += 1
-    call = Call(src, turn, lex, region)
-    try:
-        char = yield from json_space(src)
-        if char and char not in '"}' and call.may_repair and not lex.bare:
-            yield from _mended_members(src, call, lex)
-        else:
-            yield from _members(src, call, lex, nested=False)
-    except MalformedJson as problem:
-        if problem.kind == "truncated":
-            return truncated(src, turn, lex, call)
-        return (yield from broken(src, turn, lex, call, str(problem)))
-    if call.known and call.started and not call.whole:
-        no_object(turn, call)
-    return call.end()
+    call = Call(reading, checkpoint)
+    char = yield from json_space(src)
+    if char and char not in '"}' and call.may_repair and not reading.tables.bare:
+        ending = yield from _repaired_members(reading, call)
+    else:
+        ending = yield from _members(reading, call, nested=False)
+    return (yield from settle(reading, call, ending))
 
 
-def _mended_members(src: Window, call: Call, lex: MarkerTables) -> Steps[None]:
-    """Read the members of a call's object that is nearly JSON, as what it is mended to.
+def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
+    """Read the members of a call's object that is nearly JSON, as what it is repaired to.
 
-    The members are read from a window of their own, into which the mended text is fed.
+    The members are read from a window of their own, into which the repaired text is fed.
     """
-    mended = Window()
-    members = _members(mended, call, lex, nested=False)
+    window = Window()
+    members = _members(Reading(window, reading.sink, reading.tables), call, nested=False)
 
     def read(text: str) -> None:
-        mended.feed(text)
-        next(members, None)
+        window.feed(text)
+        try:
+            next(members)
+        except StopIteration as returned:
+            if returned.value is not None and returned.value is not WHOLE:
+                raise Ended(returned.value) from None
 
     lexer = JsonLexer()
     lexer.scan("{")
-    quote = lex.fmt.arguments.quote
-    yield from repaired_json(src, read, call.repaired, lexer=lexer, quote=quote)
-    if lexer.state is JsonState.BROKEN:
-        raise MalformedJson(lexer.problem)
-    if lexer.state is not JsonState.DONE:
-        raise MalformedJson("the output ends in a call", kind="truncated")
-    mended.closed = True
-    next(members, None)
+    quote = reading.fmt.arguments.quote
+    try:
+        yield from repaired_json(reading.src, read, call.repaired, lexer=lexer, quote=quote)
+        if lexer.state is JsonState.BROKEN:
+            return Ending.broken(lexer.problem)
+        if lexer.state is not JsonState.DONE:
+            return CUT
+        window.closed = True
+        read("")
+    except Ended as ended:
+        return ended.ending
+    return WHOLE
 
 
-def _members(src: Window, call: Call, lex: MarkerTables, *, nested: bool) -> Steps[None]:
+def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
     """Read the members of a call's object; the opening brace is read."""
-    name_is_key = lex.fmt.tools.name_is_key
+    src, tables = reading.src, reading.tables
     first = True
     while True:
         start = src.offset
         key = yield from json_key(src, first=first)
         if key is None:
-            return
+            return WHOLE
+        if isinstance(key, JsonFault):
+            return Ending.of(key)
         first = False
         char = yield from json_space(src)
-        field = lex.fields.get(key)
-        if name_is_key and char == "{":
+        field = tables.fields.get(key)
+        if tables.fmt.tools.name_is_key and char == "{":
             if call.name:
-                call.another()
+                call.start_next_call()
             call.called(_sound(key), start)
             field = Field.ARGUMENTS
-        if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
-            start = src.offset
-            name = yield from json_string(src)
-            call.called(_sound(name), start)
-        elif field is Field.FUNCTION and char == "{" and not nested:
-            src.pos += 1
-            yield from _members(src, call, lex, nested=True)
-        elif field is Field.ID and not call.id:
-            call.id = yield from _scalar(src, call, key, char)
-        elif field is Field.ARGUMENTS and not call.started and (char in '{"' or not lex.bare):
-            yield from json_arguments(src, call)
-        elif lex.bare and field is not Field.TYPE and not call.started:
-            # Where no marker says that this is a call, an object with other keys is text.
-            raise MalformedJson(f"{key!r} is no member of a call")
-        else:
-            yield from _skipped(src, call, key)
+        ending = yield from _member(reading, call, key, field, char, nested=nested)
+        if ending is not WHOLE:
+            return ending
         call.announce()
 
 
-def _scalar(src: Window, call: Call, key: str, char: str) -> Steps[str]:
-    """Read an id: a string, or a number as it is spelled; "" for anything else."""
+def _member(
+    reading: Reading, call: Call, key: str, field: Field | None, char: str, *, nested: bool
+) -> Steps[Ending]:
+    """Read the value of a member, which begins with `char`."""
+    src, unmarked = reading.src, reading.tables.bare
+    if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
+        start = src.offset
+        name = yield from json_string(src)
+        if isinstance(name, JsonFault):
+            return Ending.of(name)
+        call.called(_sound(name), start)
+        return WHOLE
+    if field is Field.FUNCTION and char == "{" and not nested:
+        src.pos += 1
+        return (yield from _members(reading, call, nested=True))
+    if field is Field.ID and not call.id:
+        return (yield from _id(src, call, key, char))
+    if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
+        return (yield from json_arguments(src, call))
+    if unmarked and field is not Field.TYPE and not call.started:
+        # Where no marker says that this is a call, an object with other keys is text.
+        return Ending.broken(f"{key!r} is no member of a call")
+    return (yield from _skipped(src, call, key))
+
+
+def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
+    """Read an id: a string, or a number as it is spelled; anything else is none."""
     if char == '"':
         text = yield from json_string(src)
-        return _sound(text)
+        if isinstance(text, JsonFault):
+            return Ending.of(text)
+        call.id = _sound(text)
+        return WHOLE
     if char not in "-0123456789":
-        yield from _skipped(src, call, key)
-        return ""
+        return (yield from _skipped(src, call, key))
     digits: list[str] = []
     yield from json_value(src, digits.append)
-    return "".join(digits)
+    call.id = "".join(digits)
+    return WHOLE
 
 
-def _skipped(src: Window, call: Call, key: str) -> Steps[None]:
-    """Read a value that means nothing to us, and keep it to be told."""
+def _skipped(src: Window, call: Call, key: str) -> Steps[Ending]:
+    """Read a value that means nothing to us, and keep it to be reported."""
     value: list[str] = []
     scanner = yield from json_value(src, value.append)
     if (said := "".join(value)) not in MEANS_NOTHING.get(key, ("null",)):
-        call.beside.append(f"{', ' * bool(call.beside)}{key}: {said}")
+        call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {said}")
     if scanner.state is JsonState.BROKEN:
-        raise MalformedJson(scanner.problem)
-    if scanner.state is not JsonState.DONE:
-        raise MalformedJson("the output ends in a value", kind="truncated")
+        return Ending.broken(scanner.problem)
+    return WHOLE if scanner.state is JsonState.DONE else CUT
 
 
 def _sound(text: str) -> str:

@@ -13,15 +13,15 @@ the schema would tell, and models do not keep to that.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from deltaparse.partial import MalformedJson, Steps, Window, peek, python_arguments, whitespace
+from deltaparse.partial import Steps, Window, peek, python_arguments, whitespace
 
-from ...message.sink import Sink
-from ...wire.marker_tables import MarkerTables
 from ..checkpoint import Checkpoint
+from ..reading import Reading
 from .call import Call
-from .call_head import BETWEEN, call_head
-from .ending import broken, truncated
+from .ending import CUT, WHOLE, Ending, settle
+from .python_head import BETWEEN, python_head
 
 __all__ = ["python_call", "python_calls"]
 
@@ -31,104 +31,95 @@ GAP = 64
 """White space characters that may stand before a list of calls."""
 
 
-def python_calls(src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint) -> Steps[bool]:
+def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     """Read the calls that begin here, if any; the opening marker is read already.
 
-    `region` began with that marker. Returns whether there were calls; if not, nothing was
-    handed out.
+    `checkpoint` began with that marker. Returns whether there were calls; if not, nothing was
+    emitted.
     """
+    src, unmarked = reading.src, reading.tables.bare
     yield from whitespace(src, GAP)
     in_list = (yield from peek(src)) == "["
     if in_list:
         src.pos += 1
-        if not lex.bare and (yield from _bracket(src)) == "]":
-            turn.issue("no_calls", region.span, f"an empty list: {region.text()!r}")
+        if not unmarked and (yield from _bracket(src)) == "]":
+            detail = f"an empty list: {checkpoint.text()!r}"
+            reading.sink.issue("no_calls", checkpoint.span, detail)
             return True
-    called = yield from _call(src, turn, lex, region, sure=not lex.bare)
+    called = yield from _call(reading, checkpoint, sure=not unmarked)
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
-    more = called and (in_list or not lex.bare)
+    more = called and (in_list or not unmarked)
     while more:
-        between = Checkpoint(src)
-        more = yield from _another_call(src, turn, lex, between, in_list=in_list)
-        between.settle()
+        between = reading.checkpoint()
+        more = yield from _another_call(reading, between, in_list=in_list)
+        between.commit()
     return called
 
 
-def _another_call(
-    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, *, in_list: bool
-) -> Steps[bool]:
+def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) -> Steps[bool]:
     """Read another call, or a bracket, if it comes next. Return whether more may come.
 
     What is neither is left unread, so that it is read as what follows calls.
     """
-    mends = turn.policies.malformed_arguments == "repair"
-    bracket = yield from _bracket(src, BRACKETS if mends else "]" * in_list)
+    repairs = reading.sink.policies.malformed_arguments == "repair"
+    bracket = yield from _bracket(reading.src, BRACKETS if repairs else "]" * in_list)
     if not bracket:
-        return (yield from _call(src, turn, lex, region, sure=in_list, after=True))
+        return (yield from _call(reading, checkpoint, sure=in_list, after=True))
     if in_list and bracket == "]":
         return False
-    turn.issue("repaired_arguments", region.span, f"left out: {region.text()!r}")
+    detail = f"left out: {checkpoint.text()!r}"
+    reading.sink.issue("repaired_arguments", checkpoint.span, detail)
     return True
 
 
 def _call(
-    src: Window,
-    turn: Sink,
-    lex: MarkerTables,
-    region: Checkpoint,
-    *,
-    sure: bool,
-    after: bool = False,
+    reading: Reading, checkpoint: Checkpoint, *, sure: bool, after: bool = False
 ) -> Steps[bool]:
     """Read one call; `sure`: it is known that one stands here. Return whether it was one."""
-    call = Call(src, turn, lex, region)
-    namespace = lex.fmt.function.namespace
-    known = turn.tools
+    src, sink = reading.src, reading.sink
+    call = Call(reading, checkpoint)
+    namespace = reading.fmt.function.namespace
+    tools = sink.tools
     names = None
-    if not sure and known is not None:
-        names = {*known, *(namespace + name for name in known)}
+    if not sure and tools is not None:
+        names = {*tools, *(namespace + name for name in tools)}
     start = src.offset
-    name = yield from call_head(src, sure=sure, after=after, names=names)
-    if name is None and sure and not lex.bare and not turn.natural:
-        return truncated(src, turn, lex, call) if src.unread.strip() or not after else False
+    name = yield from python_head(src, sure=sure, after=after, names=names)
+    if name is None and sure and not reading.tables.bare and not sink.natural:
+        is_call = bool(src.unread.strip()) or not after
+        return (yield from settle(reading, call, CUT)) if is_call else False
     if not name:
         return False
-    if known is None or name not in known:
+    if tools is None or name not in tools:
         name = name.removeprefix(namespace) or name
     call.called(name, start)
-    return (yield from python_call(src, turn, lex, call))
+    return (yield from python_call(reading, call))
 
 
-def python_call(src: Window, turn: Sink, lex: MarkerTables, call: Call) -> Steps[bool]:
+def python_call(reading: Reading, call: Call) -> Steps[bool]:
     """Read the arguments of a call whose name is known, from behind the parenthesis to its end.
 
     Returns whether it was a call, as it is known to be here.
     """
 
-    def note(repair: str, offset: int) -> None:
-        if not call.may_repair:
-            raise MalformedJson(f"what is no Python literal ({repair})")
-        call.repaired(repair, offset)
+    def note(repair: str, offset: int) -> bool:
+        if call.may_repair:
+            call.repaired(repair, offset)
+        return call.may_repair
 
     call.started = True
     call.announce()
     # A parenthesis that ends a prompt is not the end of what was written there.
-    yield from peek(src)
-    try:
-        reading = yield from python_arguments(src, call.emit, note)
-    except MalformedJson as problem:
-        return (yield from broken(src, turn, lex, call, str(problem)))
-    if reading.state == "broken":
-        call.closers = "" if reading.held else reading.closers
-        lost = f", not handed out: {reading.held};" if reading.held else ""
-        return (yield from broken(src, turn, lex, call, reading.problem + lost))
-    if reading.state == "cut":
-        if reading.held:
-            detail = f"in the call of {call.name!r}, not handed out: {reading.held}"
-            turn.issue("truncated_call", call.region.span, detail)
-        return truncated(src, turn, lex, call)
-    call.whole = True
-    return call.end()
+    yield from peek(reading.src)
+    read = yield from python_arguments(reading.src, call.emit, note)
+    if read.state == "broken":
+        ending = Ending.broken(read.problem, read.closers, read.held)
+    elif read.state == "cut":
+        ending = replace(CUT, held=read.held)
+    else:
+        ending = WHOLE
+        call.whole = True
+    return (yield from settle(reading, call, ending))
 
 
 def _bracket(src: Window, brackets: str = "]") -> Steps[str]:

@@ -12,16 +12,15 @@ order, also such as the schema does not know.
 
 from __future__ import annotations
 
-from deltaparse.partial import MalformedJson, Steps, Window, at, json_space, markers, peek
+from deltaparse.partial import Steps, at, json_space, markers, peek, skip_if_here
 
-from ...message.sink import Sink
 from ...wire.format import CallIdPosition, ToolFormat
-from ...wire.marker_tables import MarkerTables
-from ...wire.tag_markers import TaggedMarkers, skip_if_here, tagged_markers
+from ...wire.tag_markers import TaggedMarkers, tagged_markers
 from ..checkpoint import Checkpoint
+from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
-from .ending import broken, no_object, truncated
+from .ending import CUT, WHOLE, Ending, settle
 from .tagged_arguments import tagged_arguments
 from .tagged_head import read_name, tagged_head
 
@@ -30,47 +29,44 @@ __all__ = ["tagged_call"]
 NULL = markers(frozenset({"null"}))
 
 
-def tagged_call(
-    src: Window, turn: Sink, lex: MarkerTables, region: Checkpoint, *, prefixed: bool
-) -> Steps[bool]:
+def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> Steps[bool]:
     """Read the call that begins here, its opening markers being read already.
 
-    `prefixed`: that before its name was one of them. `region` began with the first. Returns
-    whether there was a call; if not, nothing was handed out.
+    `prefixed`: that before its name was one of them. `checkpoint` began with the first. Returns
+    whether there was a call; if not, nothing was emitted.
     """
-    m = tagged_markers(lex.fmt)
-    call = Call(src, turn, lex, region)
-    try:
-        if not (yield from tagged_head(src, turn, lex, call, m, prefixed=prefixed)):
-            return False
-        if lex.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
-            yield from tagged_arguments(src, turn, call, m, lex)
-        else:
-            yield from _json_arguments(src, call, m)
-        yield from _id_behind(src, lex, call, m)
-    except MalformedJson as problem:
-        if problem.kind == "truncated":
-            return truncated(src, turn, lex, call)
-        return (yield from broken(src, turn, lex, call, str(problem)))
-    if call.started and not call.whole:
-        no_object(turn, call)
-    return call.end()
+    m = tagged_markers(reading.fmt)
+    call = Call(reading, checkpoint)
+    if not (yield from tagged_head(reading, call, m, prefixed=prefixed)):
+        return False
+    if reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
+        ending = yield from tagged_arguments(reading, call, m)
+    else:
+        ending = yield from _json_arguments(reading, call, m)
+    if ending is WHOLE:
+        yield from _id_behind(reading, call, m)
+    return (yield from settle(reading, call, ending))
 
 
-def _json_arguments(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Read arguments that are a JSON object, or nothing."""
+    src = reading.src
     char = yield from peek(src)
     if not char:
-        raise MalformedJson("the output ends before the arguments", kind="truncated")
+        return CUT
+    ending = WHOLE
     if char in '{"' or (yield from at(src, NULL)):
-        yield from json_arguments(src, call)
-    yield from json_space(src)
-    yield from skip_if_here(src, m.arguments_end)
+        ending = yield from json_arguments(src, call)
+    if ending is WHOLE:
+        yield from json_space(src)
+        yield from skip_if_here(src, m.arguments_end)
+    return ending
 
 
-def _id_behind(src: Window, lex: MarkerTables, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _id_behind(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read the id that stands behind the arguments, where the format has it there."""
-    if lex.fmt.call_id.position is not CallIdPosition.POST_ARGS:
+    src = reading.src
+    if reading.fmt.call_id.position is not CallIdPosition.POST_ARGS:
         return
     yield from json_space(src)
     if m.id_start.literals and not (yield from skip_if_here(src, m.id_start)):

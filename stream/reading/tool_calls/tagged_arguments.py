@@ -9,13 +9,11 @@ that ends it only where something stands behind it that may follow an argument.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from json.encoder import encode_basestring
 
 from deltaparse.partial import (
-    CLOSERS,
+    Emit,
     JsonState,
-    MalformedJson,
     Markers,
     Steps,
     StringSink,
@@ -23,15 +21,16 @@ from deltaparse.partial import (
     at,
     json_space,
     skip,
+    skip_if_here,
     until,
 )
 
-from ...message.sink import Sink
-from ...wire.marker_tables import MarkerTables
 from ...wire.spellings import trailing
-from ...wire.tag_markers import TaggedMarkers, skip_if_here
-from .arguments import object_value
+from ...wire.tag_markers import TaggedMarkers
+from ..reading import Reading
+from .arguments import closers_of, object_value
 from .call import Call
+from .ending import CUT, WHOLE, Ending
 from .schema import ALL_TYPES, argument_types
 from .values import Value
 
@@ -44,11 +43,10 @@ SPACE = re.compile(r"\s*+")
 NOT_STRING = ALL_TYPES - {"string"}
 
 
-def tagged_arguments(
-    src: Window, turn: Sink, call: Call, m: TaggedMarkers, lex: MarkerTables
-) -> Steps[None]:
+def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Read arguments of which each stands in markers of its own, writing a JSON object."""
-    schema = turn.tools.get(call.name) if turn.tools else None
+    src, sink = reading.src, reading.sink
+    schema = sink.tools.get(call.name) if sink.tools else None
     call.started = True
     call.announce()
     call.emit("{")
@@ -59,17 +57,23 @@ def tagged_arguments(
             yield from _junk(src, call, m)
         if not (yield from skip_if_here(src, m.key)):
             break
-        key, told = yield from _key(src, call, m)
-        call.emit(("" if first else ", ") + encode_basestring(key) + ": ")
-        yield from _value(src, call, m, lex, told or argument_types(schema, key))
+        key = yield from _key(src, call, m)
+        if key is None:
+            return CUT
+        name, types = key
+        call.emit(("" if first else ", ") + encode_basestring(name) + ": ")
+        ending = yield from _value(src, call, m, types or argument_types(schema, name))
+        if ending is not WHOLE:
+            return ending
         first = False
         yield from json_space(src)
         yield from skip_if_here(src, m.separator)
-    if src.closed and not src.unread and not turn.natural:
-        raise MalformedJson("the output ends in the arguments", kind="truncated")
+    if src.closed and not src.unread and not sink.natural:
+        return CUT
     call.emit("}")
     call.whole = True
     yield from skip_if_here(src, m.arguments_end)
+    return WHOLE
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
@@ -79,48 +83,47 @@ def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
     yield from until(src, m.in_arguments, left_out.append)
     if left_out:
         detail = f"left out between arguments: {''.join(left_out)!r}"
-        call.turn.issue("repaired_arguments", (start, src.offset), detail)
+        call.sink.issue("repaired_arguments", (start, src.offset), detail)
 
 
-def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozenset[str]]]:
+def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozenset[str]] | None]:
     """Read an argument's name and what stands between it and the value.
 
-    Returns the name, and the types that the marker says that the value has, none if it does not.
+    Returns the name, and the types that the marker says that the value has, none if it does not;
+    None where the output ends in it.
     """
     arguments = call.fmt.arguments
-    pieces: list[str] = []
-    marker = yield from until(src, m.key_end, pieces.append, certain=True)
-    key, told = "".join(pieces).strip(), frozenset[str]()
+    texts: list[str] = []
+    marker = yield from until(src, m.key_end, texts.append, certain=True)
+    key, types = "".join(texts).strip(), frozenset[str]()
     if not marker:
-        call.unused.append(key)
-        raise MalformedJson("the output ends in the name of an argument", kind="truncated")
+        call.not_emitted.append(key)
+        return None
     before_value = arguments.value_prefix.strip()
     literal = arguments.literal_name_suffix
     if literal.strip():
-        told = NOT_STRING if marker == literal.strip() else frozenset({"string"})
+        types = NOT_STRING if marker == literal.strip() else frozenset({"string"})
     if marker != before_value:
-        suffix = literal if told == NOT_STRING else arguments.name_suffix
+        suffix = literal if types == NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
         yield from skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if not before_value:
-            return key, told
+            return key, types
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
         if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
-            call.unused.append(key)
-            raise MalformedJson("the output ends before an argument", kind="truncated")
+            call.not_emitted.append(key)
+            return None
     if marker:
         yield from skip(src, marker, trailing(arguments.value_prefix))
-    return key, told
+    return key, types
 
 
-def _value(
-    src: Window, call: Call, m: TaggedMarkers, lex: MarkerTables, types: frozenset[str]
-) -> Steps[None]:
+def _value(src: Window, call: Call, m: TaggedMarkers, types: frozenset[str]) -> Steps[Ending]:
     """Read one value and what ends it."""
-    arguments = lex.fmt.arguments
+    arguments = call.fmt.arguments
     quoted = arguments.quoted_strings and "string" in types
-    # Where a string cannot stand bare, what begins like JSON is that.
+    # Where a string cannot stand without quotes, what begins like JSON is that.
     certain = (
         {"{": "object", "[": "array", '"': "string"} if quoted or "string" not in types else {}
     )
@@ -128,46 +131,41 @@ def _value(
     if openers:
         char = yield from json_space(src)
         if char and char in openers:
-            yield from _json_in_tags(src, call, m)
-            return
+            return (yield from _json_in_tags(src, call, m))
 
     def note(how: str) -> None:
         call.repaired(how, src.offset)
 
     value = Value(call.emit, note, types, python=arguments.python_literals)
     if not (yield from _up_to_end(src, call, m, value.write, value.string)):
-        call.unused.append(value.held)
-        raise MalformedJson("the output ends in an argument", kind="truncated")
+        call.not_emitted.append(value.held)
+        return CUT
     value.end()
+    return WHOLE
 
 
-def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
+def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Read a value that can only be JSON: in its strings, no marker ends it."""
     lexer = yield from object_value(src, call)
     if lexer.state is JsonState.BROKEN:
-        open_brackets = lexer.broken_in in (JsonState.AFTER_VALUE, JsonState.AFTER_OPEN)
-        if not (open_brackets and call.may_repair and (yield from at(src, m.value_ends))):
-            raise MalformedJson(lexer.problem)
-        call.emit("".join(CLOSERS[bracket] for bracket in reversed(lexer.stack)))
+        closers = closers_of(lexer)
+        if not (closers and call.may_repair and (yield from at(src, m.value_ends))):
+            return Ending.broken(lexer.problem)
+        call.emit(closers)
         call.repaired("closed_brackets", src.offset)
     elif lexer.state is not JsonState.DONE:
-        raise MalformedJson("the output ends in an argument", kind="truncated")
+        return CUT
     rest: list[str] = []
     start = src.offset
     ended = yield from _up_to_end(src, call, m, rest.append)
     if "".join(rest).strip():
         detail = f"left out behind an argument: {''.join(rest)!r}"
-        call.turn.issue("repaired_arguments", (start, src.offset), detail)
-    if not ended:
-        raise MalformedJson("the output ends behind an argument", kind="truncated")
+        call.sink.issue("repaired_arguments", (start, src.offset), detail)
+    return WHOLE if ended else CUT
 
 
 def _up_to_end(
-    src: Window,
-    call: Call,
-    m: TaggedMarkers,
-    take: Callable[[str], None],
-    string: StringSink | None = None,
+    src: Window, call: Call, m: TaggedMarkers, emit: Emit, string: StringSink | None = None
 ) -> Steps[bool]:
     """Read a value up to and with its suffix; return whether it ended before the output did.
 
@@ -176,7 +174,7 @@ def _up_to_end(
     it is left unread.
     """
     while True:
-        marker = yield from until(src, m.value_ends, take, certain=True, string=string)
+        marker = yield from until(src, m.value_ends, emit, certain=True, string=string)
         if not marker:
             return False
         core = marker.strip()
@@ -191,7 +189,7 @@ def _up_to_end(
                 call.repaired("missing_closer", src.offset)
             return True
         call.ambiguous += 1
-        take(src.take(src.pos + 1))
+        emit(src.take(src.pos + 1))
 
 
 def _followed(src: Window, length: int, behind: Markers) -> Steps[bool]:

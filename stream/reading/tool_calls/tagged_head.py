@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, skip
+from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, skip, skip_if_here
 
-from ...message.sink import Sink
 from ...wire.format import CallIdPosition
-from ...wire.marker_tables import MarkerTables
 from ...wire.spellings import trailing
-from ...wire.tag_markers import TaggedMarkers, skip_if_here
+from ...wire.tag_markers import TaggedMarkers
+from ..reading import Reading
 from .call import Call
 
 __all__ = ["LONGEST_NAME", "is_readable", "read_name", "tagged_head"]
@@ -23,11 +22,9 @@ NAME_SO_FAR = re.compile(r"\s*+[^\s\"'`<>{}()]*+\s*+")
 INDEX = re.compile(r"[^\w\s][0-9]+\Z")
 
 
-def tagged_head(
-    src: Window, turn: Sink, lex: MarkerTables, call: Call, m: TaggedMarkers, *, prefixed: bool
-) -> Steps[bool]:
+def tagged_head(reading: Reading, call: Call, m: TaggedMarkers, *, prefixed: bool) -> Steps[bool]:
     """Read up to the arguments; return whether this is a call."""
-    fmt = lex.fmt
+    src, fmt, tools = reading.src, reading.fmt, reading.sink.tools or ()
     position = fmt.call_id.position
     yield from json_space(src)
     if position is CallIdPosition.PRE_FUNC_NAME and not prefixed and not fmt.call_id.holds_name:
@@ -42,14 +39,13 @@ def tagged_head(
     ):
         return False
     start = src.offset
-    name = yield from read_name(src, turn.tools or (), m.name_ends)
+    name = yield from read_name(src, tools, m.name_ends)
     if not name:
         return False
     if fmt.call_id.holds_name:
         call.id, name = name, INDEX.sub("", name)
-    known = turn.tools or ()
-    if name not in known:
-        name = _without_namespace(name, fmt.function.namespace, known, holds=fmt.call_id.holds_name)
+    if name not in tools:
+        name = _without_namespace(name, fmt.function.namespace, tools, holds=fmt.call_id.holds_name)
     suffix = yield from at(src, m.after_name)
     if suffix:
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))

@@ -7,9 +7,9 @@ import pytest
 from deltaparse import Content, Policies, Reasoning, ToolCall
 from deltaparse.stream.message.sink import Sink
 from deltaparse.stream.reading.assistant_turn import assistant_turn
-from deltaparse.stream.reading.checkpoint import Checkpoint
+from deltaparse.stream.reading.reading import Reading
 from deltaparse.stream.reading.reasoning import reasoning
-from deltaparse.stream.reading.tool_calls import tool_calls
+from deltaparse.stream.reading.tool_calls.dispatch import tool_calls
 from deltaparse.stream.wire.marker_tables import Role, marker_tables
 
 from ...strategies.wire_by_hand import CALL, KEYED, LIST, OTHER, TAGS, UNMARKED, WRAPPED
@@ -20,19 +20,19 @@ def read(sub_parser, fmt, **options):
     """A sub-parser as `three_ways` wants it: it returns what it made of the text."""
 
     def steps(src, _emit):
-        turn = Sink(policies=Policies(**options))
-        yield from sub_parser(src, turn, marker_tables(fmt, calls=True))
-        return turn.message().parts
+        sink = Sink(policies=Policies(**options))
+        yield from sub_parser(Reading(src, sink, marker_tables(fmt, calls=True)))
+        return sink.message().parts
 
     return steps
 
 
-def calls_here(src, turn, lex):
-    yield from tool_calls(src, turn, lex, Checkpoint(src))
+def calls_here(reading):
+    yield from tool_calls(reading, reading.checkpoint())
 
 
-def reasoning_here(src, turn, lex):
-    yield from reasoning(src, turn, lex, opened="")
+def reasoning_here(reading):
+    yield from reasoning(reading, opened="")
 
 
 def made(*calls):
@@ -107,15 +107,15 @@ def test_a_turn_ends_with_the_input():
 
 
 def test_a_marker_is_looked_for_with_as_much_of_its_white_space_as_stands_there():
-    lex = marker_tables(TAGS, calls=True)
-    assert set(lex.in_reasoning_only.literals) == {"\n</think>", "</think>", "<|end|>"}
-    assert {"\n<call>", "<call>"} <= set(lex.in_content.literals)
-    assert lex.role("\n</think>") is Role.REASONING_END
-    assert lex.trailing("</think>") == "\n\n"
+    tables = marker_tables(TAGS, calls=True)
+    assert set(tables.in_reasoning_only.literals) == {"\n</think>", "</think>", "<|end|>"}
+    assert {"\n<call>", "<call>"} <= set(tables.in_content.literals)
+    assert tables.role("\n</think>") is Role.REASONING_END
+    assert tables.trailing("</think>") == "\n\n"
 
 
 def test_without_calls_their_markers_are_not_looked_for():
-    lex = marker_tables(TAGS, calls=False)
-    assert set(lex.in_content.literals) == {"<think>", "<|end|>"}
-    assert not lex.bare
+    tables = marker_tables(TAGS, calls=False)
+    assert set(tables.in_content.literals) == {"<think>", "<|end|>"}
+    assert not tables.bare
     assert marker_tables(UNMARKED, calls=True).bare

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from deltaparse.partial import Steps, Window
 
-__all__ = ["BETWEEN", "call_head"]
+__all__ = ["BETWEEN", "python_head"]
 
 LONGEST_NAME = 256
 """Characters that a name may have."""
@@ -29,7 +29,7 @@ BETWEEN = rf"{SPACE}(?:[,;]{SPACE})?+"
 KEY = rf"[^\W\d][-.\w]{{0,{LONGEST_NAME - 1}}}+"
 
 
-def call_head(
+def python_head(
     src: Window,
     *,
     sure: bool,

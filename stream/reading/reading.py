@@ -1,0 +1,37 @@
+"""What the readers of a turn share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deltaparse.partial import Window
+
+from ..message.sink import Sink
+from ..wire.format import WireFormat
+from ..wire.marker_tables import MarkerTables
+from .checkpoint import Checkpoint
+
+__all__ = ["Reading"]
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """One turn that is being read: the argument of every reader.
+
+    `src` is the window that is read, `sink` takes what comes out, `tables` have the markers that
+    are looked for. A reader that looks ahead, or reads text that was kept, has a `Reading` of its
+    own with another window or a draft of the sink.
+    """
+
+    src: Window
+    sink: Sink
+    tables: MarkerTables
+
+    @property
+    def fmt(self) -> WireFormat:
+        """The format that the turn is written in."""
+        return self.tables.fmt
+
+    def checkpoint(self) -> Checkpoint:
+        """Buffer the text from here on, until it is known what it is."""
+        return Checkpoint(self.src)

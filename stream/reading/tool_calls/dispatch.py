@@ -1,0 +1,51 @@
+"""Tool calls of any family: which reader reads what stands behind an opening marker."""
+
+from __future__ import annotations
+
+from deltaparse.partial import Emit, Steps, at, json_space, skip
+
+from ...wire.format import ToolFormat
+from ..checkpoint import Checkpoint
+from ..reading import Reading
+from .code import coded_calls
+from .json_native import json_calls
+from .pythonic import python_calls
+from .tagged import tagged_call
+
+__all__ = ["tool_calls"]
+
+
+def tool_calls(
+    reading: Reading, checkpoint: Checkpoint, emit_text: Emit | None = None
+) -> Steps[bool]:
+    """Read the calls that may begin at the marker that stands here; commit `checkpoint`.
+
+    Returns whether there were any. If not, all that was read since the checkpoint goes to
+    `emit_text`, as content if there is none. The markers that end the calls are left unread.
+    """
+    src, tables, fmt = reading.src, reading.tables, reading.fmt
+    # A section's marker may be followed by that of its first call, and by that of its name.
+    tagged = fmt.tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED)
+    prefix = fmt.function.name_prefix.strip() if tagged else ""
+    code = fmt.code.start.strip() if fmt.code.function else ""
+    marker = ""
+    while marker != (prefix or None) and (more := (yield from at(src, tables.call_starts))):
+        marker = more.strip()
+        if code and marker == code:
+            yield from skip(src, more, tables.trailing(more))
+            break
+        src.pos += len(more)
+        yield from json_space(src)
+    if code and marker == code:
+        called = yield from coded_calls(reading, checkpoint)
+    elif fmt.tools.format is ToolFormat.PYTHONIC:
+        called = yield from python_calls(reading, checkpoint)
+    elif tagged:
+        prefixed = marker == prefix and bool(prefix)
+        called = yield from tagged_call(reading, checkpoint, prefixed=prefixed)
+    else:
+        called = yield from json_calls(reading, checkpoint)
+    if not called:
+        (emit_text or reading.sink.content)(checkpoint.text())
+    checkpoint.commit()
+    return called
