@@ -1,4 +1,4 @@
-"""JSON as it is written while Python's literals are read: what stands open, and what is held."""
+"""The JSON that is written while Python's literals are read: what is open, and what is held."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from typing import Literal
 from ..json_text.lexer import MAX_TOKEN
 from ..window import Window
 
-__all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Note", "Stop", "Writer"]
-
-Note = Callable[[str, int], None]
-"""Takes the name of what was mended, in the words of `Repairs`, and the offset where it was."""
+__all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Stop", "Writer"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """What stands open: its end in Python, both its ends in JSON, and the sign after a key."""
+    """A bracket that is open: its end in Python, both its ends in JSON, the sign after a key."""
 
     closer: str
     begins: str = ""
@@ -37,15 +34,15 @@ Expects = Literal["element", "key", "value", "comma"]
 
 
 class Stop(Exception):
-    """The text breaks here, for a reason; without one, the input ends here."""
+    """Ends the reading: the text breaks here, for a reason; without one, the input ends here."""
 
 
 @dataclass(slots=True, eq=False)
 class Writer:
-    """Writes JSON, and knows what stands open.
+    """Writes JSON, and knows what is open.
 
-    What is written in parentheses that may be tuples waits in `held`; `slots` are the places in
-    it where their brackets belong, or do not.
+    What is written in parentheses that may be tuples waits in `held`; `slots` are the indices in
+    it where their brackets belong, if they are tuples. `size` counts the characters in `held`.
     """
 
     src: Window
@@ -79,7 +76,7 @@ class Writer:
         self.in_member = self.expects == "key"
 
     def open(self, frame: Frame) -> None:
-        """Open a bracket, which is read."""
+        """Write a bracket that was read, or hold it if it may be no tuple's."""
         if frame is PARENTHESIS:
             self.slots.append(len(self.held))
             self.held.append(self.comma)
@@ -90,7 +87,7 @@ class Writer:
         self.expects = "key" if frame.sign else "element"
 
     def separate(self) -> None:
-        """Hold a comma, which is read."""
+        """Hold a comma that was read until something follows it."""
         frame = self.frames[-1]
         if frame is PARENTHESIS or frame is LONG_TUPLE:
             self.frames[-1] = TUPLE
@@ -100,7 +97,7 @@ class Writer:
         self.expects = "key" if frame.sign else "element"
 
     def close(self) -> None:
-        """Close what stands open, its end being read."""
+        """Close the innermost bracket, whose end was read."""
         frame = self.frames[-1]
         if frame is PARENTHESIS:
             empty = self.expects == "element"
@@ -111,7 +108,7 @@ class Writer:
         self.expects = "comma"
 
     def closers(self) -> str:
-        """What makes JSON of all that was handed out, if a value was begun."""
+        """Return what makes JSON of all that was emitted; "" where no value was begun."""
         frames, in_string, in_member = self.frames, self.in_string, self.in_member
         if self.slots:
             frames = frames[: frames.index(PARENTHESIS)]
@@ -121,7 +118,7 @@ class Writer:
         return '"' * in_string + "".join(frame.ends for frame in reversed(frames))
 
     def _decide(self, bracket: str) -> None:
-        """Write the bracket of the innermost parenthesis; "" if it is none."""
+        """Write the bracket that the innermost parenthesis is; "" if it is no tuple."""
         self.held[self.slots.pop()] += bracket
         if not self.slots:
             held = "".join(self.held)
@@ -131,7 +128,7 @@ class Writer:
                 self.emit(held)
 
     def _guess(self) -> None:
-        """Decide all parentheses, too much being held."""
+        """Decide all open parentheses, for too much is held: values first, then tuples."""
         is_value = True
         for at in range(len(self.frames) - 1, -1, -1):
             if self.frames[at] is PARENTHESIS:

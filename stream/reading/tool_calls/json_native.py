@@ -23,12 +23,12 @@ from deltaparse.partial import (
     Steps,
     Window,
     at,
-    is_whole,
     json_key,
     json_space,
     json_string,
     json_value,
     repaired_json,
+    replace_surrogates,
 )
 
 from ...message.sink import Sink
@@ -44,7 +44,6 @@ __all__ = ["json_calls"]
 SEPARATOR = re.compile(r"\s{0,64}+(?:,\s{0,64}+)?+")
 """What stands between two calls; more white space, and it is none of theirs."""
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 MEANS_NOTHING = {"type": ('"function"', "null")}
 """Values that members have beside name and arguments, in templates that write all of a call."""
 
@@ -171,12 +170,12 @@ def _members(src: Window, call: Call, lex: MarkerTables, *, nested: bool) -> Ste
         if name_is_key and char == "{":
             if call.name:
                 call.another()
-            call.called(_sound(key), start)
+            call.called(replace_surrogates(key), start)
             field = Field.ARGUMENTS
         if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
             start = src.offset
             name = yield from json_string(src)
-            call.called(_sound(name), start)
+            call.called(replace_surrogates(name), start)
         elif field is Field.FUNCTION and char == "{" and not nested:
             src.pos += 1
             yield from _members(src, call, lex, nested=True)
@@ -196,7 +195,7 @@ def _scalar(src: Window, call: Call, key: str, char: str) -> Steps[str]:
     """Read an id: a string, or a number as it is spelled; "" for anything else."""
     if char == '"':
         text = yield from json_string(src)
-        return _sound(text)
+        return replace_surrogates(text)
     if char not in "-0123456789":
         yield from _skipped(src, call, key)
         return ""
@@ -215,8 +214,3 @@ def _skipped(src: Window, call: Call, key: str) -> Steps[None]:
         raise MalformedJson(scanner.problem)
     if scanner.state is not JsonState.DONE:
         raise MalformedJson("the output ends in a value", kind="truncated")
-
-
-def _sound(text: str) -> str:
-    """The text with U+FFFD for half a surrogate pair, which JSON can spell and nobody can send."""
-    return text if is_whole(text) else SURROGATE.sub("\ufffd", text)
