@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from json.encoder import encode_basestring
 
 from ..surrogates import escape_surrogates
+from ..waiting import Emit
 from .lexer import IN_STRING, match_end, whole_end
 
 __all__ = ["CompactJson", "compact_json", "sound_json", "spelled"]
@@ -46,7 +46,7 @@ class CompactJson:
 
     __slots__ = ("_emit", "_half", "_in_string")
 
-    def __init__(self, emit: Callable[[str], None]) -> None:
+    def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._in_string = False
         self._half = ""

@@ -26,9 +26,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ijson.backends import python as ijson
-from ijson.common import ObjectBuilder
-
 from ..errors import UsageError
 from ..surrogates import escape_surrogates
 from ..window import Window
@@ -253,6 +250,10 @@ def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
+        # Imported here: it takes 30 ms, and is needed for no honest text.
+        from ijson.backends import python as ijson
+        from ijson.common import ObjectBuilder
+
         builder = ObjectBuilder()
         for event, value in ijson.basic_parse(text.encode(errors="surrogatepass"), use_float=True):
             builder.event(event, value)

@@ -36,7 +36,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..surrogates import SURROGATES
-from ..waiting import Lane
+from ..waiting import Emit, Lane
 from ..window import Steps, Window
 from .compact import spelled
 from .lexer import (
@@ -113,7 +113,7 @@ ALL_REPAIRS = Repairs()
 
 def json_document(
     src: Window,
-    emit: Callable[[str], None],
+    emit: Emit,
     lexer: JsonLexer,
     repairs: Repairs | None,
     repaired: Counter[str],
@@ -136,7 +136,7 @@ def json_document(
 
 def repaired_json(
     src: Window,
-    emit: Callable[[str], None],
+    emit: Emit,
     note: Note,
     *,
     repairs: Repairs = ALL_REPAIRS,
@@ -190,7 +190,7 @@ class Repairer:
         self,
         src: Window,
         lexer: JsonLexer,
-        emit: Callable[[str], None],
+        emit: Emit,
         repairs: Repairs,
         quote: str = "",
     ) -> None:

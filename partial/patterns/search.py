@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from ..waiting import Emit
 from ..window import Steps, Window
 from .pattern import Absent, Found, Held, Pattern
 
@@ -124,9 +123,7 @@ class PatternSearch:
         return segments
 
 
-def until_pattern(
-    src: Window, search: PatternSearch, emit: Callable[[str], None]
-) -> Steps[Found | None]:
+def until_pattern(src: Window, search: PatternSearch, emit: Emit) -> Steps[Found | None]:
     """Read text up to the first match, emitting it as soon as it is certain.
 
     Returns the match, which is left unread, its `start` an index into `src.text`; or None at the

@@ -26,13 +26,13 @@ numbers that JSON has not, which become null (non_finite). A raw "\r\n" stays wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..json_text.lexer import MAX_DEPTH, MAX_TOKEN, match_end
 from ..json_text.repair import Note
 from ..text_readers import peek
+from ..waiting import Emit
 from ..window import Steps, Window
 from .numbers import NAMES, python_key, python_number
 from .strings import STRING, after_space, python_strings
@@ -68,7 +68,7 @@ class PythonReading:
 
 
 def python_value(
-    src: Window, emit: Callable[[str], None], note: Note, *, max_depth: int = MAX_DEPTH
+    src: Window, emit: Emit, note: Note, *, max_depth: int = MAX_DEPTH
 ) -> Steps[PythonReading]:
     """Read one Python literal, which begins here, emitting it as JSON.
 
@@ -87,7 +87,7 @@ def python_value(
 
 def python_arguments(
     src: Window,
-    emit: Callable[[str], None],
+    emit: Emit,
     note: Note,
     *,
     closer: str = ")",

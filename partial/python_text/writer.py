@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..json_text.lexer import MAX_TOKEN
+from ..waiting import Emit
 from ..window import Window
 
 __all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Stop", "Writer"]
@@ -46,7 +46,7 @@ class Writer:
     """
 
     src: Window
-    emit: Callable[[str], None]
+    emit: Emit
     max_depth: int
     frames: list[Frame] = field(default_factory=list)
     expects: Expects = "value"
