@@ -1,11 +1,11 @@
-"""What finding out a wire format costs, for each chat template in a directory.
+"""What the analysis of a chat template costs, for each template in a directory.
 
     python bench/analysis.py           a table over ../shared/corpus/templates
     python bench/analysis.py --json    the same as JSON
     python bench/analysis.py DIR       over other templates
 
 Processor time in ms, each template as if it were the first of the process: nothing that was
-compiled, matched or found out before is known. "compile" makes a program of the template;
+compiled, matched or analyzed before is remembered. "compile" makes a program of the template;
 "analysis" is the rest, with so many "renderings" of the template and the parsing of what proves
 the format. "x one" is the analysis in renderings: what it costs over what one rendering of its
 conversations costs by itself. Of several rounds the fastest counts.
@@ -60,14 +60,14 @@ def milliseconds(start: float) -> float:
 
 
 def conversations() -> Iterator[list[dict[str, object]]]:
-    """Conversations such as the analysis renders."""
+    """Yield conversations such as the analysis renders."""
     yield [user(), assistant()]
     yield [user(), assistant("", calls=[call()])]
     yield [user(), assistant("", calls=[call()]), result(), assistant()]
 
 
 def one_rendering(template: dp.ChatTemplate) -> float:
-    """What a rendering of a conversation with tools costs, in ms; the median of many."""
+    """Measure a rendering of a conversation with tools, in ms; return the median of many."""
     spent = []
     for _ in range(5):
         for messages in conversations():
@@ -81,7 +81,7 @@ def one_rendering(template: dp.ChatTemplate) -> float:
 
 
 def measure(name: str, source: str) -> Row:
-    """The figures of one template."""
+    """Measure one template."""
     compiling, analysing, trace, fmt = [], [], dp.Trace(), dp.WireFormat()
     for _ in range(ROUNDS):
         forget()

@@ -77,13 +77,13 @@ def run(how: Settings) -> Results:
 
 
 def transformers(size: int, how: Settings) -> dict[str, Cost]:
-    """What the workloads cost transformers, as far as it is there."""
+    """Measure what the workloads cost transformers, where that is installed."""
     costs = {row.name: peers.transformers(row, size, how) for row in WORKLOADS}
     return {name: cost for name, cost in costs.items() if cost is not None}
 
 
 def analyses(how: Settings) -> list[analysis.Row]:
-    """What the analysis of templates costs, where they are at hand."""
+    """Measure the analysis of the templates, where they are at hand."""
     paths: Sequence[Path] = sorted(analysis.TEMPLATES.glob("*.jinja"))[: how.templates]
     return [analysis.measure(path.stem, path.read_text(encoding="utf-8")) for path in paths]
 

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 from families import FAMILIES
-from timing import drain, pieces
+from timing import chunks, drain
 from workloads import WORKLOADS, Workload
 
 __all__ = ["Counts", "count", "counted"]
@@ -68,8 +68,8 @@ def watched(seen: Counter[str]) -> Iterator[None]:
 
 
 def count(workload: Workload) -> Counts:
-    """Feed a workload and count."""
-    texts = pieces(workload.unit * (SIZE // len(workload.unit)))
+    """Count what a chunk of a workload makes the interpreter do."""
+    texts = chunks(workload.unit * (SIZE // len(workload.unit)))
     drain(workload.feed(), texts)  # what is found out once, such as patterns, is not counted
     feed, seen = workload.feed(), Counter[str]()
     with watched(seen):
@@ -80,7 +80,7 @@ def count(workload: Workload) -> Counts:
 
 
 def counted() -> dict[str, Workload]:
-    """The workloads that are counted, by name."""
+    """Return the workloads that are counted, by name."""
     families = (row for columns in FAMILIES.values() for row in columns.values())
     return {row.name: row for row in (*WORKLOADS, *families)}
 

@@ -16,13 +16,13 @@ TEXT = escaped(SOURCE)
 
 
 def rows(content: str, reasoning: str | None) -> Rows:
-    """Content and, where a format has it, reasoning behind their beginnings."""
+    """Return content and, where a format has it, reasoning, behind their beginnings."""
     text: Rows = {"content": ("content", content, PROSE)}
     return text if reasoning is None else text | {"reasoning": ("reasoning", reasoning, PROSE)}
 
 
 def in_json(before: str, name: str, call: str) -> Rows:
-    """Arguments that are JSON; `before` opens the calls, `name` one of them; `call` repeats."""
+    """Return JSON arguments; `before` opens the calls, `name` one of them; `call` repeats."""
     return {
         "string": ("string", before + name + STRING, TEXT),
         "nested": ("nested", before + name + ITEMS, ITEM),
@@ -31,7 +31,7 @@ def in_json(before: str, name: str, call: str) -> Rows:
 
 
 def in_tags(text: str, items: str, call: str) -> Rows:
-    """Arguments in tags of their own; `text` and `items` open a call and one of them."""
+    """Return arguments in tags of their own; `text` and `items` open a call and one of them."""
     return {
         "string": ("tagged string", text, SOURCE),
         "nested": ("nested", f"{items}[", ITEM),
@@ -40,7 +40,7 @@ def in_tags(text: str, items: str, call: str) -> Rows:
 
 
 def python(call: str) -> Rows:
-    """Calls as Python, whose arguments are spelled anew."""
+    """Return calls written as Python, whose arguments are spelled anew."""
     item = ITEM.replace("true", "True").replace("null", "None")
     return {
         "string": ("python", '[write(path="visits.py", text="', TEXT),

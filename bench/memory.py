@@ -8,7 +8,7 @@ import tracemalloc
 from collections.abc import Iterable, Sequence
 
 from settings import Settings
-from timing import Feed, pieces
+from timing import Feed, chunks
 from workloads import Workload
 
 __all__ = ["growth"]
@@ -17,10 +17,10 @@ CHUNK = 64
 UNITS = 8
 
 
-def growth(workload: Workload, how: Settings, chunk: int = CHUNK) -> int:
-    """The bytes by which the memory in use grew at most, the parser itself among them."""
-    # A few units cut into pieces, over and over: the pieces take no memory while it is measured.
-    texts = pieces(workload.unit * UNITS, chunk)
+def growth(workload: Workload, how: Settings, size: int = CHUNK) -> int:
+    """Return the bytes by which the memory in use grew at most, with the parser itself."""
+    # A few units cut into chunks, over and over: the chunks take no memory while it is measured.
+    texts = chunks(workload.unit * UNITS, size)
     times = how.memory // sum(map(len, texts)) + 1
     read(workload.parser(collect=False).feed, texts, 1)  # what is made once for all parsers
     gc.collect()

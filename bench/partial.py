@@ -5,10 +5,10 @@
     python bench/partial.py --quick           less of it
 
 `bench/bench.py` runs this too. A chunk has 4 characters; costs are in floors (see `timing`) and
-microseconds of processor time. What is fed pieces and reads all of a text within a budget is timed
-in interleaved rounds; what is slower, at places spread over the text, what is between them coming
-in longer pieces. A parser that must read all that has come again for each chunk is timed at such
-places too, as many as it gets through in the budget: a whole run would take it minutes to weeks.
+microseconds of processor time. A reader that is fed chunks and gets through a text within a budget
+is timed in interleaved rounds; a slower one at places spread over the text, the text between them
+coming in longer chunks. A parser that must read all that has come again for each chunk is timed at
+such places too, as many as it gets through in the budget: a whole run would take minutes to weeks.
 "timed" says which it was.
 """
 
@@ -69,12 +69,12 @@ class Row:
 
 
 def workload(name: str) -> Workload:
-    """A workload of the parser."""
+    """Return a workload of the parser."""
     return next(row for row in WORKLOADS if row.name == name)
 
 
 def texts(how: Settings) -> dict[str, str]:
-    """The JSON texts that are read, by name."""
+    """Return the JSON texts that are read, by name."""
     draw = random.Random(0)
     numbers = [draw.choice((draw.randrange(10**9), draw.random() * 1e6)) for _ in range(2000)]
     return {
@@ -86,11 +86,11 @@ def texts(how: Settings) -> dict[str, str]:
 
 
 def measure_json(how: Settings) -> list[Row]:
-    """All readers on all texts."""
+    """Measure all readers on all texts."""
     rows: list[Row] = []
-    fed_pieces = {FLOOR: floor} | OURS | peers.push()
+    fed_chunks = {FLOOR: floor} | OURS | peers.push()
     for name, text in texts(how).items():
-        for reader, make in fed_pieces.items():
+        for reader, make in fed_chunks.items():
             rows.append(Row(name, reader, sampled(Reader(make, throw_away), text, how)))
         for reader, parse in peers.again().items():
             try:
@@ -101,7 +101,7 @@ def measure_json(how: Settings) -> list[Row]:
 
 
 def markers() -> Feed:
-    """Literal markers, of the text only what may still become one being kept."""
+    """Return a reader of literal markers that keeps only what may still become one."""
     find = Markers(MARKERS)
     held = ""
 
@@ -115,7 +115,7 @@ def markers() -> Feed:
 
 
 def measure_text(how: Settings) -> list[Row]:
-    """Markers and patterns in text, beside partial matches of the whole text for each chunk."""
+    """Measure markers and patterns in text, beside `regex` on the whole text for each chunk."""
     alternatives = "|".join(map(regex.escape, MARKERS))
     naive = {
         "regex, markers": partial(regex.compile(alternatives).search, partial=True),
@@ -136,7 +136,7 @@ def measure_text(how: Settings) -> list[Row]:
 
 
 def growth(how: Settings) -> dict[str, float]:
-    """Cost per chunk of a long string over that of a short one, by scanner; 1.0 is linear."""
+    """Measure the cost of a chunk in a long string over that in a short one; 1.0 is linear."""
     row = workload(STRING)
 
     def started(name: str) -> Feed:
@@ -150,7 +150,7 @@ def growth(how: Settings) -> dict[str, float]:
 
 
 def state_size(how: Settings) -> int:
-    """Bytes that a scanner which keeps no text takes at most, reading a long string."""
+    """Return the bytes that a scanner which keeps no text takes at most, for a long string."""
     text = workload(STRING).arguments(how.large)
     tracemalloc.start()
     start, _ = tracemalloc.get_traced_memory()
@@ -175,7 +175,7 @@ def tables(rows: Sequence[Row], say: Callable[[str], object] = print) -> None:
 
 
 def summary(grows: Mapping[str, float], state: int, say: Callable[[str], object] = print) -> None:
-    """Write what is beside the tables."""
+    """Write the figures that are in no table."""
     say("\na long string over short ones, per chunk (to reach: at most 1.2)")
     for reader, ratio in grows.items():
         say(f"  {reader:28}{ratio:14.2f}")

@@ -1,9 +1,9 @@
 """Parsers of others, each in its own streaming use.
 
 transformers reads a stream by a `response_template`; the two here are as checkpoints have them. It
-hands out a call as raw text, and the arguments when it has ended, so it does less than we do.
-Those that read JSON are of two kinds: some are fed pieces, the others read all that has come again
-for each of them.
+emits a call as raw text, and the arguments when it has ended, so it does less than we do. Those
+that read JSON are of two kinds: some are fed chunks, the others read all that has come again for
+each of them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ CHAT_PARSING = "transformers.utils.chat_parsing"
 
 
 def transformers(workload: Workload, size: int, how: Settings) -> Cost | None:
-    """What a chunk costs transformers; None where that is not installed."""
+    """Measure what a chunk costs transformers; None where that is not installed."""
     library = installed(CHAT_PARSING)
     template = next((given for fmt, given in TEMPLATES if fmt == workload.fmt), None)
     if library is None or template is None:
@@ -88,7 +88,7 @@ class Pushed:
         self.parser = backend.basic_parse_coro(self.events)
 
     def feed(self, text: str) -> None:
-        """Take the next piece; drop what it gives."""
+        """Feed the next chunk; drop its events."""
         self.parser.send(text.encode())
         self.events.clear()
 
@@ -112,17 +112,17 @@ PUSHED = ("ijson.backends.yajl2_c", "ijson.backends.python")
 
 
 def push() -> dict[str, Make]:
-    """Those that are fed pieces, by name."""
+    """Return those that are fed chunks, by name."""
     return {name: partial(pushed, lib) for name in PUSHED if (lib := installed(name))}
 
 
 def again() -> dict[str, Feed]:
-    """Those that read again, by name."""
+    """Return those that read all again, by name."""
     return {name: make(lib) for name, make in AGAIN.items() if (lib := installed(name))}
 
 
 def installed(module: str) -> Any:
-    """The module, or None."""
+    """Return the module, or None where it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -130,5 +130,5 @@ def installed(module: str) -> Any:
 
 
 def missing() -> list[str]:
-    """Those that are not installed."""
+    """Return the names of those that are not installed."""
     return [name for name in (*AGAIN, *PUSHED, CHAT_PARSING) if installed(name) is None]

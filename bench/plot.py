@@ -25,9 +25,9 @@ STYLE = (
 NAMES = {"ijson.backends.yajl2_c": "ijson (yajl2_c)", "ijson.backends.python": "ijson (python)"}
 
 NOTES = (
-    "transformers hands out a call as raw text, and its arguments when it has ended.",
+    "transformers emits a call as raw text, and its arguments when it has ended.",
     "jiter, pydantic_core, partial_json_parser and json_repair read all that has come again for",
-    "each chunk; ijson and deltaparse.partial are fed chunks. They are given the arguments alone.",
+    "each chunk; ijson and deltaparse.partial are fed chunks. They read the arguments alone.",
 )
 
 
@@ -50,13 +50,13 @@ class Group:
 
 
 def target(kind: str) -> float | None:
-    """The floors that a kind of workload is to stay below."""
+    """Return the floors that a kind of workload is to stay below."""
     limits = (row.limit for row in TARGETS if row.figure == "floors" and row.kind == kind)
     return next(limits, None)
 
 
 def workloads(results: Results) -> Iterator[Group]:
-    """Ours and theirs, by workload; a string argument of full length by itself."""
+    """Group ours and theirs by workload; a string argument of full length by itself."""
     for row in results.streams:
         yield Group(row.workload, bars(results, row.workload, row.kind, row.four))
         if row.kind == "string":
@@ -68,7 +68,7 @@ def workloads(results: Results) -> Iterator[Group]:
 def bars(
     results: Results, text: str, kind: str, ours: float, *, large: bool = False
 ) -> Sequence[Bar]:
-    """The bars of one text."""
+    """Return the bars of one text."""
     found = [Bar("deltaparse", ours, OURS, target(kind))]
     theirs = results.transformers_large if large else results.transformers
     name = text.partition(",")[0] if large else text
@@ -82,7 +82,7 @@ def bars(
 
 
 def families(results: Results) -> Iterator[Group]:
-    """Ours, by what is read, in formats of all families."""
+    """Group ours by what is read, in formats of all families."""
     for column in COLUMNS:
         found = [
             Bar(name, row[column].floors, OURS, target(FAMILIES[name][column].kind))
@@ -93,7 +93,7 @@ def families(results: Results) -> Iterator[Group]:
 
 
 def draw(results: Results) -> str:
-    """The picture."""
+    """Draw the picture, as SVG."""
     left, right = list(workloads(results)), list(families(results))
     width = 2 * (LABELS + PLOT + VALUES) + GAP + 2 * MARGIN
     height = TOP + max(tall(left), tall(right)) + BOTTOM
@@ -107,7 +107,7 @@ def draw(results: Results) -> str:
             words(
                 MARGIN,
                 56,
-                "in floors: a floor is a generator in Python that hands back a list with one "
+                "in floors: a floor is a generator in Python that returns a list with one "
                 f"delta. Less is better; the axes are logarithmic. CPython {results.python}",
             ),
             *legend(MARGIN, 76),
@@ -120,14 +120,14 @@ def draw(results: Results) -> str:
 
 
 def notes(x: float, y: float) -> Iterator[str]:
-    """What is to be known of the others."""
+    """Write what is to be known of the others."""
     for line in NOTES:
         yield words(x, y, line, "small")
         y += ROW
 
 
 def legend(x: float, y: float) -> Iterator[str]:
-    """What the colours say."""
+    """Draw what the colours mean."""
     for colour, name in (
         (OURS, "deltaparse, the parser"),
         (PRIMITIVE, "deltaparse.partial, JSON alone"),
@@ -141,12 +141,12 @@ def legend(x: float, y: float) -> Iterator[str]:
 
 
 def tall(groups: Sequence[Group]) -> int:
-    """The height that groups take."""
+    """Return the height that groups take."""
     return sum(HEAD + ROW * len(group.bars) for group in groups)
 
 
 def panel(x: float, groups: Sequence[Group]) -> Iterator[str]:
-    """A column of groups over one axis."""
+    """Draw a column of groups over one axis."""
     most = max(bar.floors for group in groups for bar in group.bars)
     decades = max(math.ceil(math.log10(most)), 1)
     axis = x + LABELS
@@ -177,18 +177,18 @@ def panel(x: float, groups: Sequence[Group]) -> Iterator[str]:
 
 
 def tick(power: int) -> str:
-    """A power of ten."""
+    """Write a power of ten."""
     return f"{10**power:,}" if power < 6 else f"{10 ** (power - 6):,} M"
 
 
 def number(floors: float) -> str:
-    """A figure in three digits."""
+    """Write a figure in three digits."""
     if floors >= 1e6:
         return f"{floors / 1e6:.3g} M"
     return f"{floors:,.0f}" if floors >= 100 else f"{floors:.{1 if floors >= 10 else 2}f}"
 
 
 def words(x: float, y: float, text: str, style: str = "", anchor: str = "start") -> str:
-    """A line of text."""
+    """Draw a line of text."""
     named = f' class="{style}"' if style else ""
     return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}"{named}>{escape(text)}</text>'

@@ -38,7 +38,7 @@ class Results:
     missing: Sequence[str]
 
     def checks(self) -> list[Check]:
-        """Each target, and whether it was met."""
+        """Return each target, and whether it was met."""
         figures = [
             *((row.workload, row.kind, "floors", row.four) for row in self.streams),
             *((row.workload, row.kind, "grows", row.grows) for row in self.streams),
@@ -54,5 +54,5 @@ class Results:
         return [checked for figure in figures for checked in check(*figure)]
 
     def to_json(self) -> dict[str, Any]:
-        """The figures and what was to be reached, as JSON has them."""
+        """Return the figures and what was to be reached, as JSON has them."""
         return asdict(self) | {"targets": [asdict(checked) for checked in self.checks()]}

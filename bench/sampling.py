@@ -13,10 +13,10 @@ from timing import (
     Feed,
     Reader,
     Trial,
+    chunks,
     measure,
     one_round,
     parts,
-    pieces,
     seconds,
     undisturbed,
 )
@@ -28,7 +28,7 @@ GOLDEN = 0.618034
 
 
 def sampled(reader: Reader, text: str, how: Settings) -> Cost:
-    """The cost of a chunk to one that is fed piece by piece.
+    """Measure the cost of a chunk to a reader that is fed chunk by chunk.
 
     One that is too slow is timed for a few chunks at places spread over the text.
     """
@@ -39,25 +39,25 @@ def sampled(reader: Reader, text: str, how: Settings) -> Cost:
 
 
 def at_places(reader: Reader, text: str, count: int) -> Cost:
-    """The mean at some places; what is between them comes in longer pieces."""
+    """Return the mean at some places; the text between them comes in longer chunks."""
     feed, done, spent = reader.make(), 0, []
     fed = Reader(lambda: feed, reader.loop)
     size = len(text) // count
     for end in range(size, len(text) + 1, size):
         start = max(end - SAMPLE * CHUNK, done)
-        reader.loop(feed, pieces(text[done:start], LONGER))
-        spent.append(one_round(FLOOR, fed, [pieces(text[start:end])]))
+        reader.loop(feed, chunks(text[done:start], LONGER))
+        spent.append(one_round(FLOOR, fed, [chunks(text[start:end])]))
         done = end
     return mean(spent)
 
 
 def read_again(parse: Feed, text: str, how: Settings) -> Cost:
-    """The cost of a chunk to one that must read all that has come again for each of them.
+    """Measure the cost of a chunk to a reader that reads all that has come for each of them.
 
-    Timed at places too, as many as it gets through in the budget.
+    Timed at places too, as many as it gets through within the budget.
     """
     spent: list[tuple[float, float]] = []
-    some = [pieces(text[: ENOUGH * CHUNK])]
+    some = [chunks(text[: ENOUGH * CHUNK])]
     for at in range(how.cuts):
         # By the golden ratio: however few places are used, they are spread evenly.
         came = text[: int(len(text) * ((at + 0.5) * GOLDEN % 1))]
@@ -69,7 +69,7 @@ def read_again(parse: Feed, text: str, how: Settings) -> Cost:
 
 
 def mean(spent: Sequence[tuple[float, float]]) -> Cost:
-    """The cost that times of the floor and a task at places of a text come to."""
+    """Return the cost that times of the floor and a task, at places of a text, come to."""
     least = statistics.median(least for least, _ in spent)
     average = statistics.mean(task for _, task in spent)
     return Cost(average / least, average * 1e6, f"{len(spent)} cuts")

@@ -61,7 +61,7 @@ class Streams:
 def streams(
     workloads: Sequence[Workload], formats: Mapping[str, Mapping[str, Workload]], how: Settings
 ) -> Streams:
-    """Measure all of them, in rounds of all of them."""
+    """Measure all workloads and formats, in rounds of all of them."""
     cells = [cell for columns in formats.values() for cell in columns.values()]
     short = {(row.name, 1): chunked(row, how, 1) for row in workloads}
     short |= {(row.name, 4): chunked(row, how, 4) for row in (*workloads, *cells)}
@@ -92,29 +92,29 @@ def streams(
     return Streams(rows, families, {name: costs[name, 0] for name in MAKERS})
 
 
-def chunked(workload: Workload, how: Settings, chunk: int) -> Trial:
-    """Chunks of some length; a text that is short is read by many parsers."""
+def chunked(workload: Workload, how: Settings, size: int) -> Trial:
+    """Return a trial of chunks of some length; a short text is read by many parsers."""
     text = workload.text(how.medium)
-    many = repeated(text, how.medium, chunk)
+    many = repeated(text, how.medium, size)
     if len(many) > 1:
         return Trial(Reader(workload.feed, anew=True), many)
-    return Trial(Reader(workload.feed), parts(text, chunk))
+    return Trial(Reader(workload.feed), parts(text, size))
 
 
 def large_text(workload: Workload, how: Settings) -> Trial:
-    """Chunks of a large text."""
+    """Return a trial of chunks of a large text."""
     texts = repeated(workload.unit * max(how.small // len(workload.unit), 1), how.large)
     return Trial(Reader(workload.feed), texts)
 
 
 def making(make: Feed) -> Trial:
-    """A parser for each chunk."""
+    """Return a trial that makes a parser for each chunk."""
     one: Callable[[], Feed] = lambda: make  # noqa: E731 - what makes a reader
     return Trial(Reader(one, throw_away), parts(" " * CHUNK * BATCH))
 
 
 def whole(workloads: Sequence[Workload], how: Settings) -> dict[str, float]:
-    """Millions of characters a second, of texts that come in one piece."""
+    """Measure millions of characters a second, of texts that come in one chunk."""
     speeds: dict[str, list[float]] = {row.name: [] for row in workloads}
     for _ in range(how.long_rounds):
         for row in workloads:

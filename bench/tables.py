@@ -15,9 +15,9 @@ __all__ = ["tables"]
 
 
 def tables(results: Results) -> Iterator[str]:
-    """All tables, line by line."""
+    """Write all tables, line by line."""
     how = results.settings
-    yield f"Python {results.python}, {how.name} run. A floor is a generator that hands back a list"
+    yield f"Python {results.python}, {how.name} run. A floor is a generator that returns a list"
     yield "with one delta, measured beside each; floors are per chunk of so many characters."
     yield from streams(results)
     yield from families(results)
@@ -31,7 +31,7 @@ def tables(results: Results) -> Iterator[str]:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
-    """Columns wide enough for what is in them, the first to the left."""
+    """Write columns wide enough for what is in them, the first to the left."""
     cells = [[title, *head], *([written(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     yield ""
@@ -41,14 +41,14 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> 
 
 
 def written(cell: object) -> str:
-    """A figure with as many digits as say something."""
+    """Write a figure with as many digits as mean something."""
     if isinstance(cell, float):
         return f"{cell:,.2f}" if cell < 100 else f"{cell:,.0f}"
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 def streams(results: Results) -> Iterator[str]:
-    """The workloads, ours and theirs."""
+    """Write the workloads, ours and theirs."""
     how, theirs, larger = results.settings, results.transformers, results.transformers_large
     head = [
         *("1 char", "4 chars", "us", f"4 of {how.large:,}", "grows", "whole, M/s"),
@@ -66,11 +66,11 @@ def streams(results: Results) -> Iterator[str]:
         for row in results.streams
     ]
     yield from table("workload", head, rows)
-    yield "transformers hands out a call as raw text, and its arguments when it has ended."
+    yield "transformers emits a call as raw text, and its arguments when it has ended."
 
 
 def families(results: Results) -> Iterator[str]:
-    """The formats of all families."""
+    """Write the formats of all families."""
     rows = [
         [name, *(cells[column].floors if column in cells else "" for column in COLUMNS)]
         for name, cells in results.families.items()
@@ -79,7 +79,7 @@ def families(results: Results) -> Iterator[str]:
 
 
 def parsers(results: Results) -> Iterator[str]:
-    """What a parser costs to make, and what it keeps."""
+    """Write what a parser costs to make, and what it keeps."""
     made = [[name, cost.floors, cost.microseconds] for name, cost in results.construction.items()]
     yield from table("making a parser", ("floors", "us"), made)
     kept = [[name, size] for name, size in results.memory.items()]
@@ -90,7 +90,7 @@ def parsers(results: Results) -> Iterator[str]:
 
 
 def analysed(results: Results) -> Iterator[str]:
-    """What finding out formats costs, in a line, and what was not measured."""
+    """Write what the analysis costs, in a line, and what was not measured."""
     spent = [row.total for row in results.analysis]
     yield ""
     if spent:
@@ -101,7 +101,7 @@ def analysed(results: Results) -> Iterator[str]:
 
 
 def verdicts(results: Results) -> Iterator[str]:
-    """The targets, and how many of them were met."""
+    """Write the targets, and how many of them were met."""
     checks = results.checks()
     rows = [
         [f"{row.name}: {row.figure}", row.value, row.target, "yes" if row.met else "NO"]

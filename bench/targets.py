@@ -9,7 +9,7 @@ __all__ = ["FIGURES", "TARGETS", "Check", "Target", "check"]
 FIGURES = {
     "floors": "floors per chunk of 4",
     "grows": "cost of a chunk late in a long text over that in a short one",
-    "whole": "million characters a second, in one piece",
+    "whole": "million characters a second, in one chunk",
     "construction": "floors to make a parser",
     "memory": "bytes by which memory grew at most, the message aside",
 }
@@ -56,7 +56,7 @@ TARGETS = (
 
 
 def check(name: str, kind: str, figure: str, value: float) -> list[Check]:
-    """How a figure stands to its targets; nothing where there are none."""
+    """Compare a figure with its targets; nothing where there are none."""
     return [
         Check(
             name,

@@ -74,5 +74,5 @@ ITEM = '{"a": 1, "b": [true, null, "x"], "c": {"d": 1.5}}, '
 
 
 def escaped(text: str) -> str:
-    """The text as it stands in a JSON string."""
+    """Return the text as it stands in a JSON string."""
     return json.dumps(text, ensure_ascii=False)[1:-1]

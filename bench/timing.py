@@ -1,10 +1,10 @@
 """Seconds of processor time, beside those of the floor, in interleaved rounds.
 
-The floor is a generator that is sent a piece and hands back a list with one delta: the least that
-a streaming parser in Python can do. A stream is read in parts, some thousand pieces each; the
+The floor is a generator that is sent a chunk and returns a list with one delta: the least that
+a streaming parser in Python can do. A stream is read in parts, some thousand chunks each; the
 floor and what is measured read each part one after the other, and so see the same neighbours on
 the machine. Of each round the ratio of the sums is taken, and of the rounds the median. They take
-turns in being first, and all pieces of a part are touched before: bringing them from memory costs
+turns in being first, and all chunks of a part are touched before: bringing them from memory costs
 up to a floor, and not always the same one should pay. Garbage is collected between rounds only.
 """
 
@@ -30,13 +30,13 @@ __all__ = [
     "Parts",
     "Reader",
     "Trial",
+    "chunks",
     "drain",
     "floor",
     "growing",
     "measure",
     "one_round",
     "parts",
-    "pieces",
     "repeated",
     "seconds",
     "throw_away",
@@ -62,24 +62,24 @@ class Cost:
     timed: str
 
 
-def pieces(text: str, size: int = CHUNK) -> list[str]:
-    """The text in pieces of `size` characters."""
+def chunks(text: str, size: int = CHUNK) -> list[str]:
+    """Cut the text into chunks of `size` characters."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def parts(text: str, size: int = CHUNK) -> Parts:
-    """The pieces, some thousand in each part."""
-    cut = pieces(text, size)
+    """Cut the text into chunks, some thousand in each part."""
+    cut = chunks(text, size)
     return [cut[at : at + PART] for at in range(0, len(cut), PART)]
 
 
-def repeated(text: str, size: int, chunk: int = CHUNK) -> Parts:
-    """The text again and again, as a part each time, up to a size."""
-    return [pieces(text, chunk)] * max(size // len(text), 1)
+def repeated(text: str, total: int, size: int = CHUNK) -> Parts:
+    """Repeat the text, as a part each time, up to a total length."""
+    return [chunks(text, size)] * max(total // len(text), 1)
 
 
 def floor() -> Feed:
-    """The least that a streaming parser in Python can do with a piece."""
+    """Return the least that a streaming parser in Python can do with a chunk."""
 
     def steps() -> Generator[list[dp.Delta], str, None]:
         text = yield []
@@ -92,14 +92,14 @@ def floor() -> Feed:
 
 
 def drain(feed: Feed, texts: Sequence[str]) -> None:
-    """Feed the texts and go through what each gives, as a loop that sends deltas does."""
+    """Feed the texts and go through the deltas of each, as a loop that sends them does."""
     for text in texts:
         for _ in feed(text):
             pass
 
 
 def throw_away(feed: Feed, texts: Sequence[str]) -> None:
-    """Feed the texts to what gives no list."""
+    """Feed the texts to a reader that returns no list."""
     for text in texts:
         feed(text)
 
@@ -117,7 +117,7 @@ class Reader:
     anew: bool = False
 
     def feeds(self, count: int) -> Sequence[Feed]:
-        """A `feed` for each of so many parts."""
+        """Return a `feed` for each of so many parts."""
         return [self.make() for _ in range(count)] if self.anew else [self.make()] * count
 
 
@@ -126,7 +126,7 @@ FLOOR = Reader(floor)
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """No collection of garbage within."""
+    """Collect no garbage within."""
     gc.collect(1)  # what the run before left, which is young: a whole collection takes long
     gc.disable()
     try:
@@ -136,14 +136,14 @@ def undisturbed() -> Iterator[None]:
 
 
 def seconds(run: Callable[..., object], *arguments: Any) -> float:
-    """The processor time of one call."""
+    """Return the processor time of one call."""
     start = time.thread_time()
     run(*arguments)
     return time.thread_time() - start
 
 
 def one_round(base: Reader, task: Reader, texts: Parts) -> tuple[float, float]:
-    """Seconds per piece of both, which take turns part by part."""
+    """Return the seconds per chunk of both, which take turns part by part."""
     spent = [0.0, 0.0]
     turns = [(at, reader.loop, reader.feeds(len(texts))) for at, reader in enumerate((base, task))]
     with undisturbed():
@@ -158,7 +158,7 @@ def one_round(base: Reader, task: Reader, texts: Parts) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is to be timed: a reader of some texts, beside another."""
+    """A reader of some texts, which is to be timed, and the reader that it is compared with."""
 
     reader: Reader
     texts: Parts
@@ -166,7 +166,7 @@ class Trial:
 
 
 def measure(trials: Mapping[K, Trial], rounds: int) -> dict[K, Cost]:
-    """What each costs, in costs of what it is beside.
+    """Measure each trial, in costs of the reader that it is compared with.
 
     A round is one of all of them: what disturbs the machine for a while spoils a round of each,
     not all rounds of one.
@@ -186,9 +186,9 @@ def measure(trials: Mapping[K, Trial], rounds: int) -> dict[K, Cost]:
 
 
 def growing(make: Make, unit: str, how: Settings, loop: Loop = drain) -> Trial:
-    """A long text beside many short ones: a cost of 1.0 does not grow.
+    """Return a trial of a long text beside many short ones: a cost of 1.0 does not grow.
 
-    The same pieces are fed to one reader, and to as many as there are short texts.
+    The same chunks are fed to one reader, and to as many as there are short texts.
     """
     texts = repeated(unit * max(how.small // len(unit), 1), how.large)
     return Trial(Reader(make, loop), texts, Reader(make, loop, anew=True))

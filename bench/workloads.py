@@ -30,7 +30,7 @@ TAGGED = dp.get_format("qwen3_coder")
 
 
 def tool(name: str, **types: str) -> dict[str, Any]:
-    """A tool as a request has it."""
+    """Return a tool as a request has it."""
     properties = {key: {"type": kind} for key, kind in types.items()}
     parameters = {"type": "object", "properties": properties}
     return {"type": "function", "function": {"name": name, "parameters": parameters}}
@@ -66,26 +66,26 @@ class Workload:
     tools: Sequence[Mapping[str, Any]] | None = None
 
     def text(self, size: int) -> str:
-        """What is timed, about `size` characters."""
+        """Return the text that is timed, about `size` characters."""
         return self.unit * (self.times or max(size // len(self.unit), 1))
 
     def arguments(self, size: int) -> str:
-        """The arguments alone, for readers of JSON."""
+        """Return the arguments alone, for readers of JSON."""
         return self.json + self.text(size).removesuffix(", ") + self.json_end
 
     def parser(self, **options: Any) -> dp.StreamParser:
-        """A parser in the state in which `unit` comes."""
+        """Return a parser in the state in which `unit` comes."""
         parser = dp.StreamParser(self.fmt, tools=self.tools, **options)
         parser.feed(self.start)
         return parser
 
     def feed(self) -> Feed:
-        """The `feed` of such a parser."""
+        """Return the `feed` of such a parser."""
         return self.parser().feed
 
 
 def call(arguments: str) -> str:
-    """The beginning of a call in `FORMAT`."""
+    """Return the beginning of a call in `FORMAT`."""
     return f'<call>\n{{"name": "write", "arguments": {arguments}'
 
 

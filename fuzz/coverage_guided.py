@@ -38,7 +38,7 @@ FAILED = 3
 
 
 class Run(NamedTuple):
-    """What came of one target: inputs, seconds, and how its process ended if not by itself."""
+    """The figures of one target: inputs, seconds, and how its process ended if not by itself."""
 
     name: str
     tried: int
@@ -47,12 +47,12 @@ class Run(NamedTuple):
 
 
 def is_possible() -> bool:
-    """Whether atheris is installed."""
+    """Return whether atheris is installed."""
     return find_spec("atheris") is not None
 
 
 def raw(name: str = "*") -> list[Path]:
-    """The files with bytes that killed the process of a target, or of any."""
+    """Return the files with bytes that killed the process of a target, or of any."""
     return sorted(KEPT.glob(f"{name}.raw-*"))
 
 
@@ -70,7 +70,7 @@ def guided(seconds: float, match: str, *, redo: bool = False) -> list[Run]:
 
 
 def explore(found: list[Target], end: float) -> list[Run]:
-    """Give targets their turns until the time is over."""
+    """Run the targets in turns until the time is over, first those whose turn is longest ago."""
     random.shuffle(found)
     found.sort(key=_last_turn)
     runs = []
@@ -88,7 +88,7 @@ def _last_turn(target: Target) -> float:
 
 
 def _turn(target: Target, seconds: int) -> Run:
-    """Let a target run, from the inputs that were the most telling before."""
+    """Run a target, beginning with the inputs that led to new code before."""
     corpus = CORPUS / target.name
     if not corpus.is_dir():
         corpus.mkdir(parents=True)
@@ -100,7 +100,7 @@ def _turn(target: Target, seconds: int) -> Run:
 
 
 def redo(found: list[Target]) -> list[Run]:
-    """Replay what killed the process; what does not any more is thrown away."""
+    """Replay the bytes that killed the process; delete those that do not any more."""
     runs = []
     for target in found:
         for path in raw(target.name):
@@ -120,12 +120,12 @@ def _run(target: Target, options: list[str], inputs: Path) -> Run:
         _fuzz(target, [*options, str(inputs)], tried)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     ended = {0: "", FAILED: "failed under coverage guidance; --redo says how"}
-    told = ended.get(code, f"its process was killed under coverage guidance, exit status {code}")
-    return Run(target.name, int.from_bytes(tried[:8], "big"), time.monotonic() - start, told)
+    how = ended.get(code, f"its process was killed under coverage guidance, exit status {code}")
+    return Run(target.name, int.from_bytes(tried[:8], "big"), time.monotonic() - start, how)
 
 
 def _fuzz(target: Target, options: list[str], tried: mmap.mmap) -> NoReturn:
-    """In the child: let libFuzzer run the target. It ends the process."""
+    """Let libFuzzer run the target, in the child, which ends with it."""
     import atheris
 
     one_input = target.one_input()
@@ -135,28 +135,33 @@ def _fuzz(target: Target, options: list[str], tried: mmap.mmap) -> NoReturn:
         try:
             one_input(data)
         except pytest.skip.Exception:
-            code = 0  # what it needs is not installed
+            code = 0  # a package that it needs is not installed
         except BaseException:  # noqa: BLE001 - hypothesis has kept it
             code = FAILED
         tried[:8] = target.tried.to_bytes(8, "big")
         if code is not None:
             os._exit(code)
 
-    # Our own alarm tells what hangs; libFuzzer's would end the process, and keep no example.
+    # Our own alarm reports what hangs; libFuzzer's would end the process, and keep no example.
     limits = ["-timeout=0", "-rss_limit_mb=2048", f"-artifact_prefix={KEPT / target.name}.raw-"]
     atheris.Setup([sys.argv[0], "-verbosity=0", *limits, *options], counted)
     atheris.Fuzz()
     os._exit(0)
 
 
-def main() -> int:
-    """Run; write what came of each target."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+def arguments(about: str | None) -> argparse.ArgumentParser:
+    """Return the arguments that both programs take; `about` is the docstring of one."""
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0] if about else None)
     parser.add_argument("--seconds", type=float, default=60, help="how long to run")
+    parser.add_argument("--redo", action="store_true", help="replay the inputs that were kept")
     parser.add_argument("--match", default="", help="only targets with this in their names")
-    parser.add_argument("--redo", action="store_true", help="replay what killed its process")
     parser.add_argument("--json", type=Path, help="where to write the figures")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    """Run; write the figures of each target."""
+    options = arguments(__doc__).parse_args()
     end = time.monotonic() + options.seconds
     import atheris
 

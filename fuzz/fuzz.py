@@ -1,11 +1,11 @@
-"""Try what the tests say on far more inputs than the test suite does, for a time.
+"""Try the properties of the tests on far more inputs than the test suite does, for a time.
 
     python fuzz/fuzz.py --seconds 60        run all targets, half of the time guided by coverage
-    python fuzz/fuzz.py --redo              replay what failed and was kept
+    python fuzz/fuzz.py --redo              replay the inputs that failed and were kept
 
 A target is a property or a state machine of tests/: what it draws, and what it asserts of that. An
-input that breaks one is made small and kept in .fuzz/, in a folder with the target's name, until it
-holds again. `CONTRIBUTING.md` says how it becomes a test.
+input that breaks one is made small and kept in .fuzz/, in a folder with the target's name, until
+the target holds for it again. `CONTRIBUTING.md` says how it becomes a test.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ import json
 import random
 import sys
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import coverage_guided
 from fuzz_targets import Target, find
 
 LONGEST_TURN = 20.0
-"""Seconds for one target before the next has its turn: what hypothesis remembers of it grows."""
+"""Seconds for one target before the next has its turn: hypothesis remembers each of its inputs."""
 
 
 class Row(NamedTuple):
-    """What came of a target."""
+    """The figures of one target."""
 
     name: str
     inputs: int
@@ -36,12 +35,12 @@ class Row(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The same in a word."""
+        """Whether the target holds, in a word."""
         return "broken" if self.failure else "holds" if self.inputs + self.guided else "untried"
 
 
 def explore(found: list[Target], end: float) -> None:
-    """Give each target its turn, and again, until the time is over: a fair share of it."""
+    """Run the targets in turns until the time is over, each for a fair share of what is left."""
     left = found
     while left:
         random.shuffle(left)
@@ -52,18 +51,18 @@ def explore(found: list[Target], end: float) -> None:
 
 
 def redo(found: list[Target]) -> None:
-    """Replay what was kept of each target."""
+    """Replay the inputs that were kept of each target."""
     for target in found:
         target.redo()
 
 
 def kept(found: list[Target]) -> list[Target]:
-    """The targets of which something was kept."""
+    """Return the targets of which inputs were kept."""
     return [target for target in found if target.kept.is_dir() or coverage_guided.raw(target.name)]
 
 
 def guided_part(options: argparse.Namespace) -> list[coverage_guided.Run]:
-    """Spend half of the time guided by coverage, if that is possible; say so if not."""
+    """Spend half of the time guided by coverage; where that is impossible, print why."""
     seconds = options.seconds
     if options.redo:
         return coverage_guided.guided(0, options.match, redo=True) if coverage_guided.raw() else []
@@ -77,7 +76,7 @@ def guided_part(options: argparse.Namespace) -> list[coverage_guided.Run]:
 
 
 def rows(found: list[Target], runs: list[coverage_guided.Run]) -> list[Row]:
-    """The account of each target, of both drivers."""
+    """Return the figures of each target, those of both drivers added up."""
     made = {run.name: run for run in runs}
     none = coverage_guided.Run("", 0, 0.0, "")
     return [
@@ -93,7 +92,7 @@ def rows(found: list[Target], runs: list[coverage_guided.Run]) -> list[Row]:
 
 
 def report(table: list[Row]) -> dict[str, int]:
-    """Print what came of each target, what broke, and the sums; return these."""
+    """Print the figures of each target, its failure, and the sums; return the sums."""
     print(f"{'':8}{'inputs':>9}{'guided':>9}{'crashes':>9}")
     for row in table:
         crashes = int(bool(row.failure))
@@ -116,17 +115,12 @@ def report(table: list[Row]) -> dict[str, int]:
 
 def main() -> int:
     """Run; return 1 if a property broke."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--seconds", type=float, default=60, help="how long to run")
-    parser.add_argument("--redo", action="store_true", help="replay the failures that were kept")
-    parser.add_argument("--match", default="", help="only targets with this in their names")
-    parser.add_argument("--json", type=Path, help="where to write the figures")
-    options = parser.parse_args()
+    options = coverage_guided.arguments(__doc__).parse_args()
     found = kept(find(options.match)) if options.redo else find(options.match)
     start = time.monotonic()
     runs = guided_part(options)
     try:
-        # What was found with guidance is kept, and so comes first here, and is made small.
+        # Inputs that failed under guidance were kept, so they come first here, and are made small.
         redo(found) if options.redo else explore(found, start + options.seconds)
     except KeyboardInterrupt:
         print("stopped")

@@ -7,7 +7,7 @@ from .errors import (
     TemplateError,
     UsageError,
 )
-from .json_text.compact import CompactJson, compact_json, escape_surrogates, sound_json, spelled
+from .json_text.compact import CompactJson, compact_json, sound_json, spelled
 from .json_text.heal import HealedJson, JsonPath, heal_json
 from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
 from .json_text.readers import (
@@ -26,7 +26,8 @@ from .patterns.pattern import Absent, Found, Held, Pattern, search
 from .patterns.reversed_pattern import reversed_partial_pattern
 from .patterns.search import PatternSearch, until_pattern
 from .python_text.to_json import PythonReading, python_arguments, python_value
-from .text_decoder import TextDecoder, is_whole
+from .surrogates import escape_surrogates, is_whole, replace_surrogates
+from .text_decoder import TextDecoder
 from .text_readers import at, peek, skip, skip_if_here, until, whitespace
 from .waiting import Emit, Lane, StringSink, Waiter
 from .window import Steps, Window
@@ -81,6 +82,7 @@ __all__ = [
     "python_arguments",
     "python_value",
     "repaired_json",
+    "replace_surrogates",
     "reversed_partial_pattern",
     "search",
     "skip",

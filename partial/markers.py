@@ -14,8 +14,8 @@ from functools import cached_property, lru_cache
 
 from .errors import UsageError
 from .json_text.compact import spelled
+from .surrogates import SURROGATES
 from .waiting import Lane
-from .window import SURROGATES
 
 __all__ = ["LONGEST_MARKER", "Markers", "markers"]
 

@@ -1,38 +1,51 @@
-"""Text out of pieces that were cut anywhere: UTF-8 bytes, or strings that hold surrogates.
+r"""Text from chunks that were cut anywhere: UTF-8 bytes, or strings that hold surrogates.
 
-Bytes are cut within characters by whoever reads them from a socket or makes them token by token.
-Strings are, too: tokenizers that fall back to bytes, and languages whose strings are UTF-16, give
-surrogates, of which two make a character, while one alone makes a text that cannot be encoded.
-Half a character is never handed out; one whose other half does not come becomes U+FFFD.
+Whoever reads bytes from a socket, or makes them token by token, cuts them within characters. So
+are strings cut: a tokenizer that falls back to bytes, or a language with UTF-16 strings, yields
+surrogates, of which two make a character (see `surrogates`).
+
+The decoder must never emit half a character, must not lose one that was merely cut, and must not
+let one bad byte end a stream. Python's own incremental decoder does that for bytes, and is not
+used: it takes no strings, which a caller may mix with bytes, and it does not say how many U+FFFD
+it made and where. The issue `invalid_text` reports that, and it cannot be counted afterwards, for
+a model may write U+FFFD itself.
+
+So bytes are decoded strictly first, in one call of C. Only where that fails they are decoded twice
+more, to replace what is wrong and to mark it: "surrogateescape" puts a surrogate where "replace"
+puts U+FFFD, so the first and the last mark are the places of the first and the last replacement.
+Strings go through UTF-16 and back, which joins pairs and leaves halves that stand alone. While
+nothing waits, a string that `is_whole` passes as it is, which most chunks do.
 """
 
 from __future__ import annotations
 
-import re
 from codecs import utf_8_decode
 
 from .errors import UsageError
+from .surrogates import REPLACEMENT, SURROGATE, is_whole, replace_surrogates
 
-__all__ = ["TextDecoder", "is_whole"]
+__all__ = ["TextDecoder"]
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 BYTES = (bytes, bytearray, memoryview)
 FIRST_HIGH, LAST_HIGH = "\ud800", "\udbff"
-REPLACEMENT = "\ufffd"
 
 
 class TextDecoder:
-    r"""Makes text of pieces, each a `str`, or UTF-8 in `bytes`, `bytearray` or `memoryview`.
+    r"""Decodes chunks, each a `str`, or UTF-8 in `bytes`, `bytearray` or `memoryview`.
 
-    What comes out does not depend on where bytes or strings were cut: bytes that are not UTF-8
-    become U+FFFD as in `bytes.decode("utf-8", "replace")` of the whole, a surrogate alone becomes
-    one. What `waiting` says to be there is half a character; it is lost where a string follows
-    bytes or bytes a string.
+    The text that `feed` and `finish` return, joined, does not depend on where the chunks were cut.
+    Bytes that are not UTF-8 become U+FFFD, as in `bytes.decode("utf-8", "replace")` of the whole;
+    a surrogate that stands alone becomes one U+FFFD. Half a character at the end of a chunk waits
+    for the next chunk, and becomes U+FFFD where a string follows bytes or bytes follow a string.
 
-    `replaced` counts the U+FFFD that stand for something else (those that came are not counted);
-    `first_replaced` and `last_replaced` are the offsets of the first and the last of them, in
-    characters of the text handed out. `given` is how many those were so far: a caller may let
-    text that `is_whole` past the decoder while it is not `waiting`, and then sets `given`.
+    Attributes:
+        waiting: whether half a character waits.
+        offset: how many characters were returned so far. While the decoder is not `waiting`, a
+            caller may use a string that `is_whole` without the decoder, and sets `offset` then.
+        replaced: how many U+FFFD stand for something else; those that were in the input do not
+            count.
+        first_replaced: the offset of the first of them, in characters; None for none.
+        last_replaced: the offset of the last of them.
 
     >>> decoder = TextDecoder()
     >>> decoder.feed(b"caf\xc3"), decoder.feed(b"\xa9 \xff"), decoder.feed("?\ud83d")
@@ -45,14 +58,14 @@ class TextDecoder:
         "_bytes",
         "_high",
         "first_replaced",
-        "given",
         "last_replaced",
+        "offset",
         "replaced",
         "waiting",
     )
 
     def __init__(self) -> None:
-        self.given = 0
+        self.offset = 0
         self.replaced = 0
         self.first_replaced: int | None = None
         self.last_replaced: int | None = None
@@ -60,80 +73,70 @@ class TextDecoder:
         self._bytes = b""
         self._high = ""
 
-    def feed(self, piece: str | bytes | bytearray | memoryview) -> str:
-        """Take the next piece; return the text that is certain now. An empty piece is none.
+    def feed(self, chunk: str | bytes | bytearray | memoryview) -> str:
+        """Decode the next chunk; return the text that is certain now, "" for an empty chunk.
 
         Raises:
-            UsageError: the piece is neither a string nor bytes.
+            UsageError: the chunk is neither a string nor bytes.
         """
-        if isinstance(piece, str):
-            if not self.waiting and (piece.isascii() or is_whole(piece)):
-                self.given += len(piece)
-                return piece
-            lost = self.finish() if self._bytes and piece else ""
-            text = lost + self._joined(piece)
-        elif isinstance(piece, BYTES):
-            data = bytes(piece)
+        if isinstance(chunk, str):
+            if not self.waiting and (chunk.isascii() or is_whole(chunk)):
+                self.offset += len(chunk)
+                return chunk
+            lost = self.finish() if self._bytes and chunk else ""
+            text = lost + self._joined(chunk)
+        elif isinstance(chunk, BYTES):
+            data = bytes(chunk)
             lost = self.finish() if self._high and data else ""
             text = lost + self._decoded(data)
         else:
-            raise UsageError(f"feed() takes str or bytes, not {type(piece).__name__}")
+            raise UsageError(f"feed() takes str or bytes, not {type(chunk).__name__}")
         self.waiting = bool(self._bytes or self._high)
         return text
 
     def finish(self) -> str:
-        """Say that no more comes; return what stands for the half character that still waits."""
+        """End the input; return U+FFFD for the half character that still waits, else ""."""
         if not self.waiting:
             return ""
-        # Of two bytes of a surrogate, which Python lets wait, each is replaced.
+        # Python lets two bytes of an encoded surrogate wait: each of them is replaced.
         text = self._bytes.decode(errors="replace") or REPLACEMENT
         self.waiting = False
         self._bytes = b""
         self._high = ""
         self._note(text, FIRST_HIGH)
-        self.given += len(text)
+        self.offset += len(text)
         return text
 
-    def _joined(self, piece: str) -> str:
-        """A string with its surrogates joined in pairs or replaced."""
-        text = self._high + piece
+    def _joined(self, chunk: str) -> str:
+        """Return a string with its surrogates joined in pairs or replaced."""
+        text = self._high + chunk
         last = text[-1:]
         self._high = last if FIRST_HIGH <= last <= LAST_HIGH else ""
         text = text.removesuffix(self._high)
         marked = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        text = SURROGATE.sub(REPLACEMENT, marked)
+        text = replace_surrogates(marked)
         if text != marked:
             self._note(text, marked)
-        self.given += len(text)
+        self.offset += len(text)
         return text
 
-    def _decoded(self, piece: bytes) -> str:
-        """Bytes as text, with what is not UTF-8 replaced."""
-        data = self._bytes + piece
+    def _decoded(self, chunk: bytes) -> str:
+        """Return bytes as text, with what is not UTF-8 replaced."""
+        data = self._bytes + chunk
         try:
             text, end = utf_8_decode(data, "strict", False)
         except UnicodeDecodeError:
-            # (Not from one error to the next: each holds a copy of `data`.)
+            # (Not from one error to the next: each error holds a copy of `data`.)
             text, end = utf_8_decode(data, "replace", False)
             self._note(text, utf_8_decode(data, "surrogateescape", False)[0])
         self._bytes = data[end:]
-        self.given += len(text)
+        self.offset += len(text)
         return text
 
     def _note(self, text: str, marked: str) -> None:
-        """Note what of `text` was replaced: `marked` has surrogates there, and is `text` else."""
+        """Count what of `text` was replaced: `marked` is the same with surrogates there."""
         self.replaced += text.count(REPLACEMENT) - marked.count(REPLACEMENT)
         before, after = (len(SURROGATE.split(each, 1)[0]) for each in (marked, marked[::-1]))
         if self.first_replaced is None:
-            self.first_replaced = self.given + before
-        self.last_replaced = self.given + len(text) - after - 1
-
-
-def is_whole(text: str) -> bool:
-    """Say whether `text` holds no surrogate, and so can be encoded."""
-    # A search for them takes up to twenty times as long.
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+            self.first_replaced = self.offset + before
+        self.last_replaced = self.offset + len(text) - after - 1

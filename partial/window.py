@@ -27,16 +27,12 @@ from typing import TypeVar
 
 from .waiting import Emit, Lane, Waiter
 
-__all__ = ["SURROGATES", "Steps", "Window"]
+__all__ = ["Steps", "Window"]
 
 T = TypeVar("T")
 
 Steps = Generator[None, None, T]
 """What a sub-parser is: it yields when it needs more text, and returns a `T`."""
-
-
-SURROGATES = "\ud800-\udfff"
-"""Half characters, for a class in a pattern: no lane lets them pass."""
 
 
 class Window:

@@ -251,7 +251,7 @@ class Feeder:
             raise UsageError(message)
         self._close_lane()
         decoder = self._decoder = self._decoder or TextDecoder()
-        decoder.given = self._window.end
+        decoder.offset = self._window.end
         text = decoder.feed(chunk)
         self._alert = decoder.waiting
         if self._record is not None:
@@ -267,7 +267,7 @@ class Feeder:
         window.closed = True
         if decoder is None:
             return
-        decoder.given = window.end
+        decoder.offset = window.end
         window.feed(decoder.finish())
         if decoder.first_replaced is not None and decoder.last_replaced is not None:
             count = decoder.replaced

@@ -43,18 +43,20 @@ def test_the_benchmark_measures_and_writes(module, monkeypatch, tmp_path, capsys
     assert figures["missing"][-1] == "nowhere"
     readers = {row["reader"] for row in figures["primitives"]}
     assert {"JsonScanner", "JsonValues", "ijson.backends.python", "PatternSearch"} <= readers
+    compare = module("compare")
+    assert {ratio for ratio, *_ in compare.ratios(figures, figures)} == {1.0}
     picture = ET.parse(files[1]).getroot()
     words = {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
     assert {*workloads, "deltaparse", "JsonScanner", "to reach"} <= words
 
 
 def test_what_the_benchmark_reads_is_what_it_says(module):
-    pieces, counted = module("timing").pieces, module("counts").counted()
+    chunks, counted = module("timing").chunks, module("counts").counted()
     assert len(counted) > 30
     for name, workload in counted.items():
         parser = workload.parser()
-        for piece in pieces(workload.text(3_000)):
-            parser.feed(piece)
+        for chunk in chunks(workload.text(3_000)):
+            parser.feed(chunk)
         assert parser.issues == [], name
         message = parser.message
         calls = [call.name for call in message.tool_calls]
@@ -84,6 +86,26 @@ def test_figures_are_held_to_targets(module):
     assert (whole.target, whole.met) == (">= 100", True)
     assert [row.met for row in check("x", "calls", "grows", 1.1)] == [True]
     assert check("x", "calls", "floors", 99.0) == []
+
+
+def test_two_runs_are_compared(module, tmp_path, capsys):
+    def run(name, one, four):
+        row = {"workload": "content", "one": one, "four": four, "four_large": 1.0}
+        families = {"hermes": {"string": {"floors": 2.0}, "new" * (name == "b"): {"floors": 2.0}}}
+        primitives = [{"workload": "text", "reader": "jiter", "cost": {"floors": four}}]
+        path = tmp_path / name
+        figures = {"streams": [row], "families": families, "primitives": primitives}
+        path.write_text(json.dumps({**figures, "construction": {}}), encoding="utf-8")
+        return str(path)
+
+    old, new = run("a", 2.0, 4.0), run("b", 2.1, 3.0)
+    compare = module("compare")
+    assert compare.main([old, new]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].split() == ["1.050", "2.10", "2.00", "content,", "1", "character"]
+    assert said[-1] == "1 of 4 rows are more than 3 % slower"
+    assert compare.main([old, new, "--limit", "5.1"]) == 0
+    assert "0.750" in capsys.readouterr().out
 
 
 def test_the_benchmark_of_the_analysis_measures(module, monkeypatch, tmp_path, capsys):

@@ -1,23 +1,26 @@
-r"""How JSON is spelled: compact JSON from any JSON while it streams, and lone surrogates.
+r"""The spelling of JSON: compact JSON from any JSON while it streams.
 
-Compact JSON is what `json.dumps(value, ensure_ascii=False, separators=(",", ":"))` writes, but
-that numbers keep their spelling (`1e5` stays, and so does an integer beyond any float) and keys
-that stand twice stay twice. Half of a surrogate pair cannot be sent as text: UTF-8 has no bytes
-for it. In JSON text it stays the escape that it was (`\ud83d`), in a value it is U+FFFD.
+Compact JSON is what `json.dumps(value, ensure_ascii=False, separators=(",", ":"))` writes, with
+two differences: numbers keep their spelling (`1e5` stays, and so does an integer beyond any
+float), and keys that stand twice stay twice. So it can be written without the value, in the order
+in which it comes, and what is emitted for a prefix is a prefix of what is emitted for the whole.
+
+JSON spells half of a surrogate pair as an escape (`\ud83d`). In JSON text it stays one; in a value
+it becomes U+FFFD, which is what `sound_json` is for.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from json.encoder import encode_basestring
 
-from .lexer import HALF_PAIR, IN_STRING, match_end
+from ..surrogates import escape_surrogates
+from ..waiting import Emit
+from .lexer import IN_STRING, match_end, whole_end
 
-__all__ = ["CompactJson", "compact_json", "escape_surrogates", "sound_json", "spelled"]
+__all__ = ["CompactJson", "compact_json", "sound_json", "spelled"]
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 # A pair, half of one, or another escape: so read, no backslash is taken for the wrong one's.
 ESCAPES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
@@ -25,12 +28,8 @@ ESCAPES = re.compile(
 HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-# `json.dumps` would make an encoder at each call.
-ENCODE = json.JSONEncoder(ensure_ascii=False).encode
-
-
 def spelled(text: str) -> str:
-    r"""Spell `text` as it stands in a JSON string.
+    r"""Return `text` as it stands within a JSON string, without the quotation marks.
 
     >>> print(spelled('a "b"\n'))
     a \"b\"\n
@@ -39,39 +38,37 @@ def spelled(text: str) -> str:
 
 
 class CompactJson:
-    """Writes JSON compactly as it comes, in pieces that end between tokens or within a string.
+    """Writes JSON compactly while it comes, in chunks that end between tokens or in a string.
 
-    That is how `json_value` and its like hand it out. An escape that may be the first half of a
-    surrogate pair waits for the next piece.
+    `json_value` and its like emit such chunks: `CompactJson(emit).write` may be their `emit`. An
+    escape that may be the first half of a surrogate pair waits for the next chunk.
     """
 
     __slots__ = ("_emit", "_half", "_in_string")
 
-    def __init__(self, emit: Callable[[str], None]) -> None:
+    def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._in_string = False
         self._half = ""
 
     def write(self, text: str) -> None:
-        """Take the next piece."""
+        """Emit the next chunk compactly."""
         text = self._half + escape_surrogates(text)
+        self._half = ""
         if self._in_string and '"' not in text and "\\" not in text:
-            self._half = ""
             self._emit(text)
             return
-        self._half = ""
         out: list[str] = []
         pos, end = 0, len(text)
         while pos < end:
             if self._in_string:
                 stop = match_end(IN_STRING, text, pos)
                 closes = stop < end
-                half = None if closes or "\\u" not in text else HALF_PAIR.search(text, pos)
-                if half:
-                    stop = half.start(1)
+                if not closes and "\\u" in text:
+                    stop = whole_end(text, pos)
                     self._half = text[stop:]
                 out.append(_respelled(text[pos:stop]))
-                if half:
+                if self._half:
                     break
             else:
                 stop = text.find('"', pos)
@@ -82,26 +79,23 @@ class CompactJson:
                 out.append('"')
                 self._in_string = not self._in_string
             pos = stop + closes
-        if piece := "".join(out):
-            self._emit(piece)
+        if compact := "".join(out):
+            self._emit(compact)
 
 
 def compact_json(text: str) -> str:
-    """Spell `text`, JSON that is cut between tokens or within a string, compactly."""
+    """Return `text`, JSON that may be cut between tokens or in a string, spelled compactly.
+
+    >>> compact_json('{ "a" : [1, "b')
+    '{"a":[1,"b'
+    """
     out: list[str] = []
     CompactJson(out.append).write(text)
     return "".join(out)
 
 
-def escape_surrogates(text: str) -> str:
-    r"""The same JSON with each surrogate that stands in it as a character as its escape."""
-    if text.isascii():
-        return text
-    return SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
 def sound_json(text: str) -> str:
-    r"""The same JSON with U+FFFD for each half of a surrogate pair that stands alone.
+    r"""Return the JSON `text` with U+FFFD for each half of a surrogate pair that stands alone.
 
     >>> sound_json(r'["\ud83d\ude00", "\ud83d"]')
     '["\\ud83d\\ude00", "\\ufffd"]'
@@ -113,8 +107,7 @@ def sound_json(text: str) -> str:
 
 
 def _respelled(body: str) -> str:
-    """The inside of a string, each character in its shortest spelling."""
+    """Return the inside of a string, each character in its shortest spelling."""
     if "\\" not in body:
         return body
-    spelled = ENCODE(json.loads(f'"{body}"'))[1:-1]
-    return escape_surrogates(spelled)
+    return escape_surrogates(spelled(json.loads(f'"{body}"')))

@@ -1,23 +1,37 @@
-"""Complete a JSON text that was cut off."""
+"""Healing: a JSON text that was cut off, completed.
+
+A healed text is for whoever needs a value before it is whole: to show it, to compare it, or to
+make something of a truncated answer. It is not for streams. A common way to stream JSON is to heal
+each prefix, to dump its value and to emit what is new; but a dump of the whole need not begin with
+a dump of the prefix ("12" becomes "125", an escape becomes a character), and each prefix is read
+from its beginning. `JsonScanner` emits what is certain and reads each character once; it needs
+nothing from here but, at the end of a text that was truncated, the closers.
+
+The lexer's state and its stack say what completes the text, so nothing is tried until it parses.
+What may still change is left out: the text is taken up to the last place from which brackets alone
+complete it (`JsonLexer.settled`). Only a string may be cut, for half of a text is of use, while
+half of a number is another number.
+
+The text is read by the lexer and, where it is to be repaired, by the repair that streams: a second
+definition of what is JSON could differ from the first.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ijson.backends import python as ijson
-from ijson.common import ObjectBuilder
-
 from ..errors import UsageError
-from ..window import Steps, Window
-from .compact import compact_json, escape_surrogates, sound_json
-from .lexer import CLOSERS, HALF_PAIR, MAX_DEPTH, NUMBER, JsonLexer, JsonState
-from .readers import json_space, json_value
-from .repair import Repairs, repaired_json
+from ..surrogates import escape_surrogates
+from ..window import Window
+from .compact import compact_json, sound_json
+from .lexer import CLOSERS, MAX_DEPTH, NUMBER, JsonLexer, JsonState, whole_end
+from .repair import Repairs, json_document
 
 __all__ = ["HealedJson", "JsonPath", "closing", "heal_json"]
 
@@ -25,7 +39,8 @@ JsonPath = tuple[str | int | None, ...]
 """Keys and indices from the outside in; None for a key that is not all there."""
 
 S = JsonState
-# How a marker "%" stands where the text was cut: where an object has a key next, and elsewhere.
+# How a marker, written "%", stands where the text was cut: before a key, before an element, and
+# where both are alike.
 AS_KEY = {S.AFTER_OPEN: '"%":1', S.AFTER_COMMA: '"%":1', S.AFTER_VALUE: ',"%":1'}
 AS_VALUE = {S.AFTER_OPEN: '"%"', S.AFTER_COMMA: '"%"', S.AFTER_VALUE: ',"%"'}
 ANYWHERE = {S.KEY: '%":1', S.AFTER_KEY: ':"%"', S.AFTER_COLON: '"%"', S.STRING: '%"'}
@@ -35,15 +50,21 @@ TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(")?|[][{}:,]|[^][{}:,"]++')
 
 @dataclass(frozen=True, kw_only=True)
 class HealedJson:
-    """A cut JSON text, completed.
+    """A JSON text that was cut off, completed by `heal_json`.
 
-    `text` is JSON, or "" when no value had begun that can be told; `value` is what it stands
-    for, without the marker (None for ""). `state` and `stack` say where the text was cut.
-    `end` is how many characters of the input the value reaches up to: what follows was not
-    looked at, or, when there is a `problem`, cannot follow. `certain` is what stands before
-    that, but for what may still change. `args` has, for each of the `args_paths` at which a
-    value had begun, its text in compact spelling, as OpenAI has arguments; `repairs` the names
-    of what was mended.
+    Attributes:
+        text: the completed text, with the marker if there is one; "" when no value had begun whose
+            beginning is certain.
+        value: what `text` stands for, without the marker; None for "".
+        state: where in the value the text was cut.
+        stack: the brackets that are open there, "{" and "[", from the outside in.
+        end: how many characters of the input the value reaches up to. What follows was not looked
+            at or, when there is a `problem`, cannot follow.
+        certain: the text before `end`, without what may still change.
+        problem: why the text cannot go on from `end`; "" where it can.
+        args: for each of the `args_paths` at which a value had begun, its text in compact spelling,
+            as OpenAI has arguments.
+        repairs: the names of the repairs that were made, in the order of their first use.
     """
 
     text: str
@@ -77,21 +98,24 @@ def heal_json(
     max_depth: int = MAX_DEPTH,
     final: bool = False,
 ) -> HealedJson:
-    """Complete `text`, a JSON value that may be cut anywhere.
+    """Complete `text`, a JSON value that may be cut anywhere, and return it with its value.
 
     Open strings, objects and arrays are closed. A member whose value has not begun, and a number
-    or literal that is not all there, are dropped: "12" may have become "125". From the first
+    or literal that is not all there, are left out: "12" may have become "125". From the first
     character on that JSON does not allow, the text is taken as cut.
 
     Args:
         text: the JSON so far; white space before it is no part of it.
         marker: a text to stand where the cut is, so that a reader of `text` can find the place.
-        args_paths: where values may be healed: elsewhere no string is taken that is cut. () is
-            the path of the whole.
-        eager_numbers: a number counts as far as it goes; for display, for it may still change.
-        repairs: what of nearly JSON is mended, see `json_mend`; nothing if None.
-        max_depth: how many brackets may stand open; one more, and the text is taken as cut.
-        final: no more text comes: a number that is all there is is whole.
+        args_paths: where strings may be healed: one that is cut elsewhere is left out. () is the
+            path of the whole.
+        eager_numbers: take a number as far as it goes; for display, for it may still change.
+        repairs: which repairs are made of what is nearly JSON; none if None.
+        max_depth: how many brackets may be open; at one more, the text is taken as cut.
+        final: whether no more text comes: then a number that stands alone is whole.
+
+    Raises:
+        UsageError: the marker has characters that JSON escapes.
 
     >>> heal_json('{"a": "hel').text
     '{"a": "hel"}'
@@ -106,10 +130,11 @@ def heal_json(
     if marker is not None and json.dumps(marker, ensure_ascii=False) != f'"{marker}"':
         raise UsageError(f"the marker {marker!r} needs escapes in JSON: take plain characters")
     src, lexer = Window(text, closed=final), JsonLexer(max_depth=max_depth, tracks=True)
-    pieces: list[str] = []
-    made: list[str] = []
-    next(_read(src, lexer, pieces, made, repairs), None)
-    certain = "".join(pieces)
+    emitted: list[str] = []
+    repaired = Counter[str]()
+    # Where the text is cut, this stops waiting for more.
+    next(json_document(src, emitted.append, lexer, repairs, repaired), None)
+    certain = "".join(emitted)
     end = src.offset
     problem = lexer.problem if lexer.state is S.BROKEN else ""
     if problem:
@@ -134,45 +159,29 @@ def heal_json(
         certain=escape_surrogates(certain),
         problem=problem,
         args=args,
-        repairs=tuple(made),
+        repairs=tuple(repaired),
     )
 
 
-def _read(
-    src: Window, lexer: JsonLexer, pieces: list[str], made: list[str], repairs: Repairs | None
-) -> Steps[None]:
-    """Read the value, putting what is certain of it into `pieces`, mended as `made` says."""
-    yield from json_space(src)
-    if repairs is None:
-        yield from json_value(src, pieces.append, lexer)
-    else:
-
-        def note(repair: str, offset: int) -> None:  # noqa: ARG001 - named, not placed
-            if repair not in made:
-                made.append(repair)
-
-        yield from repaired_json(src, pieces.append, note, repairs=repairs, lexer=lexer)
-
-
 def _closed(certain: str, lexer: JsonLexer, number: str, *, heals: bool) -> str:
-    """The text with what stands open closed, or left out."""
+    """Return the text with what stands open closed or left out; `number` is taken as whole."""
     state, top = lexer.state, lexer.stack[-1:]
     if number and top + state in ("[" + S.AFTER_OPEN, "[" + S.AFTER_COMMA, "{" + S.AFTER_COLON):
         head = certain + number
     elif number and state is S.START:
         return number
     elif state is S.STRING and heals:
-        head = certain[: _cut_at(certain)] + '"'
+        head = certain[: whole_end(certain)] + '"'
     else:
         head = certain[: lexer.settled]
     return head + _closers(lexer)
 
 
 def closing(lexer: JsonLexer, held: str) -> str:
-    """What makes JSON of a text that ends where `lexer` stands, commas being held back.
+    """Return what makes JSON of a text that ends where `lexer` stands, commas being held back.
 
-    `held` is what was not passed: a number in it is taken as it is. What has a key and no value,
-    and a literal that is cut, become null.
+    `held` is the text that was not passed: a number in it is taken as it is. A key without a value
+    and a literal that is cut get null.
     """
     broken = lexer.state is S.BROKEN
     state = lexer.broken_in if broken else lexer.state
@@ -191,29 +200,24 @@ def closing(lexer: JsonLexer, held: str) -> str:
 
 
 def _marked(certain: str, lexer: JsonLexer, marker: str) -> str:
-    """The text with a marker where it was cut; as it is where nothing is missing."""
+    """Return the text with a marker where it was cut; as it is where nothing is missing."""
     state = lexer.state
     if state is S.DONE or state is S.START:
         return certain
     in_object = bool(lexer.stack) and lexer.stack[-1] == "{"
     here = ANYWHERE.get(state) or (AS_KEY if in_object else AS_VALUE)[state]
     if state is S.STRING or state is S.KEY:
-        certain = certain[: _cut_at(certain)]
+        certain = certain[: whole_end(certain)]
     return certain + here.replace("%", marker) + _closers(lexer)
 
 
-def _cut_at(certain: str) -> int:
-    """Where a string can be cut: not behind the first half of a surrogate pair."""
-    half = HALF_PAIR.search(certain)
-    return half.start(1) if half else len(certain)
-
-
 def _closers(lexer: JsonLexer) -> str:
+    """Return the brackets that close those which are open."""
     return "".join(CLOSERS[bracket] for bracket in reversed(lexer.stack))
 
 
 def _walk(text: str, wanted: Sequence[JsonPath]) -> tuple[JsonPath, dict[JsonPath, str]]:
-    """Where compact JSON was cut, and the texts of the values at the paths that are wanted."""
+    """Return where compact JSON was cut, and the texts of the values at the `wanted` paths."""
     path: list[str | int | None] = []
     lengths = {len(at) for at in wanted}
     begun: dict[JsonPath, int] = {}
@@ -239,10 +243,17 @@ def _walk(text: str, wanted: Sequence[JsonPath]) -> tuple[JsonPath, dict[JsonPat
 
 
 def _value(text: str) -> Any:
-    """The value of a JSON text. Python's own parser nests calls, and may be called deep down."""
+    """Return the value of a JSON text, however deep it is nested.
+
+    Python's own parser calls itself for each bracket, and may be called where few calls are left.
+    """
     try:
         return json.loads(text)
     except RecursionError:
+        # Imported here: it takes 30 ms, and is needed for no honest text.
+        from ijson.backends import python as ijson
+        from ijson.common import ObjectBuilder
+
         builder = ObjectBuilder()
         for event, value in ijson.basic_parse(text.encode(errors="surrogatepass"), use_float=True):
             builder.event(event, value)

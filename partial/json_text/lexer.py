@@ -1,13 +1,16 @@
-r"""JSON that is not all there yet: a lexer that reads each character once.
+r"""A lexer for JSON that is not all there yet, which reads each character once.
 
     value   = object | array | string | number | "true" | "false" | "null"     (RFC 8259)
 
-`JsonLexer.scan` reads on from where it stopped and says how far it came. What it has passed
-is certain: it ends between tokens or inside a string, never inside a number, a literal or an
-escape, so what lies before may be handed on as it stands, and after the last character of the
-value it stops: the text that follows belongs to the caller. Its state says what stands open,
-which is what completes ("heals") a value that was cut off. Nesting is a list, never the call
-stack, and has a limit, because a model can write `[[[[[...`.
+`JsonLexer.scan` reads on from where it stopped and returns how far it came. What it has passed is
+certain: that ends between tokens or inside a string, never inside a number, a literal or an
+escape, so it may be emitted as it stands. Behind the last character of the value it stops: the
+text that follows belongs to the caller. The state says what stands open, which is all that is
+needed to complete a value that was cut off (see `heal`).
+
+Nesting is a string of open brackets, never the call stack, and has a limit, because a model can
+write `[[[[[...`. The length of what is held back has one too: a number or a key of more than
+`MAX_TOKEN` characters breaks the text.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ MAX_DEPTH = 512
 MAX_TOKEN = 4096
 """Characters of a number, or of a key or name that must be whole: these are held back."""
 
-# Whole escapes only: a string is passed on up to an escape that may still be cut.
+# Whole escapes only: a string is passed up to an escape that may still be cut.
 IN_STRING = re.compile(r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
 # The first half of a surrogate pair at the end; backslashes before it come in pairs.
 HALF_PAIR = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
@@ -76,33 +79,53 @@ BEFORE_STRING = frozenset({START, AFTER_OPEN, AFTER_COLON, AFTER_COMMA})
 BEFORE_CLOSER = frozenset({AFTER_OPEN, AFTER_VALUE})
 
 
-# Tokens are few: what a short piece does in some place, most pieces did there before. To look
-# that up takes a fifth of the time that reading takes.
+# The memory of moves. A chunk of nested JSON holds two or three tokens, each of which takes a turn
+# of the loop in `_scan`, and a parser of such JSON would spend more than half of its time there.
+# But models have few tokens: what a short chunk does in some place, most chunks did there before.
+# To look that up takes a fifth of the time that reading takes, and a stream of nested JSON costs
+# less than half of what it would.
+#
+# It must be exact: a move is what `_scan` did, and so must be remembered under all that `_scan`
+# looked at. That is the state, the text, whether commas are held back, and of the open brackets
+# one more than the chunk closes. So a place has the `NEAR` innermost brackets, and a chunk that
+# closes as many is not remembered. Nor is one that breaks the text: its `problem` is worth a look
+# at the text, and it is the last. A lexer that `tracks` counts characters and needs each token, so
+# it remembers nothing; near the limit of depth chunks are read, for no place knows the depth.
+#
+# It must not grow: keys have at most `SHORT` characters, and when it is full, all is forgotten. To
+# forget what was not used for long would cost something at each look-up, where this costs nothing;
+# and a text that is made of ever new chunks pays for one entry a chunk, whatever is done.
+#
+# It is one for all lexers, as the tokens of a model are for all its answers. Threads may share it:
+# a place has one move, so whoever writes it writes the same.
 SHORT = 12
-"""Characters of a piece that is remembered."""
+"""Characters that a chunk may have whose move is remembered."""
 NEAR = 4
 """Brackets that a place tells apart, counted from the innermost."""
 MOST_MOVES = 512
-"""Moves that are remembered, by all lexers together; beyond them, all is forgotten."""
+"""Moves that are remembered, by all lexers together; one more, and all are forgotten."""
 Place = tuple[JsonState, str, bool, str]
-"""The state, the innermost open brackets, whether commas are held, and the piece."""
+"""What decides a move: the state, the innermost brackets, whether commas are held, the chunk."""
 Move = tuple[int, JsonState, bool, int, str]
-"""How much is passed, the new state; whether there are brackets, how many of those that were open
-are closed, and which stand open then."""
+"""What a chunk did: how many characters were passed, and the state after it; whether there are
+brackets in it, how many of those that were open it closed, and which it opened."""
 MOVES: dict[Place, Move] = {}
 
 
 class JsonLexer:
-    """Reads one JSON value in a text that the caller keeps, piece by piece.
+    """Reads one JSON value, chunk by chunk, in a text that the caller keeps.
 
-    `state` says where it stands, `stack` which brackets are open, as "{[". Once the state
-    is BROKEN, `problem` says what is wrong and `broken_in` what the state was. With `hold_commas`,
-    a comma is passed with what follows it, and one before a closing bracket is where the text
-    breaks.
-
-    With `tracks`, `passed` counts the characters that `scan` passed; up to `settled` of them, the
-    text can be completed with closing brackets alone; `opened` of them lie before the last
-    string.
+    Attributes:
+        state: where in the value the lexer stands.
+        stack: the brackets that are open, from the outside in, as in "{[".
+        problem: what is wrong, once the state is BROKEN.
+        broken_in: what the state was before it was BROKEN.
+        hold_commas: whether a comma is passed only with what follows it; then a comma before a
+            closing bracket is where the text breaks.
+        passed: how many characters `scan` passed. This and the next two are counted only by a
+            lexer that `tracks`.
+        settled: up to which of them the text can be completed with closing brackets alone.
+        opened: how many of them lie before the last string.
     """
 
     __slots__ = (
@@ -139,7 +162,7 @@ class JsonLexer:
 
         That is less than `len(text)` when the value has ended (DONE), when the text cannot go on
         like this (BROKEN, at the character that breaks it), or when what follows is a number,
-        literal or escape that is not all there: feed that again with more text. `final` says that
+        literal or escape that is not all there: scan that again with more text. `final` says that
         no more comes: then a number that stands alone is all there.
         """
         if pos or final or self._tracks or len(text) > SHORT:
@@ -159,11 +182,11 @@ class JsonLexer:
         return length
 
     def _learn(self, place: Place) -> int:
-        """Read a short piece, and remember what it did."""
+        """Read a short chunk, and remember what it did."""
         before, text = self.stack, place[-1]
         length = self._scan(text)
         after = self.stack
-        # A place tells all that was looked at: a bracket more than are closed.
+        # One bracket more than it closes was looked at.
         closers = text.count("}") + text.count("]")
         if self.state is not BROKEN and closers < NEAR:
             kept = len(before)
@@ -176,6 +199,7 @@ class JsonLexer:
         return length
 
     def _scan(self, text: str, pos: int = 0, *, final: bool = False) -> int:
+        """Read as `scan` does, without the memory."""
         start, end = pos, len(text)
         base = self.passed - start
         state, stack = self.state, self.stack
@@ -227,7 +251,7 @@ class JsonLexer:
     def _token(self, text: str, pos: int, read: int, *, final: bool) -> int:
         """Read the token at `pos`; return its length, or 0 when it is not all there or wrong.
 
-        `read` is how many characters of this scan lie before it.
+        `read` is how many characters this scan passed before it.
         """
         char = text[pos]
         state = self.state
@@ -247,7 +271,10 @@ class JsonLexer:
         return self.breaks(f"{char!r} {state.value.replace('_', ' ')}")
 
     def _comma(self, text: str, pos: int) -> int:
-        """Read a comma; where it may have to be left out again, only when a token follows."""
+        """Read a comma; with `hold_commas`, only when the next token has begun.
+
+        Returns 1, or 0 when it is not known what follows or the text breaks.
+        """
         if self.hold_commas:
             after = match_end(SPACE, text, pos + 1)
             if after <= pos + MAX_TOKEN:
@@ -259,6 +286,7 @@ class JsonLexer:
         return 1
 
     def _scalar(self, text: str, pos: int, read: int, *, final: bool) -> int:
+        """Read the number or literal at `pos`; return as `_token` does."""
         char = text[pos]
         word = LITERALS.get(char)
         if word:
@@ -277,20 +305,36 @@ class JsonLexer:
                 return stop - pos
         return self.breaks(f"{char!r} begins no value")
 
+    def string_ends(self) -> None:
+        """End the key or string that is open: its closing quote was read in another spelling."""
+        if self.state is KEY:
+            self.state = AFTER_KEY
+        else:
+            self.value_ends()
+
     def value_ends(self, read: int = 0) -> None:
-        """A value ends here, `read` characters from what was passed."""
+        """End a value `read` characters behind what was passed."""
         self.settled = self.passed + read
         self.state = AFTER_VALUE if self.stack else DONE
 
     def breaks(self, problem: str) -> int:
-        """The text cannot go on as it does."""
+        """Break the text here: it cannot go on as it does. Returns 0, the length of no token."""
         self.broken_in = self.state
         self.state = BROKEN
         self.problem = problem
         return 0
 
 
+def whole_end(text: str, pos: int = 0) -> int:
+    r"""Return where `text`, the inside of a string, ends for good: its length at most.
+
+    A first half of a surrogate pair at its end (`\ud83d`) may still become a character.
+    """
+    found = HALF_PAIR.search(text, pos)
+    return found.start(1) if found else len(text)
+
+
 def match_end(pattern: re.Pattern[str], text: str, pos: int) -> int:
-    """Where a match of `pattern`, which matches the empty text too, ends."""
+    """Return where a match of `pattern` at `pos` ends; the pattern matches the empty text too."""
     found = pattern.match(text, pos)
     return found.end() if found else pos

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..surrogates import SURROGATES
 from ..text_readers import peek
 from ..waiting import Emit, Lane, Waiter
-from ..window import SURROGATES, Steps, Window
+from ..window import Steps, Window
 from .lexer import (
     CUT_ESCAPE,
     HALF_PAIR,

@@ -1,8 +1,4 @@
-r"""Mending JSON while it streams: a closed list of repairs, each reported, none ever taken back.
-
-The strict lexer reads until it breaks. If what breaks it is on the list, JSON is written in
-its place and the lexer goes on; if not, the text is broken there for good. So text that is
-JSON costs what it costs without this, and passes unchanged.
+r"""Repair of JSON while it streams: a closed list of repairs, each reported, none ever taken back.
 
     single_quotes       'it\'s "x"'      -> "it's \"x\""
     python_literals     True False None  -> true false null
@@ -12,33 +8,61 @@ JSON costs what it costs without this, and passes unchanged.
     non_finite          NaN -Infinity    -> null
     comments            // ... and # ... to the end of the line, /* ... */ -> nothing
     unquoted_keys       {a: 1}           -> {"a": 1}
+
+What is emitted must be JSON, must not be taken back, and must not depend on the chunks. Text that
+is JSON must pass unchanged, at the cost that it has without repair. So there is no lenient grammar
+beside the strict one: all text would pay for it, and the two would have to agree for ever. The
+strict lexer reads until it breaks. Then the character where it broke, and the state in which it
+did, say which repair applies; the repair emits JSON in the place of what it reads, puts the lexer
+into the state in which that JSON would have left it, and the lexer reads on. Where no repair
+applies, the text is broken there for good.
+
+The list is closed, and holds only what has one meaning, which a bounded look ahead decides: a
+word, an escape, what follows a comma. A missing comma, bracket or quotation mark is not on it.
+Libraries that repair whole texts guess where it belongs, and guess anew with each chunk: what they
+return for a prefix is often no prefix of what they return for the whole. Here the caller gets what
+is certain, and a lexer whose `problem` says why there is no more.
+
+Only a comma costs text that is JSON something: it is held back until something follows it, for it
+may be one too many (`JsonLexer.hold_commas`).
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..waiting import Lane
-from ..window import SURROGATES, Steps, Window
+from ..surrogates import SURROGATES
+from ..waiting import Emit, Lane
+from ..window import Steps, Window
 from .compact import spelled
-from .lexer import CLOSERS, MAX_TOKEN, MEMBER, JsonLexer, JsonState
+from .lexer import (
+    AFTER_COLON,
+    AFTER_COMMA,
+    AFTER_KEY,
+    AFTER_OPEN,
+    AFTER_VALUE,
+    BROKEN,
+    CLOSERS,
+    KEY,
+    MAX_TOKEN,
+    MEMBER,
+    START,
+    STRING,
+    JsonLexer,
+)
 from .readers import json_space, json_value
 
-__all__ = ["Repairs", "repaired_json"]
+__all__ = ["Note", "Repairs", "json_document", "repaired_json"]
 
-START = JsonState.START
-AFTER_OPEN = JsonState.AFTER_OPEN
-KEY = JsonState.KEY
-AFTER_KEY = JsonState.AFTER_KEY
-AFTER_COLON = JsonState.AFTER_COLON
-STRING = JsonState.STRING
-AFTER_VALUE = JsonState.AFTER_VALUE
-AFTER_COMMA = JsonState.AFTER_COMMA
-DONE = JsonState.DONE
-BROKEN = JsonState.BROKEN
+Note = Callable[[str, int], object]
+"""Takes the name of a repair, which is a field of `Repairs`, and its offset.
+
+In Python text it refuses the repair by returning False, and the text is broken there."""
+
 LITERALS = {
     "True": ("python_literals", "true"),
     "False": ("python_literals", "false"),
@@ -54,7 +78,7 @@ IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
 AT_ODD = re.compile(rf"""['"\\\x00-\x1f{SURROGATES}]""").search
 SINGLE_QUOTED_LANE = Lane(AT_ODD, AT_ODD)
 ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
-CUT_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
+CUT_ODD_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
 OWN_QUOTE = "own_quote"
 COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
 BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
@@ -62,7 +86,19 @@ BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """Which of the repairs at the top of this module are made; all of them unless told."""
+    r"""Switches for the repairs of JSON; each is made unless it is switched off.
+
+    Attributes:
+        single_quotes: `'x'` becomes `"x"`.
+        python_literals: `True`, `False` and `None` become `true`, `false` and `null`.
+        control_characters: a raw newline, tab or the like in a string becomes an escape.
+        invalid_escapes: an escape that JSON has not is written as what it means (`\x41`), or its
+            backslash is kept (`\d`).
+        trailing_commas: a comma before a closing bracket is left out.
+        non_finite: `NaN`, `Infinity` and `-Infinity` become `null`.
+        comments: `// ...`, `# ...` and `/* ... */` are left out.
+        unquoted_keys: `{a: 1}` becomes `{"a": 1}`.
+    """
 
     single_quotes: bool = True
     python_literals: bool = True
@@ -77,31 +113,63 @@ class Repairs:
 ALL_REPAIRS = Repairs()
 
 
+def json_document(
+    src: Window,
+    emit: Emit,
+    lexer: JsonLexer,
+    repairs: Repairs | None,
+    repaired: Counter[str],
+) -> Steps[None]:
+    """Read one value and the white space before it, which is not emitted.
+
+    `repairs` are the repairs that are made, None for none; `repaired` counts them by name. How the
+    value ended is in the lexer.
+    """
+
+    def note(repair: str, offset: int) -> None:  # noqa: ARG001 - counted, not placed
+        repaired[repair] += 1
+
+    yield from json_space(src)
+    if repairs is None:
+        yield from json_value(src, emit, lexer)
+    else:
+        yield from repaired_json(src, emit, note, repairs=repairs, lexer=lexer)
+
+
 def repaired_json(
     src: Window,
-    emit: Callable[[str], None],
-    note: Callable[[str, int], None],
+    emit: Emit,
+    note: Note,
     *,
     repairs: Repairs = ALL_REPAIRS,
     lexer: JsonLexer | None = None,
     quote: str = "",
 ) -> Steps[JsonLexer]:
-    """Read one value that should be JSON, handing on JSON.
+    """Read one value that should be JSON, emitting JSON.
 
-    Like `json_value`, and the same for text that is JSON, but that a comma comes with what
-    follows it. The state of the lexer is that of what was handed on. `note` is told the name of
-    each repair and the offset where it was made. `quote` is what stands round strings beside
-    quotation marks, with nothing in them escaped: that is another spelling, and no repair.
+    Begins at the first character of the value. Text that is JSON is emitted as `json_value` does,
+    but that a comma comes with what follows it. Returns the lexer, whose state is that of what was
+    emitted: DONE; BROKEN, the text from the offending character on unread; or that in which the
+    input ended.
+
+    Args:
+        src: the window to read from.
+        emit: takes the JSON, chunk by chunk.
+        note: takes the name of each repair, and the offset where it was made.
+        repairs: which repairs are made.
+        lexer: a new lexer to read with, such as one with another limit of depth.
+        quote: what a format writes round strings in place of quotation marks, nothing in them
+            being escaped. That is another spelling, and no repair.
     """
     lexer = lexer or JsonLexer()
     lexer.hold_commas = repairs.trailing_commas
-    mender = Repairer(src, lexer, emit, repairs, quote)
+    repairer = Repairer(src, lexer, emit, repairs, quote)
     while True:
         yield from json_value(src, emit, lexer)
         if lexer.state is not BROKEN:
             return lexer
         start, problem = src.offset, lexer.problem
-        repair = yield from mender.mend()
+        repair = yield from repairer.repair()
         if repair is None:
             return lexer
         if not repair:
@@ -114,8 +182,8 @@ def repaired_json(
 class Repairer:
     """Writes JSON in the place of what broke it.
 
-    Its sub-parsers return the name of the repair, "" if there is none for what stands here, or
-    None where the input ends in what might have been mended.
+    Its sub-parsers return the name of the repair that they made; "" if there is none for what
+    stands here; None where the input ends in what more text might have made a repair of.
     """
 
     __slots__ = ("_emit", "_lexer", "_quote", "_repairs", "_src")
@@ -124,7 +192,7 @@ class Repairer:
         self,
         src: Window,
         lexer: JsonLexer,
-        emit: Callable[[str], None],
+        emit: Emit,
         repairs: Repairs,
         quote: str = "",
     ) -> None:
@@ -135,12 +203,12 @@ class Repairer:
         self._repairs = repairs
 
     def write(self, text: str) -> None:
-        """Hand on JSON that the lexer did not pass."""
+        """Emit JSON that the lexer did not pass."""
         self._lexer.passed += len(text)
         self._emit(text)
 
-    def mend(self) -> Steps[str | None]:
-        """Mend what breaks the text here; the lexer goes on in the state in which it broke."""
+    def repair(self) -> Steps[str | None]:
+        """Repair what breaks the text here, in the state in which the lexer broke."""
         src, lexer, repairs = self._src, self._lexer, self._repairs
         state = lexer.state = lexer.broken_in or START
         char = src.text[src.pos]
@@ -164,9 +232,9 @@ class Repairer:
         return ""
 
     def _comma(self) -> Steps[str | None]:
-        """Read a comma that is followed by no member: a bracket, a comment, or nearly one.
+        """Read a comma behind which no member stands: a bracket, a comment, or nearly one.
 
-        It is handed on when it is known that it is not the last.
+        It is emitted when it is certain that a member follows it.
         """
         src, lexer = self._src, self._lexer
         src.pos += 1
@@ -188,10 +256,10 @@ class Repairer:
         if char in MEMBER[lexer.stack[-1]]:
             return done
         lexer.broken_in = AFTER_COMMA
-        return (yield from self.mend())
+        return (yield from self.repair())
 
     def _word(self, *, is_key: bool) -> Steps[str | None]:
-        """Mend a word where a key or a value must stand, once it is known where it ends."""
+        """Repair a word where a key or a value must stand, once it is certain where it ends."""
         src, lexer, repairs = self._src, self._lexer, self._repairs
         while True:
             found = WORD.match(src.text, src.pos)
@@ -224,10 +292,10 @@ class Repairer:
         if src.text[src.pos] != "\\":
             if not self._repairs.control_characters:
                 return ""
-            self.write(json.dumps(src.text[src.pos])[1:-1])
+            self.write(spelled(src.text[src.pos]))
             src.pos += 1
             return "control_characters"
-        while CUT_ESCAPE.match(src.text, src.pos):
+        while CUT_ODD_ESCAPE.match(src.text, src.pos):
             if src.closed:
                 return None
             yield
@@ -262,18 +330,15 @@ class Repairer:
             if char == "'":
                 src.pos += 1
                 self.write('"')
-                if lexer.state is KEY:
-                    lexer.state = AFTER_KEY
-                else:
-                    lexer.value_ends()
+                lexer.string_ends()
                 return "single_quotes"
             if char == '"':
                 src.pos += 1
                 self.write('\\"')
             elif char:
-                mended = yield from self._odd_character()
-                if not mended:
-                    if mended == "":
+                repair = yield from self._odd_character()
+                if not repair:
+                    if repair == "":
                         lexer.breaks("an escape" if char == "\\" else "a control character")
                     return "single_quotes"
             elif src.closed:
@@ -283,7 +348,7 @@ class Repairer:
                 yield
 
     def _at_quote(self) -> Steps[bool]:
-        """Whether the quote of this spelling stands here."""
+        """Return whether `quote` stands here."""
         src, quote = self._src, self._quote
         while quote.startswith(src.text[src.pos : src.pos + len(quote)]):
             if len(src.text) - src.pos >= len(quote):
@@ -294,7 +359,7 @@ class Repairer:
         return False
 
     def _quoted(self) -> Steps[str | None]:
-        """Read a string in the quotes of this spelling, up to the next of them."""
+        """Read a string that begins and ends with `quote`."""
         src, lexer, quote = self._src, self._lexer, self._quote
         src.pos += len(quote)
         self.write('"')
@@ -310,10 +375,7 @@ class Repairer:
             self.write(spelled(src.take(at)))
         src.pos += len(quote)
         self.write('"')
-        if lexer.state is KEY:
-            lexer.state = AFTER_KEY
-        else:
-            lexer.value_ends()
+        lexer.string_ends()
         return OWN_QUOTE
 
     def _comment(self) -> Steps[str | None]:
@@ -329,7 +391,7 @@ class Repairer:
         end = COMMENT_ENDS[opening]
         src.pos += len(opening)
         while (at := src.text.find(end, src.pos)) < 0 and not src.closed:
-            # The end may be cut; a comment may be long, and is not kept.
+            # The end may be cut. What is before it is dropped: a comment may be long.
             src.pos = max(src.pos, len(src.text) - len(end) + 1)
             yield
         src.pos = len(src.text) if at < 0 else at + len(end)

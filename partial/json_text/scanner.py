@@ -1,4 +1,4 @@
-"""A JSON value that comes in pieces: what of it is certain, as soon as it is."""
+"""A JSON value fed in chunks: what of it is certain is returned as soon as it is."""
 
 from __future__ import annotations
 
@@ -6,30 +6,32 @@ from collections import Counter
 from dataclasses import replace
 
 from ..errors import UsageError
-from ..window import Steps, Window
-from .compact import CompactJson, escape_surrogates
+from ..surrogates import escape_surrogates
+from ..window import Window
+from .compact import CompactJson
 from .heal import HealedJson, closing, heal_json
 from .lexer import MAX_DEPTH, JsonLexer, JsonState
-from .readers import ENDS, json_space, json_value
-from .repair import Repairs, repaired_json
+from .readers import ENDS
+from .repair import Repairs, json_document
 
 __all__ = ["JsonScanner"]
 
 
 class JsonScanner:
-    """Reads one JSON value that is fed in pieces of any size, each character once.
+    """Reads one JSON value that is fed in chunks of any size, each character once.
 
-    `feed` returns what is certain now, and what it returned is never taken back: joined, it is a
-    prefix of the value's text, cut between tokens or within a string. Held back is only half of
-    a number, a literal or an escape, and a comma until something follows it. White space before
-    the value is left out.
+    `feed` returns the text that is certain now, and never takes it back: joined, what it returned
+    is a prefix of the value's text, cut between tokens or in a string. Held back is only half of a
+    number, a literal or an escape, and a comma until something follows it. White space before the
+    value is left out. Model output never raises: a text that is not JSON leaves the scanner in the
+    state BROKEN, with a `problem`.
 
     Args:
-        compact: hand on JSON without white space and with each string in its shortest spelling
-            (see `json_spell`); otherwise the text as it stands.
-        repairs: what of nearly JSON is mended, see `json_mend`; nothing if None.
-        max_depth: how many brackets may stand open.
-        keep: keep what was handed on, for `text` and `snapshot`. Without it a scanner takes the
+        compact: return JSON without white space, each string in its shortest spelling, in place of
+            the text as it stands.
+        repairs: which repairs are made of what is nearly JSON; none if None.
+        max_depth: how many brackets may be open.
+        keep: keep what was returned, for `text` and `snapshot`. Without it a scanner takes the
             same few hundred bytes however long the value is.
 
     >>> scanner = JsonScanner()
@@ -39,7 +41,7 @@ class JsonScanner:
     (<JsonState.DONE: 'done'>, 29, ' and so on')
     """
 
-    __slots__ = ("_behind", "_kept", "_lexer", "_out", "_source", "_steps", "repaired")
+    __slots__ = ("_behind", "_kept", "_lexer", "_out", "_src", "_steps", "repaired")
 
     repaired: Counter[str]
     """How often each repair was made."""
@@ -56,24 +58,15 @@ class JsonScanner:
         self._kept: list[str] | None = [] if keep else None
         self._behind: list[str] = []
         self._out: list[str] = []
-        self._source = Window()
+        self._src = Window()
         self._lexer = JsonLexer(max_depth=max_depth, hold_commas=True)
         emit = CompactJson(self._out.append).write if compact else self._out.append
-        src, lexer = self._source, self._lexer
-
-        def steps() -> Steps[None]:
-            yield from json_space(src)
-            if repairs is None:
-                yield from json_value(src, emit, lexer)
-            else:
-                yield from repaired_json(src, emit, self._note, repairs=repairs, lexer=lexer)
-
-        self._steps = steps()
+        self._steps = json_document(self._src, emit, self._lexer, repairs, self.repaired)
         next(self._steps)
 
     @property
     def state(self) -> JsonState:
-        """Where in the value the text fed so far ends."""
+        """Where in the value the text ends that was fed so far."""
         return self._lexer.state
 
     @property
@@ -88,74 +81,79 @@ class JsonScanner:
 
     @property
     def end(self) -> int | None:
-        """How many characters were fed up to the end of the value; None while it goes on."""
-        return self._source.offset if self.state is JsonState.DONE else None
+        """The number of characters fed up to the end of the value; None while it goes on."""
+        return self._src.offset if self.state is JsonState.DONE else None
 
     @property
     def unread(self) -> str:
-        """What was fed and is held back, follows the value, or broke it."""
+        """The text that was fed and is held back, follows the value, or broke it."""
         self._behind = ["".join(self._behind)]
-        return self._source.unread + self._behind[0]
+        return self._src.unread + self._behind[0]
 
     @property
     def text(self) -> str:
-        """All that was handed on."""
+        """All that was returned; raises `UsageError` where the scanner keeps nothing."""
         if self._kept is None:
             raise UsageError("this scanner keeps no text: make it with keep=True")
         self._kept = ["".join(self._kept)]
         return self._kept[0]
 
     def feed(self, text: str) -> str:
-        """Take the next piece; return what is certain now, often nothing."""
+        """Read the next chunk; return the text that is certain now, often "".
+
+        Raises:
+            UsageError: the chunk is no `str`.
+        """
         if not isinstance(text, str):
             raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
         if self.state in ENDS:
-            # The window would be put together anew with each piece.
+            # The window would be put together anew with each chunk.
             self._behind.append(text)
-        elif self._source.receive(text):
+        elif self._src.receive(text):
             next(self._steps, None)
-        return self._handed_on()
+        return self._emitted()
 
     def finish(self, *, heal: bool = False) -> str:
-        """Say that no more comes; return the rest.
+        """End the input; return the rest, which is a number that stands alone.
 
-        That is the last number of a text that is nothing else. With `heal`, also what makes the
-        whole JSON: a number that is held is taken as it is, what has no value yet gets null.
+        With `heal`, also what makes the whole JSON: a number that is held back is taken as it is,
+        a key without a value gets null.
         """
-        self._source.closed = True
+        self._src.closed = True
         next(self._steps, None)
-        rest = self._handed_on()
+        rest = self._emitted()
         if heal and self.state is not JsonState.DONE:
             rest += closing(self._lexer, self.unread)
         return rest
 
     def snapshot(self, *, marker: str | None = None) -> HealedJson:
-        """The value so far, completed: `heal_json` of what was handed on.
+        """Return the value so far, completed: `heal_json` of what was returned.
 
-        It takes time in proportion to the text; to follow the values while they come, see
+        Takes time in proportion to the text; to follow the values while they come, see
         `JsonValues`.
+
+        Raises:
+            UsageError: the scanner keeps nothing, or the marker has characters that JSON escapes.
         """
         # A space behind a value says that it is whole, for it may be a number.
         whole = self.state in (JsonState.AFTER_VALUE, JsonState.DONE)
         healed = heal_json(self.text + " " * whole, marker=marker)
         return replace(
             healed,
-            end=self._source.offset,
+            end=self._src.offset,
             problem=self.problem,
             repairs=tuple(self.repaired),
         )
 
-    def _note(self, repair: str, offset: int) -> None:  # noqa: ARG002 - counted, not placed
-        self.repaired[repair] += 1
-
-    def _handed_on(self) -> str:
+    def _emitted(self) -> str:
+        """Return what the sub-parser emitted since the last call."""
         out = self._out
         if not out:
             return ""
-        piece = out[0] if len(out) == 1 else "".join(out)
+        text = out[0] if len(out) == 1 else "".join(out)
         out.clear()
-        if not piece.isascii():
-            piece = escape_surrogates(piece)
+        if not text.isascii():
+            text = escape_surrogates(text)
         if self._kept is not None:
-            self._kept.append(piece)
-        return piece
+            self._kept.append(text)
+        return text

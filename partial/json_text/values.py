@@ -1,4 +1,4 @@
-"""The values in a JSON text, typed, each as soon as it is complete."""
+"""The values in a JSON text that is fed in chunks, typed, each as soon as it is whole."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-import ijson
-
 from ..errors import UsageError
 from .compact import sound_json
 from .heal import JsonPath
-from .lexer import HALF_PAIR, MAX_DEPTH, JsonLexer, JsonState
+from .lexer import (
+    AFTER_COMMA,
+    AFTER_VALUE,
+    BROKEN,
+    DONE,
+    KEY,
+    MAX_DEPTH,
+    STRING,
+    JsonLexer,
+    JsonState,
+    whole_end,
+)
 
 __all__ = ["JsonValue", "JsonValues", "argument_events"]
 
-KEY = JsonState.KEY
-STRING = JsonState.STRING
-AFTER_VALUE = JsonState.AFTER_VALUE
-AFTER_COMMA = JsonState.AFTER_COMMA
-DONE = JsonState.DONE
-BROKEN = JsonState.BROKEN
 # An exponent that no float has, which `Decimal` may refuse.
 HUGE = re.compile(r"[eE][-+]?0*+[0-9]{7}")
 # A string, or a number with such an exponent: its sign, its first digit but 0, the exponent's sign.
@@ -32,22 +35,25 @@ HUGE_NUMBER = re.compile(
 
 
 class JsonValue(NamedTuple):
-    """A value that is complete, and where it stands: keys and indices from the outside in."""
+    """A value that is whole, and where it stands: keys and indices from the outside in."""
 
     path: JsonPath
     value: Any
 
 
 class JsonValues:
-    """Reads one JSON value that is fed in pieces, and gives each value in it when it is complete.
+    """Reads one JSON value that is fed in chunks, and returns each value in it when it is whole.
 
     Members come before the object that holds them; the whole comes last, at the path (). Numbers
     are int or float, half of a surrogate pair is U+FFFD. Where the text stops being JSON, nothing
-    more comes, and `problem` says why. Give it a call's `arguments` as its deltas come, and act
-    on an argument before the call is finished.
+    more comes, and `problem` says why. Fed with a call's `arguments` as its deltas come, it lets
+    an agent act on an argument before the call is finished.
 
-    The values are made by ijson, in C where it can be. It gets whole strings only: it would read
-    one that grows from its beginning each time.
+    The values are made by ijson, in C where it can be. It is fed whole strings only, for it would
+    read one that grows from its beginning each time.
+
+    Args:
+        max_depth: how many brackets may be open.
 
     >>> values = JsonValues()
     >>> values.feed('{"path": "a.t'), values.feed('xt", "lines": [1, 2')
@@ -69,6 +75,8 @@ class JsonValues:
     )
 
     def __init__(self, *, max_depth: int = MAX_DEPTH) -> None:
+        import ijson  # here, for it takes 30 ms that few users need
+
         self._lexer = JsonLexer(max_depth=max_depth, tracks=True)
         self._held = ""
         self._string: list[str] = []
@@ -81,7 +89,7 @@ class JsonValues:
 
     @property
     def state(self) -> JsonState:
-        """Where in the text what was fed so far ends."""
+        """Where in the value the text ends that was fed so far."""
         return self._lexer.state
 
     @property
@@ -91,7 +99,7 @@ class JsonValues:
 
     @property
     def path(self) -> JsonPath:
-        """Where what was fed so far ends."""
+        """The path of the place where the text ends that was fed so far."""
         path, state = self._path.copy(), self.state
         if path and state is AFTER_VALUE and isinstance(path[-1], int):
             path[-1] -= 1  # it was counted already
@@ -101,7 +109,7 @@ class JsonValues:
 
     @property
     def value(self) -> Any:
-        """All that there is so far, a string that is not finished too; None for nothing.
+        """The value so far, with the beginning of a string that is not finished; None for none.
 
         It is always the same object, which grows: copy what you want to keep as it is.
         """
@@ -114,16 +122,21 @@ class JsonValues:
         return self._root
 
     def feed(self, text: str) -> list[JsonValue]:
-        """Take the next piece; return the values that it completes, in order."""
+        """Read the next chunk; return the values that it completes, in order.
+
+        Raises:
+            UsageError: the chunk is no `str`.
+        """
         if not isinstance(text, str):
             raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
         return self._read(text, final=False)
 
     def finish(self) -> list[JsonValue]:
-        """Say that no more comes: a number that is all there is is complete then."""
+        """End the input; return a number that stands alone, which nothing else completes."""
         return self._read("", final=True)
 
     def _read(self, text: str, *, final: bool) -> list[JsonValue]:
+        """Scan the next chunk, and parse what of it ends between tokens."""
         lexer = self._lexer
         text = self._held + text
         begun = lexer.passed
@@ -142,7 +155,7 @@ class JsonValues:
         return self._parse(text)
 
     def _parse(self, text: str) -> list[JsonValue]:
-        """Give the parser text that ends between tokens."""
+        """Feed the parser text that ends between tokens; return the values that it completes."""
         if self._string:
             text = "".join(self._string) + text
             self._string.clear()
@@ -161,6 +174,7 @@ class JsonValues:
         return found
 
     def _take(self, event: str, value: Any, found: list[JsonValue]) -> None:
+        """Build what an event of ijson adds; append what it completes to `found`."""
         if event == "map_key":
             self._path[-1] = value
         elif event in ("start_map", "start_array"):
@@ -180,7 +194,7 @@ class JsonValues:
                 self._path[-1] += 1
 
     def _put(self, value: Any) -> None:
-        """Put a value where the parser stands."""
+        """Put a value at the path where the parser stands."""
         if not self._open:
             self._root = value
             return
@@ -191,23 +205,25 @@ class JsonValues:
             holder[key] = value
 
     def _string_so_far(self) -> str:
-        """The string that is not finished, each piece of it decoded once."""
-        pieces, (known, text) = self._string, self._shown
-        if len(pieces) > known:
-            raw = "".join(pieces[known:])
+        """Return the string that is not finished, each chunk of it decoded once."""
+        chunks, (known, text) = self._string, self._shown
+        if len(chunks) > known:
+            raw = "".join(chunks[known:])
             raw = raw[1:] if known == 0 else raw
-            half = HALF_PAIR.search(raw)
-            cut = half.start(1) if half else len(raw)
+            cut = whole_end(raw)
             text += json.loads(sound_json(f'"{raw[:cut]}"'))
-            pieces[known:] = [raw[:cut], raw[cut:]]
+            chunks[known:] = [raw[:cut], raw[cut:]]
             if known == 0:
-                pieces[0] = '"' + pieces[0]
-            self._shown = (len(pieces) - 1, text)
+                chunks[0] = '"' + chunks[0]
+            self._shown = (len(chunks) - 1, text)
         return text
 
 
 def argument_events(texts: Iterable[str], *, max_depth: int = MAX_DEPTH) -> Iterator[JsonValue]:
-    """Yield each value in the JSON that `texts` join to, as soon as it is complete.
+    """Yield each value in the JSON that `texts` join to, as soon as it is whole.
+
+    `texts` are chunks of any size, such as the `arguments` of a call's deltas. Members come before
+    the object that holds them. Nothing more is yielded where the text stops being JSON.
 
     >>> for path, value in argument_events(['{"path": "a.t', 'xt", "n": [1', "2]}"]):
     ...     print(path, value)
@@ -223,7 +239,7 @@ def argument_events(texts: Iterable[str], *, max_depth: int = MAX_DEPTH) -> Iter
 
 
 def _tamed(number: re.Match[str]) -> str:
-    """The number as large, or as small, as a float can be; a string as it is."""
+    """Return the number as large, or as small, as a float can be; a string as it is."""
     sign, digit, exponent_sign = number.groups()
     if sign is None:
         return number[0]

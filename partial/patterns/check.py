@@ -1,8 +1,8 @@
-r"""Whether a pattern can be looked for exactly in text that is not all there, and with which probe.
+r"""The check of a pattern: whether it can be looked for exactly in a stream, and with which probe.
 
 A pattern whose partial matches are inexact loses or delays text, and does so only for some ways of
-cutting it. So what `regex` is known to get wrong is refused here, with a word on what to write
-instead; `patterns` says what the probe is for.
+cutting it: no test of a user would find that. So what `regex` is known to get wrong is refused when
+the pattern is made, with a word on what to write instead. `pattern` says what the probe is for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .parse import Atom, Group, Kind, Node, Repeat, parse_pattern
 __all__ = ["MAX_BEHIND", "MISSING", "CheckedPattern", "check_pattern"]
 
 MAX_BEHIND = 255
-"""Characters that a lookbehind may look at: as many are kept of the text that is done with."""
+"""Characters that a lookbehind may look at: as many are kept of the text that was read."""
 
 MISSING = r"[^\x00-\U0010ffff]"
 r"""No character there is. (`[^\s\S]` would say so, but `regex` 2026.11 matches any with it.)"""
@@ -38,10 +38,12 @@ UNSEEN = "(?:|(?!))"
 class CheckedPattern(NamedTuple):
     """What `check_pattern` found out.
 
-    `flags` are those given and those that the pattern begins with; `probe` is the pattern without
-    these, in which each end of the text is a place where text is missing; `behind` is how far it
-    looks behind; `first` matches the characters that a match can begin with ("" if not known),
-    with its own flags but A and U.
+    Attributes:
+        flags: the flags given and those that the pattern begins with.
+        probe: the pattern without these, in which each end of the text asks for a character.
+        behind: how many characters before a match it looks at.
+        first: a pattern for the characters that a match can begin with; "" if not known. It holds
+            its own flags, but for A and U.
     """
 
     flags: int
@@ -51,7 +53,11 @@ class CheckedPattern(NamedTuple):
 
 
 def check_pattern(pattern: str, flags: int = 0) -> CheckedPattern:
-    """Check that `pattern` can be looked for exactly; raise `UsageError` where it cannot."""
+    """Check that `pattern` can be looked for exactly, and return what its search needs.
+
+    Raises:
+        UsageError: it cannot; the text says why, and what to write instead.
+    """
     flags, tree = parse_pattern(pattern, flags)
     backwards = any(map(_looks_back, _walk(tree)))
     for node in _walk(tree):
@@ -74,12 +80,13 @@ def check_pattern(pattern: str, flags: int = 0) -> CheckedPattern:
 
 
 def _alternative(characters: str) -> str:
+    """Return a pattern for one character as it can stand among alternatives."""
     # `regex` finds nothing with `[^a]|[^b]`, which is every character; looking ahead, it does.
     return f"(?={characters})" if "[^" in characters else characters
 
 
 def _check_repeat(node: Repeat, *, backwards: bool) -> None:
-    """Refuse repeats whose partial matches are inexact; `backwards`: something looks back."""
+    """Refuse a repeat whose partial matches are inexact; `backwards`: the pattern looks back."""
     item, whole = node.item, _source(node)
     if _width(item)[1] == 0:
         raise UsageError(f"{whole}: what matches no characters cannot be repeated")
@@ -99,7 +106,7 @@ def _check_repeat(node: Repeat, *, backwards: bool) -> None:
 
 
 def _check_group(node: Group) -> None:
-    """Refuse groups whose partial matches are inexact."""
+    """Refuse a group whose partial matches are inexact."""
     low, high = _width(node, inside=True)
     if node.opening == "(?>" and (low, high) != (1, 1):
         raise UsageError(f"{_source(node)}: only one character may be atomic: write (?:...)")
@@ -115,7 +122,7 @@ def _check_group(node: Group) -> None:
 
 
 def _walk(node: Node) -> Iterator[Node]:
-    """A node and all within it."""
+    """Yield a node and all nodes within it."""
     yield node
     if isinstance(node, Repeat):
         yield from _walk(node.item)
@@ -126,21 +133,21 @@ def _walk(node: Node) -> Iterator[Node]:
 
 
 def _looks_back(node: Node) -> bool:
-    """Whether a node, apart from what is in it, looks at the text before it."""
+    """Return whether a node, apart from what is in it, looks at the text before it."""
     if isinstance(node, Group):
         return node.behind
     return isinstance(node, Atom) and node.kind is Kind.LINE_START
 
 
 def _looks_ahead(node: Node) -> bool:
-    """Whether a node, apart from what is in it, looks at the text after it, or for its end."""
+    """Return whether a node, apart from what is in it, looks ahead or for the end of the text."""
     if isinstance(node, Group):
         return node.ahead
     return isinstance(node, Atom) and node.kind in ENDS
 
 
 def _source(node: Node, *, ends: bool = True) -> str:
-    """The pattern again. Without `ends`, it is one for text that goes on after its end."""
+    """Return the pattern again; without `ends`, as it stands in the probe."""
     if isinstance(node, Atom):
         return node.source if ends else ENDS.get(node.kind, node.source)
     if isinstance(node, Repeat):
@@ -153,7 +160,7 @@ def _source(node: Node, *, ends: bool = True) -> str:
 
 
 def _width(node: Node, *, inside: bool = False) -> tuple[int, int | None]:
-    """How many characters it matches: the fewest and the most, None for no limit."""
+    """Return how many characters a node matches: the fewest and the most, None for no limit."""
     if isinstance(node, Atom):
         if node.kind is Kind.BACK:
             return 0, None
@@ -176,7 +183,7 @@ def _width(node: Node, *, inside: bool = False) -> tuple[int, int | None]:
 
 
 def _behind(node: Node) -> int:
-    """How many characters before a match it looks at, lookbehinds within lookbehinds included."""
+    """Return how many characters before a match a node looks at, nested lookbehinds added up."""
     if isinstance(node, Atom):
         return 0
     if isinstance(node, Repeat):
@@ -186,7 +193,7 @@ def _behind(node: Node) -> int:
 
 
 def _first(branches: tuple[tuple[Node, ...], ...]) -> set[str] | None:
-    """Patterns for the characters that a match may begin with; None where that is not known."""
+    """Return patterns for the characters that a match may begin with; None if not known."""
     found: set[str] = set()
     for branch in branches:
         for node in branch:
@@ -200,7 +207,7 @@ def _first(branches: tuple[tuple[Node, ...], ...]) -> set[str] | None:
 
 
 def _first_of(node: Node) -> set[str] | None:
-    """The same for one node."""
+    """Return the same for one node."""
     if isinstance(node, Repeat):
         return _first_of(node.item)
     if isinstance(node, Group):

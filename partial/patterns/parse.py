@@ -1,12 +1,12 @@
-r"""What a pattern is made of.
+r"""A parser of patterns: what a pattern is made of.
 
     pattern = flags? branch ("|" branch)*           flags  = "(?" [aimsux]+ ")"
     branch  = (item quantifier?)*                   item   = char | class | group | anchor | "\1"
     group   = "(" kind pattern ")"                  anchor = "^" | "$" | "\A" | "\Z"
 
 This is a part of the syntax of `regex`, version 0, and the only part that is accepted: what is not
-known here is refused, with a word on what to write instead. What is known may still be refused, by
-`pattern_check`.
+known here is refused, with a word on what to write instead. What is known may still be refused by
+`check`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ..errors import UsageError
 __all__ = ["Atom", "Group", "Kind", "Node", "Repeat", "parse_pattern"]
 
 MAX_NESTING = 50
+"""Groups within groups that a pattern may have."""
 
 FLAGS = {"a": regex.A, "i": regex.I, "m": regex.M, "s": regex.S, "u": regex.U, "x": regex.X}
 ALLOWED = regex.A | regex.I | regex.M | regex.S | regex.U | regex.X | regex.V0
@@ -91,7 +92,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """The smallest part of a pattern; `flags` are those of "imsx" that are on for it."""
+    """The smallest part of a pattern; `flags` are those of "imsx" that hold for it."""
 
     kind: Kind
     source: str
@@ -105,7 +106,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """An item and its quantifier. `high` is None for no limit, `mode` "", "?" or "+"."""
+    """An item and its quantifier; `high` is None for no limit, `mode` "", "?" or "+"."""
 
     item: Node
     quantifier: str
@@ -116,7 +117,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Branches in parentheses. `opening` is how it begins, such as "(?:"."""
+    """Branches in parentheses; `opening` is how it begins, such as "(?:"."""
 
     opening: str
     branches: tuple[tuple[Node, ...], ...]
@@ -138,7 +139,8 @@ Node = Atom | Repeat | Group
 def parse_pattern(pattern: str, flags: int = 0) -> tuple[int, Group]:
     """Parse `pattern`; return the flags in force and the whole as one group.
 
-    Raises `UsageError` for what is wrong, and for all syntax that is not known here.
+    Raises:
+        UsageError: the pattern is wrong, or its syntax is not known here.
     """
     if not isinstance(pattern, str):
         raise UsageError(f"a pattern is a str, not {type(pattern).__name__}")
@@ -159,7 +161,7 @@ def parse_pattern(pattern: str, flags: int = 0) -> tuple[int, Group]:
 
 
 class Parser:
-    """Reads a pattern that `regex` compiles: what it does not know is unknown here, not wrong."""
+    """Reads a pattern that `regex` compiles: what it does not know is unsupported, not wrong."""
 
     __slots__ = ("pattern", "pos")
 
@@ -168,7 +170,7 @@ class Parser:
         self.pos = pos
 
     def branches(self, flags: str, depth: int) -> tuple[tuple[Node, ...], ...]:
-        """Read up to the parenthesis that closes this, or the end."""
+        """Read branches up to the parenthesis that closes them, or to the end."""
         if depth > MAX_NESTING:
             raise UsageError(f"a pattern with groups nested more than {MAX_NESTING} deep")
         branches: list[tuple[Node, ...]] = []

@@ -1,4 +1,4 @@
-"""Partial matches of a pattern, found in the reversed text as llama.cpp does: to compare with."""
+"""Partial matches found in the reversed text, as llama.cpp found them: to compare with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_COPIES = 1000
 
 
 def reversed_partial_pattern(pattern: str) -> str:
-    r"""A pattern that finds, in the reversed text, what at its end may begin a match of `pattern`.
+    r"""Return a pattern that finds in reversed text what may begin a match of `pattern` at its end.
 
     Matched (not searched) on the reversed text, the end of its group 1 is, counted from the end
     of the text, where a partial match begins. It is the longest one there: `abc` may be cut after
@@ -25,8 +25,11 @@ def reversed_partial_pattern(pattern: str) -> str:
     This is the construction of llama.cpp's streaming parser (which appended `[\s\S]*` where its
     engine wanted a match of the whole text), here to compare with, not to use: it is not exact.
     Alternatives are tried in their order, which backwards means something else (`bc|aba` on "ab"
-    holds "b" only), lazy repeats count as greedy, groups are lost. Use `Pattern`. Anchors,
-    lookarounds and back references raise `UsageError`, as does what `Pattern` cannot read.
+    holds "b" only), lazy repeats count as greedy, groups are lost. Use `Pattern`.
+
+    Raises:
+        UsageError: the pattern has anchors, lookarounds or back references, or is one that
+            `Pattern` cannot read.
     """
     _, tree = parse_pattern(pattern)
     return f"^({_backwards(tree.branches)})"
@@ -47,7 +50,7 @@ def _branch_backwards(branch: tuple[Node, ...]) -> str:
 
 
 def _copies(node: Repeat) -> list[str]:
-    """A repeat as items one after the other, of which each but the last is at most optional."""
+    """Return a repeat written out as items one after the other."""
     low, high = node.low, node.high
     copies = _written_out(node)
     if copies > MAX_COPIES:
@@ -59,7 +62,7 @@ def _copies(node: Repeat) -> list[str]:
 
 
 def _written_out(node: Node) -> int:
-    """How many items a part of a pattern is written out as."""
+    """Return how many items a part of a pattern is written out as."""
     if isinstance(node, Repeat):
         return max(node.low, node.high or 1, 1) * _written_out(node.item)
     if isinstance(node, Group):

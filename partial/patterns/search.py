@@ -1,30 +1,32 @@
-"""All matches of a pattern in a stream, and reading up to the first, whatever the chunks are."""
+"""All matches of a pattern in a stream, and the text up to the first, whatever the chunks are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from ..waiting import Emit
 from ..window import Steps, Window
 from .pattern import Absent, Found, Held, Pattern
 
 __all__ = ["PatternSearch", "until_pattern"]
 
 STEP = 256
-"""Characters that one search goes through, where nothing is held."""
+"""Characters that one search goes through where nothing is held: `regex` scans all that it gets."""
 
 
 class PatternSearch:
-    """All matches of a pattern in one stream: what was read of it, and whether it was given up.
+    """Finds all matches of a pattern in one stream, whatever the chunks are.
 
-    Text goes in by `feed` and `finish`, and comes out in order as pieces of plain text and
-    matches (whose `start` is the offset in the stream), whatever the chunks were: the same as
-    from one loop of searches over the whole. Only the held tail is kept, and before it as much as
-    the pattern looks behind.
+    `feed` and `finish` return the text in order: plain text as `str`, each match as `Found`, whose
+    `start` is its offset in the stream. Joined, that is what one loop of searches over the whole
+    text finds. Only the held tail is kept, and before it as much as the pattern looks behind.
 
-    A match that is not decided within `max_hold` characters is no match: the text is released
-    from its first character on, and the search goes on behind it; `given_up` counts that. A search
-    that takes more than the timeout is the last: all further text is plain, and `timed_out` is
-    True. (That alone depends on the machine.)
+    A match that is not decided within `max_hold` characters is no match: its first character is
+    plain text, and the search goes on behind it. A search that takes longer than the timeout is the
+    last: all further text is plain. (That alone depends on the machine.)
+
+    Attributes:
+        pattern: the `Pattern` that is looked for.
+        given_up: how many matches were not decided within `max_hold` characters.
+        timed_out: whether a search took longer than the timeout.
 
     >>> numbers = PatternSearch(Pattern("[0-9]+"))
     >>> numbers.feed("a 1"), numbers.feed("2 b")
@@ -43,20 +45,23 @@ class PatternSearch:
         self._offset = 0
 
     def feed(self, text: str) -> list[str | Found]:
-        """Take the next `text`; return what is certain now."""
+        """Read the next chunk; return the text and the matches that are certain now."""
         if not self._unread and self.pattern.lane.exact(text) is None:
             self.read(text)
             self._offset += len(text)
             return [text] if text else []
         self._unread += text
-        return self._pieces(final=False)
+        return self._segments(final=False)
 
     def finish(self) -> list[str | Found]:
-        """Say that no more text comes; return the rest."""
-        return self._pieces(final=True)
+        """End the input; return the rest."""
+        return self._segments(final=True)
 
     def find(self, text: str, pos: int = 0, *, final: bool = False) -> Found | Held | Absent:
-        """Find the first match in `text` from index `pos` on, which follows what was `read`."""
+        """Find the first match in `text` from index `pos` on.
+
+        The text there follows what was `read`. Indices in the answer are indices into `text`.
+        """
         pattern, left, start = self.pattern, self._left, pos
         held, self._held = self._held, False
         while not self.timed_out and start < len(text):
@@ -89,42 +94,41 @@ class PatternSearch:
         return Absent(len(text), timed_out=self.timed_out)
 
     def read(self, text: str) -> None:
-        """Note that `text` was read: what is looked at next comes after it."""
+        """Note that `text` was read: the next text to be searched follows it."""
         self._left = self._context(self._left + text)
 
     def _context(self, text: str) -> str:
         # One character more than is looked at, for `^` and `\A` are not true after it.
         return text[-self.pattern.behind - 1 :]
 
-    def _pieces(self, *, final: bool) -> list[str | Found]:
-        pieces: list[str | Found] = []
+    def _segments(self, *, final: bool) -> list[str | Found]:
+        """Return what of the unread text is certain, cut into plain text and matches."""
+        segments: list[str | Found] = []
         text, pos = self._unread, 0
         while pos < len(text):
             found = self.find(text, pos, final=final)
             if found.start > pos:
-                pieces.append(text[pos : found.start])
+                segments.append(text[pos : found.start])
             end = found.start
             if isinstance(found, Found):
                 end = found.end
                 offset = self._offset + found.start
-                pieces.append(Found(offset, found.text, found.groups, found.groupdict))
+                segments.append(Found(offset, found.text, found.groups, found.groupdict))
             self.read(text[pos:end])
             pos = end
             if not isinstance(found, Found):
                 break
         self._unread = text[pos:]
         self._offset += pos
-        return pieces
+        return segments
 
 
-def until_pattern(
-    src: Window, search: PatternSearch, emit: Callable[[str], None]
-) -> Steps[Found | None]:
-    """Read text up to the first match, handing it to `emit` as soon as it is certain.
+def until_pattern(src: Window, search: PatternSearch, emit: Emit) -> Steps[Found | None]:
+    """Read text up to the first match, emitting it as soon as it is certain.
 
     Returns the match, which is left unread, its `start` an index into `src.text`; or None at the
-    end of input. `search` carries what was read here from one call to the next: what is read by
-    others it does not see, unless its `read` is told.
+    end of input. `search` keeps what the pattern looks behind at from one call to the next; text
+    that others read in between must be passed to its `read`.
     """
 
     def plain(text: str) -> None:

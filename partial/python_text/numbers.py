@@ -1,4 +1,4 @@
-"""Python's numbers and names, as JSON has them."""
+"""The numbers and names of Python, written as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RADIX = re.compile(r"[-+]?0(?:[xX](?:_?[0-9a-fA-F])++|[oO](?:_?[0-7])++|[bB](?:_
 
 
 def python_number(word: str) -> str:
-    """Write a Python number as JSON, as it is if it may be; "" for what is none."""
+    """Return a Python number as JSON, in its own spelling if JSON has it; "" for no number."""
     if RADIX.fullmatch(word):
         digits = str(Decimal(int(word, 0)))  # unlike that of int, its length has no limit
         return digits if len(digits) <= MAX_TOKEN else ""
@@ -36,7 +36,7 @@ def python_number(word: str) -> str:
 
 
 def python_key(word: str) -> str:
-    """Return what `json.dumps` makes of a key that is a number or name; "" for what is none."""
+    """Return the text that `json.dumps` makes of a number or name as a key; "" for neither."""
     text = python_number(word)
     if any(char in text for char in ".eE"):
         return json.dumps(float(text))

@@ -1,16 +1,18 @@
-"""Python's strings, as JSON while they stream: quotes, prefixes, escapes, and joined ones."""
+"""The strings of Python, written as JSON while they stream: quotes, prefixes, escapes, joins."""
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable
 
+from ..json_text.compact import spelled
 from ..json_text.lexer import MAX_TOKEN, match_end
+from ..json_text.repair import Note
+from ..surrogates import SURROGATES, escape_surrogates
 from ..waiting import Lane
 from ..window import Steps, Window
-from .writer import Note, Stop, Writer, repair
+from .writer import Stop, Writer, note_repair
 
 __all__ = ["STRING", "after_space", "python_strings"]
 
@@ -31,12 +33,11 @@ CUT_ESCAPE = re.compile(
 )
 CUT_RAW_ESCAPE = re.compile(r"\\\Z")
 OTHER_ESCAPES = {"'": "'", "a": "\a", "v": "\v"}
-LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def _string_patterns(quote: str, escapes: str) -> tuple[re.Pattern[str], Lane]:
-    """What of a string JSON spells as Python does, and the lane for a text of such."""
-    odd = rf"\\\x00-\x1f\ud800-\udfff\"{quote}"
+    """Return what of a string JSON spells as Python does, and the lane for text of such."""
+    odd = rf"\\\x00-\x1f{SURROGATES}\"{quote}"
     run = re.compile(f"[^{odd}]*+(?:{escapes}[^{odd}]*+)*+")
     at_odd = re.compile(f"[{odd}]").search
     return run, Lane(at_odd, at_odd)
@@ -47,7 +48,7 @@ IN_RAW_STRING = {quote: _string_patterns(quote, NO_ESCAPE) for quote in "'\""}
 
 
 def python_strings(src: Window, out: Writer, note: Note) -> Steps[None]:
-    """Read a string and those that Python joins to it."""
+    """Read a string and those that Python joins to it; write one JSON string."""
     another = True
     while another:
         prefix = src.text[src.pos].strip("'\"")
@@ -79,7 +80,7 @@ def _opened(src: Window, quote: str) -> Steps[str]:
 
 
 def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> Steps[None]:
-    """Read what is left of a string, and `quotes`."""
+    """Read the rest of a string, up to and with the `quotes` that end it."""
     run, lane = (IN_RAW_STRING if raw else IN_STRING)[quotes[0]]
     cut_escape = CUT_RAW_ESCAPE if raw else CUT_ESCAPE
     while True:
@@ -92,9 +93,9 @@ def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> St
             return
         if not quotes.startswith(ahead) and not cut_escape.match(src.text, end):
             start = src.offset
-            text, src.pos, mended = _odd_character(src.text, end, quotes, raw=raw)
-            if mended:
-                repair(note, mended, start)
+            text, src.pos, repair = _odd_character(src.text, end, quotes, raw=raw)
+            if repair:
+                note_repair(note, repair, start)
             out.write(text)
         elif src.closed:
             raise Stop
@@ -104,7 +105,7 @@ def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> St
 
 
 def _odd_character(text: str, pos: int, quotes: str, *, raw: bool) -> tuple[str, int, str]:
-    """Spell what stands at `pos` for JSON; where it ends, and by what name it was mended."""
+    """Return what stands at `pos` as JSON spells it, where it ends, and the repair that it took."""
     if text[pos] != "\\":
         ends_line = text[pos] in "\n\r" and len(quotes) == 1
         return _spelled(text[pos]), pos + 1, "control_characters" if ends_line else ""
@@ -119,7 +120,7 @@ def _odd_character(text: str, pos: int, quotes: str, *, raw: bool) -> tuple[str,
 
 
 def _meant(escape: re.Match[str]) -> str | None:
-    """Return what an escape stands for; None if that is no character."""
+    """Return the character that an escape stands for; None where it stands for none."""
     octal, short, long, name, other = escape.groups()
     try:
         if name:
@@ -133,13 +134,12 @@ def _meant(escape: re.Match[str]) -> str | None:
 
 
 def _spelled(text: str) -> str:
-    """Spell text for a JSON string; half of a surrogate pair cannot be sent but as an escape."""
-    spelled = json.dumps(text, ensure_ascii=False)[1:-1]
-    return LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", spelled)
+    """Return `text` as it stands within a JSON string, a surrogate as its escape."""
+    return escape_surrogates(spelled(text))
 
 
 def _followed(src: Window, *, inside: bool) -> Steps[bool]:
-    """Whether another string follows, where it begins being read up to."""
+    """Read up to the string that follows, if one does; return whether it does."""
     if inside:
         yield from after_space(src)
     while True:
@@ -157,7 +157,7 @@ def _followed(src: Window, *, inside: bool) -> Steps[bool]:
 
 
 def after_space(src: Window) -> Steps[str]:
-    """Skip white space and comments; return the character after them, unread."""
+    """Skip white space and comments; return the character after them, left unread."""
     skipped = SPACE
     while True:
         src.pos = match_end(skipped, src.text, src.pos)

@@ -3,12 +3,12 @@ r"""Python literals, and the arguments of a Python call, written as JSON while t
     arguments = [argument {"," argument} [","]] ")"        argument = name "=" value
     value     = string {string} | number | name | "[" ... "]" | "{" ... "}" | "(" ... ")"
 
-Nothing is evaluated, and what was written is never taken back. Calls, operators, sets, f-strings,
+Nothing is evaluated, and what was emitted is never taken back. Calls, operators, sets, f-strings,
 `**` and names that stand for something else are where the text breaks. What is held back:
 
     number, name, escape     until it is whole; a key that is not a string, and the name of an
                              argument, until the sign that follows it
-    closing quote            until it is known that no string follows, which Python would join
+    closing quote            until it is certain that no string follows, which Python would join
     comma                    until something follows it that it separates
     parenthesis              all within it, until "," or ")" says whether it is a tuple
 
@@ -18,24 +18,25 @@ are joined over many lines, and anything else for a tuple; the text breaks if th
 
 White space and comments stand between tokens where Python allows them within brackets. Beyond
 Python: JSON's `true`, `false` and `null`, names of arguments with "-" or "." in them, and what
-is noted: raw line ends in a string of single quotes (control_characters), `\x`, `\u`, `\U` and
-`\N` that are no characters (invalid_escapes: the backslash is kept, as in `\d`), and numbers
-that JSON has not, which become null (non_finite). A raw "\r\n" stays what it is.
+is noted as a repair: raw line ends in a string of single quotes (control_characters), `\x`, `\u`,
+`\U` and `\N` that are no characters (invalid_escapes: the backslash is kept, as in `\d`), and
+numbers that JSON has not, which become null (non_finite). A raw "\r\n" stays what it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..json_text.lexer import MAX_DEPTH, MAX_TOKEN, match_end
+from ..json_text.repair import Note
 from ..text_readers import peek
+from ..waiting import Emit
 from ..window import Steps, Window
 from .numbers import NAMES, python_key, python_number
 from .strings import STRING, after_space, python_strings
-from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Note, Stop, Writer, repair
+from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Stop, Writer, note_repair
 
 __all__ = ["PythonReading", "python_arguments", "python_value"]
 
@@ -49,12 +50,15 @@ NON_FINITE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PythonReading:
-    """How the reading of a value or of arguments ended.
+    """How the reading of a Python value, or of the arguments of a call, ended.
 
-    "done": all of it was read. "broken": the text cannot go on as it does, for which `problem` is
-    the reason; from what breaks it on, it is unread. "cut": the input ended before. `closers`
-    makes JSON of what was written until then; "" where no value, or only its key, was. `held` is
-    the JSON of what was read and not written, for it was not known what its parenthesis was.
+    Attributes:
+        state: "done": all of it was read. "broken": the text cannot go on as it does; it is unread
+            from what breaks it on. "cut": the input ended before.
+        problem: the reason why the text is broken; "" otherwise.
+        closers: what makes JSON of what was emitted; "" where no value was begun, or only its key.
+        held: the JSON of what was read and not emitted, for it was not certain whether its
+            parenthesis is a tuple.
     """
 
     state: Literal["done", "broken", "cut"]
@@ -64,27 +68,35 @@ class PythonReading:
 
 
 def python_value(
-    src: Window, emit: Callable[[str], None], note: Note, *, max_depth: int = MAX_DEPTH
+    src: Window, emit: Emit, note: Note, *, max_depth: int = MAX_DEPTH
 ) -> Steps[PythonReading]:
-    """Read one Python literal, which begins here, writing it as JSON.
+    """Read one Python literal, which begins here, emitting it as JSON.
 
-    Strings that stand alone are joined on one line only. `note` is told what was mended, in the
-    words of `Repairs`, and the offset where it was.
+    Strings outside of brackets are joined on one line only. Returns how the reading ended, and
+    never raises.
+
+    Args:
+        src: the window to read from.
+        emit: takes the JSON, chunk by chunk.
+        note: takes the name of each repair, in the words of `Repairs`, and the offset where it was
+            made.
+        max_depth: how many brackets may be open.
     """
     return (yield from _reading(src, Writer(src, emit, max_depth), note))
 
 
 def python_arguments(
     src: Window,
-    emit: Callable[[str], None],
+    emit: Emit,
     note: Note,
     *,
     closer: str = ")",
     max_depth: int = MAX_DEPTH,
 ) -> Steps[PythonReading]:
-    """Read the arguments of a call up to and with `closer`, one character, writing an object.
+    """Read the arguments of a Python call, whose "(" was read, emitting one JSON object.
 
-    The opening parenthesis is read. A name that stands twice is written twice. `note` as above.
+    Reads up to and with `closer`, one character. A name that stands twice is emitted twice.
+    Otherwise as `python_value`.
     """
     out = Writer(src, emit, max_depth, [Frame(closer, "{", "}", "=")], "key")
     if src.offset >= 0:
@@ -93,7 +105,7 @@ def python_arguments(
 
 
 def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
-    """Read until nothing stands open."""
+    """Read until no bracket is open and a value was read."""
     try:
         while out.frames or out.expects != "comma":
             yield from _token(src, out, note)
@@ -160,7 +172,7 @@ def _scalar(src: Window, out: Writer, note: Note) -> Steps[None]:
         return
     text = NAMES.get(word) or python_number(word)
     if NON_FINITE.fullmatch(word):
-        repair(note, "non_finite", src.offset)
+        note_repair(note, "non_finite", src.offset)
         text = "null"
     if not text:
         # What only the end of the input ends may have been more.
@@ -171,9 +183,9 @@ def _scalar(src: Window, out: Writer, note: Note) -> Steps[None]:
 
 
 def _whole(src: Window, pattern: re.Pattern[str], *, alone: bool = False) -> Steps[str]:
-    """Return what `pattern` matches here, unread, once it is known where that ends.
+    """Return what `pattern` matches here, left unread, once it is certain where that ends.
 
-    The end of the input ends only what stands `alone`: else it may be cut.
+    The end of the input ends only what stands `alone`; elsewhere it may be cut there.
     """
     while True:
         end = match_end(pattern, src.text, src.pos)

@@ -1,23 +1,21 @@
-"""JSON as it is written while Python's literals are read: what stands open, and what is held."""
+"""The JSON that is written while Python's literals are read: what is open, and what is held."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..json_text.lexer import MAX_TOKEN
+from ..json_text.repair import Note
+from ..waiting import Emit
 from ..window import Window
 
-__all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Note", "Stop", "Writer", "repair"]
-
-Note = Callable[[str, int], object]
-"""Takes the name of a repair, in the words of `Repairs`, and its offset; False refuses it."""
+__all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Stop", "Writer", "note_repair"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """What stands open: its end in Python, both its ends in JSON, and the sign after a key."""
+    """A bracket that is open: its end in Python, both its ends in JSON, the sign after a key."""
 
     closer: str
     begins: str = ""
@@ -37,10 +35,10 @@ Expects = Literal["element", "key", "value", "comma"]
 
 
 class Stop(Exception):
-    """The text breaks here, for a reason; without one, the input ends here."""
+    """Ends the reading: the text breaks here, for a reason; without one, the input ends here."""
 
 
-def repair(note: Note, name: str, offset: int) -> None:
+def note_repair(note: Note, name: str, offset: int) -> None:
     """Note a repair; stop where it is refused."""
     if note(name, offset) is False:
         raise Stop(f"what is no Python literal ({name})")
@@ -48,14 +46,14 @@ def repair(note: Note, name: str, offset: int) -> None:
 
 @dataclass(slots=True, eq=False)
 class Writer:
-    """Writes JSON, and knows what stands open.
+    """Writes JSON, and knows what is open.
 
-    What is written in parentheses that may be tuples waits in `held`; `slots` are the places in
-    it where their brackets belong, or do not.
+    What is written in parentheses that may be tuples waits in `held`; `slots` are the indices in
+    it where their brackets belong, if they are tuples. `size` counts the characters in `held`.
     """
 
     src: Window
-    emit: Callable[[str], None]
+    emit: Emit
     max_depth: int
     frames: list[Frame] = field(default_factory=list)
     expects: Expects = "value"
@@ -85,7 +83,7 @@ class Writer:
         self.in_member = self.expects == "key"
 
     def open(self, frame: Frame) -> None:
-        """Open a bracket, which is read."""
+        """Write a bracket that was read, or hold it if it may be no tuple's."""
         if frame is PARENTHESIS:
             self.slots.append(len(self.held))
             self.held.append(self.comma)
@@ -96,7 +94,7 @@ class Writer:
         self.expects = "key" if frame.sign else "element"
 
     def separate(self) -> None:
-        """Hold a comma, which is read."""
+        """Hold a comma that was read until something follows it."""
         frame = self.frames[-1]
         if frame is PARENTHESIS or frame is LONG_TUPLE:
             self.frames[-1] = TUPLE
@@ -106,7 +104,7 @@ class Writer:
         self.expects = "key" if frame.sign else "element"
 
     def close(self) -> None:
-        """Close what stands open, its end being read."""
+        """Close the innermost bracket, whose end was read."""
         frame = self.frames[-1]
         if frame is PARENTHESIS:
             empty = self.expects == "element"
@@ -117,7 +115,7 @@ class Writer:
         self.expects = "comma"
 
     def closers(self) -> str:
-        """What makes JSON of all that was handed out, if a value was begun."""
+        """Return what makes JSON of all that was emitted; "" where no value was begun."""
         frames, in_string, in_member = self.frames, self.in_string, self.in_member
         if self.slots:
             frames = frames[: frames.index(PARENTHESIS)]
@@ -127,7 +125,7 @@ class Writer:
         return '"' * in_string + "".join(frame.ends for frame in reversed(frames))
 
     def _decide(self, bracket: str) -> None:
-        """Write the bracket of the innermost parenthesis; "" if it is none."""
+        """Write the bracket that the innermost parenthesis is; "" if it is no tuple."""
         self.held[self.slots.pop()] += bracket
         if not self.slots:
             held = "".join(self.held)
@@ -137,7 +135,7 @@ class Writer:
                 self.emit(held)
 
     def _guess(self) -> None:
-        """Decide all parentheses, too much being held."""
+        """Decide all open parentheses, for too much is held: values first, then tuples."""
         is_value = True
         for at in range(len(self.frames) - 1, -1, -1):
             if self.frames[at] is PARENTHESIS:

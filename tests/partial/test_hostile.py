@@ -1,6 +1,6 @@
 """Texts that no model should have written, for each primitive by itself.
 
-None raises, each is linear in what it is fed, and none keeps what it has handed on.
+None raises, each is linear in what it is fed, and none keeps what it has emitted.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ TEXTS = {
 OPTIONS = {
     "as it is": {},
     "compact": {"compact": True},
-    "mended": {"repairs": Repairs()},
-    "mended and compact": {"repairs": Repairs(), "compact": True},
+    "repaired": {"repairs": Repairs()},
+    "repaired and compact": {"repairs": Repairs(), "compact": True},
 }
 ENDED = (JsonState.DONE, JsonState.BROKEN)
 
@@ -79,13 +79,13 @@ def written(name, size=SIZE):
 
 
 def fed(reader, text, size=7):
-    """What a reader gives for a text in pieces of `size`, up to where its value ends."""
-    given = []
+    """What a reader returns for a text in chunks of `size`, up to where its value ends."""
+    returned = []
     for at in range(0, len(text), size):
-        given.append(reader.feed(text[at : at + size]))
+        returned.append(reader.feed(text[at : at + size]))
         if reader.state in ENDED:
-            return given
-    return [*given, reader.finish()]
+            return returned
+    return [*returned, reader.finish()]
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -94,10 +94,10 @@ def test_a_scanner_is_linear_and_the_same_for_all_pieces(work, name, options):
     text, found = written(name), set()
     for size in (1, 7, len(text)):
         scanner = JsonScanner(**options)
-        given = "".join(fed(scanner, text, size))
-        found.add((given, scanner.state, scanner.problem))
+        returned = "".join(fed(scanner, text, size))
+        found.add((returned, scanner.state, scanner.problem))
         if not options:
-            assert text.lstrip().startswith(given + scanner.unread)
+            assert text.lstrip().startswith(returned + scanner.unread)
     assert len(found) == 1
     longer = written(name, 3 * SIZE)
     assert is_linear(work, lambda text: fed(JsonScanner(**options), text), text, longer)
@@ -124,7 +124,7 @@ def test_values_are_linear_and_those_that_healing_gives(work, name):
     assert is_linear(work, lambda text: fed(JsonValues(), text), text, written(name, 3 * SIZE))
 
 
-@pytest.mark.parametrize("repairs", [None, Repairs()], ids=["as it is", "mended"])
+@pytest.mark.parametrize("repairs", [None, Repairs()], ids=["as it is", "repaired"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_is_healed_is_json(name, repairs):
     text = written(name, 100_000)
@@ -206,9 +206,9 @@ def test_a_search_is_linear_and_loses_nothing(work, name):
 
     def searched(text, size=7):
         search = PatternSearch(made)
-        given = [search.feed(text[at : at + size]) for at in range(0, len(text), size)]
-        pieces = [piece for pieces in (*given, search.finish()) for piece in pieces]
-        return "".join(pieces), search.given_up, search.timed_out
+        returned = [search.feed(text[at : at + size]) for at in range(0, len(text), size)]
+        segments = [segment for each in (*returned, search.finish()) for segment in each]
+        return "".join(segments), search.given_up, search.timed_out
 
     text = unit * (1_000 // len(unit))
     assert searched(text, 1) == searched(text) == searched(text, len(text))
@@ -259,16 +259,16 @@ def marker():
         (lambda: PatternSearch(Pattern("<[a-z]+>")), "", "a <b "),
         (marker, "", "a <cal "),
     ],
-    ids=["string", "compact", "mended", "array", "broken", "pattern", "marker"],
+    ids=["string", "compact", "repaired", "array", "broken", "pattern", "marker"],
 )
 def test_what_was_handed_on_is_not_kept(made, start, unit):
-    piece = unit * (1024 // len(unit))
+    chunk = unit * (1024 // len(unit))
 
     def run():
         reader = made()
         reader.feed(start)
-        for _ in range(LONG // len(piece)):
-            reader.feed(piece)
+        for _ in range(LONG // len(chunk)):
+            reader.feed(chunk)
 
     assert peak(run) < LONG / 4
 

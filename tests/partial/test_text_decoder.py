@@ -1,9 +1,8 @@
-"""Text from pieces that were cut anywhere, against Python's own decoding of the whole."""
+"""Text from chunks that were cut anywhere, against Python's own decoding of the whole."""
 
 from __future__ import annotations
 
 import codecs
-import doctest
 import gc
 import itertools
 import sys
@@ -25,14 +24,14 @@ HALVES = st.text("aé\ufffd😀\ud83d\ude00\udbff\udc00", max_size=8)
 KINDS = st.sampled_from([bytes, bytearray, memoryview])
 
 
-def decoded(pieces):
-    """The decoder after all pieces, and what it handed out for each and at the end."""
+def decoded(chunks):
+    """The decoder after all chunks, and what it returned for each and at the end."""
     decoder = TextDecoder()
-    return decoder, [*map(decoder.feed, pieces), decoder.finish()]
+    return decoder, [*map(decoder.feed, chunks), decoder.finish()]
 
 
-def told(decoder):
-    """What the decoder says that it replaced."""
+def replacements(decoder):
+    """What the decoder counts that it replaced: how many, the first and the last."""
     return decoder.replaced, decoder.first_replaced, decoder.last_replaced
 
 
@@ -67,37 +66,37 @@ def replaced(text):
 
 @given(SPOILED, KINDS, st.data())
 def test_bytes_cut_anywhere(whole, kind, data):
-    decoder, given_out = decoded(kind(piece) for piece in data.draw(cuts(whole)))
+    decoder, emitted = decoded(kind(chunk) for chunk in data.draw(cuts(whole)))
     expected = whole.decode("utf-8", "replace")
 
-    assert "".join(given_out) == expected
-    assert told(decoder) == places(whole.decode("utf-8", "surrogateescape"), expected)
-    assert decoder.given == len(expected)
+    assert "".join(emitted) == expected
+    assert replacements(decoder) == places(whole.decode("utf-8", "surrogateescape"), expected)
+    assert decoder.offset == len(expected)
 
 
 def test_all_short_sequences_of_bytes():
     some = [bytes([byte]) for byte in b"a\x80\x9f\xa0\xc3\xe0\xed\xf0\xf4"]
-    for pieces in itertools.product(some, repeat=4):
-        decoder, given_out = decoded(pieces)
-        whole = b"".join(pieces)
+    for chunks in itertools.product(some, repeat=4):
+        decoder, emitted = decoded(chunks)
+        whole = b"".join(chunks)
         expected = whole.decode("utf-8", "replace")
 
-        assert "".join(given_out) == expected
-        assert told(decoder) == places(whole.decode("utf-8", "surrogateescape"), expected)
+        assert "".join(emitted) == expected
+        assert replacements(decoder) == places(whole.decode("utf-8", "surrogateescape"), expected)
 
 
 @given(HALVES, st.data())
 def test_strings_cut_anywhere(text, data):
-    decoder, given_out = decoded(data.draw(cuts(text)))
+    decoder, emitted = decoded(data.draw(cuts(text)))
     expected = paired(text)
 
-    assert "".join(given_out) == replaced(expected)
-    assert told(decoder) == places(expected, replaced(expected))
+    assert "".join(emitted) == replaced(expected)
+    assert replacements(decoder) == places(expected, replaced(expected))
 
 
 @given(st.lists(SPOILED | HALVES, max_size=6), st.data())
 def test_strings_and_bytes_in_turn(parts, data):
-    """Each run of pieces of one kind is a whole: what waits at its end is alone."""
+    """Each run of chunks of one kind is a whole: what waits at its end is alone."""
     runs = [(kind, list(run)) for kind, run in itertools.groupby(filter(None, parts), type)]
     expected = marked = ""
     for kind, run in runs:
@@ -108,13 +107,13 @@ def test_strings_and_bytes_in_turn(parts, data):
         else:
             expected += replaced(paired(whole))
             marked += paired(whole)
-    decoder, given_out = decoded(
-        piece for _, run in runs for part in run for piece in data.draw(cuts(part))
+    decoder, emitted = decoded(
+        chunk for _, run in runs for part in run for chunk in data.draw(cuts(part))
     )
 
-    assert "".join(given_out) == expected
-    assert told(decoder) == places(marked, expected)
-    assert all(map(is_whole, given_out))
+    assert "".join(emitted) == expected
+    assert replacements(decoder) == places(marked, expected)
+    assert all(map(is_whole, emitted))
 
 
 @given(st.lists(SPOILED | HALVES, max_size=6))
@@ -132,7 +131,7 @@ def test_what_waits_is_half_a_character(parts):
 
 
 @pytest.mark.parametrize(
-    ("pieces", "expected"),
+    ("chunks", "expected"),
     [
         ([b"caf\xc3", b"\xa9"], ["caf", "é", ""]),
         ([b"\xf0", b"\x9f", b"\x98", b"\x80"], ["", "", "", "😀", ""]),
@@ -149,28 +148,28 @@ def test_what_waits_is_half_a_character(parts):
         ([b"\xef\xbb\xbfa"], ["\ufeffa", ""]),
     ],
 )
-def test_what_each_piece_gives(pieces, expected):
-    assert decoded(pieces)[1] == expected
+def test_what_each_chunk_becomes(chunks, expected):
+    assert decoded(chunks)[1] == expected
 
 
 def test_what_came_as_u_fffd_is_not_counted():
-    decoder, given_out = decoded(["\ufffd", "\ufffd".encode(), b"\xff\xef\xbf\xbd", "\ufffd\ude00"])
+    decoder, emitted = decoded(["\ufffd", "\ufffd".encode(), b"\xff\xef\xbf\xbd", "\ufffd\ude00"])
 
-    assert "".join(given_out) == "\ufffd" * 6
-    assert told(decoder) == (2, 2, 5)
+    assert "".join(emitted) == "\ufffd" * 6
+    assert replacements(decoder) == (2, 2, 5)
 
 
 def test_plain_text_goes_through_untouched():
     for text in ("", "plain", "né 😀 你好"):
         decoder = TextDecoder()
         assert decoder.feed(text) is text
-        assert told(decoder) == (0, None, None)
+        assert replacements(decoder) == (0, None, None)
 
 
 def test_text_may_go_past_a_decoder_that_is_told():
     decoder = TextDecoder()
     decoder.feed("ab")
-    decoder.given += 3
+    decoder.offset += 3
     decoder.feed(b"c\xff")
 
     assert decoder.first_replaced == 6
@@ -202,7 +201,7 @@ def test_other_pieces_are_refused(wrong):
 # Cost, as work that is counted.
 
 
-def calls(feed, piece):
+def calls(feed, chunk):
     """How many functions, of Python or of C, one feed calls."""
     count = 0
 
@@ -214,7 +213,7 @@ def calls(feed, piece):
     gc.disable()  # what it finds is finished by calls too
     sys.setprofile(profile)
     try:
-        feed(piece)
+        feed(chunk)
     finally:
         sys.setprofile(before)
         gc.enable()
@@ -247,7 +246,3 @@ def test_a_byte_is_decoded_a_fixed_number_of_times(monkeypatch):
             decoder.feed(data[at : at + size])
         # Three times, with up to three bytes that had waited.
         assert sum(sizes) <= 3 * (len(data) + 3 * -(-len(data) // size))
-
-
-def test_the_examples():
-    assert doctest.testmod(decode).failed == 0

@@ -23,12 +23,12 @@ from deltaparse.partial import (
     Steps,
     Window,
     at,
-    is_whole,
     json_key,
     json_space,
     json_string,
     json_value,
     repaired_json,
+    replace_surrogates,
 )
 
 from ...wire.marker_tables import Field
@@ -44,7 +44,6 @@ __all__ = ["json_calls"]
 SEPARATOR = re.compile(r"\s{0,64}+(?:,\s{0,64}+)?+")
 """What stands between two calls; more white space, and it is none of theirs."""
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 MEANS_NOTHING = {"type": ('"function"', "null")}
 """Values that members have beside name and arguments, in templates that write all of a call."""
 
@@ -185,7 +184,7 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
         if tables.fmt.tools.name_is_key and char == "{":
             if call.name:
                 call.start_next_call()
-            call.called(_sound(key), start)
+            call.called(replace_surrogates(key), start)
             field = Field.ARGUMENTS
         ending = yield from _member(reading, call, key, field, char, nested=nested)
         if ending is not WHOLE:
@@ -203,7 +202,7 @@ def _member(
         name = yield from json_string(src)
         if isinstance(name, JsonFault):
             return Ending.of(name)
-        call.called(_sound(name), start)
+        call.called(replace_surrogates(name), start)
         return WHOLE
     if field is Field.FUNCTION and char == "{" and not nested:
         src.pos += 1
@@ -224,7 +223,7 @@ def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
         text = yield from json_string(src)
         if isinstance(text, JsonFault):
             return Ending.of(text)
-        call.id = _sound(text)
+        call.id = replace_surrogates(text)
         return WHOLE
     if char not in "-0123456789":
         return (yield from _skipped(src, call, key))
@@ -243,8 +242,3 @@ def _skipped(src: Window, call: Call, key: str) -> Steps[Ending]:
     if scanner.state is JsonState.BROKEN:
         return Ending.broken(scanner.problem)
     return WHOLE if scanner.state is JsonState.DONE else CUT
-
-
-def _sound(text: str) -> str:
-    """The text with U+FFFD for half a surrogate pair, which JSON can spell and nobody can send."""
-    return text if is_whole(text) else SURROGATE.sub("\ufffd", text)

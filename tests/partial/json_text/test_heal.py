@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import re
 
@@ -20,7 +19,6 @@ from deltaparse.partial import (
     heal_json,
     sound_json,
 )
-from deltaparse.partial.json_text import heal as healing
 from deltaparse.partial.json_text.lexer import HALF_PAIR
 
 from ...support import NASTY, certain, closers, is_json, json_texts, nearly_json, open_brackets
@@ -394,7 +392,3 @@ def test_what_is_nearly_json_is_healed_at_every_cut(text, data):
 def test_what_cannot_follow_is_told():
     healed = heal_json('{"a": nope}')
     assert (healed.problem, healed.end, healed.value) == ("'n' begins no value", 6, {})
-
-
-def test_the_examples():
-    assert doctest.testmod(healing).failed == 0

@@ -89,7 +89,7 @@ def same(a, b):
     return dumps[0] == dumps[1]
 
 
-def pieces(text, size):
+def chunks(text, size):
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
@@ -99,7 +99,7 @@ def check(name, differing):
     counts = Counter()
     for case in differing:
         reason = next((reason for reason, (_, rule) in reasons.items() if rule(case)), None)
-        assert reason, f"no reason why {case.input!r} gives {case.healed}, not {case.expected!r}"
+        assert reason, f"no reason why {case.input!r} becomes {case.healed}, not {case.expected!r}"
         counts[reason] += 1
     assert counts == {reason: count for reason, (count, _) in reasons.items()}
 
@@ -114,7 +114,7 @@ def state_in(*states):
 
 IN_MEMBER = (S.KEY, S.AFTER_KEY, S.AFTER_COLON)
 OPEN_STRING = "an open string goes on to its end: where a quote is missing is a guess"
-NO_VALUE = "a member without a value is dropped, not given one"
+NO_VALUE = "a member without a value is left out, not completed"
 BEYOND = "what breaks it is none of our repairs, the text counts as cut there"
 AFTER = "what follows the first value belongs to the caller"
 MISSING = "the corpus has no text or value there"
@@ -359,7 +359,7 @@ def test_ijson(size):
     differing = []
     for case in cases("ijson_tests"):
         values = case.healed = JsonValues()
-        found = [one for piece in pieces(case.input, size) for one in values.feed(piece)]
+        found = [one for chunk in chunks(case.input, size) for one in values.feed(chunk)]
         found += values.finish()
         kind = case.line["kind"]
         if kind == "invalid":
@@ -396,9 +396,9 @@ def suite():
 
 
 def read(text, size, **options):
-    """The verdict on a text that comes in pieces, and all that was handed on of it."""
+    """The verdict on a text that comes in chunks, and all that was returned of it."""
     scanner = JsonScanner(**options)
-    out = [scanner.feed(piece) for piece in pieces(text, size)] + [scanner.finish()]
+    out = [scanner.feed(chunk) for chunk in chunks(text, size)] + [scanner.finish()]
     accepted = scanner.state is S.DONE and not scanner.unread.strip(SPACE)
     assert (scanner.problem == "") is (scanner.state is not S.BROKEN)
     return ("accept" if accepted else "reject"), "".join(out)
@@ -423,7 +423,7 @@ def test_the_json_test_suite_is_judged_and_handed_on_the_same_in_any_pieces(opti
 def test_the_values_in_the_json_test_suite(size):
     for name, text, expect in suite():
         values = JsonValues()
-        found = [one for piece in pieces(text, size) for one in values.feed(piece)]
+        found = [one for chunk in chunks(text, size) for one in values.feed(chunk)]
         found += values.finish()
         if read(text, size)[0] == "accept":
             assert found[-1] == ((), values.value), name

@@ -1,4 +1,4 @@
-"""The JSON scanner, against Python's own parser and a tokenizer that has the whole text."""
+"""The lexer of JSON, against Python's own parser and a tokenizer that has the whole text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BROKEN += ['["" ˇ""]', "[ˇ-]", "[ˇ01]", "[ˇ-00]", "[ˇTrue]", "[ˇnulL]", "[
 BROKEN += ['["aˇ\nb"]', '["aˇ\\x41"]', '{"ˇ\\u12g']
 
 
-def pieces(text, size):
+def chunks(text, size):
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
@@ -111,7 +111,7 @@ def test_the_json_test_suite(size):
         text = deep[name] if "input_file" in case else case.get("input", text)
         if case["expect"] != "implementation":
             expected[name] = case["expect"] == "accept"
-            accepted[name] = accepts(pieces(text, size))
+            accepted[name] = accepts(chunks(text, size))
 
     assert accepted == expected
     assert len(accepted) == 283
@@ -119,20 +119,20 @@ def test_the_json_test_suite(size):
 
 @pytest.mark.parametrize(("state", "text"), [(s, text) for s in STATES for text in STATES[s]])
 def test_the_state_says_where_the_text_was_cut(state, text):
-    scanner = JsonLexer(tracks=True)
-    passed = scanner.scan(text)
+    lexer = JsonLexer(tracks=True)
+    passed = lexer.scan(text)
     whole = [end for end in range(1, passed + 1) if is_json(text[:end] + closers(text[:end]))]
 
-    assert scanner.state is state
-    assert list(scanner.stack) == support.open_brackets(text)
-    assert scanner.passed == passed
-    assert scanner.settled == len(text[: max(whole, default=0)].rstrip())
-    if scanner.stack:  # else the end of the input says more
+    assert lexer.state is state
+    assert list(lexer.stack) == support.open_brackets(text)
+    assert lexer.passed == passed
+    assert lexer.settled == len(text[: max(whole, default=0)].rstrip())
+    if lexer.stack:  # else the end of the input says more
         read = drive(json_value, [text])
         assert (read.result.state, "".join(read.emitted)) == (state, text[:passed])
     if passed == len(text):
-        scanner.scan("\x00")
-        assert scanner.broken_in is state
+        lexer.scan("\x00")
+        assert lexer.broken_in is state
 
 
 @pytest.mark.parametrize("text", BROKEN)
@@ -165,7 +165,7 @@ def test_the_depth_limit_is_exact(limit, opener):
 def test_the_length_of_a_number_is_limited(size, excess):
     text = "[" + "1" * (MAX_TOKEN + excess)
     driver = Driver(json_value)
-    driver.feed(*pieces(text, size))
+    driver.feed(*chunks(text, size))
     assert driver.running is not bool(excess)
 
     driver.feed("]")
@@ -179,8 +179,8 @@ def test_what_is_remembered_is_what_is_read(data, text, hold_commas, max_depth):
     # One that tracks remembers nothing.
     lexers = JsonLexer(**settings), JsonLexer(**settings, tracks=True)
     held = ""
-    for piece in data.draw(cuts(text)):
-        held += piece
+    for chunk in data.draw(cuts(text)):
+        held += chunk
         passed = {lexer.scan(held) for lexer in lexers}
         assert len(passed) == 1
         held = held[passed.pop() :]

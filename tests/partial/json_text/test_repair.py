@@ -1,4 +1,4 @@
-"""Mending JSON as it streams: what is on the list, at every cut, and nothing that is JSON."""
+"""The repair of JSON while it streams: what is on the list, at every cut, and JSON as it is."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from deltaparse.partial import MAX_TOKEN, JsonState, Repairs, repaired_json
 from ...support import cuts, drive, is_json, json_texts, nearly_json
 
 
-def mend(texts, repairs=None):
+def repaired(texts, repairs=None):
     """State, written text, unread text, and the repairs with their offsets."""
     notes = []
 
     def steps(src, emit):
-        scanner = yield from repaired_json(
+        lexer = yield from repaired_json(
             src, emit, lambda *note: notes.append(note), repairs=repairs or Repairs()
         )
-        return scanner.state
+        return lexer.state
 
     read = drive(steps, texts)
     return read.result, "".join(read.emitted), read.unread, notes
@@ -31,18 +31,18 @@ def mend(texts, repairs=None):
 @given(json_texts(), st.sampled_from(["", " more", "}", ",", "'"]))
 def test_json_passes_unchanged(text, then):
     if text.strip()[0] in "{[":
-        assert mend([text + then]) == (JsonState.DONE, text, then, [])
+        assert repaired([text + then]) == (JsonState.DONE, text, then, [])
 
 
 @given(st.data())
 def test_cutting_the_text_changes_nothing(data):
     text = data.draw(nearly_json() | st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
-    assert mend(data.draw(cuts(text))) == mend([text])
+    assert repaired(data.draw(cuts(text))) == repaired([text])
 
 
 @given(nearly_json() | st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
 def test_what_is_written_is_json(text):
-    state, written, unread, notes = mend([text])
+    state, written, unread, notes = repaired([text])
     if state is JsonState.DONE:
         assert is_json(written)
     if not notes and state is JsonState.DONE:
@@ -52,9 +52,9 @@ def test_what_is_written_is_json(text):
 @given(st.text("{}[]'\"\\,:/*#\n abTrueNone0.-x", max_size=20))
 def test_nothing_is_taken_back(text):
     text = f"[{text}"
-    whole = mend([text])[1]
+    whole = repaired([text])[1]
     for cut in range(len(text)):
-        assert whole.startswith(mend([text[:cut]])[1])
+        assert whole.startswith(repaired([text[:cut]])[1])
 
 
 python_values = st.recursive(
@@ -71,7 +71,7 @@ python_values = st.recursive(
     st.lists(python_values, max_size=3) | st.dictionaries(st.text("ab'"), python_values, max_size=3)
 )
 def test_a_python_literal_becomes_the_json_of_its_value(value):
-    state, written, _, _ = mend(list(repr(value)))
+    state, written, _, _ = repaired(list(repr(value)))
     assert state is JsonState.DONE
     assert json.loads(written) == value
 
@@ -95,16 +95,16 @@ TABLE = [
 
 @pytest.mark.parametrize(("name", "bad", "good"), TABLE, ids=range(len(TABLE)))
 def test_each_repair(name, bad, good):
-    state, written, _, notes = mend([bad])
+    state, written, _, notes = repaired([bad])
     assert (state, written) == (JsonState.DONE, good)
     assert {repair for repair, _ in notes} == {name}
     assert all(0 <= offset < len(bad) for _, offset in notes)
-    assert mend(list(bad)) == mend([bad])
+    assert repaired(list(bad)) == repaired([bad])
 
 
 @pytest.mark.parametrize(("name", "bad", "_"), TABLE, ids=range(len(TABLE)))
 def test_each_can_be_switched_off(name, bad, _):
-    assert mend([bad], Repairs(**{name: False}))[0] is JsonState.BROKEN
+    assert repaired([bad], Repairs(**{name: False}))[0] is JsonState.BROKEN
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_each_can_be_switched_off(name, bad, _):
     ],
 )
 def test_what_is_not_on_the_list_is_broken(text):
-    assert mend([text])[0] is JsonState.BROKEN
+    assert repaired([text])[0] is JsonState.BROKEN
 
 
 def test_repairs_are_reported_where_they_are_made():
-    notes = mend(["{'a': True,}"])[3]
+    notes = repaired(["{'a': True,}"])[3]
     assert notes == [("single_quotes", 1), ("python_literals", 6), ("trailing_commas", 10)]
-    many = mend(['["' + "\n" * 1000 + '"]'])[3]
+    many = repaired(['["' + "\n" * 1000 + '"]'])[3]
     assert Counter(name for name, _ in many) == {"control_characters": 1000}
 
 
@@ -148,7 +148,7 @@ def test_a_long_comment_is_not_kept():
 @pytest.mark.parametrize("spaces", [MAX_TOKEN - 1, MAX_TOKEN, MAX_TOKEN + 1])
 def test_a_comma_is_held_only_so_long_at_every_cut(spaces):
     text = "[1," + " " * spaces + "]"
-    assert mend(list(text)) == mend([text])
+    assert repaired(list(text)) == repaired([text])
 
 
 @pytest.mark.parametrize(
@@ -163,5 +163,5 @@ def test_a_comma_is_held_only_so_long_at_every_cut(spaces):
 )
 def test_commas_and_comments(bad, good):
     for chunks in ([bad], list(bad)):
-        state, written, _, _ = mend(chunks)
+        state, written, _, _ = repaired(chunks)
         assert (state, written) == (JsonState.DONE, good)

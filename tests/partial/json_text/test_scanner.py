@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 
 import pytest
@@ -18,7 +17,6 @@ from deltaparse.partial import (
     escape_surrogates,
     heal_json,
 )
-from deltaparse.partial.json_text import scanner as json_scanner
 
 from ...support import certain, cuts, is_json, json_texts, nearly_json, open_brackets
 
@@ -26,9 +24,9 @@ S = JsonState
 MODES = [{}, {"compact": True}, {"repairs": Repairs()}, {"compact": True, "repairs": Repairs()}]
 
 
-def fed(pieces, **options):
+def fed(chunks, **options):
     scanner = JsonScanner(**options)
-    return scanner, "".join(map(scanner.feed, pieces))
+    return scanner, "".join(map(scanner.feed, chunks))
 
 
 @given(json_texts(), st.data())
@@ -170,7 +168,3 @@ def test_without_keeping_there_is_no_snapshot():
 def test_text_only():
     with pytest.raises(UsageError, match="TextDecoder"):
         JsonScanner().feed(b"[]")
-
-
-def test_the_examples():
-    assert doctest.testmod(json_scanner).failed == 0

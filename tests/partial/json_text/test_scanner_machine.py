@@ -1,4 +1,4 @@
-"""Scanners fed in turn and looked at while they are fed: each gives what one reading does.
+"""Scanners fed in turn and looked at while they are fed: each returns what one reading does.
 
 The truth is `json.loads` and ijson for JSON, and a scanner that nobody looks at for any text.
 """
@@ -26,19 +26,19 @@ class Watched:
     def __init__(self, text, options):
         self.text, self.options = text, options
         self.scanner = JsonScanner(**options)
-        self.fed = self.given = ""
+        self.fed = self.returned = ""
 
     def feed(self, size):
-        piece = self.text[len(self.fed) :][:size]
-        self.fed += piece
-        self.given += self.scanner.feed(piece)
-        assert self.scanner.text == self.given
+        chunk = self.text[len(self.fed) :][:size]
+        self.fed += chunk
+        self.returned += self.scanner.feed(chunk)
+        assert self.scanner.text == self.returned
 
     def look(self):
         scanner, whole = self.scanner, self.scanner.state in (JsonState.AFTER_VALUE, JsonState.DONE)
         before = [getattr(scanner, name) for name in VISIBLE]
         snapshot = scanner.snapshot()
-        healed = heal_json(self.given + " " * whole)
+        healed = heal_json(self.returned + " " * whole)
         assert (snapshot.text, snapshot.value) == (healed.text, healed.value)
         assert [getattr(scanner, name) for name in VISIBLE] == before
         if is_json(self.text):
@@ -70,24 +70,25 @@ class ScannerMachine(RuleBasedStateMachine):
     @rule(watched=consumes(running), heal=st.booleans())
     def finish(self, watched, heal):
         """Whatever came: with `heal`, it is JSON; that of one reading, however it is looked at."""
-        given = watched.given + watched.scanner.finish(heal=heal)
+        returned = watched.returned + watched.scanner.finish(heal=heal)
         whole = JsonScanner(**watched.options)
-        assert given == whole.feed(watched.fed) + whole.finish(heal=heal)
+        assert returned == whole.feed(watched.fed) + whole.finish(heal=heal)
         for name in VISIBLE:
             assert getattr(watched.scanner, name) == getattr(whole, name), name
         if heal:
-            assert is_json(given) or not given
+            assert is_json(returned) or not returned
 
     @rule(watched=consumes(running))
     def finish_the_whole(self, watched):
         watched.feed(None)
-        given = watched.given + watched.scanner.finish()
+        returned = watched.returned + watched.scanner.finish()
         if is_json(watched.text):
             assert watched.scanner.state is JsonState.DONE
-            value = json.loads(sound_json(given))
+            sound = sound_json(returned)
+            value = json.loads(sound)
             assert value == json.loads(sound_json(watched.text))
             if "inf" not in repr(value):  # ijson refuses numbers that no float can be
-                assert [value] == list(ijson.items(sound_json(given).encode(), "", use_float=True))
+                assert [value] == list(ijson.items(sound.encode(), "", use_float=True))
 
 
 TestScanners = ScannerMachine.TestCase

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 
 import pytest
@@ -18,7 +17,6 @@ from deltaparse.partial import (
     heal_json,
     sound_json,
 )
-from deltaparse.partial.json_text import values as json_values
 
 from ...support import cuts, json_texts, nearly_json, without_twins
 
@@ -53,8 +51,8 @@ def test_each_value_comes_once_in_order_typed(text, data):
 @example('{"a": 1, "a": {"b": 2}}', None)
 def test_the_whole_is_what_python_reads(text, data):
     values = JsonValues()
-    for piece in data.draw(cuts(text)) if data else list(text):
-        values.feed(piece)
+    for chunk in data.draw(cuts(text)) if data else list(text):
+        values.feed(chunk)
     values.finish()
 
     assert exactly(values.value) == exactly(json.loads(sound_json(text)))
@@ -91,8 +89,8 @@ def test_a_value_comes_with_the_character_that_completes_it(text, data):
 def test_text_that_is_no_json_gives_what_stands_before(text, data):
     values = JsonValues()
     found = []
-    for piece in data.draw(cuts(text)) if data else list(text):
-        found += values.feed(piece)
+    for chunk in data.draw(cuts(text)) if data else list(text):
+        found += values.feed(chunk)
     again = JsonValues()
     assert exactly(again.feed(text)) == exactly(found)
     assert (values.state, values.problem) == (again.state, again.problem)
@@ -139,7 +137,3 @@ def test_a_long_string_is_read_once(length, monkeypatch):
     values.feed('"')
     assert sum(sent) == length + 8
     assert len(sent) < 10
-
-
-def test_the_examples():
-    assert doctest.testmod(json_values).failed == 0

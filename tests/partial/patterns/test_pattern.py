@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import itertools
 import warnings
 
@@ -12,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from deltaparse.partial import UsageError
-from deltaparse.partial.patterns import pattern as patterns
 from deltaparse.partial.patterns.pattern import Absent, Found, Held, Pattern, search
 
 from ...strategies.random_patterns import RANDOM, accepted, rows
@@ -300,7 +298,3 @@ def test_mrab_regex_cases_that_are_patterns_of_ours():
         else:
             assert isinstance(found, Held | Found), row
     assert checked > 5
-
-
-def test_the_examples():
-    assert doctest.testmod(patterns).failed == 0

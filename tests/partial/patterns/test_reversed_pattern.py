@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deltaparse.partial import Found, Held, UsageError, reversed_partial_pattern, search
-from deltaparse.partial.patterns import reversed_pattern
 
 from ...strategies.random_patterns import TEXTS, rows
 
@@ -62,7 +59,3 @@ def test_reversed_is_not_exact():
 
     assert backwards[1] == "b"
     assert search("bc|aba", "ab") == Held(0)
-
-
-def test_the_examples():
-    assert doctest.testmod(reversed_pattern).failed == 0

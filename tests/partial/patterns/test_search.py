@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaparse.partial import Found, Pattern, PatternSearch, until_pattern
-from deltaparse.partial.patterns import search as pattern_search
 from deltaparse.partial.patterns.pattern import MAX_HOLD
 
 from ...strategies.random_patterns import RANDOM, TEXTS, accepted, offline
@@ -19,9 +16,9 @@ from ...support import Driver, cuts, drive, three_ways
 def online(pattern, chunks):
     """All matches, and the text joined again."""
     numbers = PatternSearch(pattern)
-    pieces = [piece for chunk in chunks for piece in numbers.feed(chunk)] + numbers.finish()
-    found = [(each.span, each.text, each.groups) for each in pieces if isinstance(each, Found)]
-    return found, "".join(each if isinstance(each, str) else each.text for each in pieces)
+    segments = [each for chunk in chunks for each in numbers.feed(chunk)] + numbers.finish()
+    found = [(each.span, each.text, each.groups) for each in segments if isinstance(each, Found)]
+    return found, "".join(each if isinstance(each, str) else each.text for each in segments)
 
 
 @settings(max_examples=300)
@@ -51,14 +48,14 @@ def test_what_is_given_up_does_not_depend_on_the_chunks(text, limit, data):
     pattern = Pattern(r"<(?s:.*?)>|<a+|b<", max_hold=limit)
     whole = PatternSearch(pattern)
     expected = [*whole.feed(text), *whole.finish()]
-    pieces = PatternSearch(pattern)
+    hopes = PatternSearch(pattern)
     chunks = data.draw(cuts(text))
-    got = [piece for chunk in chunks for piece in pieces.feed(chunk)] + pieces.finish()
+    got = [each for chunk in chunks for each in hopes.feed(chunk)] + hopes.finish()
 
     assert [each for each in got if isinstance(each, Found)] == [
         each for each in expected if isinstance(each, Found)
     ]
-    assert pieces.given_up == whole.given_up
+    assert hopes.given_up == whole.given_up
     assert all(len(each.text) <= limit for each in got if isinstance(each, Found))
     assert text == "".join(each if isinstance(each, str) else each.text for each in got)
 
@@ -82,11 +79,11 @@ def test_no_more_is_held_than_the_limit():
 )
 def test_a_pattern_that_always_hopes_is_let_go(pattern, text):
     hopes = PatternSearch(Pattern(pattern))
-    pieces = [piece for at in range(0, len(text), 40) for piece in hopes.feed(text[at : at + 40])]
+    segments = [each for at in range(0, len(text), 40) for each in hopes.feed(text[at : at + 40])]
 
     assert hopes.given_up
-    assert len("".join(pieces)) > len(text) - MAX_HOLD
-    assert "".join([*pieces, *hopes.finish()]) == text
+    assert len("".join(segments)) > len(text) - MAX_HOLD
+    assert "".join([*segments, *hopes.finish()]) == text
 
 
 HOSTILE = "(?:a|aa)+b"
@@ -94,10 +91,10 @@ HOSTILE = "(?:a|aa)+b"
 
 def test_a_pattern_that_explodes_is_no_longer_looked_for():
     hostile = PatternSearch(Pattern(HOSTILE, timeout=0.01))
-    pieces = [*hostile.feed("ab-"), *hostile.feed("a" * 60 + "-"), *hostile.feed("ab")]
+    segments = [*hostile.feed("ab-"), *hostile.feed("a" * 60 + "-"), *hostile.feed("ab")]
 
     assert hostile.timed_out
-    assert pieces == [Found(0, "ab", (), {}), "-", "a" * 60 + "-", "ab"]
+    assert segments == [Found(0, "ab", (), {}), "-", "a" * 60 + "-", "ab"]
     assert hostile.finish() == []
 
 
@@ -162,7 +159,3 @@ def test_until_pattern_again_and_again(pattern, text, data):
 
     assert read.result == [(whole, groups) for _, whole, groups in expected]
     assert len("".join(read.emitted)) == len(text) - sum(len(whole) for _, whole, _ in expected)
-
-
-def test_the_examples():
-    assert doctest.testmod(pattern_search).failed == 0

@@ -88,7 +88,7 @@ FLOATS = st.sampled_from(
 )
 NUMBERS = st.builds(str.__add__, st.sampled_from(["", "-", "+"]), INTEGERS | FLOATS)
 NAMES = st.sampled_from(["True", "False", "None"])
-PIECES = [
+BITS = [
     "a",
     "é",
     "😀",
@@ -104,7 +104,7 @@ PIECES = [
     "\\'",
     '\\"',
 ]
-PIECES += [
+BITS += [
     "\\a",
     "\\b",
     "\\f",
@@ -118,15 +118,15 @@ PIECES += [
     "\\xe9",
     "\\x00",
 ]
-PIECES += ["\\u00e9", "\\ud83d", "\\ud83d\\ude00", "\\udE00", "\\U0001F600", "\\U0000d800"]
-PIECES += ["\\N{BULLET}", "\\N{latin small letter e with acute}", "\\\n", "\\d", "\\/", "\\ ", "8"]
+BITS += ["\\u00e9", "\\ud83d", "\\ud83d\\ude00", "\\udE00", "\\U0001F600", "\\U0000d800"]
+BITS += ["\\N{BULLET}", "\\N{latin small letter e with acute}", "\\\n", "\\d", "\\/", "\\ ", "8"]
 
 
 @st.composite
 def strings(draw):
     quotes = draw(st.sampled_from(["'", '"', "'''", '"""']))
     inner = ["'", '"', "\n", "''", '""'] if len(quotes) == 3 else ["'" if quotes == '"' else '"']
-    body = "".join(draw(st.lists(st.sampled_from(PIECES + inner), max_size=6)))
+    body = "".join(draw(st.lists(st.sampled_from(BITS + inner), max_size=6)))
     assume(quotes not in body and not body.endswith(quotes[0]))
     return draw(st.sampled_from(["", "", "r", "R", "u", "U"])) + quotes + body + quotes
 
