@@ -63,7 +63,7 @@ def _made(kind: Any, value: Any, where: str) -> Any:
     if is_dataclass(kind):
         if not isinstance(value, Mapping):
             raise FormatError(f"{where} must be an object")
-        hints = get_type_hints(kind)
+        hints = {name: get_type_hints(kind)[name] for name in _names(kind)}
         for name in value:
             if name not in hints:
                 raise FormatError(f"{where} has no {name!r}; it has {', '.join(hints)}")

@@ -35,13 +35,12 @@ class Facts:
     in_one_list:     all calls of a turn stand in one list, `[call, call]`; otherwise a format
                      with lists has one for each call.
 
-    Markers come as the format has them, white space and all; empty ones, and those of white space
-    alone, are left out. Code behind a marker of its own (`code.start`) is none of these calls.
+    Markers come as the format has them, white space and all; empty ones are left out. Code behind
+    a marker of its own (`code.start`) is none of these calls.
     """
 
     __slots__ = (
-        "_at_start",
-        "_generation_prompt",
+        "_generated",
         "_headers",
         "_reasoning_start",
         "closers",
@@ -75,15 +74,18 @@ class Facts:
         if self.is_tagged:
             starts.append(function.name_prefix)
             ends.append(function.close)
-        self.openers = tuple(filter(str.strip, starts))
-        self.closers = tuple(filter(str.strip, ends))
-        self.unmarked_calls = self.has_calls and not self.has_channels and not self.openers
+        self.openers = tuple(filter(None, starts))
+        self.closers = tuple(filter(None, ends))
+        marked = self.has_channels or any(map(str.strip, starts))
+        self.unmarked_calls = self.has_calls and not marked
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         self._headers = turn.headers
-        self._generation_prompt = turn.generation_prompt
         self._reasoning_start = reasoning.start.strip()
-        forced = reasoning.mode is ReasoningMode.FORCED_OPEN
-        self._at_start = self._reasoning_start if forced else ""
+        self._generated = self._turn_in(turn.generation_prompt)
+        if not (turn.headers or turn.generation_prompt):
+            # Nothing shows where the turn begins; with reasoning open, in any case.
+            forced = reasoning.mode is ReasoningMode.FORCED_OPEN
+            self._generated = self._reasoning_start if forced else ""
 
     def turn_so_far(self, prompt: str = "") -> str:
         """What a prompt holds of the assistant's turn: what follows the last header.
@@ -92,13 +94,13 @@ class Facts:
         header, only a start marker of reasoning shows where the turn begins; where it names some
         and none is in the prompt, the prompt is a tail that begins inside of the turn.
         """
-        prompt = prompt or self._generation_prompt
+        return self._turn_in(prompt) if prompt else self._generated
+
+    def _turn_in(self, prompt: str) -> str:
         ends = [prompt.rfind(header) + len(header) for header in self._headers if header in prompt]
         if ends:
             return prompt[max(ends) :]
         if self._headers:
             return prompt
         start = self._reasoning_start
-        if start and start in prompt:
-            return prompt[prompt.rfind(start) :]
-        return "" if prompt else self._at_start
+        return prompt[prompt.rfind(start) :] if start and start in prompt else ""

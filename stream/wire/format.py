@@ -154,17 +154,13 @@ class WireFormat(_Remembers):
 
 def _contradictions(fmt: WireFormat) -> Iterator[str]:
     """What cannot be in one format, or what is missing in it, in words."""
-    for group in (getattr(fmt, part.name) for part in fields(fmt)):
-        for part in fields(group) if is_dataclass(group) else ():
-            value = getattr(group, part.name)
-            texts = (
-                value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
-            )
-            if (
-                any(len(text) > LONGEST_MARKER for text in texts)
-                and part.name != "generation_prompt"
-            ):
-                yield f"{part.name} has more than {LONGEST_MARKER} characters"
+    for part in fields(fmt):
+        kind: object = part.default_factory
+        group = getattr(fmt, part.name)
+        if isinstance(kind, type) and not isinstance(group, kind):
+            yield f"{part.name} must be a {kind.__name__}, not {group!r}"
+        for name in _too_long(group) if is_dataclass(group) else ():
+            yield f"{name} has more than {LONGEST_MARKER} characters"
     reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
     if facts.has_reasoning and not reasoning.end.strip():
         yield f"reasoning mode {reasoning.mode} needs a reasoning.end"
@@ -181,3 +177,12 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
             yield "TAG_WITH_TAGGED needs an arguments.name_prefix and a value_suffix"
     if facts.is_tagged and facts.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
+
+
+def _too_long(group: Any) -> Iterator[str]:
+    """The fields of a group that have a marker of more than `LONGEST_MARKER` characters."""
+    for part in fields(group):
+        value = getattr(group, part.name)
+        texts = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+        if part.name != "generation_prompt" and any(len(text) > LONGEST_MARKER for text in texts):
+            yield part.name

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deltaparse import ContentDelta, StreamParser, ToolCallDelta, UsageError
 from deltaparse.servers import SglangDetector, register_sglang_detector, sglang_detector
 from deltaparse.servers.sglang import StreamingParseResult, ToolCallItem
-from deltaparse.servers.shapes import behind_reasoning
+from deltaparse.stream.request import behind_reasoning
 
 from ..strategies.samples import BARE, CALL, LIST, OTHER, TAGS, chunkings
 from ..strategies.wire import TOOLS, as_joined, joined

@@ -24,7 +24,7 @@ from deltaparse.servers import (
     vllm_reasoning_parser,
     vllm_tool_parser,
 )
-from deltaparse.servers.shapes import behind_reasoning
+from deltaparse.stream.request import behind_reasoning
 
 from ..strategies.named_wires import WIRES
 from ..strategies.samples import BARE, CALL, DELIMITED, LIST, OTHER, TAGS, chunkings
