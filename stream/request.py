@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError, Window
 
 from .message.policies import Policies
 from .message.sink import Sink
-from .wire.format import ReasoningMode, WireFormat
+from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
 
-__all__ = ["Request", "ToolChoice"]
+__all__ = ["Request", "ToolChoice", "behind_reasoning"]
 
 ToolChoice = Literal["auto", "none", "required"] | Mapping[str, Any]
 
@@ -88,30 +87,23 @@ class Request:
         return lex
 
     def turn_so_far(self) -> str:
-        """What the prompt holds of the assistant's turn: what follows the last header.
-
-        Where the format names no header, only an opened reasoning section can be told.
-        """
-        return _turn_so_far(self.fmt, self.prompt) if self.prompt else _generated(self.fmt)
+        """What the prompt holds of the assistant's turn; see `Facts.turn_so_far`."""
+        return self.fmt.facts.turn_so_far(self.prompt)
 
 
-@lru_cache(maxsize=256)
-def _generated(fmt: WireFormat) -> str:
-    """What the format's own generation prompt holds of the turn."""
-    return _turn_so_far(fmt, fmt.turn.generation_prompt)
+def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
+    """A format and a prompt with which a parser starts where reasoning has just ended.
 
-
-def _turn_so_far(fmt: WireFormat, prompt: str) -> str:
-    """What `prompt` holds of the assistant's turn."""
-    headers = [header for header in fmt.turn.headers if header in prompt]
-    if headers:
-        return prompt[max(prompt.rfind(header) + len(header) for header in headers) :]
-    start = fmt.reasoning.start.strip()
-    if fmt.turn.headers or not start:
-        return prompt if fmt.turn.headers else ""
-    if prompt:
-        return prompt[prompt.rfind(start) :] if start in prompt else ""
-    return start if fmt.reasoning.mode is ReasoningMode.FORCED_OPEN else ""
+    For text whose reasoning another parser has taken off, whatever the real prompt opened.
+    """
+    reasoning = fmt.reasoning
+    if not fmt.facts.has_reasoning or fmt.facts.has_channels:
+        return fmt, ""
+    header = next(iter(fmt.turn.headers), "")
+    if not header and not reasoning.start.strip():
+        # No prompt shows where such a turn begins; a second delimiter would mean nothing.
+        return fmt.replace(reasoning=ReasoningFormat()), ""
+    return fmt, f"{header}{reasoning.start}{reasoning.end}"
 
 
 def _chosen(tool_choice: object, names: Mapping[str, Any] | None) -> str | None:

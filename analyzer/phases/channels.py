@@ -42,13 +42,13 @@ def with_channels(fmt: WireFormat) -> WireFormat:
     recipient, namespace = fmt.function.name_prefix, ""
     if found := NAMESPACE.search(recipient):
         recipient, namespace = recipient.removesuffix(found[0]), found[0]
-    closers = (fmt.function.close, fmt.tools.per_call_end, fmt.tools.section_end)
+    ends = (end, *reversed(fmt.facts.closers), *fmt.turn.ends)
     channels = ChannelsFormat(
         start=start,
         channel=marks.prefix,
         message=marks.suffix,
         recipient=recipient,
-        ends=tuple(dict.fromkeys(text for text in (end, *closers, *fmt.turn.ends) if text.strip())),
+        ends=tuple(dict.fromkeys(text for text in ends if text.strip())),
         reasoning=(marks.left,),
     )
     calls = fmt.tools.format is not ToolFormat.NONE

@@ -97,7 +97,7 @@ def _wires(
             # The template shows content as reasoning, beside calls.
             content, thought = "", content
         unshown = turn.reasoning and not thought and not reasoning.key
-        if unshown and fmt.reasoning.mode is not ReasoningMode.NONE:
+        if unshown and fmt.facts.has_reasoning:
             # The template drops it from history: put it where the model writes it.
             prompt, thought = prompt + fmt.reasoning.start, turn.reasoning
             body = thought + fmt.reasoning.end + body

@@ -2,28 +2,34 @@
 
 What is peculiar to a model is a value here, found by the analyzer or written by hand; the
 parsers know no model. A format is a JSON document: print it, diff it, keep it beside the model.
-
-A turn on the wire, each part optional:
-
-    turn      = header reasoning content calls end
-    reasoning = reasoning.start text reasoning.end
-    content   = content.start text content.end
-    calls     = content_separator section_start call (separator call)* section_end
-    call      = per_call_start payload per_call_end
-
-White space that the template writes at a marker is part of the marker here; reading, it is
-optional.
+Its groups are described in `groups`, what follows from it in `facts`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from enum import StrEnum
-from typing import Any, get_type_hints
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
 
 from deltaparse.partial import LONGEST_MARKER, FormatError
+
+from . import document
+from .facts import Facts
+from .groups import (
+    ArgumentsFormat,
+    CallIdFormat,
+    CallIdPosition,
+    ChannelsFormat,
+    CodeFormat,
+    ContentFormat,
+    ContentMode,
+    FunctionFormat,
+    ReasoningFormat,
+    ReasoningMode,
+    ToolFormat,
+    ToolsFormat,
+    TurnFormat,
+)
 
 __all__ = [
     "ArgumentsFormat",
@@ -43,220 +49,12 @@ __all__ = [
 ]
 
 
-class ReasoningMode(StrEnum):
-    """How reasoning is marked."""
+class _Remembers:
+    """Keeps what each parser asks of a format, which never changes: its hash and its facts."""
 
-    NONE = "NONE"
-    TAG_BASED = "TAG_BASED"
-    """Between a start and an end marker, both written by the model."""
-    DELIMITER = "DELIMITER"
-    """From the start of the turn to a delimiter; there is no start marker."""
-    FORCED_OPEN = "FORCED_OPEN"
-    """The generation prompt ends with the start marker."""
-    FORCED_CLOSED = "FORCED_CLOSED"
-    """The prompt has both markers when thinking is off, the start marker when it is on."""
-    TOOLS_ONLY = "TOOLS_ONLY"
-    """Between markers, and only in turns with tool calls."""
-
-
-class ContentMode(StrEnum):
-    """How content is marked."""
-
-    PLAIN = "PLAIN"
-    ALWAYS_WRAPPED = "ALWAYS_WRAPPED"
-    WRAPPED_WITH_REASONING = "WRAPPED_WITH_REASONING"
-
-
-class ToolFormat(StrEnum):
-    """The family of the tool call syntax."""
-
-    NONE = "NONE"
-    JSON_NATIVE = "JSON_NATIVE"
-    """Name and arguments in one JSON object."""
-    TAG_WITH_JSON = "TAG_WITH_JSON"
-    """The name in a tag or between markers, the arguments a JSON object."""
-    TAG_WITH_TAGGED = "TAG_WITH_TAGGED"
-    """The name, each argument's name and each value between markers."""
-    PYTHONIC = "PYTHONIC"
-    """A Python call: `f(a="b", c=[1, None])`; several of them in a list."""
-
-
-class CallIdPosition(StrEnum):
-    """Where a call's id stands, in formats that are not JSON_NATIVE."""
-
-    NONE = "NONE"
-    PRE_FUNC_NAME = "PRE_FUNC_NAME"
-    BETWEEN_FUNC_AND_ARGS = "BETWEEN_FUNC_AND_ARGS"
-    POST_ARGS = "POST_ARGS"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnFormat:
-    """What stands around the assistant's turn.
-
-    `headers` are the texts that stand right before it, one of which ends what comes before in a
-    prompt; `ends` the end-of-turn markers; `generation_prompt` what the template adds to a
-    conversation for the model to go on from, with its default settings.
-    """
-
-    headers: tuple[str, ...] = ()
-    ends: tuple[str, ...] = ()
-    generation_prompt: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReasoningFormat:
-    """The reasoning markers."""
-
-    mode: ReasoningMode = ReasoningMode.NONE
-    start: str = ""
-    end: str = ""
-
-    def __post_init__(self) -> None:
-        _coerce(self, "mode", ReasoningMode)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentFormat:
-    """The content markers; `requires_nonnull`: the template cannot render a null content."""
-
-    mode: ContentMode = ContentMode.PLAIN
-    start: str = ""
-    end: str = ""
-    requires_nonnull: bool = False
-
-    def __post_init__(self) -> None:
-        _coerce(self, "mode", ContentMode)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsFormat:
-    """The markers round tool calls, and for JSON_NATIVE the layout of the JSON.
-
-    The layouts: flat, `{name_field: ..., arguments_field: ...}`; nested, the same in an object
-    under `function_field`; and `name_is_key`, `{name: arguments}`. `id_field` holds the call's
-    id, `generated_id_field` one that counts calls; `field_order` is the template's order of the
-    fields. `arguments_as_text`: the arguments are a JSON string that holds JSON.
-    """
-
-    format: ToolFormat = ToolFormat.NONE
-    section_start: str = ""
-    section_end: str = ""
-    per_call_start: str = ""
-    per_call_end: str = ""
-    separator: str = ""
-    content_separator: str = ""
-    array_wrapped: bool = False
-    name_is_key: bool = False
-    function_field: str = ""
-    name_field: str = ""
-    arguments_field: str = ""
-    arguments_as_text: bool = False
-    id_field: str = ""
-    generated_id_field: str = ""
-    field_order: tuple[str, ...] = ()
-    code_block_marker: str = ""
-    code_block_language: str = ""
-    supports_tools: bool = False
-    supports_parallel_calls: bool = False
-
-    def __post_init__(self) -> None:
-        _coerce(self, "format", ToolFormat)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionFormat:
-    """The markers round a function's name, outside JSON; `namespace` stands before the name.
-
-    `close` stands behind the arguments.
-    """
-
-    name_prefix: str = ""
-    name_suffix: str = ""
-    namespace: str = ""
-    close: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArgumentsFormat:
-    """The markers round arguments, outside JSON.
-
-    Between those of a value, a string stands as it is, or, with `quoted_strings`, as JSON. Other
-    values are JSON, or, with `python_literals`, as Python writes them. Where the marker says which
-    it is, `literal_name_suffix` stands in the place of `name_suffix` before what is no string.
-    Arguments that are one object are JSON, or, with `quote`, have that round strings, keys bare.
-    """
-
-    start: str = ""
-    end: str = ""
-    name_prefix: str = ""
-    name_suffix: str = ""
-    literal_name_suffix: str = ""
-    value_prefix: str = ""
-    value_suffix: str = ""
-    separator: str = ""
-    quote: str = ""
-    quoted_strings: bool = False
-    python_literals: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallIdFormat:
-    """Where a call's id stands outside JSON, and the markers round it.
-
-    `holds_name`: it stands in the place of the name, and holds it: `functions.get_weather:0`.
-    """
-
-    position: CallIdPosition = CallIdPosition.NONE
-    prefix: str = ""
-    suffix: str = ""
-    holds_name: bool = False
-
-    def __post_init__(self) -> None:
-        _coerce(self, "position", CallIdPosition)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelsFormat:
-    """Messages with headers, of which a turn has several: where `message` is not empty.
-
-        turn    = header message text end { start role header message text end }
-        header  = { channel name | recipient name | constrain word }, in any order
-
-    A message to a recipient in `function.namespace` is a call of that function, its arguments
-    JSON. Otherwise the name of its channel says what it is: `reasoning` names those of
-    reasoning; all others are content.
-    """
-
-    start: str = ""
-    channel: str = ""
-    message: str = ""
-    constrain: str = ""
-    recipient: str = ""
-    ends: tuple[str, ...] = ()
-    reasoning: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeFormat:
-    """Code that a model writes as it is, for one function: where `function` is not empty.
-
-    It becomes the argument `argument` of `function`. It stands behind `start`, up to the end of
-    the turn; where `start` is empty, behind the function's name like other arguments, when it is
-    not an object. Behind `start`, a call `name` + `method` + `(a="b")` is a call of `name`.
-    """
-
-    start: str = ""
-    function: str = ""
-    argument: str = "code"
-    method: str = ""
-
-
-class _KnownHash:
-    """Keeps the hash of what never changes: each parser asks for it, and it is a long way down."""
-
-    __slots__ = ("_hash",)
+    __slots__ = ("_facts", "_hash")
     _hash: int
+    _facts: Facts
 
     def __hash__(self) -> int:
         try:
@@ -268,14 +66,27 @@ class _KnownHash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireFormat(_KnownHash):
+class WireFormat(_Remembers):
     """How a model writes one turn. Frozen, comparable, and JSON both ways.
 
-    `preserved_tokens` are the markers that a tokenizer must not drop when it decodes.
-    `verified` says that the analyzer rendered conversations and that this format parsed them
-    back; `issues` says, in words a user can act on, what it could not find or prove.
+    turn:       what stands around the assistant's turn: headers, end-of-turn markers.
+    reasoning:  how reasoning is marked.
+    content:    how content is marked.
+    tools:      the family of the call syntax, its markers, and the layout of JSON calls.
+    function:   the markers round a function's name, outside JSON.
+    arguments:  the markers round arguments, outside JSON.
+    call_id:    where a call's id stands, outside JSON.
+    channels:   messages with headers, for models whose turns have several.
+    code:       code that is the argument of one function.
 
-    A format that contradicts itself raises `FormatError`.
+    preserved_tokens:  the markers that a tokenizer must not drop when it decodes.
+    verified:          the analyzer rendered conversations and this format parsed them back.
+    issues:            what the analyzer could not find or prove, in words that a user can act on.
+
+    Each group describes its own fields: `help(ToolsFormat)`.
+
+    Raises:
+        FormatError: a format that contradicts itself.
     """
 
     turn: TurnFormat = field(default_factory=TurnFormat)
@@ -291,118 +102,87 @@ class WireFormat(_KnownHash):
     verified: bool = False
     issues: tuple[str, ...] = ()
 
-    __hash__ = _KnownHash.__hash__
+    __hash__ = _Remembers.__hash__
 
     def __post_init__(self) -> None:
         for contradiction in _contradictions(self):
             raise FormatError(contradiction)
+
+    @property
+    def facts(self) -> Facts:
+        """What follows from this format: whether it has calls, which markers begin them, ..."""
+        try:
+            return self._facts
+        except AttributeError:
+            made = Facts(
+                turn=self.turn,
+                reasoning=self.reasoning,
+                tools=self.tools,
+                function=self.function,
+                call_id=self.call_id,
+                channels=self.channels,
+            )
+            object.__setattr__(self, "_facts", made)
+            return made
 
     def replace(self, **changes: Any) -> WireFormat:
         """A copy with changes: a whole group, or a mapping of the fields of one to change.
 
         >>> WireFormat().replace(turn={"ends": ("</s>",)}).turn.ends
         ('</s>',)
+
+        Raises:
+            FormatError: a field that does not exist, or a value of the wrong kind; a copy that
+                contradicts itself.
         """
-        for name, change in changes.items():
-            if name not in {known.name for known in fields(self)}:
-                message = f"a wire format has no {name!r}; it has {_names(WireFormat)}"
-                raise FormatError(message)
-            if isinstance(change, Mapping):
-                group = getattr(self, name)
-                known = {name: getattr(group, name) for name in _names(type(group))}
-                changes[name] = _read(type(group), known | dict(change), name)
-        return replace(self, **changes)
+        return replace(self, **document.replaced(self, changes))
 
     def to_json(self) -> str:
         """This format as a JSON document, which `from_json` reads back."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=2)
+        return document.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> WireFormat:
         """Read a format from a JSON document; what is left out has its default.
 
-        Raises `FormatError` for text that is not JSON, fields that do not exist, and values of
-        the wrong kind.
+        Raises:
+            FormatError: text that is not JSON, fields that do not exist, values of the wrong
+                kind, and a format that contradicts itself.
         """
-        try:
-            document = json.loads(text)
-        except (TypeError, ValueError, RecursionError) as error:
-            message = f"a wire format is a JSON document: {error}"
-            raise FormatError(message) from error
-        result = _read(cls, document, "format")
-        assert isinstance(result, cls)  # noqa: S101 - `_read` makes what it is given
-        return result
+        return document.from_json(cls, text)
 
 
-def _contradictions(fmt: WireFormat) -> list[str]:
-    found = []
-    for group in (getattr(fmt, name) for name in _names(WireFormat)):
-        if not is_dataclass(group):
-            continue
-        for part in fields(group):
-            longest = max(map(len, _texts(getattr(group, part.name))), default=0)
-            if longest > LONGEST_MARKER and part.name != "generation_prompt":
-                found.append(f"{part.name} has more than {LONGEST_MARKER} characters")
-    reasoning, content, tools = fmt.reasoning, fmt.content, fmt.tools
-    if reasoning.mode is not ReasoningMode.NONE and not reasoning.end.strip():
-        found.append(f"reasoning mode {reasoning.mode} needs a reasoning.end")
+def _contradictions(fmt: WireFormat) -> Iterator[str]:
+    """What cannot be in one format, or what is missing in it, in words."""
+    for part in fields(fmt):
+        kind: object = part.default_factory
+        group = getattr(fmt, part.name)
+        if isinstance(kind, type) and not isinstance(group, kind):
+            yield f"{part.name} must be a {kind.__name__}, not {group!r}"
+        for name in _too_long(group) if is_dataclass(group) else ():
+            yield f"{name} has more than {LONGEST_MARKER} characters"
+    reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
+    if facts.has_reasoning and not reasoning.end.strip():
+        yield f"reasoning mode {reasoning.mode} needs a reasoning.end"
     if reasoning.mode in (ReasoningMode.TAG_BASED, ReasoningMode.TOOLS_ONLY):
         if not reasoning.start.strip():
-            found.append(f"reasoning mode {reasoning.mode} needs a reasoning.start")
+            yield f"reasoning mode {reasoning.mode} needs a reasoning.start"
     if content.mode is not ContentMode.PLAIN and not content.start.strip():
-        found.append(f"content mode {content.mode} needs a content.start")
+        yield f"content mode {content.mode} needs a content.start"
     if tools.format is ToolFormat.JSON_NATIVE and not tools.name_is_key:
         if not (tools.name_field and tools.arguments_field):
-            found.append("JSON_NATIVE needs a name_field and an arguments_field, or name_is_key")
+            yield "JSON_NATIVE needs a name_field and an arguments_field, or name_is_key"
     if tools.format is ToolFormat.TAG_WITH_TAGGED:
-        arguments = fmt.arguments
-        if not arguments.name_prefix.strip() or not arguments.value_suffix.strip():
-            found.append("TAG_WITH_TAGGED needs an arguments.name_prefix and a value_suffix")
-    tagged = tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED)
-    if tagged and not fmt.channels.message:
-        starts = tools.section_start + tools.per_call_start + fmt.function.name_prefix
-        if not starts.strip():
-            found.append(f"{tools.format} needs a marker before the name of a function")
-    return found
+        if not fmt.arguments.name_prefix.strip() or not fmt.arguments.value_suffix.strip():
+            yield "TAG_WITH_TAGGED needs an arguments.name_prefix and a value_suffix"
+    if facts.is_tagged and facts.unmarked_calls:
+        yield f"{tools.format} needs a marker before the name of a function"
 
 
-def _coerce(group: object, name: str, kind: type[StrEnum]) -> None:
-    """Let an enumerated field be written as the plain word."""
-    word = getattr(group, name)
-    if word not in list(kind):
-        message = f"{name} must be one of {', '.join(kind)}, not {word!r}"
-        raise FormatError(message)
-    object.__setattr__(group, name, kind(word))
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,)
-    return value if isinstance(value, tuple) else ()
-
-
-def _names(group: type) -> list[str]:
-    return [known.name for known in fields(group)]
-
-
-def _read(kind: Any, value: Any, where: str) -> Any:
-    """Make a `kind` (a dataclass, an enum, str, bool or tuple of str) of a JSON value."""
-    if is_dataclass(kind):
-        if not isinstance(value, Mapping):
-            raise FormatError(f"{where} must be an object")
-        hints = get_type_hints(kind)
-        for name in value:
-            if name not in hints:
-                raise FormatError(f"{where} has no {name!r}; it has {', '.join(hints)}")
-        made = {name: _read(hints[name], part, f"{where}.{name}") for name, part in value.items()}
-        return kind(**made)  # type: ignore[operator]
-    if isinstance(kind, type) and isinstance(value, kind):
-        return value
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        if value not in list(kind):
-            raise FormatError(f"{where} must be one of {', '.join(kind)}, not {value!r}")
-        return kind(value)
-    if kind == tuple[str, ...] and isinstance(value, list | tuple):
-        if all(isinstance(text, str) for text in value):
-            return tuple(value)
-    raise FormatError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r}")
+def _too_long(group: Any) -> Iterator[str]:
+    """The fields of a group that have a marker of more than `LONGEST_MARKER` characters."""
+    for part in fields(group):
+        value = getattr(group, part.name)
+        texts = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+        if part.name != "generation_prompt" and any(len(text) > LONGEST_MARKER for text in texts):
+            yield part.name

@@ -16,7 +16,7 @@ from functools import lru_cache
 from deltaparse.partial import Markers
 
 from .channel_markers import ChannelMarkers
-from .format import ContentMode, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
+from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .spellings import leading, marker_set, preceded, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
@@ -97,14 +97,15 @@ class MarkerTables:
 
     def __init__(self, fmt: WireFormat, *, calls: bool) -> None:
         reasoning, content, tools, turn = fmt.reasoning, fmt.content, fmt.tools, fmt.turn
-        has_reasoning = reasoning.mode is not ReasoningMode.NONE
+        facts = fmt.facts
         self.calls = calls
         self.channels = ChannelMarkers(fmt)
-        calls = calls and tools.format is not ToolFormat.NONE and not fmt.channels.message
+        calls = calls and facts.has_calls and not facts.has_channels
         gap = tools.content_separator
-        openers, closers = _round_calls(fmt) if calls else ([], [])
-        start = _signs(Role.REASONING_START, [reasoning.start] if has_reasoning else [])
-        end = _signs(Role.REASONING_END, [reasoning.end] if has_reasoning else [])
+        openers = (*facts.openers, fmt.code.start) if calls else ()
+        closers = facts.closers if calls else ()
+        start = _signs(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else [])
+        end = _signs(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else [])
         wrapped = content.mode is not ContentMode.PLAIN
         content_start = _signs(Role.CONTENT_START, [content.start] if wrapped else [])
         content_end = _signs(Role.CONTENT_END, [content.end] if wrapped else [])
@@ -116,11 +117,10 @@ class MarkerTables:
         header = _signs(Role.HEADER, [again for text in turn.headers for again in _tails(text)])
 
         self.fmt = fmt
-        own = (tools.section_start, tools.per_call_start, fmt.function.name_prefix)
-        self.bare = calls and not any(text.strip() for text in own)
+        self.bare = calls and facts.unmarked_calls
         json_call = JSON_CALLS if tools.array_wrapped else JSON_CALL
         self.bare_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
-        self.opens_reasoning = has_reasoning and not reasoning.start.strip()
+        self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self.fields = _fields(tools)
         # Where two markers are spelled alike, the one named first here is meant.
         inner = (end, start, content_start, tool_start, tool_end, content_end, message_end)
@@ -150,20 +150,6 @@ class MarkerTables:
     def trailing(self, marker: str) -> str:
         """The white space that the template writes after a marker."""
         return self._signs[marker].trailing
-
-
-def _round_calls(fmt: WireFormat) -> tuple[list[str], list[str]]:
-    """The markers that may begin calls, and those that may end them.
-
-    Models leave out the outer ones: so a call may begin with any that stands before its name.
-    """
-    tools = fmt.tools
-    openers = [tools.section_start, tools.per_call_start, fmt.code.start]
-    closers = [tools.section_end, tools.per_call_end]
-    if tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED):
-        openers.append(fmt.function.name_prefix)
-        closers.append(fmt.function.close)
-    return openers, closers
 
 
 @lru_cache(maxsize=256)

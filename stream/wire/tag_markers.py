@@ -42,8 +42,7 @@ class TaggedMarkers:
 
     def __init__(self, fmt: WireFormat) -> None:
         tools, function, arguments, call_id = fmt.tools, fmt.function, fmt.arguments, fmt.call_id
-        ends = stripped([function.close, tools.per_call_end, tools.section_end])
-        starts = stripped([tools.section_start, tools.per_call_start, function.name_prefix])
+        ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         turn_ends = stripped(fmt.turn.ends)
         key = set()
         if tools.format is ToolFormat.TAG_WITH_TAGGED:

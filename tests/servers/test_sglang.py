@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deltaparse import ContentDelta, StreamParser, ToolCallDelta, UsageError
 from deltaparse.servers import SglangDetector, register_sglang_detector, sglang_detector
 from deltaparse.servers.sglang import StreamingParseResult, ToolCallItem
-from deltaparse.servers.shapes import behind_reasoning
+from deltaparse.stream.request import behind_reasoning
 
 from ..strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, UNMARKED, chunkings
 from ..strategies.wire_json_and_tags import TOOLS

@@ -24,7 +24,7 @@ from deltaparse.servers import (
     vllm_reasoning_parser,
     vllm_tool_parser,
 )
-from deltaparse.servers.shapes import behind_reasoning
+from deltaparse.stream.request import behind_reasoning
 
 from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, OTHER, TAGS, UNMARKED, chunkings
 from ..strategies.wire_json_and_tags import TOOLS

@@ -103,7 +103,7 @@ def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
         if isinstance(fmt, str):
             yield f"{cut:<{NAME_WIDTH}}{fmt}"
             continue
-        tools = "CHANNELS" if fmt.channels.message else str(fmt.tools.format)
+        tools = "CHANNELS" if fmt.facts.has_channels else str(fmt.tools.format)
         content = str(fmt.content.mode).replace("WRAPPED_WITH_REASONING", "WITH_REASONING")
         said = "yes" if fmt.verified else f"no: {fmt.issues[0] if fmt.issues else ''}"
         yield f"{cut:<{NAME_WIDTH}}{fmt.reasoning.mode:<15}{content:<16}{tools:<17}{said}"

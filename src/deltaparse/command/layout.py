@@ -41,21 +41,21 @@ def sample(fmt: dp.WireFormat) -> str:
     Calls that stand in no markers are told from content by their place, at the start, and so
     are shown without it.
     """
-    if fmt.channels.message:
+    if fmt.facts.has_channels:
         return "".join(_filled(_messages(fmt))) + "".join(fmt.turn.ends[:1])
-    tools, content = fmt.tools, fmt.content
+    tools, content, facts = fmt.tools, fmt.content, fmt.facts
     turn = ""
-    if fmt.reasoning.mode is not dp.ReasoningMode.NONE:
+    if facts.has_reasoning:
         turn += "".join(_filled(_reasoning(fmt)))
-    calls = tools.format is not dp.ToolFormat.NONE
-    if not calls or _begins(fmt):
+    if not facts.unmarked_calls:
         turn += f"{content.start}CONTENT{content.end}"
-    if calls:
+    if facts.has_calls:
         count = 2 if tools.supports_parallel_calls else 1
         joined = tools.separator.join(sample_call(fmt, index) for index in range(count))
-        joined = f"[{joined}]" if _in_one_list(fmt) else joined
+        joined = f"[{joined}]" if facts.in_one_list else joined
         joined = f"{tools.section_start}{joined}{tools.section_end}"
-        turn = _apart(turn, tools.content_separator, joined) if _begins(fmt) else turn + joined
+        unmarked = facts.unmarked_calls
+        turn = turn + joined if unmarked else _apart(turn, tools.content_separator, joined)
     return turn + "".join(fmt.turn.ends[:1])
 
 
@@ -66,15 +66,15 @@ def sample_call(fmt: dp.WireFormat, index: int = 0) -> str:
 
 def ebnf(fmt: dp.WireFormat) -> str:
     """The grammar of a turn in this format, a rule for each line."""
-    rules = dict(_channel_rules(fmt) if fmt.channels.message else _rules(fmt))
+    rules = dict(_channel_rules(fmt) if fmt.facts.has_channels else _rules(fmt))
     width = max(map(len, rules))
     return "\n".join(f"{name:<{width}} = {body}" for name, body in rules.items())
 
 
 def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     tools, content = fmt.tools, fmt.content
-    has_calls = tools.format is not dp.ToolFormat.NONE
-    has_reasoning = fmt.reasoning.mode is not dp.ReasoningMode.NONE
+    facts = fmt.facts
+    has_calls, has_reasoning = facts.has_calls, facts.has_reasoning
     parts = ["[ reasoning ]"] * has_reasoning + ["[ content ]"] + ["[ calls ]"] * has_calls
     yield "turn", " ".join([*parts, *["[ end ]"] * bool(fmt.turn.ends)])
     if has_reasoning:
@@ -83,7 +83,7 @@ def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     if has_calls:
         more = f"{{ {_joined([tools.separator])} call }}".replace("{  ", "{ ")
         many = "call" if not tools.supports_parallel_calls else f"call {more}"
-        many = f'"[" {many} "]"' if _in_one_list(fmt) else many
+        many = f'"[" {many} "]"' if facts.in_one_list else many
         opened = _joined([_apart("", tools.content_separator, tools.section_start)])
         yield "calls", " ".join(filter(None, [opened, many, _joined([tools.section_end])]))
         yield "call", _joined(_call(fmt))
@@ -151,7 +151,7 @@ def _call(fmt: dp.WireFormat, index: int = 0) -> list[Piece]:
         inner = [NAME, "(", Slot("arguments", 'KEY="VALUE"'), ")"]
     else:
         inner = _tagged_call(fmt, index)
-    if tools.array_wrapped and not _in_one_list(fmt):
+    if tools.array_wrapped and not fmt.facts.in_one_list:
         inner = ["[", *inner, "]"]
     return [tools.per_call_start, *inner, tools.per_call_end]
 
@@ -232,24 +232,10 @@ def _role(fmt: dp.WireFormat) -> str:
     return header.removeprefix(fmt.channels.start)
 
 
-def _begins(fmt: dp.WireFormat) -> bool:
-    """Whether a marker says that calls begin."""
-    tools = fmt.tools
-    starts = tools.section_start + tools.per_call_start
-    if tools.format not in (dp.ToolFormat.JSON_NATIVE, dp.ToolFormat.PYTHONIC):
-        starts += fmt.function.name_prefix
-    return bool(starts.strip())
-
-
 def _apart(text: str, separator: str, rest: str) -> str:
     """Join what a separator stands between; white space that `rest` brings along is not doubled."""
     space = rest[: len(rest) - len(rest.lstrip())]
     return text + (separator.removesuffix(space) + rest)
-
-
-def _in_one_list(fmt: dp.WireFormat) -> bool:
-    tools = fmt.tools
-    return tools.array_wrapped and not tools.per_call_start
 
 
 def _filled(pieces: Any) -> Iterator[str]:

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deltaparse.partial import Steps, UsageError, Window, at, skip, until, whitespace
-from deltaparse.stream import Policies, ReasoningMode, WireFormat
-from deltaparse.stream.request import Request
+from deltaparse.stream import WireFormat
 from deltaparse.stream.wire.marker_tables import MarkerTables, Role, marker_tables
 
 __all__ = ["ReasoningSplit"]
@@ -40,15 +39,15 @@ class ReasoningSplit:
     def __init__(
         self, fmt: WireFormat, *, prompt: str = "", call_ends_reasoning: bool = False
     ) -> None:
-        if fmt.channels.message:
+        if fmt.facts.has_channels:
             raise UsageError("reasoning in channels cannot be split off: use StreamParser")
-        tail = _request(fmt, prompt).turn_so_far()
+        tail = fmt.facts.turn_so_far(prompt)
         self._source = Window(offset=-len(tail))
         self._reasoning: list[str] = []
         self._rest: list[str] = []
         self.span = (0, 0)
         self.rest_at = 0
-        self.ended = fmt.reasoning.mode is ReasoningMode.NONE
+        self.ended = not fmt.facts.has_reasoning
         self._steps = self._read(marker_tables(fmt, calls=True), call_ends_reasoning)
         if tail and not self.ended:
             self._feed(tail)
@@ -118,17 +117,3 @@ def _opened(src: Window, lex: MarkerTables, text: Callable[[str], None]) -> Step
         text(src.since(mark))
     src.release()
     return bool(marker)
-
-
-def _request(fmt: WireFormat, prompt: str) -> Request:
-    """A request of which nothing is known but the prompt."""
-    return Request(
-        fmt=fmt,
-        tools=None,
-        prompt=prompt,
-        tool_choice="auto",
-        parallel_tool_calls=True,
-        reasoning="separate",
-        policies=Policies(),
-        response_schema=None,
-    )

@@ -28,7 +28,6 @@ from .shapes import (
     check_source,
     class_name,
     format_of,
-    gives_ids,
     imported,
     openai_tools,
 )
@@ -88,7 +87,7 @@ class SglangDetector(CallsSoFar):
         self.eot_token = (tools.section_end or tools.per_call_end).strip()
         self.tool_call_separator = tools.separator
         self._buffer = ""
-        self._ids = gives_ids(self.wire_format)
+        self._ids = self.wire_format.facts.writes_ids
 
     def has_tool_call(self, text: str) -> bool:
         """Whether a call may begin in the text: a marker that one begins with stands in it."""

@@ -9,27 +9,22 @@ from uuid import uuid4
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import (
-    CallIdPosition,
     CallPlace,
     IdFactory,
     Policies,
-    ReasoningFormat,
-    ReasoningMode,
     StreamParser,
     WireFormat,
     get_format,
 )
-from deltaparse.stream.request import ToolChoice
+from deltaparse.stream.request import ToolChoice, behind_reasoning
 
 __all__ = [
     "CallsSoFar",
     "FormatSource",
     "Options",
-    "behind_reasoning",
     "check_source",
     "class_name",
     "format_of",
-    "gives_ids",
     "imported",
     "openai_tools",
     "random_id",
@@ -132,24 +127,6 @@ def format_of(source: FormatSource, tokenizer: object) -> WireFormat:
     if not isinstance(fmt, WireFormat):
         raise UsageError(f"{source!r} returned no WireFormat but {type(fmt).__name__}")
     return fmt
-
-
-def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
-    """A format and a prompt with which a parser starts where reasoning has just ended."""
-    reasoning = fmt.reasoning
-    if reasoning.mode is ReasoningMode.NONE or fmt.channels.message:
-        return fmt, ""
-    header = fmt.turn.headers[0] if fmt.turn.headers else ""
-    if not header and not reasoning.start.strip():
-        # No prompt shows where such a turn begins; a second delimiter would mean nothing.
-        return fmt.replace(reasoning=ReasoningFormat()), ""
-    return fmt, f"{header}{reasoning.start}{reasoning.end}"
-
-
-def gives_ids(fmt: WireFormat) -> bool:
-    """Whether the model writes the ids of its calls."""
-    ids = fmt.tools.id_field or fmt.tools.generated_id_field
-    return bool(ids) or fmt.call_id.position is not CallIdPosition.NONE
 
 
 def openai_tools(tools: Iterable[Any] | None) -> list[Mapping[str, Any]] | None:

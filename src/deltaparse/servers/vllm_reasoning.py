@@ -118,7 +118,7 @@ class VllmReasoningParser:
     ) -> bool:
         """Whether reasoning ends in the last step of an output, `delta_ids` of `input_ids`."""
         count = len(list(delta_ids))
-        if self.wire_format.reasoning.mode is ReasoningMode.NONE:
+        if not self.wire_format.facts.has_reasoning:
             return True
         lex = marker_tables(self.wire_format, calls=True)
         # A marker has no more tokens than bytes, of which a character has at most four.

@@ -16,16 +16,15 @@ from uuid import uuid4
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import (
-    CallIdPosition,
     Delta,
     Policies,
-    ReasoningMode,
     StreamParser,
     ToolCall,
     ToolCallDelta,
     WireFormat,
     get_format,
 )
+from deltaparse.stream.request import behind_reasoning
 from deltaparse.stream.wire.marker_tables import Role, marker_tables
 
 from .base import BaseToolParser, ParseResult, ToolCallItem
@@ -63,26 +62,29 @@ class WireToolParser(BaseToolParser):
         self._tools = tools
         self._prompt = prompt
         self._policies = policies
-        self._any_namespace = bool(self.wire_format.channels.message) and tools is None
-        self._parser(prompt)
+        self._any_namespace = self.wire_format.facts.has_channels and tools is None
+        self._read_as = self.wire_format
+        if self._any_namespace:
+            self._read_as = self.wire_format.replace(function={"namespace": ""})
+        self._parser(self._read_as, prompt)
 
     def stream(self, texts: Iterable[str | bytes]) -> Iterator[Delta]:
         """The deltas of a response, each as soon as it is certain."""
-        parser = self._parser(self._prompt)
+        parser = self._parser(self._read_as, self._prompt)
         for text in texts:
             yield from map(self._named, parser.feed(text))
         yield from map(self._named, parser.finish())
 
     def detect_tool_call(self, text: str) -> bool:
         """Whether the response has a call, be it cut off; a marker alone is none."""
-        return bool(self._calls(text, self._prompt))
+        return bool(self._calls(text, self._read_as, self._prompt))
 
     def extract_tool_string(self, text: str) -> str | None:
         """The part of a response from the first marker of its calls to the last.
 
         Where the last call is not whole, that is all that follows: cut, it might say less.
         """
-        calls = self._calls(text, self._prompt)
+        calls = self._calls(text, self._read_as, self._prompt)
         if not calls:
             return None
         last = calls[-1]
@@ -91,18 +93,15 @@ class WireToolParser(BaseToolParser):
 
     def parse_tool_string(self, tool_string: str) -> ParseResult:
         """The calls of a part that begins with one: reasoning that the prompt opened is over."""
-        return self._result(self._calls(tool_string, _behind_reasoning(self.wire_format)))
+        return self._result(self._calls(tool_string, *behind_reasoning(self._read_as)))
 
-    def _parser(self, prompt: str) -> StreamParser:
-        fmt = self.wire_format
-        if self._any_namespace:
-            fmt = fmt.replace(function={"namespace": ""})
+    def _parser(self, fmt: WireFormat, prompt: str) -> StreamParser:
         return StreamParser(fmt, tools=self._tools, prompt=prompt, policies=self._policies)
 
-    def _calls(self, text: str, prompt: str) -> list[ToolCall]:
+    def _calls(self, text: str, fmt: WireFormat, prompt: str) -> list[ToolCall]:
         if not isinstance(text, str):
             raise UsageError(f"a response is text, not {type(text).__name__}")
-        parser = self._parser(prompt)
+        parser = self._parser(fmt, prompt)
         parser.feed(text)
         parser.finish()
         return parser.message.tool_calls
@@ -130,11 +129,9 @@ class WireToolParser(BaseToolParser):
         return ParseResult(items or None, is_valid=bool(calls) and len(whole) == len(calls))
 
     def _item(self, call: ToolCall) -> ToolCallItem:
-        fmt = self.wire_format
-        ids = fmt.tools.id_field or fmt.tools.generated_id_field
-        has_ids = ids or fmt.call_id.position is not CallIdPosition.NONE
+        has_id = self.wire_format.facts.writes_ids or self._prompt
         return ToolCallItem(
-            id=call.id if has_ids or self._prompt else f"call_{uuid4().hex}",
+            id=call.id if has_id else f"call_{uuid4().hex}",
             type="function",
             function={"name": self._name(call.name), "arguments": call.arguments},
         )
@@ -159,13 +156,3 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _behind_reasoning(fmt: WireFormat) -> str:
-    """A prompt after which calls may come."""
-    reasoning, prompt = fmt.reasoning, fmt.turn.generation_prompt
-    opened = reasoning.mode in (ReasoningMode.FORCED_OPEN, ReasoningMode.DELIMITER)
-    start = reasoning.start.strip()
-    if not opened and not (start and prompt.rstrip().endswith(start)):
-        return prompt
-    return f"{prompt or reasoning.start}{reasoning.end}"

@@ -15,7 +15,7 @@ from functools import lru_cache
 from deltaparse.partial import Markers, UsageError
 
 from ...iterate import parse
-from ..format import ToolFormat, WireFormat
+from ..format import WireFormat
 from .registry import all_formats
 
 __all__ = ["Suggestion", "suggest_formats"]
@@ -47,16 +47,12 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A format; its `markers` of calls, without white space; all it has, as `written`.
-
-    `bare`: calls stand in no markers.
-    """
+    """A format; its `markers` of calls, without white space; all it has, as `written`."""
 
     name: str
     format: WireFormat
     markers: tuple[str, ...]
     written: tuple[str, ...]
-    bare: bool
 
 
 def suggest_formats(text: str) -> list[Suggestion]:
@@ -71,7 +67,8 @@ def suggest_formats(text: str) -> list[Suggestion]:
     found = _standing(text, literals)
     alike: dict[object, list[_Known]] = {}
     for one in known:
-        if found.intersection(one.markers) or (one.bare and text.lstrip()[:1] in ("{", "[")):
+        unmarked = one.format.facts.unmarked_calls and text.lstrip()[:1] in ("{", "[")
+        if unmarked or found.intersection(one.markers):
             alike.setdefault(_syntax(one.format), []).append(one)
     made = [_suggestion(text, found, group) for group in alike.values()]
     called = [suggestion for suggestion in made if suggestion.calls]
@@ -100,22 +97,20 @@ def _known(formats: tuple[tuple[str, WireFormat], ...]) -> tuple[list[_Known], M
     known = []
     for name, fmt in formats:
         tools, openings = fmt.tools, _openings(fmt)
-        own = tools.section_start + tools.per_call_start + fmt.function.name_prefix
-        bare = tools.format is not ToolFormat.NONE and not own.strip() and not fmt.channels.message
         markers = tuple(text.strip() for text in openings)
         closers = (tools.section_end, tools.per_call_end, fmt.reasoning.start, fmt.reasoning.end)
-        known.append(_Known(name, fmt, markers, (*openings, *filter(None, closers)), bare))
+        known.append(_Known(name, fmt, markers, (*openings, *filter(None, closers))))
     return known, Markers(frozenset(marker for one in known for marker in one.markers))
 
 
 def _openings(fmt: WireFormat) -> Sequence[str]:
     """The markers that begin a call or what belongs to it, and are not those of reasoning."""
-    tools, channels = fmt.tools, fmt.channels
+    channels, arguments = fmt.channels, fmt.arguments
     found = [channels.start, channels.channel, channels.message, channels.constrain]
-    found += [tools.section_start, tools.per_call_start, fmt.code.start]
-    if tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED):
-        found += [fmt.function.name_prefix, fmt.function.name_suffix]
-        found += [fmt.arguments.name_prefix, fmt.arguments.value_prefix, fmt.call_id.prefix]
+    found += [*fmt.facts.openers, fmt.code.start]
+    if fmt.facts.is_tagged:
+        found += [fmt.function.name_suffix, arguments.name_prefix]
+        found += [arguments.value_prefix, fmt.call_id.prefix]
     # A bracket or two stand in any text.
     return [text for text in found if len(text.strip()) > 2]
 

@@ -27,13 +27,13 @@ def to_response_template(fmt: WireFormat) -> dict[str, Any]:
     _refuse(fmt)
     reasoning, content, turn = fmt.reasoning, fmt.content, fmt.turn
     fields: dict[str, Any] = {}
-    if reasoning.mode is not ReasoningMode.NONE:
+    if fmt.facts.has_reasoning:
         fields["reasoning_content"] = {
             "open_pattern": SPACE + _core(reasoning.start),
             "close_pattern": SPACE + _core(reasoning.end) + SPACE,
             "content": "text",
         }
-    if fmt.tools.format is not ToolFormat.NONE:
+    if fmt.facts.has_calls:
         fields["tool_calls"] = _calls(fmt)
     ends = _cores(turn.ends)
     if content.mode is ContentMode.PLAIN:
@@ -55,17 +55,16 @@ def to_response_template(fmt: WireFormat) -> dict[str, Any]:
 
 def _refuse(fmt: WireFormat) -> None:
     """Raise for what no response template can say."""
-    tools, none = fmt.tools, ToolFormat.NONE
-    starts = tools.section_start + tools.per_call_start + fmt.function.name_prefix
+    tools, facts = fmt.tools, fmt.facts
     cannot = {
-        "messages in channels": fmt.channels.message,
+        "messages in channels": facts.has_channels,
         "a turn without a header": not fmt.turn.headers,
         "reasoning that nothing opens": fmt.reasoning.mode is ReasoningMode.DELIMITER,
         "content that is marked only beside reasoning": (
             fmt.content.mode is ContentMode.WRAPPED_WITH_REASONING
         ),
         "calls in Python": tools.format is ToolFormat.PYTHONIC,
-        "calls in no markers": tools.format is not none and not starts.strip(),
+        "calls in no markers": facts.unmarked_calls,
         "names that are keys": tools.name_is_key,
         "arguments that are JSON in a text": tools.arguments_as_text,
         "ids that hold the name": fmt.call_id.holds_name,

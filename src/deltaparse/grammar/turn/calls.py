@@ -36,7 +36,7 @@ from ..text.python_text import PythonText, ReprText
 from .arguments import Arguments
 from .request import Tool
 
-__all__ = ["Calls", "is_bare"]
+__all__ = ["Calls"]
 
 ID = Token(repeat(chars("az", "AZ", "09", "_", "-"), 1, 64))
 """A call's id, as models make them; a format does not say which letters, and how many."""
@@ -71,9 +71,9 @@ class Calls:
             ToolFormat.PYTHONIC: self._python_call,
         }
         call = self.rules.add("call", choice(*map(families[kind], self.tools)))
-        parallel = parallel and (tools.supports_parallel_calls or not is_bare(self.fmt))
+        parallel = parallel and (tools.supports_parallel_calls or not self.fmt.facts.unmarked_calls)
         in_json = kind is ToolFormat.JSON_NATIVE
-        if tools.array_wrapped and not tools.per_call_start.strip():
+        if self.fmt.facts.in_one_list:
             body = self._list(call, parallel=parallel, in_json=in_json)
         else:
             if tools.array_wrapped:
@@ -172,14 +172,6 @@ class Calls:
         if len(name) > LONGEST_NAME or not all(part.isidentifier() for part in parts):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in Python")
         return seq(literal(f"{name}{method}("), self.arguments.python(tool), token(Literal(")")))
-
-
-def is_bare(fmt: WireFormat) -> bool:
-    """Whether calls stand in no markers at all."""
-    tools = fmt.tools
-    tagged = tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED)
-    prefix = fmt.function.name_prefix if tagged else ""
-    return not (tools.section_start + tools.per_call_start + prefix).strip()
 
 
 def _several(item: Expr, separator: str, rules: RuleBook) -> Expr:

@@ -21,7 +21,6 @@ from ..notation.write_gbnf import to_gbnf
 from ..rules.leading import without
 from ..rules.rulebook import ROOT, GrammarRules, reachable
 from ..rules.rules import NOTHING, Expr
-from .calls import is_bare
 from .channel_calls import free_turn
 from .request import Tool, offered
 from .triggers import words
@@ -78,7 +77,7 @@ def _free(
     """Make a turn of free text with calls in it."""
     rules = dict(grammar.rules)
     calls = rules[ROOT]
-    if fmt.channels.message:
+    if fmt.facts.has_channels:
         return _grammar(free_turn(fmt, calls), rules)
     tags = [
         {"type": "tag", "begin": word, "content": _grammar(rest, rules), "end": ""}
@@ -91,7 +90,7 @@ def _free(
         "tags": tags,
         "stop_after_first": not parallel,
     }
-    if is_bare(fmt):
+    if fmt.facts.unmarked_calls:
         body = _or(_grammar(calls, rules), _other_text(fmt)) if not tags else body
     written = start.written.strip()
     first = without(written, calls, rules) if written else NOTHING

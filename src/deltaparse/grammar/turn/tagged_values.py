@@ -13,6 +13,7 @@ from typing import Any
 
 from deltaparse.stream import WireFormat
 from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
+from deltaparse.stream.wire.spellings import stripped, trailing
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import NOTHING, Chars, Expr, choice, literal, seq, token, walk
@@ -41,12 +42,11 @@ class ValueEnd:
     def __init__(self, fmt: WireFormat) -> None:
         suffix = fmt.arguments.value_suffix
         self.marker = suffix.rstrip()
-        self.trailing = suffix[len(self.marker) :]
+        self.trailing = trailing(suffix)
         self.quotes = fmt.arguments.quoted_strings
-        closers = (fmt.function.close, fmt.tools.per_call_end, fmt.tools.section_end)
-        cores = {text.strip() for text in (suffix, *closers, *fmt.turn.ends)}
+        cores = stripped((suffix, *fmt.facts.closers, *fmt.turn.ends))
         inside = {core for core in cores if core in self.marker}
-        own = {core for core in inside if self.marker.endswith(core)} - {self.marker, ""}
+        own = {core for core in inside if self.marker.endswith(core)} - {self.marker}
         self.others = tuple(sorted((cores - inside) | own))
         marks = (fmt.arguments.name_suffix.strip(), fmt.arguments.value_prefix.strip())
         self.in_names = tuple(text for text in marks if text)

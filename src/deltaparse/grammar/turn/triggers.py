@@ -16,7 +16,6 @@ from typing import Literal, NamedTuple
 
 from deltaparse.stream import ToolFormat, WireFormat
 
-from .calls import is_bare
 from .request import Tool
 from .turn_start import Thought, TurnStart
 
@@ -38,21 +37,17 @@ class Trigger(NamedTuple):
 
 def _opening(fmt: WireFormat) -> str:
     """Return the marker that calls begin with, "" if there is none."""
-    tools = fmt.tools
-    texts = [tools.section_start, tools.per_call_start]
-    if tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED):
-        texts.append(fmt.function.name_prefix)
-    return next((text.strip() for text in texts if text.strip()), "")
+    return next(filter(None, map(str.strip, fmt.facts.openers)), "")
 
 
 def triggers(fmt: WireFormat, tools: Iterable[Tool], start: TurnStart) -> tuple[Trigger, ...]:
     """List what calls of `tools` begin with, in a turn that begins so."""
     tools = list(tools)
-    if fmt.channels.message:
+    if fmt.facts.has_channels:
         return _in_headers(fmt)
     marker = _opening(fmt)
     found = [_anywhere(fmt, start, word) for word in words(fmt, tools)]
-    if is_bare(fmt) or (start.written and marker.startswith(start.written.strip())):
+    if fmt.facts.unmarked_calls or (start.written and marker.startswith(start.written.strip())):
         heads = map(_escaped, _confirmed(fmt, marker, tools)) if marker else ()
         head = "|".join(heads) or _bare_head(fmt, tools)
         found.append(Trigger("pattern", rf"^{_past_reasoning(fmt, start)}\s*({head})"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from deltaparse.stream import ReasoningMode, WireFormat
+from deltaparse.stream import WireFormat
 
 __all__ = ["Thought", "TurnStart", "turn_start"]
 
@@ -38,10 +38,9 @@ def turn_start(fmt: WireFormat, prompt: str, *, reasons: bool) -> TurnStart:
             format itself.
         reasons: whether reasoning is looked at; without, the turn begins behind it.
     """
-    so_far = _so_far(fmt, prompt or fmt.turn.generation_prompt)
-    mode, reasoning = fmt.reasoning.mode, fmt.reasoning
-    start, end = reasoning.start.strip(), reasoning.end.strip()
-    if mode is ReasoningMode.NONE or not end:
+    so_far = fmt.facts.turn_so_far(prompt)
+    start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
+    if not fmt.facts.has_reasoning:
         return TurnStart(Thought.NONE, so_far)
     if end in so_far and so_far.rfind(end) > (so_far.rfind(start) if start else -1):
         return TurnStart(Thought.NONE, so_far[so_far.rfind(end) + len(end) :].lstrip())
@@ -50,16 +49,3 @@ def turn_start(fmt: WireFormat, prompt: str, *, reasons: bool) -> TurnStart:
     if not start or start in so_far:
         return TurnStart(Thought.OPEN)
     return TurnStart(Thought.POSSIBLE, so_far)
-
-
-def _so_far(fmt: WireFormat, prompt: str) -> str:
-    """Return what a prompt holds of the turn: what follows the last header."""
-    ends = [prompt.rfind(header) + len(header) for header in fmt.turn.headers if header in prompt]
-    if ends:
-        return prompt[max(ends) :]
-    start = fmt.reasoning.start.strip()
-    if fmt.turn.headers:
-        return prompt
-    if start and start in prompt:
-        return prompt[prompt.rfind(start) :]
-    return start if fmt.reasoning.mode is ReasoningMode.FORCED_OPEN and not prompt else ""

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
-from deltaparse.stream import ContentMode, ToolFormat, WireFormat
+from deltaparse.stream import ContentMode, WireFormat
+from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
 from ..notation.write_gbnf import to_gbnf
 from ..notation.write_lark import to_lark
@@ -27,7 +28,7 @@ from ..rules.rules import EMPTY, NOTHING, Expr, choice, literal, seq
 from ..rules.until import text_until
 from ..schema.json_schema import NotExpressed, schema_rules
 from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
-from .calls import Calls, is_bare
+from .calls import Calls
 from .channel_calls import ChannelCalls
 from .request import Tool, offered
 from .triggers import Trigger, triggers
@@ -103,14 +104,14 @@ def gbnf(
     if spacing not in SPACINGS or reasoning not in ("include", "exclude"):
         raise UsageError(f"spacing={spacing!r}, reasoning={reasoning!r}: no such choice")
     found = offered(tools, tool_choice)
-    has_calls = bool(fmt.channels.message) or fmt.tools.format is not ToolFormat.NONE
+    facts = fmt.facts
     forced = tool_choice not in ("auto", "none")
-    if forced and not has_calls:
+    if forced and not facts.has_calls:
         raise UsageError("a call is required, and the format has no tool calls")
-    if response_schema is not None and is_bare(fmt) and not forced and not fmt.channels.message:
+    if response_schema is not None and facts.unmarked_calls and not forced:
         found = []
     start = turn_start(fmt, prompt, reasons=reasoning == "include")
-    turn = _TurnRules(fmt, found if has_calls else [], start, spacing, parallel_tool_calls)
+    turn = _TurnRules(fmt, found if facts.has_calls else [], start, spacing, parallel_tool_calls)
     if forced or response_schema is not None:
         root = turn.whole(response_schema if not forced else None)
         return turn.grammar(root)
@@ -157,12 +158,9 @@ class _TurnRules:
     def from_trigger(self) -> Expr:
         """Make what follows from a trigger on: calls, without the white space before them."""
         calls = self._calls()
-        tools = self.fmt.tools
-        start = tools.section_start + tools.per_call_start + self.fmt.function.name_prefix
-        space = start[: len(start) - len(start.lstrip())]
         code = self.calls.code()
-        gap = self.fmt.code.start
-        own = without(gap[: len(gap) - len(gap.lstrip())], code, self.rules.rules)
+        own = without(leading(self.fmt.code.start), code, self.rules.rules)
+        space = leading("".join(self.fmt.facts.openers))
         ways = [without(space, calls if code == EMPTY else self._own_calls(), self.rules.rules)]
         ways += [own] if code != EMPTY else []
         rest = without(self.start.written.lstrip(), calls, self.rules.rules)
@@ -188,7 +186,7 @@ class _TurnRules:
         return own if code == EMPTY else choice(own, code)
 
     def _own_calls(self) -> Expr:
-        if self.fmt.channels.message:
+        if self.fmt.facts.has_channels:
             return self.channels.text(parallel=self.parallel)
         return self.calls.text(parallel=self.parallel)
 
@@ -198,7 +196,7 @@ class _TurnRules:
         except UsageError as error:
             raise UsageError(f"response_schema: {error}") from None
         self.not_expressed += made.not_expressed
-        if self.fmt.channels.message:
+        if self.fmt.facts.has_channels:
             return self.channels.content(made.value)
         content = self.fmt.content
         wrapped = content.mode is ContentMode.ALWAYS_WRAPPED or (
@@ -210,19 +208,16 @@ class _TurnRules:
         return seq(literal(content.start), made.value, literal(content.end))
 
     def _after_reasoning(self, rest: Expr) -> Expr:
-        if self.fmt.channels.message:
+        if self.fmt.facts.has_channels:
             return seq(self.channels.reasoning(), rest)
         if self.start.thought is Thought.NONE:
             return rest
         reasoning = self.fmt.reasoning
         end = reasoning.end.strip()
-        trailing = reasoning.end[len(reasoning.end.rstrip()) :]
         # A call in reasoning would be a draft; and behind the end of the turn comes nothing.
-        tools = self.fmt.tools
-        starts = (tools.section_start, tools.per_call_start, self.fmt.function.name_prefix)
-        cores = {text.strip() for text in (*starts, self.fmt.code.start, *self.fmt.turn.ends)}
-        others = tuple(sorted(core for core in cores if core and core not in end))
-        section = seq(text_until(end, *others), lead(trailing, rest, self.rules))
+        cores = stripped((*self.fmt.facts.openers, self.fmt.code.start, *self.fmt.turn.ends))
+        others = sorted(core for core in cores if core not in end)
+        section = seq(text_until(end, *others), lead(trailing(reasoning.end), rest, self.rules))
         if self.start.thought is Thought.OPEN:
             return section
         return choice(lead(reasoning.start, section, self.rules), rest)

@@ -1,0 +1,331 @@
+"""The groups of a wire format: for each part of a turn, its markers and the mode it is in.
+
+A turn, each part optional:
+
+    turn      = header reasoning content calls end
+    reasoning = reasoning.start text reasoning.end
+    content   = content.start text content.end
+    calls     = content_separator section_start call (separator call)* section_end
+    call      = per_call_start payload per_call_end
+
+A marker is a text; "" where the format has none. White space that the template writes at a marker
+is part of it here; readers take it as optional.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from deltaparse.partial import FormatError
+
+__all__ = [
+    "ArgumentsFormat",
+    "CallIdFormat",
+    "CallIdPosition",
+    "ChannelsFormat",
+    "CodeFormat",
+    "ContentFormat",
+    "ContentMode",
+    "FunctionFormat",
+    "ReasoningFormat",
+    "ReasoningMode",
+    "ToolFormat",
+    "ToolsFormat",
+    "TurnFormat",
+    "chosen",
+]
+
+Word = TypeVar("Word", bound=StrEnum)
+
+
+def chosen(kind: type[Word], word: Any, where: str) -> Word:
+    """The member of an enumeration that a word names. Raises `FormatError`, with `where` in it."""
+    if word not in list(kind):
+        raise FormatError(f"{where} must be one of {', '.join(kind)}, not {word!r}")
+    return kind(word)
+
+
+def _read_word(group: object, name: str, kind: type[StrEnum]) -> None:
+    """Let a field of a frozen group be given as the plain word."""
+    object.__setattr__(group, name, chosen(kind, getattr(group, name), name))
+
+
+class ReasoningMode(StrEnum):
+    """How reasoning is marked.
+
+    NONE:           there are no markers of reasoning.
+    TAG_BASED:      between a start and an end marker, both written by the model.
+    DELIMITER:      from the start of the turn to a delimiter, `end`; there is no start marker.
+    FORCED_OPEN:    the generation prompt ends with the start marker, the model writes the end.
+    FORCED_CLOSED:  the generation prompt has both markers when thinking is off, the start marker
+                    when it is on.
+    TOOLS_ONLY:     between markers, and only in turns with tool calls.
+    """
+
+    NONE = "NONE"
+    TAG_BASED = "TAG_BASED"
+    DELIMITER = "DELIMITER"
+    FORCED_OPEN = "FORCED_OPEN"
+    FORCED_CLOSED = "FORCED_CLOSED"
+    TOOLS_ONLY = "TOOLS_ONLY"
+
+
+class ContentMode(StrEnum):
+    """How content is marked. Text that belongs to nothing else is content in every mode.
+
+    PLAIN:                   there are no markers: content is the text that is left.
+    ALWAYS_WRAPPED:          between a start and an end marker, in every turn.
+    WRAPPED_WITH_REASONING:  between markers in turns with reasoning, plain in the others.
+    """
+
+    PLAIN = "PLAIN"
+    ALWAYS_WRAPPED = "ALWAYS_WRAPPED"
+    WRAPPED_WITH_REASONING = "WRAPPED_WITH_REASONING"
+
+
+class ToolFormat(StrEnum):
+    """The family of the tool call syntax.
+
+    NONE:             no calls.
+    JSON_NATIVE:      name and arguments in one JSON object: `{"name": "f", "arguments": {"a": 1}}`.
+    TAG_WITH_JSON:    the name in a tag or between markers, the arguments a JSON object:
+                      `<function=f>{"a": 1}</function>`.
+    TAG_WITH_TAGGED:  the name, each argument's name and each value between markers:
+                      `<function=f><parameter=a>1</parameter></function>`.
+    PYTHONIC:         Python calls, one or a list of them: `f(a=1)`, `[f(a=1), g(b="c")]`.
+    """
+
+    NONE = "NONE"
+    JSON_NATIVE = "JSON_NATIVE"
+    TAG_WITH_JSON = "TAG_WITH_JSON"
+    TAG_WITH_TAGGED = "TAG_WITH_TAGGED"
+    PYTHONIC = "PYTHONIC"
+
+
+class CallIdPosition(StrEnum):
+    """Where a call's id stands in the tagged families; in JSON a field holds it.
+
+    NONE:                   the model writes no ids.
+    PRE_FUNC_NAME:          before the function's name, or in its place (`CallIdFormat.holds_name`).
+    BETWEEN_FUNC_AND_ARGS:  behind the name, before the arguments.
+    POST_ARGS:              behind the arguments.
+    """
+
+    NONE = "NONE"
+    PRE_FUNC_NAME = "PRE_FUNC_NAME"
+    BETWEEN_FUNC_AND_ARGS = "BETWEEN_FUNC_AND_ARGS"
+    POST_ARGS = "POST_ARGS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFormat:
+    """What stands around the assistant's turn.
+
+    headers:            the texts that may stand right before the turn; the last of them in a
+                        prompt ends what is not the turn's.
+    ends:               the end-of-turn markers.
+    generation_prompt:  what the template, with its default settings, adds to a conversation for
+                        the model to go on from: a header, and maybe the beginning of the turn.
+    """
+
+    headers: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    generation_prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningFormat:
+    """The reasoning markers.
+
+    mode:        how reasoning is marked, a `ReasoningMode` or its name.
+    start, end:  the markers; `start` is "" where nothing opens reasoning.
+    """
+
+    mode: ReasoningMode = ReasoningMode.NONE
+    start: str = ""
+    end: str = ""
+
+    def __post_init__(self) -> None:
+        _read_word(self, "mode", ReasoningMode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentFormat:
+    """The content markers.
+
+    mode:              how content is marked, a `ContentMode` or its name.
+    start, end:        the markers; `end` may be "" where calls or the end of the turn follow.
+    requires_nonnull:  the template cannot render a message whose content is null.
+    """
+
+    mode: ContentMode = ContentMode.PLAIN
+    start: str = ""
+    end: str = ""
+    requires_nonnull: bool = False
+
+    def __post_init__(self) -> None:
+        _read_word(self, "mode", ContentMode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsFormat:
+    """The markers round tool calls, and for JSON_NATIVE the layout of the JSON.
+
+    format:                  the family of the syntax, a `ToolFormat` or its name.
+    section_start, section_end:    the markers round all calls of a turn.
+    per_call_start, per_call_end:  the markers round each call.
+    separator:               the text between two calls.
+    content_separator:       the white space between content and the first call.
+    array_wrapped:           the calls stand in brackets: a JSON array, or a Python list.
+
+    The JSON of a call is flat, `{name_field: ..., arguments_field: ...}`, or nested, the same in an
+    object under `function_field`, or `{name: arguments}`:
+
+    name_is_key:             the function's name is the key of its arguments.
+    function_field:          the key of the inner object; "" where the layout is flat.
+    name_field:              the key of the name.
+    arguments_field:         the key of the arguments.
+    arguments_as_text:       the arguments are a JSON string that holds JSON.
+    id_field:                the key of the call's id; "" for none.
+    generated_id_field:      the key of an id that counts calls; "" for none.
+    field_order:             the keys in the order in which the template writes them.
+
+    code_block_marker:       the text before a Markdown code block round the calls (`Action:`).
+    code_block_language:     the language that the code block names.
+    supports_tools:          the template shows tools or calls to the model.
+    supports_parallel_calls: the template renders several calls of one turn.
+    """
+
+    format: ToolFormat = ToolFormat.NONE
+    section_start: str = ""
+    section_end: str = ""
+    per_call_start: str = ""
+    per_call_end: str = ""
+    separator: str = ""
+    content_separator: str = ""
+    array_wrapped: bool = False
+    name_is_key: bool = False
+    function_field: str = ""
+    name_field: str = ""
+    arguments_field: str = ""
+    arguments_as_text: bool = False
+    id_field: str = ""
+    generated_id_field: str = ""
+    field_order: tuple[str, ...] = ()
+    code_block_marker: str = ""
+    code_block_language: str = ""
+    supports_tools: bool = False
+    supports_parallel_calls: bool = False
+
+    def __post_init__(self) -> None:
+        _read_word(self, "format", ToolFormat)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionFormat:
+    """The markers round a function's name, outside JSON.
+
+    name_prefix, name_suffix:  the markers before and behind the name.
+    namespace:  what the model writes before the name, and is no part of it: `functions.`.
+    close:      the marker behind the arguments.
+    """
+
+    name_prefix: str = ""
+    name_suffix: str = ""
+    namespace: str = ""
+    close: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentsFormat:
+    """The markers round arguments, outside JSON.
+
+    start, end:                  the markers round all arguments of a call.
+    name_prefix, name_suffix:    the markers round an argument's name (TAG_WITH_TAGGED).
+    value_prefix, value_suffix:  the markers round its value.
+    literal_name_suffix:  stands in the place of `name_suffix` before a value that is no string,
+                          where the format tells them apart so.
+    separator:            the text between two arguments.
+    quoted_strings:       a string between markers is JSON; otherwise it stands as it is.
+    python_literals:      other values are what Python writes (`True`, `None`); otherwise JSON.
+    quote:                what stands round strings in place of `"`, in arguments that are one
+                          object; its keys stand unquoted then.
+    """
+
+    start: str = ""
+    end: str = ""
+    name_prefix: str = ""
+    name_suffix: str = ""
+    literal_name_suffix: str = ""
+    value_prefix: str = ""
+    value_suffix: str = ""
+    separator: str = ""
+    quote: str = ""
+    quoted_strings: bool = False
+    python_literals: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallIdFormat:
+    """Where a call's id stands outside JSON.
+
+    position:        a `CallIdPosition` or its name.
+    prefix, suffix:  the markers round the id.
+    holds_name:      the id stands in the place of the name and holds it:
+                     `functions.get_weather:0`.
+    """
+
+    position: CallIdPosition = CallIdPosition.NONE
+    prefix: str = ""
+    suffix: str = ""
+    holds_name: bool = False
+
+    def __post_init__(self) -> None:
+        _read_word(self, "position", CallIdPosition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelsFormat:
+    """Messages with headers, of which a turn has several: where `message` is not empty.
+
+        turn    = header message text end { start role header message text end }
+        header  = { channel name | recipient name | constrain word }, in any order
+
+    A message to a recipient in `function.namespace` is a call of that function, its arguments
+    JSON. Of the others, those on a channel of reasoning are reasoning; all else is content.
+
+    start:      the marker that begins a message; the role stands behind it.
+    channel:    the marker before the name of a channel.
+    recipient:  the marker before the name of the one whom a message is for.
+    constrain:  the marker before the word for the form of the text.
+    message:    the marker that ends the header; the text stands behind it.
+    ends:       the markers that end a message.
+    reasoning:  the names of the channels of reasoning.
+    """
+
+    start: str = ""
+    channel: str = ""
+    message: str = ""
+    constrain: str = ""
+    recipient: str = ""
+    ends: tuple[str, ...] = ()
+    reasoning: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeFormat:
+    """Code that a model writes as it is, for one function: where `function` is not empty.
+
+    start:     the marker that code stands behind, up to the end of the turn; where it is "", code
+               stands behind the function's name like other arguments, when it is not an object.
+    function:  the name of the function.
+    argument:  the name of the argument that the code becomes.
+    method:    what a call behind `start` has behind its name: `f.call(a="b")` calls `f`.
+    """
+
+    start: str = ""
+    function: str = ""
+    argument: str = "code"
+    method: str = ""
