@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaparse.partial import MAX_DEPTH, heal_json
+from deltaparse.partial import MAX_DEPTH
 
 __all__ = ["Content", "Issue", "Message", "Part", "Reasoning", "ToolCall"]
 
@@ -60,6 +60,8 @@ class ToolCall:
 
         Strings may be cut; a number or literal that was not all there is left out.
         """
+        from deltaparse.partial import heal_json  # and ijson, which is slow to import
+
         # A value in tags may be as deep as a value may be, and stands in an object.
         value = heal_json(self.arguments, max_depth=MAX_DEPTH + 1).value
         return value if isinstance(value, dict) else {}
