@@ -11,7 +11,7 @@ T      ?= 60
 
 BIN     := .venv/bin
 PIP     := python -m pip --disable-pip-version-check -qq
-SCRIPTS := tools/check_package.py
+SCRIPTS := tools/check_package.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

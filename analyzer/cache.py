@@ -53,7 +53,7 @@ def load_or_analyze(
 
 
 def _key(template: ChatTemplate) -> str:
-    from deltaparse import __version__
+    from deltaparse.version import __version__
 
     parts = [__version__, WireFormat().to_json()]
     parts += [template.source, template.bos_token, template.eos_token]

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import deltaparse as dp
+from deltaparse.analyzer import Trace
 from deltaparse.analyzer.probes import TOOLS, assistant, call, result, user
 
 TEMPLATES = Path(__file__).parents[2] / "shared" / "corpus" / "templates"
@@ -82,13 +83,13 @@ def one_rendering(template: dp.ChatTemplate) -> float:
 
 def measure(name: str, source: str) -> Row:
     """Measure one template."""
-    compiling, analysing, trace, fmt = [], [], dp.Trace(), dp.WireFormat()
+    compiling, analysing, trace, fmt = [], [], Trace(), dp.WireFormat()
     for _ in range(ROUNDS):
         forget()
         start = time.thread_time()
         template = dp.ChatTemplate(source)
         compiling.append(milliseconds(start))
-        trace, start = dp.Trace(), time.thread_time()
+        trace, start = Trace(), time.thread_time()
         fmt = dp.analyze(template, trace=trace)
         analysing.append(milliseconds(start))
     one = one_rendering(template)

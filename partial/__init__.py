@@ -1,5 +1,9 @@
 """Primitives over text that is not all there yet; nothing here knows of chat or models."""
 
+from typing import TYPE_CHECKING
+
+from deltaparse.lazy import lazy_names
+
 from .errors import (
     DeltaParseError,
     FormatError,
@@ -8,7 +12,6 @@ from .errors import (
     UsageError,
 )
 from .json_text.compact import CompactJson, compact_json, sound_json, spelled
-from .json_text.heal import HealedJson, JsonPath, heal_json
 from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
 from .json_text.readers import (
     JsonFault,
@@ -19,18 +22,34 @@ from .json_text.readers import (
     json_value,
 )
 from .json_text.repair import Repairs, repaired_json
-from .json_text.scanner import JsonScanner
-from .json_text.values import JsonValue, JsonValues, argument_events
 from .markers import LONGEST_MARKER, Markers, markers
-from .patterns.pattern import Absent, Found, Held, Pattern, search
-from .patterns.reversed_pattern import reversed_partial_pattern
-from .patterns.search import PatternSearch, until_pattern
 from .python_text.to_json import PythonReading, python_arguments, python_value
 from .surrogates import escape_surrogates, is_whole, replace_surrogates
 from .text_decoder import TextDecoder
 from .text_readers import at, peek, skip, skip_if_here, until, whitespace
 from .waiting import Emit, Lane, StringSink, Waiter
 from .window import Steps, Window
+
+# These import ijson and regex, which no parser needs.
+if TYPE_CHECKING:
+    from .json_text.heal import HealedJson, JsonPath, heal_json
+    from .json_text.scanner import JsonScanner
+    from .json_text.values import JsonValue, JsonValues, argument_events
+    from .patterns.pattern import Absent, Found, Held, Pattern, search
+    from .patterns.reversed_pattern import reversed_partial_pattern
+    from .patterns.search import PatternSearch, until_pattern
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".json_text.heal": "HealedJson JsonPath heal_json",
+            ".json_text.scanner": "JsonScanner",
+            ".json_text.values": "JsonValue JsonValues argument_events",
+            ".patterns.pattern": "Absent Found Held Pattern search",
+            ".patterns.reversed_pattern": "reversed_partial_pattern",
+            ".patterns.search": "PatternSearch until_pattern",
+        },
+    )
 
 __all__ = [
     "CLOSERS",

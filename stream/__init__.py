@@ -1,5 +1,9 @@
 """From the text of a model to deltas: the wire format, the parser, the protocol."""
 
+from typing import TYPE_CHECKING
+
+from deltaparse.lazy import lazy_names
+
 from .iterate import AsyncDeltaIterator, DeltaIterator, aiter_deltas, iter_deltas, parse
 from .message.counts import Amount, Counts
 from .message.deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
@@ -23,15 +27,21 @@ from .wire.format import (
     TurnFormat,
     WireFormat,
 )
-from .wire.named import (
-    Suggestion,
-    get_format,
-    list_formats,
-    models_of,
-    register_format,
-    suggest_formats,
-)
-from .wire.response_template import from_response_template, to_response_template
+
+# Of the modules behind these, no parser needs any.
+if TYPE_CHECKING:
+    from .suggest import Suggestion, suggest_formats
+    from .wire.named import get_format, list_formats, models_of, register_format
+    from .wire.response_template import from_response_template, to_response_template
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".suggest": "Suggestion suggest_formats",
+            ".wire.named": "get_format list_formats models_of register_format",
+            ".wire.response_template": "from_response_template to_response_template",
+        },
+    )
 
 __all__ = [
     "Amount",

@@ -1,72 +1,147 @@
-"""Every module says what it exports, and every package what its users may import."""
+"""What modules and packages export, and that imports run down only."""
 
 from __future__ import annotations
 
 import ast
 import importlib
-import pkgutil
+import os
+import pickle
 from pathlib import Path
 
 import pytest
 
 import deltaparse
-from deltaparse import analyzer, partial  # noqa: F401
+from deltaparse import partial
 
 ROOT = Path(deltaparse.__file__).parent
-FOLDERS = ("partial", "stream", "analyzer")
-MODULES = sorted(
-    f"deltaparse.{folder}.{'.'.join(path.relative_to(ROOT / folder).with_suffix('').parts)}"
-    for folder in FOLDERS
-    for path in (ROOT / folder).rglob("*.py")
-    if path.name != "__init__.py"
-)
-LAYER = {"partial": 0, "stream": 1, "analyzer": 2}
+ENGINE = ["partial", "stream"]
+ON_IT = ["analyzer", "gate", "grammar", "protocols", "servers", "tool_parsers"]
+PACKAGES = ["deltaparse", *(f"deltaparse.{name}" for name in ENGINE + ON_IT)]
+LAZY = ["deltaparse", "deltaparse.partial", "deltaparse.stream"]
+
+# What each part of the package may import of the others; "" is the package itself.
+FLOOR = ["checkout", "lazy", "version"]
+MAY_IMPORT = {
+    **{name: [] for name in FLOOR},
+    "partial": FLOOR,
+    "stream": [*FLOOR, "partial"],
+    **dict.fromkeys(ON_IT, FLOOR + ENGINE),
+    "": FLOOR + ENGINE + ON_IT,
+    "command": ["", *FLOOR, *ENGINE, *ON_IT],
+    "__main__": ["command"],
+}
+# The same inside of `stream`: three rooms, and the modules that stand on them, the lowest first.
+ROOMS = {"wire": set(), "message": set(), "reading": {"wire", "message"}}
+for module in ("request", "snapshot", "feeding", "parser", "iterate", "suggest", ""):
+    ROOMS[module] = set(ROOMS)
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_exports_what_it_has(name):
+def name_of(path):
+    parts = ["deltaparse", *path.relative_to(ROOT).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {
+    name_of(Path(folder, file)): Path(folder, file)
+    for folder, _, files in os.walk(ROOT, followlinks=True)
+    for file in sorted(files)
+    if file.endswith(".py")
+}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
+
+
+def imported_by(name):
+    """The modules that a module imports, wherever in it, as absolute names."""
+    above = name.split(".")
+    if FILES[name].name != "__init__.py":
+        above.pop()
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = above[: len(above) + 1 - node.level] if node.level else []
+            module = ".".join([*start, *filter(None, [node.module])])
+            inner = [f"{module}.{alias.name}" for alias in node.names]
+            yield from (found if found in FILES else module for found in inner)
+
+
+def part(name, level):
+    """The part of the package that a module belongs to, "" for the package itself."""
+    return [*name.split("."), "", ""][level]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_module_says_what_it_is(name):
+    assert ast.get_docstring(TREES[name])
+
+
+@pytest.mark.parametrize("name", [name for name, tree in TREES.items() if len(tree.body) > 1])
+def test_a_module_says_what_it_exports(name):
     module = importlib.import_module(name)
-    assert module.__doc__
     assert module.__all__ == sorted(
-        module.__all__, key=lambda text: (text.upper() != text, text[0].islower(), text)
+        set(module.__all__), key=lambda text: (text.upper() != text, text[0].islower(), text)
     )
-    for exported in module.__all__:
-        assert hasattr(module, exported)
+    assert all(getattr(module, exported) is not None for exported in module.__all__)
 
 
-@pytest.mark.parametrize("name", ["deltaparse", *(f"deltaparse.{folder}" for folder in FOLDERS)])
-def test_a_package_exports_what_it_has(name):
+@pytest.mark.parametrize("name", FILES)
+def test_imports_run_down_only(name):
+    for imported in imported_by(name):
+        if imported.split(".")[0] != "deltaparse":
+            continue
+        here, there = part(name, 1), part(imported, 1)
+        if here != there:
+            assert there in MAY_IMPORT[here], imported
+        elif here == "stream" and part(name, 2) != part(imported, 2):
+            assert part(imported, 2) in ROOMS[part(name, 2)], imported
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_exports_what_it_imports(name):
+    relative = [node for node in ast.walk(TREES[name]) if getattr(node, "level", 0)]
+    imported = {alias.name for node in relative for alias in node.names}
     package = importlib.import_module(name)
-    assert len(set(package.__all__)) == len(package.__all__)
-    for exported in package.__all__:
-        assert getattr(package, exported) is not None
+    assert set(package.__all__) == imported - {"NO_LINKS", "__version__", "lazy_names"}
+    assert set(package.__all__) <= set(dir(package))
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_imports_go_one_way(name):
-    folder = name.split(".")[1]
-    path = ROOT / Path(*name.split(".")[1:]).with_suffix(".py")
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("deltaparse."):
-            assert LAYER[node.module.split(".")[1]] < LAYER[folder]
-
-
-def test_every_module_is_found():
-    found = {
-        info.name
-        for folder in FOLDERS
-        for info in pkgutil.walk_packages([str(ROOT / folder)], f"deltaparse.{folder}.")
-        if not info.ispkg
+@pytest.mark.parametrize("name", LAZY)
+def test_type_checkers_read_what_python_finds(name):
+    (lazy,) = [node for node in TREES[name].body if isinstance(node, ast.If) and node.orelse]
+    checked = {
+        f".{node.module}": {alias.name for alias in node.names} for node in lazy.body if node.module
     }
-    assert found == set(MODULES)
+    homes = ast.literal_eval(lazy.orelse[0].value.args[1])
+    assert {home: set(names.split()) for home, names in homes.items()} == checked
+    with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'nothing'"):
+        _ = importlib.import_module(name).nothing
+
+
+def test_the_packages_are_attributes():
+    for name in ENGINE + ON_IT:
+        assert getattr(deltaparse, name) is importlib.import_module(f"deltaparse.{name}")
+        assert name in dir(deltaparse)
+
+
+def test_names_are_pickled_and_imported_with_a_star():
+    for name in deltaparse.__all__:
+        exported = getattr(deltaparse, name)
+        if isinstance(exported, type) or hasattr(exported, "__qualname__"):
+            assert pickle.loads(pickle.dumps(exported)) is exported
+    star = {}
+    exec("from deltaparse import *", star)
+    assert star.keys() - {"__builtins__"} == set(deltaparse.__all__)
 
 
 def test_the_contract_of_names():
     names = """ChatTemplate analyze WireFormat StreamParser parse iter_deltas aiter_deltas
-    ContentDelta
-    ReasoningDelta ToolCallDelta Delta Message ToolCall Policies Issue chat_completion_chunks
-    DeltaParseError partial get_format list_formats register_format suggest_formats Suggestion
-    create_tool_parser BaseToolParser ToolCallItem ParseResult ToolGate Candidate Candidates
-    Decision ExecutableCall Telemetry"""
+    ContentDelta ReasoningDelta ToolCallDelta Delta Message ToolCall Policies Issue get_format
+    list_formats register_format suggest_formats Suggestion create_tool_parser BaseToolParser
+    ToolCallItem ParseResult ToolGate Candidate Candidates Decision ExecutableCall Telemetry gbnf
+    Grammar structural_tag chat_completion_chunks call_id nine_character_id from_response_template
+    to_response_template partial DeltaParseError UsageError FormatError TemplateError
+    MalformedOutput"""
     assert set(names.split()) <= set(deltaparse.__all__)
-    assert {"Markers", "JsonScanner", "heal_json", "HealedJson"} <= set(partial.__all__)
+    assert len(deltaparse.__all__) < 60
+    primitives = "search Found Held Absent Pattern heal_json HealedJson JsonScanner Markers"
+    assert set(primitives.split()) <= set(partial.__all__)

@@ -1,122 +1,136 @@
 """Streaming output parsing for language models, derived from the chat template.
 
-template = ChatTemplate(source)
-fmt = analyze(template)
-parser = StreamParser(fmt, tools=tools, prompt=prompt)
-for text in tokens:
-    for delta in parser.feed(text):
+    template = ChatTemplate(source)
+    fmt = analyze(template)
+    parser = StreamParser(fmt, tools=tools, prompt=prompt)
+    for text in tokens:
+        for delta in parser.feed(text):
+            ...
+    for delta in parser.finish("stop"):
         ...
-for delta in parser.finish("stop"):
-    ...
+
+Here are the names that programs type; the packages have the rest:
+
+    deltaparse.partial       primitives over text that is not all there yet
+    deltaparse.stream        the wire format, the parser, deltas and messages
+    deltaparse.analyzer      from a chat template to a wire format, and the trace of how
+    deltaparse.grammar       what a sampler may be held to
+    deltaparse.gate          which calls may be executed
+    deltaparse.protocols     deltas as the events of OpenAI's API
+    deltaparse.tool_parsers  parsers of whole responses, by name
+    deltaparse.servers       plugins for vLLM and SGLang
+
+Each name is imported when it is first used.
 """
 
-from deltaparse import partial
-from deltaparse.analyzer import ChatTemplate, Comparison, Evidence, Rendering, Trace, analyze
-from deltaparse.gate import Candidate, Candidates, Decision, ExecutableCall, Telemetry, ToolGate
-from deltaparse.grammar import Grammar, NotExpressed, Trigger, gbnf, structural_tag
-from deltaparse.partial import (
-    DeltaParseError,
-    FormatError,
-    MalformedOutput,
-    TemplateError,
-    UsageError,
-)
-from deltaparse.protocols import chat_completion_chunks
-from deltaparse.stream import (
-    Amount,
-    ArgumentsFormat,
-    CallIdFormat,
-    CallIdPosition,
-    CallPlace,
-    ChannelsFormat,
-    CodeFormat,
-    Content,
-    ContentDelta,
-    ContentFormat,
-    ContentMode,
-    Counts,
-    Delta,
-    FunctionFormat,
-    IdFactory,
-    Issue,
-    Message,
-    Policies,
-    Reasoning,
-    ReasoningDelta,
-    ReasoningFormat,
-    ReasoningMode,
-    StreamParser,
-    Suggestion,
-    ToolCall,
-    ToolCallDelta,
-    ToolFormat,
-    ToolsFormat,
-    TurnFormat,
-    WireFormat,
-    aiter_deltas,
-    call_id,
-    from_response_template,
-    get_format,
-    iter_deltas,
-    list_formats,
-    models_of,
-    nine_character_id,
-    parse,
-    register_format,
-    suggest_formats,
-    to_response_template,
-)
-from deltaparse.tool_parsers import (
-    BaseToolParser,
-    ParseResult,
-    ToolCallItem,
-    WireToolParser,
-    create_tool_parser,
-    register_tool_parser,
-    safe_value,
-    tool_parser_from_config,
-)
+from os.path import isfile, join  # pathlib takes as long to import as all of this
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from .lazy import lazy_names
+from .version import __version__ as __version__
+
+if isfile(join(__path__[0], "partial")):  # noqa: PTH113, PTH118
+    from .checkout import NO_LINKS
+
+    raise ImportError(NO_LINKS)
+
+if TYPE_CHECKING:
+    from . import partial
+    from .analyzer import ChatTemplate, analyze
+    from .gate import Candidate, Candidates, Decision, ExecutableCall, Telemetry, ToolGate
+    from .grammar import Grammar, gbnf, structural_tag
+    from .partial import DeltaParseError, FormatError, MalformedOutput, TemplateError, UsageError
+    from .protocols import chat_completion_chunks
+    from .stream import (
+        ArgumentsFormat,
+        CallIdFormat,
+        CallIdPosition,
+        ChannelsFormat,
+        CodeFormat,
+        Content,
+        ContentDelta,
+        ContentFormat,
+        ContentMode,
+        Delta,
+        FunctionFormat,
+        Issue,
+        Message,
+        Policies,
+        Reasoning,
+        ReasoningDelta,
+        ReasoningFormat,
+        ReasoningMode,
+        StreamParser,
+        Suggestion,
+        ToolCall,
+        ToolCallDelta,
+        ToolFormat,
+        ToolsFormat,
+        TurnFormat,
+        WireFormat,
+        aiter_deltas,
+        call_id,
+        from_response_template,
+        get_format,
+        iter_deltas,
+        list_formats,
+        nine_character_id,
+        parse,
+        register_format,
+        suggest_formats,
+        to_response_template,
+    )
+    from .tool_parsers import BaseToolParser, ParseResult, ToolCallItem, create_tool_parser
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".analyzer": "ChatTemplate analyze",
+            ".gate": "Candidate Candidates Decision ExecutableCall Telemetry ToolGate",
+            ".grammar": "Grammar gbnf structural_tag",
+            ".partial": "DeltaParseError FormatError MalformedOutput TemplateError UsageError",
+            ".protocols": "chat_completion_chunks",
+            ".stream": "ArgumentsFormat CallIdFormat CallIdPosition ChannelsFormat CodeFormat "
+            "Content ContentDelta ContentFormat ContentMode Delta FunctionFormat Issue Message "
+            "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
+            "Suggestion ToolCall ToolCallDelta ToolFormat ToolsFormat TurnFormat WireFormat "
+            "aiter_deltas call_id from_response_template get_format iter_deltas list_formats "
+            "nine_character_id parse register_format suggest_formats to_response_template",
+            ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
+        },
+        modules="analyzer gate grammar partial protocols servers stream tool_parsers",
+    )
 
 __all__ = [
-    "Amount",
     "ArgumentsFormat",
     "BaseToolParser",
     "CallIdFormat",
     "CallIdPosition",
-    "CallPlace",
     "Candidate",
     "Candidates",
     "ChannelsFormat",
     "ChatTemplate",
     "CodeFormat",
-    "Comparison",
     "Content",
     "ContentDelta",
     "ContentFormat",
     "ContentMode",
-    "Counts",
     "Decision",
     "Delta",
     "DeltaParseError",
-    "Evidence",
     "ExecutableCall",
     "FormatError",
     "FunctionFormat",
     "Grammar",
-    "IdFactory",
     "Issue",
     "MalformedOutput",
     "Message",
-    "NotExpressed",
     "ParseResult",
     "Policies",
     "Reasoning",
     "ReasoningDelta",
     "ReasoningFormat",
     "ReasoningMode",
-    "Rendering",
     "StreamParser",
     "Suggestion",
     "Telemetry",
@@ -127,12 +141,9 @@ __all__ = [
     "ToolFormat",
     "ToolGate",
     "ToolsFormat",
-    "Trace",
-    "Trigger",
     "TurnFormat",
     "UsageError",
     "WireFormat",
-    "WireToolParser",
     "aiter_deltas",
     "analyze",
     "call_id",
@@ -143,15 +154,11 @@ __all__ = [
     "get_format",
     "iter_deltas",
     "list_formats",
-    "models_of",
     "nine_character_id",
     "parse",
     "partial",
     "register_format",
-    "register_tool_parser",
-    "safe_value",
     "structural_tag",
     "suggest_formats",
     "to_response_template",
-    "tool_parser_from_config",
 ]

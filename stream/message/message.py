@@ -5,17 +5,51 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from deltaparse.partial import MAX_DEPTH, heal_json
+from deltaparse.partial import MAX_DEPTH
 
 __all__ = ["Content", "Issue", "Message", "Part", "Reasoning", "ToolCall"]
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing the parser had to decide, or text it read and did not hand out.
+    """One thing that a parser had to decide, or text that it read and did not emit.
 
-    `kind` is one of the words of the table in `stream/policies.py`; `span` is the half-open range
-    of characters of the output, `detail` says what was decided and about which text.
+    `span` is the half-open range of characters of the output that it is about; `detail` says in
+    words what was decided, and about which text. `kind` is one of these. Of those that a policy
+    governs, `Policies` says what the choices are:
+
+    `tool_in_reasoning`     a call began while reasoning was open
+    `unclosed_reasoning`    the turn ended while reasoning was open
+    `text_after_tool_call`  text follows a call
+    `unknown_tool`          a call of a function that is not one of the tools
+    `repaired_arguments`    something in a call or beside it had to be repaired
+    `malformed_arguments`   arguments that are no JSON object
+    `duplicate_keys`        a key stands twice in an object of the arguments (only under "error")
+    `extra_call`            a second call, where one was allowed
+
+    The others:
+
+    `truncated_call`        the output ends in a call; what was read of it and not emitted is in
+                            the detail
+    `ambiguous_marker`      what ends an argument in tags stood in one, and was taken for text
+    `unused_member`         what stands beside name and arguments in the JSON of a call, and means
+                            nothing, is in the detail only
+    `no_calls`              an empty list of calls
+    `wrong_tool`            another function was called than the one that `tool_choice` names
+    `missing_call`          `tool_choice` asked for a call, and none came
+    `text_after_end`        text after an end-of-turn marker is content
+    `repeated_marker`       the model wrote again what its prompt ends with
+    `orphan_marker`         an end of reasoning where none is open
+    `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD;
+                            reported once, at the end, from the first to the last
+    `foreign_recipient`     a message in channels to someone who is neither a function nor the
+                            reader is in the detail only
+    `foreign_role`          a message in channels by someone who is not the model is in the detail
+                            only
+    `odd_header`            the header of a message in channels has more in it than one has, or no
+                            message follows it
+    `code_block`            the fences round JSON that was asked for were left out
+    `internal_error`        a bug of deltaparse: the rest of the text is content
     """
 
     kind: str
@@ -41,11 +75,11 @@ class Reasoning:
 class ToolCall:
     """One tool call. `arguments` is JSON text as the model wrote it.
 
-    `complete` says that the arguments are a whole JSON object and that the call was not cut off;
-    a call that is not complete must not be executed. `repaired` says that something in it or
-    beside it had to be mended, so that it may not be what the model meant (an issue says what).
-    `span` is the half-open range of characters of the output that it was read from, from the
-    first marker to the end of its arguments.
+    `complete`: the arguments are a whole JSON object and the call was not cut off; a call that is
+    not complete must not be executed. `repaired`: something in it or beside it had to be repaired,
+    so that it may not be what the model meant (an issue says what). `span`: the half-open range of
+    characters of the output that it was read from, from the first marker to the end of its
+    arguments.
     """
 
     id: str
@@ -56,16 +90,18 @@ class ToolCall:
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
 
     def healed(self) -> dict[str, Any]:
-        """The arguments as a value; of a call that was cut off, what was there, cut cleanly.
+        """Return the arguments as a value; of a call that was cut off, what there is of them.
 
         Strings may be cut; a number or literal that was not all there is left out.
         """
+        from deltaparse.partial import heal_json  # and ijson, which is slow to import
+
         # A value in tags may be as deep as a value may be, and stands in an object.
         value = heal_json(self.arguments, max_depth=MAX_DEPTH + 1).value
         return value if isinstance(value, dict) else {}
 
     def to_openai(self) -> dict[str, Any]:
-        """The call as it stands in an OpenAI message."""
+        """Return the call as it stands in an OpenAI message."""
         function = {"name": self.name, "arguments": self.arguments}
         return {"id": self.id, "type": "function", "function": function}
 
@@ -75,7 +111,7 @@ Part = Content | Reasoning | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a turn has given: `parts` in order of appearance, and the same by kind."""
+    """The assistant's turn: `parts` in order of appearance, and the same by kind."""
 
     parts: list[Part] = field(default_factory=list)
 
@@ -95,7 +131,7 @@ class Message:
         return [part for part in self.parts if isinstance(part, ToolCall)]
 
     def to_openai(self) -> dict[str, Any]:
-        """An OpenAI assistant message; what is absent is left out, but `content` is always there.
+        """Return an OpenAI assistant message; absent fields are left out, all but `content`.
 
         `content` is None when there are calls and no content, as OpenAI has it.
         """

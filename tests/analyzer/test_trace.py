@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import Trace, UsageError, analyze
+from deltaparse import UsageError, analyze
+from deltaparse.analyzer import Trace
 from deltaparse.analyzer.proof.conversations import TURNS
 from deltaparse.analyzer.trace import phase
 

@@ -1,4 +1,4 @@
-"""The seed's pitfalls, one by one, and its sentence: fail closed."""
+"""What gates get wrong, one by one, and what all of it must do: fail closed."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from deltaparse import (
     create_tool_parser,
     from_response_template,
     list_formats,
-    safe_value,
     suggest_formats,
 )
+from deltaparse.tool_parsers import safe_value
 
 from ..strategies.call_patterns import FAMILIES, read
 from .work import counted, is_linear

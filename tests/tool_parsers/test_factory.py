@@ -15,14 +15,16 @@ from deltaparse import (
     ToolCallDelta,
     ToolCallItem,
     UsageError,
-    WireToolParser,
     create_tool_parser,
     get_format,
+)
+from deltaparse.tool_parsers import (
+    WireToolParser,
+    factory,
     register_tool_parser,
     safe_value,
     tool_parser_from_config,
 )
-from deltaparse.tool_parsers import factory
 
 
 class MyModelParser(BaseToolParser):

@@ -7,15 +7,8 @@ import json
 import pytest
 from hypothesis import given
 
-from deltaparse import (
-    Policies,
-    ToolCallDelta,
-    UsageError,
-    WireToolParser,
-    create_tool_parser,
-    get_format,
-    parse,
-)
+from deltaparse import Policies, ToolCallDelta, UsageError, create_tool_parser, get_format, parse
+from deltaparse.tool_parsers import WireToolParser
 
 from ..strategies.wire_named import WIRES
 from ..stream.wire.named.test_named_formats import soups

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import deltaparse as dp
+from deltaparse.analyzer import Trace
 
 from .explain import explanation, table, trace_lines
 from .inputs import BadInput, chat_template
@@ -53,7 +54,7 @@ def analysis_lines(options: argparse.Namespace) -> Iterator[str]:
 
 def _one(options: argparse.Namespace) -> Iterator[str]:
     template = chat_template(options.template)
-    trace = dp.Trace()
+    trace = Trace()
     fmt = dp.analyze(template, trace=trace)
     if options.trace:
         yield from trace_lines(trace)

@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 import deltaparse as dp
+from deltaparse.analyzer import Trace
 
 from .layout import ebnf, sample, sample_call
 
@@ -43,7 +44,7 @@ NAME_WIDTH = 48
 SHOWN_BESIDE = 60
 
 
-def explanation(fmt: dp.WireFormat, trace: dp.Trace | None = None) -> str:
+def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
     """Say in several lines what a format is, how far it is proved, and what is not known.
 
     With the `trace` of its analysis, also where its markers were seen, and what came back.
@@ -65,7 +66,7 @@ def explanation(fmt: dp.WireFormat, trace: dp.Trace | None = None) -> str:
     return "\n".join(lines)
 
 
-def evidence_lines(trace: dp.Trace, fmt: dp.WireFormat) -> Iterator[str]:
+def evidence_lines(trace: Trace, fmt: dp.WireFormat) -> Iterator[str]:
     """Say for each marker where it was seen first, the marker in double angles."""
     for found in trace.evidence(fmt):
         before, after = (repr(text)[1:-1] for text in (found.before, found.after))
@@ -73,7 +74,7 @@ def evidence_lines(trace: dp.Trace, fmt: dp.WireFormat) -> Iterator[str]:
         yield f"  ...{before}»{repr(found.text)[1:-1]}«{after}..."
 
 
-def trace_lines(trace: dp.Trace) -> Iterator[str]:
+def trace_lines(trace: Trace) -> Iterator[str]:
     """Show each rendering of an analysis, as the difference to the one most like it."""
     phase = ""
     for made in trace.comparisons():

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import deltaparse as dp
+from deltaparse.stream import models_of
 
 from .explain import explanation, sample
 
@@ -44,7 +45,7 @@ def format_lines(options: argparse.Namespace) -> Iterator[str]:
         shown: dict[str, Any] = {
             name: {
                 "aliases": aliases,
-                "models": dp.models_of(name),
+                "models": models_of(name),
                 "sample": sample(dp.get_format(name)),
             }
             for name, aliases in names.items()
@@ -52,7 +53,7 @@ def format_lines(options: argparse.Namespace) -> Iterator[str]:
         yield json.dumps(shown, indent=2)
         return
     for name, aliases in names.items():
-        models = dp.models_of(name)
+        models = models_of(name)
         yield ", ".join((name, *aliases)) + (f": {models}" if models else "")
         one_call = dp.get_format(name).replace(tools={"supports_parallel_calls": False})
         line = sample(one_call).replace("\n", "\\n")

@@ -4,12 +4,13 @@
     fallback A   {"tool": "search_web", "arguments": {"query": "..."}}      the whole output
     fallback B   [search_web(query="...")]                                  the whole output
 
-Two phases. `extract` finds candidates in text and executes nothing, decides nothing, knows no
-tool; `validate` holds them to the allow-list and to each tool's schema, and alone makes calls that
-may be executed. In doubt the answer is no, with a reason in a word and, if the model meant to
-call, a request to write the call again. The rules are those of the seed `safe-tool-calls.md`;
-where it is silent, `tags`, `fallbacks`, `payload`, `schemas` and `validation` say at their top
-what was chosen.
+Two phases. `ToolGate.extract` finds candidates in text; it executes nothing, decides nothing and
+knows no tool. `ToolGate.validate` holds them to the allow-list and to each tool's schema, and alone
+makes calls that may be executed. In doubt the answer is no, with a reason in a word and, if the
+model meant to call, a request to write the call again.
+
+Users import what is here. The rules of each step stand at the top of its module: `tags` for the
+primary format, `fallbacks`, `payload` for arguments, `schemas`, and `validation` for the decision.
 """
 
 from .gate import ToolGate

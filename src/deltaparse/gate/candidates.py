@@ -1,4 +1,4 @@
-"""Phase one: from an output to candidates. String work only; nothing here knows a tool.
+"""Phase one: from an output to candidates. It only reads text, and knows no tool.
 
 The primary format wins: where one of its markers stands, no fallback is tried. Of a `Message` its
 calls are candidates of the primary format, since they stood in the markers of the model's own
@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from deltaparse.stream import Content, Issue, Message
 
-from .fallbacks import DENIAL, after_intent, pieces, starts_with
+from .fallbacks import DENIAL, after_intent, snippets, starts_with
 from .payload import SPACE
 from .records import Candidate, Candidates, Reason
 from .tags import after_reasoning, read_tags
@@ -33,12 +33,12 @@ BLOCKING_ISSUES = frozenset(
         "internal_error",
     }
 )
-"""Issues of the stream parser after which no call of the turn is what the model plainly said."""
+"""Kinds of issue after which no call of the turn is what the model plainly said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionRules:
-    """What `ToolGate` was told: markers of intent, formats, and the size of a snippet."""
+    """What phase one goes by: markers of intent, the fallbacks, and the size of a snippet."""
 
     intents: tuple[str, ...]
     fallbacks: frozenset[str]
@@ -46,11 +46,11 @@ class ExtractionRules:
 
 
 def extract_text(
-    text: str, rules: ExtractionRules, *, intent: bool = False, seed: str = ""
+    text: str, rules: ExtractionRules, *, intent: bool = False, prompt: str = ""
 ) -> Candidates:
-    """The candidates of a raw output; `intent` says that one was stated elsewhere.
+    """Find the candidates of a raw output; `intent` says that one was stated elsewhere.
 
-    Ids are made from `seed` and the candidate, not from where it stands.
+    Ids are made from `prompt` and the candidate, not from where it stands.
     """
     body = after_reasoning(text).strip(SPACE)
     denied = starts_with(body, DENIAL)
@@ -67,7 +67,7 @@ def extract_text(
         mode = "primary"
         calls = [tag for tag in tags if not tag.quoted and not tag.stray]
         found = [
-            _candidate(n, mode, tag.name, tag.payload, tag.flaw, seed, tag.span)
+            _candidate(n, mode, tag.name, tag.payload, tag.flaw, prompt, tag.span)
             for n, tag in enumerate(calls)
         ]
         if any(tag.quoted for tag in tags):
@@ -75,9 +75,9 @@ def extract_text(
         elif any(tag.stray for tag in tags):
             flaw, detail = "malformed_call", "a closing marker closes nothing"
     else:
-        mode, parts = pieces(body, rules.fallbacks, rules.snippet_bytes)
+        mode, parts = snippets(body, rules.fallbacks, rules.snippet_bytes)
         found = [
-            _candidate(n, mode, name, payload, broken, seed)
+            _candidate(n, mode, name, payload, broken, prompt)
             for n, (name, payload, broken) in enumerate(parts)
         ]
     if denied and mode != "none":
@@ -91,9 +91,9 @@ def extract_message(
     *,
     issues: Iterable[Issue] = (),
     intent: bool = False,
-    seed: str = "",
+    prompt: str = "",
 ) -> Candidates:
-    """The candidates of a message: its calls, or else what its content holds as a raw output."""
+    """Find the candidates of a message: its calls, or else what its content has as a raw output."""
     contents = [p.text for p in message.parts if isinstance(p, Content) and p.text.strip()]
     tagged = [any(not tag.quoted for tag in read_tags(text)) for text in contents]
     flaw: Reason | None = None
@@ -113,7 +113,9 @@ def extract_message(
         if any(tagged):
             flaw, detail = "ambiguous", "there are calls of two formats"
     else:
-        candidates = extract_text(contents[-1] if contents else "", rules, intent=intent, seed=seed)
+        candidates = extract_text(
+            contents[-1] if contents else "", rules, intent=intent, prompt=prompt
+        )
         if any(tagged[:-1]):
             flaw, detail = "ambiguous", "there is a call before reasoning, and text after it"
     kinds = {issue.kind for issue in issues}
@@ -131,11 +133,11 @@ def _candidate(
     name: str,
     payload: str,
     flaw: Reason | None,
-    seed: str,
+    prompt: str,
     span: tuple[int, int] | None = None,
 ) -> Candidate:
-    # Lengths keep two different candidates from giving one key.
-    key = f"{index}\0{mode}\0{len(name)}\0{name}\0{len(payload)}\0{payload}\0{seed}"
+    # The lengths keep two different candidates from having one key.
+    key = f"{index}\0{mode}\0{len(name)}\0{name}\0{len(payload)}\0{payload}\0{prompt}"
     digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
     return Candidate(
         id=f"call_{digest}", mode=mode, name=name, payload=payload, span=span, flaw=flaw

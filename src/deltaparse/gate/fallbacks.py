@@ -4,10 +4,9 @@ r"""The two fallbacks, as shapes of text; nothing here decides that one is a cal
     json     = "{" ... '"tool"' ... "}"         fallback A: the whole body, after trimming
     bracket  = "[" name "(" ... ")" ... "]"     fallback B: the whole body too
 
-Where the seed is silent: intent stands at the very start, so that prose which mentions it does not
-count; bracket style must be the whole body like JSON, because looking for it in long text is the
-first pitfall of the seed. Bodies of several blocks or calls give several candidates, which phase
-two refuses; a body over the limit is not looked into.
+Intent stands at the very start, so that prose which mentions it does not count. Bracket style must
+be the whole body, like JSON: in long text nearly anything looks like it. A body of several blocks
+or calls makes several candidates, which phase two refuses; one over the limit is not looked into.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from .payload import SPACE
 from .records import Reason
 from .telemetry import ParseMode
 
-__all__ = ["DENIAL", "Piece", "after_intent", "pieces", "size"]
+__all__ = ["DENIAL", "Snippet", "after_intent", "size", "snippets"]
 
 DENIAL = "need_tool: no"
 CALL = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,127}+)\((.*)\)", re.DOTALL)
@@ -31,17 +30,17 @@ CALL_TOKENS = re.compile(
     r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)' r"|'(?:[^'\\]++|\\.)*+(?:'|\\?\Z)|[][(){},]", re.DOTALL
 )
 
-Piece = tuple[str, str, Reason | None]
-"""A name, a payload, and what is wrong with them."""
+Snippet = tuple[str, str, Reason | None]
+"""The text of one candidate: a name, a payload, and what is wrong with them."""
 
 
 def size(text: str) -> int:
-    """The size in bytes of UTF-8; what has none counts like the rest of its plane."""
+    """Return the size in bytes of UTF-8; half of a surrogate pair counts three."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def after_intent(text: str, intents: Sequence[str]) -> tuple[str, bool]:
-    """The trimmed text without the marker of intent it starts with, and whether it did."""
+    """Return the trimmed text without a marker of intent at its start, and whether it had one."""
     body = text.strip(SPACE)
     for intent in intents:
         if starts_with(body, intent):
@@ -50,13 +49,13 @@ def after_intent(text: str, intents: Sequence[str]) -> tuple[str, bool]:
 
 
 def starts_with(body: str, intent: str) -> bool:
-    """Whether the body starts with the marker as a word of its own."""
+    """Whether the body begins with the marker of intent, as a word of its own."""
     after = body[len(intent) : len(intent) + 1]
     return body.startswith(intent) and (not after or after in SPACE or after in "{[")
 
 
-def pieces(body: str, fallbacks: Collection[str], limit: int) -> tuple[ParseMode, list[Piece]]:
-    """The candidates of a trimmed body, and the fallback whose shape it has."""
+def snippets(body: str, fallbacks: Collection[str], limit: int) -> tuple[ParseMode, list[Snippet]]:
+    """Return the fallback whose shape a trimmed body has, and the snippets in it."""
     if "json" in fallbacks and body[:1] == "{" and body[-1:] == "}" and '"tool"' in body:
         blocks = [*_blocks(body, JSON_TOKENS)] if size(body) <= limit else []
         return "json", [("", block, None) for block in blocks or [body]]
@@ -70,7 +69,7 @@ def pieces(body: str, fallbacks: Collection[str], limit: int) -> tuple[ParseMode
 
 
 def _blocks(body: str, tokens: re.Pattern[str]) -> Iterator[str]:
-    """The bracketed blocks that the body consists of; none if it is more than blocks and space."""
+    """Yield the bracketed blocks that the body consists of; none if it has anything else."""
     spans: list[tuple[int, int]] = []
     depth = start = end = 0
     for token in tokens.finditer(body):
@@ -91,8 +90,8 @@ def _blocks(body: str, tokens: re.Pattern[str]) -> Iterator[str]:
         yield from (body[start:end] for start, end in spans)
 
 
-def _calls(inner: str) -> Iterator[Piece]:
-    """The calls between the commas of one block of bracket style."""
+def _calls(inner: str) -> Iterator[Snippet]:
+    """Yield the calls between the commas of one block of bracket style."""
     depth = start = 0
     ends = []
     for token in CALL_TOKENS.finditer(inner):

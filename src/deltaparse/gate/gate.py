@@ -1,4 +1,4 @@
-"""`ToolGate`: the two phases, put together."""
+"""`ToolGate`: both phases, and the telemetry of what they decide."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ INTENTS = ("need_tool: yes", "CALL_TOOL")
 
 
 class ToolGate:
-    """Decides which calls of a model's output may be executed. Fails closed.
+    """Decides which calls of a model's output may be executed; in doubt, none.
 
     Args:
-        tools: the allow-list: OpenAI tools, or bare function descriptions. Each one's
+        tools: the allow-list: OpenAI tools, or their function objects. Each one's
             `parameters` is the JSON Schema that arguments must follow to the letter.
         fallbacks: which are tried: "json", "bracket". (): the primary format only.
         intents: what an output of a fallback must begin with. (): only `intent=True` opens them.
         max_snippet_bytes: the size of a candidate of a fallback.
         max_payload_bytes: the size of the arguments of a call in the primary format.
         max_calls: how many calls one output may make, in the primary format.
-        on_telemetry: is given each record; what it raises is passed on, and nothing is decided.
+        on_telemetry: is called with each record; what it raises comes out of `validate`, and
+            nothing is decided.
 
     A gate keeps nothing between outputs and may be shared. No output of a model makes it raise.
 
@@ -83,15 +84,16 @@ class ToolGate:
         issues: Iterable[Issue] = (),
         prompt: str = "",
     ) -> Candidates:
-        """Phase one: what may be calls. Nothing in it can be executed.
+        """Find what may be calls: phase one. Nothing in the result can be executed.
 
         Args:
             output: raw text, or what a `StreamParser` made of it.
             intent: the model said elsewhere that it needs a tool; in an output of a fallback
                 nothing else has to say it then.
-            issues: those of the parser that made the message. Give them: repaired arguments are
-                refused in any case, but what else the parser had to decide, only they tell.
-            prompt: goes into the ids of raw text, so that two turns do not share them.
+            issues: those of the parser that made the message. Repaired arguments are refused in
+                any case; what else the parser had to decide, only its issues say.
+            prompt: goes into the ids of candidates in raw text, so that two turns do not share
+                them.
 
         Raises:
             UsageError: an argument of another type.
@@ -100,12 +102,14 @@ class ToolGate:
         _check(output, str | Message, "a gate takes text (bytes: decode them first) or a Message")
         if isinstance(output, Message):
             return extract_message(
-                output, self._extraction, issues=issues, intent=intent is True, seed=prompt
+                output, self._extraction, issues=issues, intent=intent is True, prompt=prompt
             )
-        return extract_text(output, self._extraction, intent=intent is True, seed=prompt)
+        return extract_text(output, self._extraction, intent=intent is True, prompt=prompt)
 
     def validate(self, candidates: Candidates) -> Decision:
-        """Phase two: all of the calls, or none and why. The telemetry is out when it returns.
+        """Decide on all of the calls: phase two. They may be executed, or none and why not.
+
+        The telemetry has been emitted when this returns.
 
         Raises:
             UsageError: for what `extract` did not return.
@@ -123,13 +127,13 @@ class ToolGate:
         issues: Iterable[Issue] = (),
         prompt: str = "",
     ) -> Decision:
-        """Both phases: `validate(extract(...))`."""
+        """Extract and validate: both phases at once."""
         return self.validate(self.extract(output, intent=intent, issues=issues, prompt=prompt))
 
     def report(
         self, decision: Decision, status: ResultStatus, *, call: ExecutableCall | None = None
     ) -> Telemetry:
-        """Log what running a call gave: "ok", "empty" or "error". Returns the record.
+        """Emit what became of running a call: "ok", "empty" or "error". Returns the record.
 
         `call` may be left out where there is one.
 
@@ -155,7 +159,7 @@ def _check(value: object, kind: type | UnionType, rule: str) -> None:
 
 def _check_limit(name: str, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{name}={value!r}: give a whole number of at least 1")
+        raise UsageError(f"{name}={value!r}: a whole number of at least 1")
 
 
 def _intents(intents: Sequence[str]) -> tuple[str, ...]:
@@ -163,7 +167,7 @@ def _intents(intents: Sequence[str]) -> tuple[str, ...]:
         raise UsageError('intents is a list of texts, such as ["CALL_TOOL"]')
     for intent in intents:
         if not intent or intent != intent.strip(SPACE) or intent == DENIAL:
-            raise UsageError(f"{intent!r} is no marker of intent; give a word without space around")
+            raise UsageError(f"{intent!r} is no marker of intent: a word without space around it")
     # The longest first: one may begin another.
     return tuple(sorted(intents, key=len, reverse=True))
 

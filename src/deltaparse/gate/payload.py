@@ -1,4 +1,4 @@
-r"""From the text of a candidate to its arguments: strict, without repair, without filling in.
+r"""From the text of a candidate to its arguments: strict, nothing repaired, nothing filled in.
 
 JSON is RFC 8259, and less: no key twice, no NaN or Infinity nor a number that becomes one, no half
 of a surrogate pair, no more than `MAX_DEPTH` levels, nothing after the value.
@@ -38,9 +38,10 @@ WORDS = {"True": True, "False": False, "None": None}
 
 
 def strict_json(text: str) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
-    Raises `Refusal`: too_deep, not_json, duplicate_key, non_finite.
+    Raises:
+        Refusal: too_deep, not_json, duplicate_key, non_finite.
     """
     _shallow(text)
     try:
@@ -51,9 +52,10 @@ def strict_json(text: str) -> Any:
 
 
 def bracket_arguments(text: str) -> dict[str, Any]:
-    """The arguments that `key=value, ...` names; the grammar is at the top of this module.
+    """Return the arguments that `key=value, ...` names; the grammar is at the top of this module.
 
-    Raises `Refusal`, as `strict_json`, and malformed_call.
+    Raises:
+        Refusal: as `strict_json`, and malformed_call.
     """
     _shallow(text)
     arguments: dict[str, Any] = {}
@@ -75,9 +77,10 @@ def bracket_arguments(text: str) -> dict[str, Any]:
 
 
 def arguments_json(arguments: dict[str, Any]) -> str:
-    """The arguments as JSON text, not ASCII only.
+    """Return the arguments as JSON text, not in ASCII only.
 
-    Raises `Refusal`: not_text.
+    Raises:
+        Refusal: not_text.
     """
     text = json.dumps(arguments, ensure_ascii=False, allow_nan=False)
     try:

@@ -2,31 +2,6 @@
 
 A `Candidate` is text. It has no arguments, no OpenAI form, and nothing that a tool could be run
 with; only `ToolGate.validate` makes an `ExecutableCall`.
-
-`Reason`, why nothing may be executed, in the order in which it is asked:
-
-    no_candidate        the output has no call
-    quoted              a call stands in code, in a quotation, or in a line that is set off
-    ambiguous           beside calls there are quoted ones, or calls of another format; or a call
-                        may stand in a quotation or in code that nothing closes
-    intent_denied       the output says that it needs no tool
-    parser_issue        the parser altered a call or the turn was not what was asked for
-    no_intent           a fallback, and nothing says that a call is meant
-    no_call_found       a call is meant, but there is none in a known format
-    several_candidates  a fallback, and more than one candidate
-    too_many_calls      more than `max_calls` in the primary format
-    too_large           the snippet or payload is over its limit
-    malformed_call      markers that do not pair, nest, or are misspelt; broken bracket style
-    incomplete          the call was cut off
-    too_deep            arguments nest deeper than any sane call
-    not_json            the payload is not exactly one JSON value
-    duplicate_key       a key stands twice in one object
-    non_finite          NaN, Infinity, or a number that no float can hold
-    not_text            half of a surrogate pair: no Unicode text
-    wrong_shape         not an object of arguments; in fallback A, not exactly tool and arguments
-    unknown_tool        the name is not on the allow-list, letter by letter
-    schema              the arguments break the tool's schema
-    validator_error     the validator itself failed, so the arguments have not passed it
 """
 
 from __future__ import annotations
@@ -63,12 +38,13 @@ Reason = Literal[
     "schema",
     "validator_error",
 ]
+"""Why nothing may be executed; `Decision` describes each."""
 
 
 class Refusal(Exception):
-    """A gate that did not open. Stays inside the package: it becomes a `Decision`.
+    """A check that failed. It stays inside the package: it becomes a `Decision`.
 
-    `tool` is the name that was called, where only phase two could tell it.
+    `tool` is the name that was called, where it was known only in phase two.
     """
 
     def __init__(self, reason: Reason, detail: str) -> None:
@@ -80,12 +56,13 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Text that may be a call. Never executable.
+    """Text that may be a call; it cannot be executed.
 
-    `name` is "" where only parsing tells it (fallback A). `payload` is the text of the arguments;
-    in fallback A the whole block. `span` is where the candidate stands in the text, or in the
-    content of a `Message`; None for a call that the stream parser read. `flaw` is what phase one
-    saw that phase two will refuse.
+    `mode` is the format that it was found in: "primary", "json" (fallback A) or "bracket"
+    (fallback B). `name` is "" in fallback A, where it is known when the block is parsed. `payload`
+    is the text of the arguments; in fallback A the whole block. `span` is where the candidate
+    stands in the text, or in the content of a `Message`; None for a call that the stream parser
+    read. `flaw` is a reason for which phase two will refuse it.
     """
 
     id: str
@@ -98,9 +75,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What phase one found in one output. `flaw` and `detail` are about the output as a whole.
+    """What phase one found in one output, in the order in which it stands there.
 
-    `intent` says that the model, or the caller for it, stated that a tool is to be called.
+    `mode` is the format of the candidates, "none" where there are none. `intent`: the model, or the
+    caller for it, stated that a tool is to be called. `flaw` is a reason for which phase two will
+    refuse the whole output, `detail` the same in a sentence.
     """
 
     mode: ParseMode
@@ -129,22 +108,46 @@ class ExecutableCall:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments as a value, a new one each time."""
+        """The arguments as a value, a new one each time it is asked for."""
         arguments: dict[str, Any] = json.loads(self.arguments_json)
         return arguments
 
     def normalized(self) -> dict[str, Any]:
-        """The contract that every format ends in: `{"name": ..., "arguments": {...}}`."""
+        """Return the one form for calls of every format: `{"name": ..., "arguments": {...}}`."""
         return {"name": self.name, "arguments": self.arguments}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What phase two decided about one output: all of its calls, or none.
+    """What phase two decided about one output: all of its calls may be executed, or none.
 
-    `calls` may be executed; there are none unless every candidate passed. If there are none,
-    `reason` says why in a word and `detail` in a sentence, and `re_emit` is what to tell the
-    model; None when the output did not mean to call.
+    `calls` are those calls; there are none unless every candidate passed. If there are none,
+    `reason` says why in a word and `detail` in a sentence, and `re_emit` is what to write to the
+    model, or None where the output did not mean to call. `records` is the telemetry of each
+    candidate. The reasons, in the order in which they are looked for:
+
+    no_candidate        the output has no call
+    quoted              a call stands in code, in a quotation, or in a line that is set off
+    ambiguous           beside calls there are quoted ones, or calls of another format; or a call
+                        may stand in a quotation or in code that nothing closes
+    intent_denied       the output says that it needs no tool
+    parser_issue        the parser altered a call or the turn was not what was asked for
+    no_intent           a fallback, and nothing says that a call is meant
+    no_call_found       a call is meant, but there is none in a known format
+    several_candidates  a fallback, and more than one candidate
+    too_many_calls      more than `max_calls` in the primary format
+    too_large           the snippet or payload is over its limit
+    malformed_call      markers that do not pair, nest, or are misspelt; broken bracket style
+    incomplete          the call was cut off
+    too_deep            arguments nest deeper than any sane call
+    not_json            the payload is not exactly one JSON value
+    duplicate_key       a key stands twice in one object
+    non_finite          NaN, Infinity, or a number that no float can hold
+    not_text            half of a surrogate pair: no Unicode text
+    wrong_shape         not an object of arguments; in fallback A, not exactly tool and arguments
+    unknown_tool        the name is not on the allow-list, letter by letter
+    schema              the arguments break the tool's schema
+    validator_error     the validator itself failed, so the arguments have not passed it
     """
 
     calls: tuple[ExecutableCall, ...] = ()

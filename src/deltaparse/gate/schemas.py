@@ -48,9 +48,11 @@ class Tool:
         self._validator = validator
 
     def check(self, arguments: dict[str, Any]) -> None:
-        """Raise `Refusal` unless the arguments are what the schema says: schema, validator_error.
+        """Hold the arguments to the schema.
 
-        The detail names the place and the keyword, but no value that the model wrote.
+        Raises:
+            Refusal: schema, validator_error. The detail names the place and the keyword, but no
+                value that the model wrote.
         """
         try:
             error = next(self._validator.iter_errors(arguments), None)
@@ -64,9 +66,10 @@ class Tool:
 
 
 def read_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
-    """The allow-list, from OpenAI tools or bare function descriptions.
+    """Make the allow-list of OpenAI tools, or of their function objects.
 
-    Raises `UsageError`, which names the tool and the place in its schema.
+    Raises:
+        UsageError: a bad schema, or no tool; the text names the tool and the place in its schema.
     """
     try:
         import jsonschema  # noqa: F401
@@ -83,7 +86,7 @@ def read_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
             rule = 'a name is 1 to 128 characters, without space, control, ", <, > and &'
             raise UsageError(f"tool {_cut(repr(name))} cannot be written in a tag; {rule}")
         if name in found:
-            raise UsageError(f"tool {name!r} is given twice; give each tool once")
+            raise UsageError(f"tool {name!r} stands twice; name each tool once")
         parameters = function.get("parameters")
         found[name] = Tool(name, _validator(name, EMPTY if parameters is None else parameters))
     return found

@@ -1,4 +1,4 @@
-r"""The primary format, `<tool name="...">{...}</tool>`, found in prose; string work, one pass.
+r"""The primary format, `<tool name="...">{...}</tool>`, found in prose, in one pass.
 
 A tag is a call only where the model speaks for itself. It is quoted, and no call, when it stands
 in fenced or indented code, in a code span, in a block quote, between quotation marks, or inside

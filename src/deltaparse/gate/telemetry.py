@@ -1,10 +1,10 @@
-"""The record that the seed makes mandatory for every tool call, and where it goes.
+"""The record that is kept of every candidate, and where it goes.
 
-One record per candidate, but no more than `max_calls`, or one alone when there was none: given to
-`on_telemetry` when the gate has decided, and once more, with `tool_result_status`, when the host
-reports what running the call gave. Where OpenTelemetry's API can be imported and a span is
-recording, the record is also an event of that span, and the decision's record its attributes. It
-is never a dependency.
+There is one record per candidate, but no more than `max_calls` of them, and one where there was no
+candidate. It goes to `on_telemetry` when the gate has decided, and once more, with
+`tool_result_status`, when the host reports what became of running the call. Where OpenTelemetry's
+API can be imported and a span is recording, the record is also an event of that span, and the
+decision's record its attributes. OpenTelemetry is never a dependency.
 """
 
 from __future__ import annotations
@@ -25,12 +25,20 @@ PREFIX = "deltaparse.tool_gate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telemetry:
-    """What is logged of one candidate.
+    """What is recorded of one candidate; no value of an argument is in it.
 
-    `schema_validation` is "pass" only where the schema was reached and held; for whatever else
-    stopped the candidate it is "fail", and `schema_validation_reason` begins with the word of
-    `Reason`. No argument's value is in it. `tool_result_status` is None as long as nothing ran.
-    `executable` says that the whole decision was, not this candidate alone.
+    parse_mode: the format it was found in: "primary", "json" (fallback A), "bracket" (fallback B),
+        or "none".
+    fallback_used: whether that is a fallback.
+    candidate_count: how many candidates the output has.
+    schema_validation: "pass" where the schema was reached and held; "fail" for whatever stopped
+        the candidate.
+    schema_validation_reason: why it failed: the reason in a word (`Decision` has the list), a
+        colon, and a sentence.
+    tool_result_status: what became of running the call: "ok", "empty" or "error"; None as long as
+        nothing ran.
+    executable: whether the whole decision can be executed, not this candidate alone.
+    tool: the name that was called. call_id: the candidate's id.
     """
 
     parse_mode: ParseMode
@@ -44,17 +52,18 @@ class Telemetry:
     call_id: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as plain data, every field of it."""
+        """Return the record as plain data, every field of it."""
         return asdict(self)
 
 
 TelemetrySink = Callable[[Telemetry], object]
+"""What takes the records: a function of one."""
 
 
 def emit(sink: TelemetrySink | None, records: Sequence[Telemetry], summary: Telemetry) -> None:
-    """Hand `records` to the sink and to the current span; `summary` becomes its attributes.
+    """Emit `records` to the sink and to the current span, whose attributes `summary` becomes.
 
-    What the sink raises is passed on: no decision without its telemetry.
+    What the sink raises comes out: no decision without its telemetry.
     """
     for record in records:
         if sink is not None:
@@ -70,14 +79,14 @@ def emit(sink: TelemetrySink | None, records: Sequence[Telemetry], summary: Tele
 
 
 def _attributes(record: Telemetry) -> dict[str, str | int | bool]:
-    """The record as span attributes, which cannot be None: an unknown status is left out."""
+    """Return the record as span attributes; a status of None is left out, for none can be None."""
     fields = record.to_dict().items()
     return {f"{PREFIX}.{name}": value for name, value in fields if value is not None}
 
 
 @cache
 def _opentelemetry() -> Any:
-    """The module `opentelemetry.trace`, or None where it is not installed."""
+    """Return the module `opentelemetry.trace`, or None where it is not installed."""
     try:
         return importlib.import_module("opentelemetry.trace")
     except ImportError:

@@ -1,17 +1,17 @@
 """Phase two: from candidates to a decision, all of the output's calls or none.
 
-The gates, each of which must open; what stops a candidate is a word of `Reason`. The seed's five
-are for the fallbacks; of these, allow-list and schema hold for the primary format as well, which is
-an explicit intent by itself and may hold several calls and larger payloads, up to limits.
+A candidate of a fallback must pass five checks; what stops it is a word of `Reason`. The allow-list
+and the schema hold for the primary format as well, which states its intent by its markers, and may
+have several calls and larger payloads, up to limits.
 
     1 explicit intent       stated at the start of the output, or by the caller
     2 small snippet         2 KB
     3 allow-list            the name, letter by letter
-    4 strict validation     strict JSON, the schema, nothing mended, nothing filled in
+    4 strict validation     strict JSON, the schema, nothing repaired, nothing filled in
     5 one candidate         else the model is asked to write the call again
 
-Where the seed is silent: one call that fails stops the others of its output, because a part of
-what was meant is not what was meant.
+One call that fails stops the others of its output, because a part of what was meant is not what was
+meant.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LONGEST_NAME = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationRules:
-    """The allow-list and the limits."""
+    """What phase two goes by: the allow-list and the limits."""
 
     tools: Mapping[str, Tool]
     snippet_bytes: int
@@ -51,7 +51,7 @@ class ValidationRules:
 
 
 def decide(candidates: Candidates, rules: ValidationRules) -> Decision:
-    """Pass every candidate through every gate."""
+    """Decide on an output: every candidate passes every check, or none may be executed."""
     stopped = _stopped(candidates, rules)
     # A model that writes a thousand calls does not write a thousand records.
     judged = candidates.found[: rules.max_calls]
@@ -74,7 +74,7 @@ def decide(candidates: Candidates, rules: ValidationRules) -> Decision:
 
 
 def _stopped(candidates: Candidates, rules: ValidationRules) -> Refusal | None:
-    """What stops the output as a whole."""
+    """Return what stops the output as a whole."""
     fallback = candidates.mode in FALLBACKS
     if candidates.flaw is not None:
         return Refusal(candidates.flaw, candidates.detail)
@@ -99,7 +99,7 @@ def _verdict(candidate: Candidate, rules: ValidationRules) -> ExecutableCall | R
 
 
 def _call(candidate: Candidate, rules: ValidationRules) -> ExecutableCall:
-    """The call that the candidate is. Raises `Refusal`."""
+    """Return the call that the candidate is, or raise `Refusal`."""
     limit = rules.payload_bytes if candidate.mode == "primary" else rules.snippet_bytes
     if size(candidate.payload) > limit:
         raise Refusal("too_large", f"the call is larger than {limit} bytes")
@@ -124,7 +124,7 @@ def _checked(call_id: str, name: str, arguments: object, tool: Tool | None) -> E
 
 
 def _parsed(candidate: Candidate) -> tuple[str, Any]:
-    """The name, and the arguments as a value. Raises `Refusal`."""
+    """Return the name, and the arguments as a value, or raise `Refusal`."""
     if candidate.mode == "bracket":
         return candidate.name, bracket_arguments(candidate.payload)
     value = strict_json(candidate.payload)
@@ -161,7 +161,7 @@ def _record(
 
 
 def _re_emit(refusal: Refusal, tools: Mapping[str, Tool]) -> str:
-    """What to tell the model: what was wrong, and the one format that is always read."""
+    """Write to the model what was wrong, and the one format that is always read."""
     return (
         f"No tool was run ({refusal.reason}: {refusal.detail}). If you want a tool to run, write "
         "the call again, outside of code and quotation marks, in exactly this form, with "

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Amount, Counts, Policies, StreamParser
+from deltaparse import Policies, StreamParser
+from deltaparse.stream import Amount, Counts
 
 from ...strategies.wire_by_hand import CALL, DELIMITED, TAGS, WRAPPED
 from ...strategies.wire_channels import HARMONY

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import CallPlace, StreamParser, UsageError, call_id, nine_character_id, parse
+from deltaparse import StreamParser, UsageError, call_id, nine_character_id, parse
+from deltaparse.stream import CallPlace
 
 from ...strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, fed
 from ..invariants import run

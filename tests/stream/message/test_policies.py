@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
+import deltaparse.stream
 from deltaparse import (
     Content,
+    Issue,
     MalformedOutput,
     Policies,
     Reasoning,
@@ -17,7 +21,6 @@ from deltaparse import (
     UsageError,
     parse,
 )
-from deltaparse.stream.message import policies
 
 from ...strategies.wire_by_hand import CALL, OTHER, TAGS, UNMARKED, calls, fed, kinds
 
@@ -180,9 +183,8 @@ def test_an_unknown_choice_is_refused_with_the_known_ones(policy):
         Policies(**{policy: "maybe"})
 
 
-STREAM = Path(policies.__file__).parents[1]
-ENGINE = sorted(STREAM.rglob("*.py"))
-DOCUMENTED = set(re.findall("`([a-z_]+)`", policies.__doc__))
+ENGINE = sorted(Path(deltaparse.stream.__file__).parent.rglob("*.py"))
+DESCRIBED = set(re.findall(r"^ *`([a-z_]+)`  ", Issue.__doc__, re.MULTILINE))
 
 
 def texts(node):
@@ -217,6 +219,14 @@ def test_every_kind_of_issue_is_described():
         written |= set(issue_kinds(ast.parse(path.read_text(encoding="utf-8"))))
     written -= {"keep"}
     assert {"unknown_tool", "unused_member", "foreign_role", "text_after_end"} <= written
-    assert written <= DOCUMENTED
-    described = re.findall(r"^`([a-z_]+)`  ", policies.__doc__, re.MULTILINE)
-    assert set(described) <= written
+    assert written == DESCRIBED
+
+
+def test_every_choice_is_described():
+    for policy in fields(Policies):
+        text = Policies.__doc__.partition(f"        {policy.name}: ")[2]
+        text = re.split(r"\n        [a-z_]+: |Raises:", text)[0]
+        *choices, error = get_args(get_type_hints(Policies)[policy.name])
+        assert re.findall('"([a-z]+)": ', text) == choices
+        assert (choices[0], error) == (policy.default, "error")
+        assert set(re.findall("`([a-z_]+_[a-z_]+)`", text)) - {"parallel_tool_calls"} <= DESCRIBED

@@ -6,10 +6,10 @@ import pytest
 
 from deltaparse import UsageError, get_format, parse, register_format, suggest_formats
 from deltaparse.partial import Markers
-from deltaparse.stream.wire.named import suggest
+from deltaparse.stream import suggest
 
-from ....strategies.wire_named import WIRES
-from .test_registry import CALL, MINE
+from ..strategies.wire_named import WIRES
+from .wire.named.test_registry import CALL, MINE
 
 # Formats that write calls alike, but for white space: which is meant, no output can tell.
 CALLED = sorted(name for name, wire in WIRES.items() if wire.two)

@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from deltaparse.partial import Markers, UsageError
 
-from ...iterate import parse
-from ..format import WireFormat
-from .registry import all_formats
+from .iterate import parse
+from .wire.format import WireFormat
+from .wire.named.registry import all_formats
 
 __all__ = ["Suggestion", "suggest_formats"]
 

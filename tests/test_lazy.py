@@ -1,0 +1,68 @@
+"""What is imported, and when: counted in modules, in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SLOW = {"jinja2", "regex", "ijson", "jsonschema", "importlib.resources"}
+PACKAGES = {f"deltaparse.{name}" for name in ("analyzer", "command", "gate", "grammar", "servers")}
+
+MAKE_A_PARSER = """
+parser = deltaparse.StreamParser(deltaparse.WireFormat())
+parser.feed("x")
+parser.finish("stop")
+parser.message.to_openai()
+"""
+
+
+def modules_after(program):
+    """The modules of a process that imports the package and runs a program."""
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-c", f"import deltaparse\n{program}\nimport sys\nprint(*sys.modules)"],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_the_package_imports_next_to_nothing():
+    own = {name for name in modules_after("") if name.startswith("deltaparse")}
+    assert own == {"deltaparse", "deltaparse.lazy", "deltaparse.version"}
+
+
+def test_a_parser_needs_the_engine_alone():
+    modules = modules_after(MAKE_A_PARSER)
+    assert not modules & (SLOW | PACKAGES)
+    assert "deltaparse.stream.reading.assistant_turn" in modules
+    assert not {name for name in modules if name.startswith("deltaparse.stream.wire.named")}
+
+
+@pytest.mark.parametrize(
+    ("program", "needed"),
+    [
+        ("deltaparse.analyze", {"jinja2", "deltaparse.analyzer"}),
+        ("deltaparse.ChatTemplate", {"jinja2", "deltaparse.analyzer"}),
+        ("deltaparse.get_format('hermes')", {"importlib.resources"}),
+        ("deltaparse.create_tool_parser('hermes')", {"importlib.resources"}),
+        ("deltaparse.partial.search", {"regex"}),
+        ("deltaparse.partial.heal_json", {"ijson"}),
+        ("deltaparse.partial.Markers", set()),
+        ("deltaparse.to_response_template", {"regex"}),
+        ("deltaparse.gbnf", {"deltaparse.grammar"}),
+        ("deltaparse.ToolGate", {"deltaparse.gate"}),
+        ("deltaparse.ToolGate([])", {"deltaparse.gate", "jsonschema", "importlib.resources"}),
+        ("deltaparse.servers", {"deltaparse.servers", "importlib.resources"}),
+        ("deltaparse.chat_completion_chunks", set()),
+        ("deltaparse.UsageError", set()),
+        ("deltaparse.__version__, dir(deltaparse), deltaparse.__doc__", set()),
+    ],
+)
+def test_a_name_brings_what_it_needs_and_no_more(program, needed):
+    assert modules_after(program) & (SLOW | PACKAGES) == needed
