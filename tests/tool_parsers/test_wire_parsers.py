@@ -17,8 +17,7 @@ from deltaparse import (
     parse,
 )
 
-from ..strategies.wire_named import WIRES
-from ..stream.wire.named.test_named_formats import soups
+from ..strategies.wire_named import WIRES, soups
 from ..support import as_joined, joined
 
 XML = '<tool_call>{"name": "get_weather", "arguments": {"city": "NYC"}}</tool_call>'
