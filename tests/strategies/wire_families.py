@@ -33,6 +33,7 @@ class Family:
         streamed: a format, a turn up to the arguments of a call, and these as JSON, in a format
             in which nothing makes them wait.
         tools: those under which what is written comes back.
+        issues: the kinds of issues that what is written may have.
         passed_over: the part of a text that is neither in the message nor in an issue.
     """
 
@@ -42,6 +43,7 @@ class Family:
     plain: st.SearchStrategy
     streamed: st.SearchStrategy | None = None
     tools: tuple = (None,)
+    issues: frozenset = frozenset()
     passed_over: Callable = field(default=nothing)
 
     def __repr__(self):
@@ -124,6 +126,7 @@ FAMILIES = [
         wire_named.soups(),
         wire_named.plain(),
         tools=(None, wire_named.TOOLS),
+        issues=frozenset({"repeated_marker"}),
         passed_over=lambda fmt, text: members(fmt, text) + header_words(fmt, text),
     ),
 ]

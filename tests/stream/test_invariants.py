@@ -51,7 +51,7 @@ def test_what_is_written_comes_back(family, data):
         assert not turn.ids or [call_id for call_id, _, _ in calls] == list(turn.ids)
         assert all(call.complete for call in parser.message.tool_calls)
         assert parser.finish_reason == ("tool_calls" if turn.calls else "stop")
-        assert parser.issues == []
+        assert {issue.kind for issue in parser.issues} <= family.issues
         assert not parser.in_reasoning
 
 
