@@ -23,7 +23,7 @@ from deltaparse import (
 )
 from deltaparse.partial import Pattern, PatternSearch, markers
 from deltaparse.partial.patterns import pattern as patterns
-from deltaparse.stream.reading.tool_calls import python_head, code
+from deltaparse.stream.reading.tool_calls import code, python_head
 from deltaparse.stream.wire import marker_tables
 from deltaparse.stream.wire import tag_markers as tagged_markers
 from deltaparse.stream.wire.named import registry
