@@ -9,7 +9,8 @@ import pytest
 import deltaparse as dp
 from deltaparse.command.main import main
 
-from .test_main import PLAIN, TEMPLATES, tool
+from .plain import PLAIN, tool
+from .test_main import TEMPLATES
 
 TOOLS = [
     tool("say"),

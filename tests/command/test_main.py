@@ -19,21 +19,11 @@ from deltaparse.command.demo import TEMPLATE, TOKENS, TOOLS, demo
 from deltaparse.command.explain import explanation, sample
 from deltaparse.command.main import main
 
+from .plain import PLAIN, tool
+
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT.parent / "shared" / "corpus" / "templates"
 
-PLAIN = """\
-{%- for message in messages -%}
-<{{ message.role }}>
-{% if message.reasoning_content %}<note>{{ message.reasoning_content }}</note>
-{% endif %}{{ message.content or "" }}
-{%- for call in message.tool_calls or [] %}
-
-<use>{"tool": "{{ call.function.name }}", "with": {{ call.function.arguments | tojson }}}</use>
-{%- endfor %}</{{ message.role }}>
-{% endfor %}
-{%- if add_generation_prompt %}<assistant>
-{% endif %}"""
 NO_JSON = PLAIN.replace('{"tool": "{{ call.function.name }}", "with": ', "{{ call.function.name }}")
 NO_JSON = NO_JSON.replace("{{ call.function.arguments | tojson }}", "")
 WITH_EOS = (
@@ -46,10 +36,6 @@ OUTPUT = (
 )
 ADD = '{"a": [1, 25], "b": "\\u00e9\\n"}'
 EVENTS = ("reasoning", "content", "tool_call", "tool_call", "tool_call", "tool_call", "finish")
-
-
-def tool(name):
-    return {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
 
 
 @pytest.fixture

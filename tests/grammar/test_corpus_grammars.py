@@ -15,7 +15,7 @@ from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.turns import Renderer
 
 from .machines import Gbnf, Lark, Sampler, Tag, xgrammar
-from .turn.test_wire_grammar import check_back
+from .reading_back import check_back
 
 TEMPLATES = Path(__file__).parents[3] / "shared" / "corpus" / "templates"
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from deltaparse import StreamParser, chat_completion_chunks
 
 from ..strategies.wire_by_hand import CALL, OTHER, TAGS, chunkings
-from ..strategies.wire_json_and_tags import TOOLS
-from ..stream.test_invariants import cuts, either
-from ..support import as_joined
+from ..strategies.wire_json_and_tags import TOOLS, any_text
+from ..support import as_joined, cuts
 
 openai = pytest.importorskip("openai", reason="the openai package is not installed")
 chat = pytest.importorskip("openai.lib.streaming.chat")
@@ -52,7 +51,7 @@ def as_joined_by_client(message):
     return message.content or "", getattr(message, "reasoning_content", None) or "", calls
 
 
-@given(case=either, data=st.data())
+@given(case=any_text, data=st.data())
 def test_the_client_has_the_message(case, data):
     fmt, text = case
     for texts in ([text], list(text), data.draw(cuts(text))):

@@ -10,7 +10,7 @@ from deltaparse import ReasoningMode, parse
 from deltaparse.servers.reasoning_split import ReasoningSplit
 
 from ..strategies.wire_by_hand import TAGS
-from ..stream.test_invariants import written
+from ..strategies.wire_json_and_tags import written
 
 
 @given(case=written())

@@ -15,9 +15,8 @@ from deltaparse.servers.sglang import StreamingParseResult, ToolCallItem
 from deltaparse.stream.request import behind_reasoning
 
 from ..strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, UNMARKED, chunkings
-from ..strategies.wire_json_and_tags import TOOLS
-from ..stream.test_invariants import cuts, either
-from ..support import as_joined, joined
+from ..strategies.wire_json_and_tags import TOOLS, any_text
+from ..support import as_joined, cuts, joined
 from .servers import Tokens, install_sglang
 
 PARAMETERS = {
@@ -69,7 +68,7 @@ def test_the_signatures_are_those_of_sglang(method):
     assert list(found) == PARAMETERS[method]
 
 
-@given(case=either, data=st.data(), tools=st.sampled_from([None, [], TOOLS]), start=st.booleans())
+@given(case=any_text, data=st.data(), tools=st.sampled_from([None, [], TOOLS]), start=st.booleans())
 def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
     fmt, text = case
     used, prompt = (fmt, "") if start else behind_reasoning(fmt)

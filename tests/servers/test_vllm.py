@@ -27,10 +27,9 @@ from deltaparse.servers import (
 from deltaparse.stream.request import behind_reasoning
 
 from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, OTHER, TAGS, UNMARKED, chunkings
-from ..strategies.wire_json_and_tags import TOOLS
+from ..strategies.wire_json_and_tags import TOOLS, any_text, written
 from ..strategies.wire_named import WIRES
-from ..stream.test_invariants import cuts, either, written
-from ..support import as_joined
+from ..support import as_joined, cuts
 from .servers import Tokens, fold, ids, install_vllm, request, serve, serve_whole, streamed
 
 MEMBERS = (
@@ -67,7 +66,7 @@ def test_the_signatures_are_those_of_vllm(method):
     assert list(found) == PARAMETERS[method]
 
 
-@given(case=either, data=st.data(), tools=st.sampled_from([None, [], TOOLS]), start=st.booleans())
+@given(case=any_text, data=st.data(), tools=st.sampled_from([None, [], TOOLS]), start=st.booleans())
 def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
     fmt, text = case
     asked = request(tools=tools)

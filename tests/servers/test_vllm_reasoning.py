@@ -12,7 +12,8 @@ from deltaparse import ReasoningFormat, UsageError
 from deltaparse.servers import VllmReasoningParser, vllm_reasoning_parser
 
 from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, TAGS, chunkings
-from ..stream.test_invariants import cuts, either
+from ..strategies.wire_json_and_tags import any_text
+from ..support import cuts
 from .servers import Tokens, fold, ids, request
 
 PIECES = (
@@ -59,7 +60,7 @@ def test_the_signatures_are_those_of_vllm(method):
     assert list(found) == PARAMETERS[method]
 
 
-@given(case=either, data=st.data(), ends=st.booleans())
+@given(case=any_text, data=st.data(), ends=st.booleans())
 def test_every_cut_gives_the_same_and_nothing_of_the_rest_is_touched(case, data, ends):
     fmt, text = case
     whole = made(fmt, call_ends_reasoning=ends).extract_reasoning(text, request())

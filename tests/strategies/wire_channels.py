@@ -1,6 +1,6 @@
 """Formats with channels and turns in them, drawn at random, and how a model would write them.
 
-Like `wire`: `write` is the specification, and shares no code with the parser.
+What is written is made of the format's fields alone, and shares no code with the parser.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deltaparse import ChannelsFormat, FunctionFormat, TurnFormat, WireFormat
 
-from .wire_json_and_tags import TEASING, arguments, spaces
+from .wire_parts import Written, arguments, fragments, markers_of, mixed, plain_texts, spaces
 
 HARMONY = WireFormat(
     turn=TurnFormat(
@@ -70,39 +70,21 @@ def channel_formats(draw):
     )
 
 
-def markers_of(fmt):
-    """All markers of a format with channels."""
-    channels = fmt.channels
-    found = (
-        channels.start,
-        channels.channel,
-        channels.message,
-        channels.constrain,
-        channels.recipient,
-        *channels.ends,
-        *fmt.turn.ends,
-    )
-    return [text for text in found if text.strip()]
+calls = st.builds(
+    Said,
+    st.just("call"),
+    name=st.sampled_from(["get_weather", "f", "run.it"]),
+    values=arguments,
+)
 
 
 @st.composite
 def said(draw, fmt):
     """The messages of one turn."""
-    literals = [text.strip() for text in markers_of(fmt)]
-
-    def is_plain(text):
-        return bool(text) and not any(literal in text for literal in literals)
-
-    texts = st.text(TEASING, min_size=1, max_size=30).map(str.strip).filter(is_plain)
+    texts = plain_texts(markers_of(fmt)).filter(bool)
     kinds = ["content", "call", *(["reasoning"] if fmt.channels.reasoning else [])]
-    made = []
-    for kind in draw(st.lists(st.sampled_from(kinds), max_size=4)):
-        if kind == "call":
-            name = draw(st.sampled_from(["get_weather", "f", "run.it"]))
-            made.append(Said(kind, name=name, values=draw(arguments)))
-        else:
-            made.append(Said(kind, draw(texts)))
-    return made
+    said = st.lists(st.sampled_from(kinds), max_size=4)
+    return [draw(calls) if kind == "call" else Said(kind, draw(texts)) for kind in draw(said)]
 
 
 @st.composite
@@ -129,13 +111,39 @@ def written(draw):
     """A format, the messages of a turn, and the turn as a model would write it."""
     fmt = draw(channel_formats())
     messages = draw(said(fmt))
+    return fmt, messages, draw(texts_of(fmt, messages))
+
+
+@st.composite
+def texts_of(draw, fmt, messages):
+    """The messages of a turn as a model would write them."""
     opening, wire = "", ""
     for message in messages:
         text = message.text if message.values is None else dumped(message.values)
         end = draw(st.sampled_from(fmt.channels.ends))
         wire += opening + draw(headers(fmt, message)) + text + end
         opening = fmt.turn.headers[0]
-    return fmt, messages, wire
+    return wire
+
+
+def turn_of(messages):
+    """The messages of a turn as what they add up to."""
+
+    def texts(kind):
+        return "".join(message.text for message in messages if message.kind == kind)
+
+    calls = tuple((message.name, message.values) for message in messages if message.kind == "call")
+    return Written(texts("reasoning"), texts("content"), calls)
+
+
+@st.composite
+def streamed(draw):
+    """A format, a turn up to the arguments of its one call, and these as JSON."""
+    fmt = draw(channel_formats())
+    messages = [message for message in draw(said(fmt)) if message.kind != "call"]
+    call = draw(calls)
+    before = draw(texts_of(fmt, messages)) + (fmt.turn.headers[0] if messages else "")
+    return fmt, before + draw(headers(fmt, call)), dumped(call.values)
 
 
 def dumped(values):
@@ -145,16 +153,15 @@ def dumped(values):
 
 @st.composite
 def soups(draw):
-    """A format and text made of its markers, of pieces of them, of names and JSON."""
+    """A format and text made of its markers, of parts of them, of names and JSON."""
     fmt = draw(channel_formats())
     channels, names = fmt.channels, (*fmt.channels.reasoning, "final")
-    pieces = [text for marker in markers_of(fmt) for text in (marker, marker.strip())]
-    pieces += [marker[:cut] for marker in pieces for cut in (1, 3) if marker[:cut]]
-    pieces += [channels.channel + name + channels.message for name in names]
-    pieces += [channels.channel + name for name in names]
+    chunks = fragments(markers_of(fmt))
+    chunks += [channels.channel + name + channels.message for name in names]
+    chunks += [channels.channel + name for name in names]
     call = channels.recipient + fmt.function.namespace + "f" + channels.message
-    pieces += [call, call + '{"a": "<b>", "n": 12.5e-2}', call + '{"a": [tru', call + "no"]
-    pieces += [channels.recipient + name for name in ("user", "python", fmt.function.namespace)]
-    pieces += [*fmt.turn.headers, *ROLES, channels.start + "user", '{"a": 1}', "{", "}", "]", ","]
-    pieces += ["text", " ", "\n", "<", "é😀", '"', "\\", "a < b", "final", "json", "to="]
-    return fmt, "".join(draw(st.lists(st.sampled_from(pieces), max_size=14)))
+    chunks += [call, call + '{"a": "<b>", "n": 12.5e-2}', call + '{"a": [tru', call + "no"]
+    chunks += [channels.recipient + name for name in ("user", "python", fmt.function.namespace)]
+    chunks += [*fmt.turn.headers, *ROLES, channels.start + "user", '{"a": 1}', "{", "}", "]", ","]
+    chunks += ["text", " ", "\n", "<", "é😀", '"', "\\", "a < b", "final", "json", "to="]
+    return fmt, draw(mixed(chunks))

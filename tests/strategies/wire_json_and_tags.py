@@ -1,4 +1,4 @@
-"""Wire formats and messages drawn at random, and how a model would write the one in the other.
+"""Formats of calls in JSON and in tags, messages, and how a model would write the one in the other.
 
 `write` is the specification that the parser is held against: it is made of the format's fields
 alone, and shares no code with the parser.
@@ -7,7 +7,6 @@ alone, and shares no code with the parser.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
@@ -22,50 +21,43 @@ from deltaparse import (
     WireFormat,
 )
 
-HEADER = "<|header|>model\n"
-WORDS = ("think", "call", "calls", "tool", "end", "start", "final", "x", "think2")
-
-
-@dataclass(frozen=True)
-class Written:
-    """A turn before it is written: what must come back."""
-
-    reasoning: str
-    content: str
-    calls: tuple[tuple[str, dict], ...]
-
-
-@st.composite
-def marker_sets(draw, count):
-    """Distinct markers, some the beginning of others, some with white space at their edges."""
-    shapes = ["<{}>", "</{}>", "<|{}|>", "[{}]", "[/{}]", "{}:>"]
-    names = st.builds(
-        lambda shape, word: shape.format(word), st.sampled_from(shapes), st.sampled_from(WORDS)
-    )
-    return draw(st.lists(names, min_size=count, max_size=count, unique=True))
-
-
-spaces = st.sampled_from(["", "", "\n", "\n\n", " "])
+from .wire_parts import (
+    HEADER,
+    TEASING,
+    Written,
+    arguments,
+    fragments,
+    is_unmarked,
+    json_values,
+    marker_sets,
+    markers_of,
+    mixed,
+    plain_texts,
+    spaces,
+)
 
 
 @st.composite
-def formats(draw, *, unmarked=True):
-    """A wire format of any family that has markers."""
-    return draw(st.one_of(json_formats(unmarked=unmarked), tagged_formats()))
+def formats(draw):
+    """A wire format in which calls are JSON or stand in tags."""
+    return draw(json_formats() | tagged_formats())
+
+
+any_format = formats()
 
 
 @st.composite
-def tagged_formats(draw):
-    """A wire format of the families in tags."""
+def tagged_formats(draw, *, kinds=("TAG_WITH_JSON", "TAG_WITH_TAGGED"), streamed=False):
+    """A wire format of the families in tags; `streamed`: nothing that arguments wait for."""
     markers = draw(marker_sets(17))
     opens, closes, section, section_end, per_call, per_call_end, end = markers[:7]
     prefix, suffix, close, start, stop, key, key_end, value, value_end, id_start = markers[7:]
-    family = draw(st.sampled_from(["TAG_WITH_JSON", "TAG_WITH_TAGGED"]))
+    family = draw(st.sampled_from(kinds))
     tagged = family == "TAG_WITH_TAGGED"
     shape = draw(st.sampled_from(["section", "per_call", "both", "name"]))
     mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
     has_prefix = shape in ("name", "section") or draw(st.booleans())
-    positions = ["NONE", "BETWEEN_FUNC_AND_ARGS", "POST_ARGS"]
+    positions = ["NONE", "BETWEEN_FUNC_AND_ARGS", *([] if streamed else ["POST_ARGS"])]
     if shape in ("per_call", "both"):
         positions.append("PRE_FUNC_NAME")
     position = draw(st.sampled_from(positions))
@@ -117,20 +109,19 @@ def tagged_formats(draw):
 
 
 @st.composite
-def json_formats(draw, *, unmarked=True):
-    """A wire format of the JSON family."""
+def json_formats(draw, *, streamed=False):
+    """A wire format of the JSON family; `streamed`: nothing that arguments wait for."""
     markers = draw(marker_sets(7))
     opens, closes, section, section_end, per_call, per_call_end, end = markers
     layout = draw(st.sampled_from(["flat", "nested", "key"]))
-    shape = draw(
-        st.sampled_from(["section", "per_call", "both", *(["unmarked"] if unmarked else [])])
-    )
+    shape = draw(st.sampled_from(["section", "per_call", "both", "unmarked"]))
     array = draw(st.booleans())
     mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
-    has_id = layout != "key" and draw(st.booleans())
+    has_id = layout != "key" and not streamed and draw(st.booleans())
     if shape == "unmarked":
         layout, has_id = "flat", False
-    order = draw(st.permutations(["name", "arguments", *(["id"] if has_id else [])]))
+    order = ["name", "arguments", *(["id"] if has_id else [])]
+    order = order if streamed else draw(st.permutations(order))
     return WireFormat(
         turn=TurnFormat(headers=(HEADER,), ends=(end,), generation_prompt=HEADER),
         reasoning=ReasoningFormat(
@@ -151,27 +142,13 @@ def json_formats(draw, *, unmarked=True):
             function_field="function" if layout == "nested" else "",
             name_field="" if layout == "key" else "name",
             arguments_field="" if layout == "key" else "arguments",
-            arguments_as_text=layout != "key" and draw(st.booleans()),
+            arguments_as_text=layout != "key" and not streamed and draw(st.booleans()),
             id_field="id" if has_id else "",
             field_order=tuple(order),
         ),
     )
 
 
-# Text that teases: the characters that markers and JSON begin with, but white space inside only.
-TEASING = "<[{|\\\"'/>]}:, \nabthinkcal_é😀"
-json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(TEASING),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(TEASING), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-arguments = st.dictionaries(st.text("abkey<", min_size=1, max_size=6), json_values, max_size=4)
 NAMES = ["get_weather", "f", "run", "multi edit", 'quo"te']
 TAG_NAMES = ["get_weather", "f", "mcp.server-1/run", "été"]
 # In tags the first letter of an argument's name says which type the schema gives it.
@@ -215,71 +192,36 @@ def tagged_arguments(draw, fmt):
 
 def plain_text(fmt):
     """Text in which no marker of the format stands, and which no marker's white space borders."""
-    literals = [text.strip() for text in markers_of(fmt)]
-
-    def is_plain(text):
-        return text == text.strip() and not any(literal in text for literal in literals)
-
-    texts = st.text(TEASING, max_size=30).map(str.strip).filter(is_plain)
+    texts = plain_texts(markers_of(fmt))
     # Where calls stand in no markers, a brace at the start means something.
     return texts.filter(lambda text: not text.startswith(("{", "[", ",", ";")))
 
 
 @st.composite
-def turns(draw, fmt):
-    """A turn that can be written in a format."""
+def turns(draw, fmt, *, calls=(0, 3)):
+    """A turn that can be written in a format, with so many calls at least and at most."""
     has_reasoning = fmt.reasoning.mode is not ReasoningMode.NONE
     tools = fmt.tools
     tagged = tools.format != "JSON_NATIVE"
     values = tagged_arguments(fmt) if tools.format == "TAG_WITH_TAGGED" else arguments
-    calls = draw(
-        st.lists(st.tuples(st.sampled_from(TAG_NAMES if tagged else NAMES), values), max_size=3)
-    )
+    call = st.tuples(st.sampled_from(TAG_NAMES if tagged else NAMES), values)
+    calls = draw(st.lists(call, min_size=calls[0], max_size=calls[1]))
     if is_unmarked(fmt) and not tools.array_wrapped:
         # A second unmarked call would be told from text only by what stands between.
         calls = calls[:1]
     if tools.name_is_key:
         calls = [(name.replace('"', ""), values) for name, values in calls]
-    content = draw(plain_text(fmt))
-    unmarked = is_unmarked(fmt)
     return Written(
         reasoning=draw(plain_text(fmt)) if has_reasoning else "",
-        content="" if unmarked and calls else content,
+        content="" if is_unmarked(fmt) and calls else draw(plain_text(fmt)),
         calls=tuple(calls),
+        ids=tuple(f"id{at}" for at in range(len(calls))) if writes_ids(fmt) else (),
     )
 
 
-def is_unmarked(fmt):
-    """Whether calls stand in no markers at all."""
-    tools = fmt.tools
-    return not (tools.section_start or tools.per_call_start or fmt.function.name_prefix)
-
-
-def markers_of(fmt):
-    """All markers of a format."""
-    tools = fmt.tools
-    found = (
-        fmt.reasoning.start,
-        fmt.reasoning.end,
-        tools.section_start,
-        tools.section_end,
-        tools.per_call_start,
-        tools.per_call_end,
-        fmt.function.name_prefix,
-        fmt.function.name_suffix,
-        fmt.function.close,
-        fmt.arguments.start,
-        fmt.arguments.end,
-        fmt.arguments.name_prefix,
-        fmt.arguments.name_suffix,
-        fmt.arguments.value_prefix,
-        fmt.arguments.value_suffix,
-        fmt.call_id.prefix,
-        fmt.call_id.suffix,
-        *fmt.turn.ends,
-        *fmt.turn.headers,
-    )
-    return [text for text in found if text.strip()]
+def writes_ids(fmt):
+    """Whether calls have ids of the model's own."""
+    return bool(fmt.tools.id_field) or fmt.call_id.position != "NONE"
 
 
 def write(fmt, turn, ids=()):
@@ -298,10 +240,10 @@ def write(fmt, turn, ids=()):
             body = "[" + ", ".join(made) + "]"
         else:
             opened, closed = ("[", "]") if tools.array_wrapped else ("", "")
-            pieces = [
+            chunks = [
                 tools.per_call_start + opened + text + closed + tools.per_call_end for text in made
             ]
-            body = tools.separator.join(pieces)
+            body = tools.separator.join(chunks)
         wire += tools.content_separator + tools.section_start + body + tools.section_end
     return wire
 
@@ -345,3 +287,42 @@ def write_call(tools, name, values, call_id):
     if tools.function_field:
         return '{"type": "function", ' + ", ".join([f'"function": {{{inner}}}', *with_id]) + "}"
     return "{" + ", ".join(f'"{key}": {fields[key]}' for key in tools.field_order) + "}"
+
+
+@st.composite
+def written(draw, formats=any_format):
+    """A format, a turn, and the turn's text with or without its end marker."""
+    fmt = draw(formats)
+    turn = draw(turns(fmt))
+    return fmt, turn, write(fmt, turn) + draw(st.sampled_from(["", *fmt.turn.ends]))
+
+
+@st.composite
+def streamed(draw, formats):
+    """A format, a turn up to the arguments of its one call, and these as JSON.
+
+    `formats` are such that nothing makes the arguments wait.
+    """
+    fmt = draw(formats)
+    turn = draw(turns(fmt, calls=(1, 1)))
+    wire = write(fmt, turn)
+    text = json.dumps(turn.calls[0][1], ensure_ascii=False)
+    return fmt, wire[: wire.rindex(text)], text
+
+
+@st.composite
+def soups(draw, formats=any_format):
+    """A format and text made of its markers, of parts of them and of JSON, in any order."""
+    fmt = draw(formats)
+    call = '{"name": "f", "arguments": {"a": "<b>", "n": 12.5e-2}}'
+    chunks = fragments(markers_of(fmt))
+    chunks += [call, f"[{call}, {call}]", call[:30], '{"f": {}}', '"id": "7"', "{", "}", "]", ","]
+    chunks += ['{"name": "f", "why": ["x"], "type": 1, "arguments": [1, "y"], "name": "g"}']
+    chunks += ['{"name": "f", "arguments": "{\\"a\\": 12} z"}', '{"name": "f", "arguments": "[1, ']
+    chunks += ["f", "1", "True", '"x"', "s", "n"]
+    chunks += ["text", " ", "\n", "<", "[", "é😀", '"', "\\", "a < b"]
+    return fmt, draw(mixed(chunks))
+
+
+any_text = written().map(lambda case: (case[0], case[2])) | soups()
+"""A format, and what a model would write in it, or a soup."""

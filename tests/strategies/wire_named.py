@@ -6,7 +6,14 @@ reasoning "hm" before content "Hi", "" where the format has none.
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from deltaparse import get_format
+
+from .wire_parts import Written, markers_of, mixed, without
 
 
 class Wire(NamedTuple):
@@ -264,3 +271,57 @@ WIRES = {
         f'<tool name="f">{F}</tool>', f'<tool name="f">{F}</tool>\n<tool name="g">{G}</tool>'
     ),
 }
+
+CALLS = {"one": [("f", {"city": "NYC"})], "two": [("f", {"city": "NYC"}), ("g", {"n": 2})]}
+TOOLS = [
+    {"name": "f", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
+    {"name": "g", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+]
+
+
+@st.composite
+def written(draw):
+    """A named format, a turn, and the turn as a model would write it."""
+    name = draw(st.sampled_from(sorted(WIRES)))
+    kind = draw(st.sampled_from([kind for kind in Wire._fields if getattr(WIRES[name], kind)]))
+    text, calls = getattr(WIRES[name], kind), CALLS.get(kind, [])
+    if kind == "before_calls":
+        text, calls = text + WIRES[name].one, CALLS["one"] if WIRES[name].one else []
+    reasoning, content = ("hm" if "hm" in text else "", "Hi" if "Hi" in text else "")
+    return get_format(name), Written(reasoning, content, tuple(calls)), text
+
+
+def texts_of(value):
+    """All the texts in a document."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [text for part in value for text in texts_of(part)] if isinstance(value, list) else []
+
+
+@st.composite
+def plain(draw):
+    """A named format, what opens content in it, and content in which no marker stands."""
+    name = draw(st.sampled_from(sorted(WIRES)))
+    fmt = get_format(name)
+    opening = WIRES[name].says.partition("Hi")[0]
+    return fmt, opening, "." + without(markers_of(fmt), draw(soup_texts(name)))
+
+
+@st.composite
+def soups(draw):
+    """A named format, and text made of its markers, of parts of them and of wire text."""
+    name = draw(st.sampled_from(sorted(WIRES)))
+    return get_format(name), draw(soup_texts(name))
+
+
+def soup_texts(name):
+    """Text made of the markers of a named format, of parts of them and of wire text."""
+    wire, fmt = WIRES[name], get_format(name)
+    document = json.loads(fmt.to_json())
+    chunks = [text for text in texts_of(document) if text.strip()]
+    chunks += [text.strip() for text in chunks] + [text[:3] for text in chunks]
+    chunks += [part for text in wire for part in (text, text[:9], text[9:], text[:-4]) if part]
+    chunks += ["f", "Hi", '{"a": 1}', "{", "}", "[", "]", ",", " ", "\n", "<", "é😀", '"']
+    return mixed(chunks, most=10)

@@ -1,12 +1,11 @@
 """Turns with calls written as Python, and with code, drawn at random, and as a model writes them.
 
-As in `wire.py`, what is written is made of the format's fields alone.
+As in `wire_json_and_tags`, what is written is made of the format's fields alone.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
@@ -20,7 +19,19 @@ from deltaparse import (
     WireFormat,
 )
 
-from .wire_json_and_tags import HEADER, TEASING, Written, json_values, marker_sets, spaces
+from .wire_parts import (
+    HEADER,
+    TEASING,
+    Written,
+    fragments,
+    is_unmarked,
+    json_values,
+    marker_sets,
+    markers_of,
+    mixed,
+    plain_texts,
+    spaces,
+)
 
 names = st.sampled_from(["f", "get_weather", "run", "module.f", "multi-edit", "é2"])
 keys = st.sampled_from(["a", "_b", "c2", "location", "é", "user_id"])
@@ -58,27 +69,9 @@ def pythonic_formats(draw):
     )
 
 
-def is_unmarked(fmt):
-    """Whether calls stand in no markers."""
-    return not (fmt.tools.section_start or fmt.tools.per_call_start)
-
-
-def markers_of(fmt):
-    """All markers of a format."""
-    tools = fmt.tools
-    found = (fmt.reasoning.start, fmt.reasoning.end, tools.section_start, tools.section_end)
-    found += (tools.per_call_start, tools.per_call_end, fmt.code.start)
-    return [text for text in (*found, *fmt.turn.ends, *fmt.turn.headers) if text.strip()]
-
-
-def plain_texts(fmt):
+def plain_text(fmt):
     """Text in which no marker of the format stands, and which no white space borders."""
-    literals = [text.strip() for text in markers_of(fmt)]
-
-    def is_plain(text):
-        return not any(literal in text for literal in literals)
-
-    texts = st.text(TEASING + "=", max_size=30).map(str.strip).filter(is_plain)
+    texts = plain_texts(markers_of(fmt), TEASING + "=")
     # Where a part of a turn begins, a separator may stand that is none.
     return texts.filter(lambda text: not text.startswith((",", ";", "{")))
 
@@ -89,8 +82,8 @@ def pythonic_turns(draw, fmt):
     calls = tuple(draw(st.lists(st.tuples(names, arguments), max_size=3)))
     has_reasoning = fmt.reasoning.mode is not ReasoningMode.NONE
     return Written(
-        reasoning=draw(plain_texts(fmt)) if has_reasoning else "",
-        content="" if is_unmarked(fmt) and calls else draw(plain_texts(fmt)),
+        reasoning=draw(plain_text(fmt)) if has_reasoning else "",
+        content="" if is_unmarked(fmt) and calls else draw(plain_text(fmt)),
         calls=calls,
     )
 
@@ -111,9 +104,9 @@ def pythons(draw, value):
 
 
 @st.composite
-def written(draw):
+def written(draw, formats):
     """A format, a turn, and the turn's text with or without its end marker."""
-    fmt = draw(pythonic_formats())
+    fmt = draw(formats)
     turn = draw(pythonic_turns(fmt))
     wire = before_calls(fmt, turn)
     if turn.calls:
@@ -147,16 +140,15 @@ def calls_text(draw, fmt, calls):
 
 
 @st.composite
-def soups(draw):
-    """A format and text made of its markers, of pieces of them and of Python, in any order."""
-    fmt = draw(pythonic_formats() | code_formats())
-    pieces = [text for marker in markers_of(fmt) for text in (marker, marker.strip())]
-    pieces += [marker[:cut] for marker in pieces for cut in (1, 3) if marker[:cut]]
-    pieces += ["f(a=1)", "f(a='x", "g(", "f(1)", "f()", "run(x=[(1, 'b'), None]", "functions.f("]
-    pieces += ["[", "]", "(", ")", "{", ",", ";", " ", "\n", "'", '"', "\\", "=", "a=", "b=True"]
-    pieces += ["f", "foo.call(", 'q="x")', "print(1)", "1.5", "nan", "é😀", "a < b", "#"]
-    pieces += ['{"name": "f", "parameters": {"a": 1}}']
-    return fmt, "".join(draw(st.lists(st.sampled_from(pieces), max_size=14)))
+def soups(draw, formats):
+    """A format and text made of its markers, of parts of them and of Python, in any order."""
+    fmt = draw(formats)
+    chunks = fragments(markers_of(fmt))
+    chunks += ["f(a=1)", "f(a='x", "g(", "f(1)", "f()", "run(x=[(1, 'b'), None]", "functions.f("]
+    chunks += ["[", "]", "(", ")", "{", ",", ";", " ", "\n", "'", '"', "\\", "=", "a=", "b=True"]
+    chunks += ["f", "foo.call(", 'q="x")', "print(1)", "1.5", "nan", "é😀", "a < b", "#"]
+    chunks += ['{"name": "f", "parameters": {"a": 1}}']
+    return fmt, draw(mixed(chunks))
 
 
 @st.composite
@@ -188,22 +180,13 @@ def code_formats(draw):
     )
 
 
-@dataclass(frozen=True)
-class Coded:
-    """A turn with code, or with what may stand in its place, before it is written."""
-
-    content: str
-    name: str
-    values: dict
-
-
 @st.composite
 def coded(draw):
-    """A format, a turn, and its text with or without its end marker."""
+    """A format, a turn with code or with what may stand in its place, and the turn's text."""
     fmt = draw(code_formats())
     literals = [text.strip() for text in markers_of(fmt)]
     kind = draw(st.sampled_from(["code", "json", *(["method"] if fmt.code.method else [])]))
-    content = draw(plain_texts(fmt))
+    content = draw(plain_text(fmt))
     name, values = draw(st.tuples(names, arguments))
     if kind == "code":
         texts = st.text(TEASING + "()=#\n", min_size=1, max_size=40).filter(
@@ -222,4 +205,4 @@ def coded(draw):
         items = [f"{key}={draw(pythons(value))}" for key, value in values.items()]
         text = f"{name}{fmt.code.method}({', '.join(items)})"
     end = draw(st.sampled_from(["", *fmt.turn.ends]))
-    return fmt, Coded(content, name, values), content + fmt.code.start + text + end
+    return fmt, Written("", content, ((name, values),)), content + fmt.code.start + text + end

@@ -24,30 +24,13 @@ from hypothesis.stateful import (
 
 from deltaparse import StreamParser, UsageError
 
-from ..strategies import wire_channels
-from ..strategies.wire_named import WIRES
+from ..strategies.requests import options, reasons
+from ..strategies.wire_families import any_text
 from ..support import as_joined, joined
-from . import test_invariants
-from .reading import test_channels
-from .reading.tool_calls import test_pythonic
-from .test_invariants import options, reasons
-from .wire.named import test_named_formats
 
 MOST = 4
 """Parsers in one run."""
 
-written = st.one_of(
-    test_invariants.written().map(lambda case: (case[0], case[2])),
-    wire_channels.written().map(lambda case: (case[0], case[2])),
-    test_pythonic.either,
-    st.sampled_from(sorted(WIRES)).flatmap(
-        lambda name: st.tuples(
-            st.just(test_named_formats.get_format(name)), st.sampled_from(WIRES[name])
-        )
-    ),
-)
-soups = st.one_of(test_invariants.soups(), test_channels.soups(), test_named_formats.soups())
-any_case = written | soups
 sizes = st.sampled_from([1, 2, 3, 5, 8, 20, 60])
 junk = st.one_of(st.text(max_size=6), st.text("\ud83d\ude00aé"), st.binary(max_size=6))
 
@@ -122,7 +105,7 @@ class ParserMachine(RuleBasedStateMachine):
         super().__init__()
         self.watched = []
 
-    @initialize(target=running, case=any_case, kw=options, reason=reasons)
+    @initialize(target=running, case=any_text, kw=options, reason=reasons)
     def begin(self, case, kw, reason):
         (self.fmt, self.text), self.kw, self.reason = case, kw, reason
         return self.added()

@@ -21,10 +21,10 @@ from deltaparse import (
 )
 
 from ..hangs import no_hang
-from ..support import as_joined, joined
-from .invariants import run
-from .test_invariants import cuts, options, reasons
-from .test_machine import any_case
+from ..strategies.requests import options, reasons
+from ..strategies.wire_families import any_text
+from ..support import cuts
+from .invariants import check_1_and_2, check_5
 
 CALLS = ['{"name": "f", "arguments": {}}', '[{"name": "f", "arguments": {"a": 1}}]', 'f(a="b")']
 WORDS = ["x", " ", "\n", "f", "{}", "{", '"', *CALLS]
@@ -45,7 +45,7 @@ def markers_in(document):
 @st.composite
 def odd_cases(draw):
     """A format with some of its markers replaced by others of its own, and text made of them."""
-    fmt, text = draw(any_case)
+    fmt, text = draw(any_text)
     document = json.loads(fmt.to_json())
     mixed = []
     for _ in range(draw(st.integers(1, 3))):
@@ -67,21 +67,10 @@ def odd_cases(draw):
 
 @given(case=odd_cases(), kw=options, reason=reasons, data=st.data())
 def test_the_invariants_hold(case, kw, reason, data):
+    fmt, text = case
     with no_hang():
-        invariants_hold(*case, kw, reason, data.draw(cuts(case[1])))
-
-
-def invariants_hold(fmt, text, kw, reason, pieces):
-    whole, deltas = run(fmt, [text], reason, **kw)
-    assert joined(deltas) == as_joined(whole.message)
-    assert "internal_error" not in {issue.kind for issue in whole.issues}
-    for texts in (list(text), pieces):
-        parser, deltas = run(fmt, texts, reason, **kw)
-        assert joined(deltas) == as_joined(parser.message)
-        assert parser.message == whole.message
-        assert parser.issues == whole.issues
-    for call in whole.message.tool_calls:
-        assert isinstance(json.loads(call.arguments) if call.complete else call.healed(), dict)
+        check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
+        check_5(parse(text, fmt, finish_reason=reason, **kw))
 
 
 def test_a_turn_end_that_opens_reasoning_too_ends_it():

@@ -21,8 +21,8 @@ from deltaparse import (
     WireFormat,
 )
 
+from ..support import cuts
 from .invariants import run
-from .test_invariants import cuts
 
 # What opens and closes reasoning, what opens and closes a call.
 MARKERS = [

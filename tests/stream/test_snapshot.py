@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from deltaparse import MalformedOutput, Policies, StreamParser, UsageError
 
-from ..strategies import wire_channels, wire_pythonic
+from ..strategies.requests import options, reasons
 from ..strategies.wire_by_hand import CALL, OTHER, TAGS, chunkings
-from ..support import as_joined, joined
-from .test_invariants import cuts, options, reasons, soups
+from ..strategies.wire_families import any_soup
+from ..support import as_joined, cuts, joined
 
 TEXT = f"<think>\nhm\n</think>\n\nWéll 😀.\n{CALL}\n{OTHER}<|end|>"
-any_soups = st.one_of(soups(), wire_channels.soups(), wire_pythonic.soups())
 
 
 def state(parser):
@@ -45,7 +44,7 @@ def feed_rest(parser, texts, reason):
     return deltas + parser.finish(reason)
 
 
-@given(case=any_soups, kw=options, data=st.data(), reason=reasons, as_bytes=st.booleans())
+@given(case=any_soup, kw=options, data=st.data(), reason=reasons, as_bytes=st.booleans())
 def test_a_copy_goes_on_as_its_original_does(case, kw, data, reason, as_bytes):
     fmt, text = case
     output = text.encode() if as_bytes else text

@@ -20,7 +20,7 @@ from deltaparse import (
 
 from ..strategies.wire_by_hand import TAGS
 from ..strategies.wire_json_and_tags import TEASING
-from .test_invariants import cuts
+from ..support import cuts
 
 TURN = TurnFormat(headers=("<|start|>model\n",), ends=("<|end|>",))
 QUOTED = WireFormat(

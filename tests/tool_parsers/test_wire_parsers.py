@@ -10,8 +10,7 @@ from hypothesis import given
 from deltaparse import Policies, ToolCallDelta, UsageError, create_tool_parser, get_format, parse
 from deltaparse.tool_parsers import WireToolParser
 
-from ..strategies.wire_named import WIRES
-from ..stream.wire.named.test_named_formats import soups
+from ..strategies.wire_named import WIRES, soups
 from ..support import as_joined, joined
 
 XML = '<tool_call>{"name": "get_weather", "arguments": {"city": "NYC"}}</tool_call>'

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from deltaparse import UsageError, WireFormat, gbnf, structural_tag
 
 from ...strategies import wire_channels, wire_pythonic
+from ...strategies.typed_calls import PYTHON_KEYS, key_sets, tools_of
 from ..machines import Lark, Sampler, Tag, accepts, xgrammar
-from .test_wire_grammar import PYTHON_KEYS, check_back, key_sets, read, tools_of
+from ..reading_back import check_back, read
 
 HERMES = WireFormat().replace(
     turn={"headers": ("<a>",), "ends": ("</a>",), "generation_prompt": "<a>"},

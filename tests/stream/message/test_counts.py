@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from deltaparse import Policies, StreamParser
 from deltaparse.stream import Amount, Counts
 
+from ...strategies.requests import options
 from ...strategies.wire_by_hand import CALL, DELIMITED, TAGS, WRAPPED
 from ...strategies.wire_channels import HARMONY
+from ...strategies.wire_json_and_tags import soups
+from ...support import cuts
 from ..invariants import run
-from ..test_invariants import cuts, options, soups
 
 REASONED = "<think>\nhm, so\n</think>\n\nHello"
 

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from deltaparse import StreamParser, UsageError, call_id, nine_character_id, parse
 from deltaparse.stream import CallPlace
 
+from ...strategies.requests import options
 from ...strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, fed
+from ...strategies.wire_json_and_tags import soups
+from ...support import cuts
 from ..invariants import run
-from ..test_invariants import cuts, options, soups
 
 PLACES = st.builds(
     CallPlace, name=st.text(), index=st.integers(0), offset=st.integers(0), prompt=st.text()

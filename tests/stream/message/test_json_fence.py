@@ -13,9 +13,8 @@ from deltaparse.partial import JsonLexer, is_whole
 
 from ...strategies.wire_by_hand import CALL, DELIMITED, TAGS, UNMARKED, WRAPPED, calls, fed, kinds
 from ...strategies.wire_channels import HARMONY
-from ...support import as_joined, joined, json_texts
+from ...support import as_joined, cuts, joined, json_texts
 from ..invariants import run
-from ..test_invariants import cuts
 
 SCHEMA = {"type": "object"}
 VALUE = '{"a": "``` no end", "b": [1, 2.5]}'

@@ -1,4 +1,4 @@
-"""Messages in channels: the invariants of a stream, recorded outputs, and what models write."""
+"""Messages in channels: their order, recorded outputs, and what models write."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from deltaparse import (
 from deltaparse.stream import parser as parser_module
 
 from ...strategies.wire_by_hand import calls, fed, kinds
-from ...strategies.wire_channels import HARMONY, dumped, markers_of, soups, written
-from ...support import as_joined, joined
-from ..invariants import check_1_and_2, check_3, check_4, run
-from ..test_invariants import cuts, options, reasons
+from ...strategies.wire_channels import HARMONY, written
+from ...support import as_joined, cuts, joined
+from ..invariants import run
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "vectors.jsonl"
 THINK = "<|channel|>analysis<|message|>hm<|end|>"
@@ -36,139 +35,25 @@ FINAL = "<|channel|>final<|message|>Hello<|return|>"
 TOOLS = [{"name": "f"}]
 PYTHON = HARMONY.replace(code=CodeFormat(function="python"))
 
-either = st.one_of(written().map(lambda case: (case[0], case[2])), soups())
-
-
-# The invariants, at every chunking.
+# At any cut.
 
 
 @given(case=written(), data=st.data())
-def test_what_is_written_comes_back(case, data):
+def test_messages_come_back_in_their_order(case, data):
     fmt, messages, wire = case
-    parser, deltas = run(fmt, data.draw(cuts(wire)))
+    parser, _ = run(fmt, data.draw(cuts(wire)))
     parts = [
         (part.name, json.loads(part.arguments)) if isinstance(part, ToolCall) else part
         for part in parser.message.parts
     ]
     shapes = {"content": Content, "reasoning": Reasoning}
 
-    assert joined(deltas) == as_joined(parser.message)
     assert parts == [
         (message.name, message.values)
         if message.kind == "call"
         else shapes[message.kind](message.text)
         for message in messages
     ]
-    assert all(call.complete for call in parser.message.tool_calls)
-    assert parser.issues == []
-    assert not parser.in_reasoning
-
-
-@given(case=either, kw=options, data=st.data(), reason=reasons)
-def test_1_and_2_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
-    fmt, text = case
-    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
-
-
-@given(case=soups(), kw=options)
-def test_3_nothing_is_retracted(case, kw):
-    fmt, text = case
-    check_3(fmt, text, **kw)
-
-
-@given(case=either, reason=reasons)
-def test_4_a_call_begins_once_and_calls_are_not_interleaved(case, reason):
-    fmt, text = case
-    check_4(run(fmt, list(text), reason)[1])
-
-
-@given(case=written())
-def test_5_arguments_parse_at_their_end_and_not_before(case):
-    fmt, messages, wire = case
-    values = [message.values for message in messages if message.kind == "call"]
-    made = joined(run(fmt, list(wire))[1])[2]
-    for (_, _, text), value in zip(made, values, strict=True):
-        assert text == dumped(value)
-        for cut in range(len(text)):
-            with pytest.raises(ValueError):
-                json.loads(text[:cut])
-
-
-@given(case=soups(), reason=reasons)
-def test_6_every_word_of_the_output_is_somewhere(case, reason):
-    """Each word is in the message, in an issue, or a name in a header."""
-    fmt, text = case
-    words = [f"w{at}w" for at in range(6)]
-    spots = range(0, len(text), max(1, len(text) // 5))
-    for word, spot in zip(words, reversed(list(spots)), strict=False):
-        text = text[:spot] + word + text[spot:]
-    parser, deltas = run(fmt, [text], reason)
-    content, reasoning, made = joined(deltas)
-    found = content + reasoning + "".join(name + args for _, name, args in made)
-    found += "".join(issue.detail for issue in parser.issues)
-    channels = fmt.channels
-    for marker in filter(None, (channels.channel, channels.recipient, channels.constrain)):
-        for behind in text.split(marker.strip())[1:]:
-            found += " ".join(behind.split()[:2])
-    assert [word for word in words if word in text and word not in found] == []
-
-
-@given(case=soups(), reason=reasons)
-def test_6_text_without_a_marker_is_content_to_the_byte(case, reason):
-    fmt, text = case
-    text = "." + text
-    for marker in markers_of(fmt):
-        text = text.replace(marker.strip(), "")
-    if not any(marker.strip() in text for marker in markers_of(fmt)):
-        assert parse(text, fmt, finish_reason=reason).content == text
-
-
-@given(case=soups())
-def test_7_content_is_held_back_no_longer_than_a_marker(case):
-    fmt, text = case
-    literals = [marker.strip() for marker in markers_of(fmt)]
-    for literal in literals:
-        text = text.replace(literal, "")
-    if any(literal in text for literal in literals):
-        return
-    channels = fmt.channels
-    longest = max(map(len, literals)) + 2
-    for header in (".", channels.channel + "final" + channels.message + "."):
-        parser = StreamParser(fmt)
-        seen = joined(parser.feed(header))[0]
-        assert seen == "."
-        for at, char in enumerate(text, 1):
-            seen += joined(parser.feed(char))[0]
-            assert ("." + text[:at]).startswith(seen)
-            assert at + 1 - len(seen) < longest
-
-
-@given(case=soups(), kw=options)
-def test_finish_and_message_may_be_asked_for_at_any_time(case, kw):
-    fmt, text = case
-    for cut in range(0, len(text), 7):
-        parser = StreamParser(fmt, **kw)
-        deltas = parser.feed(text[:cut])
-        assert joined(deltas) == as_joined(parser.message)
-        deltas += parser.finish("length")
-        assert joined(deltas) == as_joined(parser.message)
-        assert parser.finish_reason == "length"
-        assert parser.where() == "end"
-        assert not parser.in_reasoning
-
-
-@given(case=written(), cut=st.integers(0, 300))
-def test_a_cut_call_never_looks_whole_and_heals_to_what_was_there(case, cut):
-    fmt, messages, wire = case
-    message = parse(wire[:cut], fmt, finish_reason="length")
-    said = [(message.name, message.values) for message in messages if message.kind == "call"]
-    for call, (name, values) in zip(message.tool_calls, said, strict=False):
-        assert call.name == name
-        if call.complete:
-            assert json.loads(call.arguments) == values
-        else:
-            assert call.healed().keys() <= values.keys()
-            assert dumped(values).startswith(call.arguments)
 
 
 @pytest.mark.parametrize(

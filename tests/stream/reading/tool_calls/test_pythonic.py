@@ -1,12 +1,10 @@
-"""Calls written as Python, and code: the invariants of a stream, and cases by hand."""
+"""Calls written as Python, and code, case by case."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from deltaparse import (
     CodeFormat,
@@ -26,122 +24,8 @@ from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
 
 from ....strategies.wire_by_hand import THINK, TURN, UNMARKED, calls, fed, kinds
-from ....strategies.wire_json_and_tags import Written
-from ....strategies.wire_pythonic import TOOLS, coded, markers_of, soups, written
+from ....strategies.wire_pythonic import TOOLS
 from ....support import joined
-from ...invariants import check_1_and_2, check_3, check_4, check_5, run
-from ...test_invariants import cuts, options, reasons
-
-either = st.one_of(written().map(lambda case: (case[0], case[2])), soups())
-either |= coded().map(lambda case: (case[0], case[2]))
-
-
-@given(case=written(), data=st.data())
-def test_what_is_written_comes_back(case, data):
-    fmt, turn, wire = case
-    for tools in (None, TOOLS):
-        parser, deltas = run(fmt, data.draw(cuts(wire)), tools=tools)
-        content, reasoning, made = joined(deltas)
-
-        assert (content, reasoning) == (turn.content, turn.reasoning)
-        namespace = fmt.function.namespace
-        names = [name.removeprefix(namespace) for _, name, _ in made]
-        assert [
-            (name, json.loads(text)) for name, (_, _, text) in zip(names, made, strict=True)
-        ] == list(turn.calls)
-        assert all(call.complete for call in parser.message.tool_calls)
-        assert parser.finish_reason == ("tool_calls" if turn.calls else "stop")
-        assert parser.issues == []
-
-
-@given(case=coded(), data=st.data())
-def test_code_comes_back(case, data):
-    fmt, turn, wire = case
-    parser, deltas = run(fmt, data.draw(cuts(wire)))
-    content, _, made = joined(deltas)
-
-    assert content == turn.content
-    assert [(name, json.loads(text)) for _, name, text in made] == [(turn.name, turn.values)]
-    assert parser.message.tool_calls[0].complete
-    assert parser.issues == []
-
-
-@given(case=either, kw=options, data=st.data(), reason=reasons)
-def test_1_and_2_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
-    fmt, text = case
-    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
-
-
-@given(case=either, kw=options)
-def test_3_nothing_is_retracted(case, kw):
-    fmt, text = case
-    check_3(fmt, text, **kw)
-
-
-@given(case=either, reason=reasons)
-def test_4_a_call_begins_once_and_calls_are_not_interleaved(case, reason):
-    fmt, text = case
-    check_4(run(fmt, list(text), reason)[1])
-
-
-@given(case=written() | coded())
-def test_5_arguments_parse_at_their_end_and_not_before(case):
-    fmt, _, wire = case
-    parser = StreamParser(fmt)
-    deltas = [delta for char in wire for delta in parser.feed(char)] + parser.finish("stop")
-    for _, _, text in joined(deltas)[2]:
-        json.loads(text)
-        for cut in range(len(text)):
-            with pytest.raises(ValueError):
-                json.loads(text[:cut])
-
-
-@given(case=either, kw=options, reason=reasons)
-def test_5_a_call_that_is_complete_is_one_object(case, kw, reason):
-    fmt, text = case
-    check_5(run(fmt, [text], reason, **kw)[0].message)
-
-
-@given(case=soups(), kw=options, reason=reasons)
-def test_6_every_word_of_the_output_is_somewhere(case, kw, reason):
-    """Each word is in the message, or in an issue, but for what Python does not read."""
-    fmt, text = case
-    text = text.replace("#", "")
-    words = [f"w{at}w" for at in range(6)]
-    spots = range(0, len(text), max(1, len(text) // 5))
-    for word, spot in zip(words, reversed(list(spots)), strict=False):
-        text = text[:spot] + word + text[spot:]
-    kw = {name: value for name, value in kw.items() if name != "prompt"}
-    parser, deltas = run(fmt, [text], reason, **kw)
-    content, reasoning, made = joined(deltas)
-    found = content + reasoning + "".join(name + args for _, name, args in made)
-    found += "".join(issue.detail for issue in parser.issues)
-    lost = [word for word in words if word in text and word not in found]
-    assert not [word for word in lost if not _within_json(fmt, text, word)]
-
-
-def _within_json(fmt, text, word):
-    """Whether a word stands in a call in JSON beside name and arguments: that is the call's own."""
-    start = text.rfind("{", 0, text.index(word))
-    return fmt.tools.format == "JSON_NATIVE" and start >= 0 and "}" in text[text.index(word) :]
-
-
-@given(case=soups())
-def test_7_content_is_held_back_no_longer_than_what_may_be_a_marker_or_a_call(case):
-    fmt, text = case
-    literals = [marker.strip() for marker in markers_of(fmt)]
-    for literal in literals:
-        text = text.replace(literal, "")
-    text = "." + text
-    if fmt.reasoning.mode == "DELIMITER" or any(literal in text for literal in literals):
-        return
-    longest = max(map(len, markers_of(fmt))) + len(fmt.tools.content_separator) + 2
-    parser = StreamParser(fmt)
-    seen = ""
-    for at, char in enumerate(text, 1):
-        seen += joined(parser.feed(char))[0]
-        assert text[:at].startswith(seen)
-        assert at - len(seen) <= longest
 
 
 @pytest.mark.parametrize("text", ["f" * 1000, " " * 1000, "f(" + " " * 1000, "[" + "\n" * 1000])
@@ -153,24 +37,6 @@ def test_7_what_may_be_a_call_is_held_back_only_so_long(text):
             parser.feed(char)
             held = max(held, at - len(parser.message.content))
         assert held <= limit
-
-
-@given(case=written() | coded(), cut=st.integers(0, 200))
-def test_a_cut_call_never_looks_whole(case, cut):
-    fmt, turn, wire = case
-    message = parse(wire[:cut], fmt, finish_reason="length")
-    whole = turn.calls if isinstance(turn, Written) else [(turn.name, turn.values)]
-    for call, (name, values) in zip(message.tool_calls, whole, strict=False):
-        if call.name == fmt.code.function != name:
-            # Too little came to tell a call behind the marker of code from code.
-            assert not call.complete
-            assert name.startswith(call.healed()[fmt.code.argument][: len(name)])
-            continue
-        assert call.name.removeprefix(fmt.function.namespace) == name
-        if call.complete:
-            assert json.loads(call.arguments) == values
-        else:
-            assert call.healed().keys() <= values.keys()
 
 
 # Calls as Python, by hand

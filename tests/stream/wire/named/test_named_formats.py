@@ -1,4 +1,4 @@
-"""Every named format: wire text by hand, the eight invariants, and the analysis of its template."""
+"""Every named format: wire text by hand, and the analysis of its template."""
 
 from __future__ import annotations
 
@@ -7,24 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from deltaparse import StreamParser, WireFormat, analyze, get_format, list_formats
 from deltaparse.stream.wire.named import registry
 
-from ....strategies.wire_named import WIRES
+from ....strategies.wire_named import CALLS, TOOLS, WIRES
 from ....support import as_joined, joined
-from ...invariants import check_1_and_2, check_3, check_4, check_5, run
-from ...test_invariants import cuts, options, reasons
+from ...invariants import run
 
 CORPUS = Path(__file__).parents[5] / "shared" / "corpus"
 NAMES = sorted(list_formats())
-CALLS = {"one": [("f", {"city": "NYC"})], "two": [("f", {"city": "NYC"}), ("g", {"n": 2})]}
-TOOLS = [
-    {"name": "f", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
-    {"name": "g", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}},
-]
 
 
 def fed(fmt, wire, **kw):
@@ -99,57 +91,6 @@ def test_its_document_says_only_what_is_not_the_default(name):
             assert all(default[group][key] != value for key, value in values.items())
         else:
             assert default[group] != values
-
-
-# The eight invariants, in each format, for text of its own markers.
-
-
-def texts_of(value):
-    """All the texts in a document."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [text for part in value for text in texts_of(part)] if isinstance(value, list) else []
-
-
-@st.composite
-def soups(draw):
-    """A named format, and text made of its markers, of pieces of them and of wire text."""
-    name = draw(st.sampled_from(NAMES))
-    wire, fmt = WIRES[name], get_format(name)
-    document = json.loads(fmt.to_json())
-    pieces = [text for text in texts_of(document) if text.strip()]
-    pieces += [piece.strip() for piece in pieces] + [piece[:3] for piece in pieces]
-    pieces += [part for text in wire for part in (text, text[:9], text[9:], text[:-4]) if part]
-    pieces += ["f", "Hi", '{"a": 1}', "{", "}", "[", "]", ",", " ", "\n", "<", "é😀", '"']
-    return fmt, "".join(draw(st.lists(st.sampled_from(pieces), max_size=10)))
-
-
-@given(case=soups(), kw=options, data=st.data(), reason=reasons)
-def test_1_2_4_the_sum_is_the_message_at_every_cut(case, kw, data, reason):
-    fmt, text = case
-    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
-    check_4(run(fmt, list(text), reason, **kw)[1])
-
-
-@given(case=soups(), kw=options)
-def test_3_and_5_nothing_is_retracted_and_arguments_are_json(case, kw):
-    fmt, text = case
-    check_3(fmt, text, **kw)
-    check_5(run(fmt, [text], **kw)[0].message)
-
-
-@given(case=soups(), reason=reasons)
-def test_6_no_letter_is_lost(case, reason):
-    fmt, text = case
-    text += " w0w"
-    parser, deltas = run(fmt, [text], reason)
-    content, reasoning, calls = joined(deltas)
-    found = content + reasoning + "".join(call_id + name + args for call_id, name, args in calls)
-    found += "".join(issue.detail for issue in parser.issues)
-    # What stands beside the arguments in a call's JSON is the call's own.
-    assert "w0w" in found or calls
 
 
 # Against the analysis of templates, where they are at hand.

@@ -1,0 +1,34 @@
+"""What a grammar allows, read back by the parser."""
+
+from __future__ import annotations
+
+import json
+
+from jsonschema import Draft202012Validator
+
+from deltaparse import StreamParser
+
+
+def read(fmt, tools, text, *, whole, **options):
+    """The calls in a text, and what had to be decided."""
+    parser = StreamParser(fmt, tools=tools, **options)
+    for piece in [text] if whole else text:
+        parser.feed(piece)
+    parser.finish("stop")
+    return parser.message, parser.issues
+
+
+def check_back(fmt, tools, text):
+    """A text of the grammar comes back as calls that are valid, and nothing else."""
+    message, issues = read(fmt, tools, text, whole=True)
+    assert read(fmt, tools, text, whole=False) == (message, issues)
+    assert issues == []
+    assert message.content == ""
+    assert message.tool_calls
+    functions = [tool.get("function", tool) for tool in tools]
+    schemas = {function["name"]: function.get("parameters") for function in functions}
+    for call in message.tool_calls:
+        assert call.complete
+        schema = schemas[call.name] or {"properties": {}, "additionalProperties": False}
+        Draft202012Validator(schema).validate(json.loads(call.arguments))
+    return message

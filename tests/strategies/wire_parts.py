@@ -1,0 +1,119 @@
+"""What formats and turns of every family are drawn from: markers, white space, text, values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+HEADER = "<|header|>model\n"
+WORDS = ("think", "call", "calls", "tool", "end", "start", "final", "x", "think2")
+SHAPES = ("<{}>", "</{}>", "<|{}|>", "[{}]", "[/{}]", "{}:>")
+TEASING = "<[{|\\\"'/>]}:, \nabthinkcal_é😀"
+"""The characters that markers and JSON begin with."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A turn before it is written: what must come back. `ids`: those that the model gives."""
+
+    reasoning: str
+    content: str
+    calls: tuple[tuple[str, dict], ...]
+    ids: tuple[str, ...] = ()
+
+
+spaces = st.sampled_from(["", "", "\n", "\n\n", " "])
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(TEASING),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(TEASING), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+arguments = st.dictionaries(st.text("abkey<", min_size=1, max_size=6), json_values, max_size=4)
+
+
+@st.composite
+def marker_sets(draw, count):
+    """Distinct markers, some the beginning of others, some with white space at their edges."""
+    names = st.builds(
+        lambda shape, word: shape.format(word), st.sampled_from(SHAPES), st.sampled_from(WORDS)
+    )
+    return draw(st.lists(names, min_size=count, max_size=count, unique=True))
+
+
+def markers_of(fmt):
+    """All markers of a format."""
+    tools, function, arguments, channels = fmt.tools, fmt.function, fmt.arguments, fmt.channels
+    found = (
+        fmt.reasoning.start,
+        fmt.reasoning.end,
+        fmt.content.start,
+        fmt.content.end,
+        tools.section_start,
+        tools.section_end,
+        tools.per_call_start,
+        tools.per_call_end,
+        function.name_prefix,
+        function.name_suffix,
+        function.close,
+        arguments.start,
+        arguments.end,
+        arguments.name_prefix,
+        arguments.name_suffix,
+        arguments.value_prefix,
+        arguments.value_suffix,
+        fmt.call_id.prefix,
+        fmt.call_id.suffix,
+        fmt.code.start,
+        channels.start,
+        channels.channel,
+        channels.message,
+        channels.constrain,
+        channels.recipient,
+        *channels.ends,
+        *fmt.turn.ends,
+        *fmt.turn.headers,
+    )
+    return [text for text in found if text.strip()]
+
+
+def is_unmarked(fmt):
+    """Whether calls stand in no markers at all."""
+    tools = fmt.tools
+    return not (tools.section_start or tools.per_call_start or fmt.function.name_prefix)
+
+
+def plain_texts(markers, alphabet=TEASING):
+    """Text in which none of the markers stands, with no white space at its edges."""
+    literals = [marker.strip() for marker in markers]
+
+    def is_plain(text):
+        return not any(literal in text for literal in literals)
+
+    return st.text(alphabet, max_size=30).map(str.strip).filter(is_plain)
+
+
+def without(markers, text):
+    """The text with all markers taken out, also those that came together by that."""
+    literals = [marker.strip() for marker in markers]
+    while any(literal in text for literal in literals):
+        for literal in literals:
+            text = text.replace(literal, "")
+    return text
+
+
+def fragments(markers):
+    """Markers with their white space and without, and beginnings of them."""
+    whole = [text for marker in markers for text in (marker, marker.strip())]
+    return whole + [marker[:cut] for marker in whole for cut in (1, 3)]
+
+
+def mixed(chunks, *, most=14):
+    """Text made of these chunks, in any order."""
+    return st.lists(st.sampled_from(chunks), max_size=most).map("".join)
