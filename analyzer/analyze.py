@@ -12,15 +12,16 @@ from deltaparse.stream import ToolFormat, WireFormat
 
 from .cache import load_or_analyze
 from .phases.channels import with_channels
-from .phases.content import find_frame_and_content
-from .phases.frame import find_frame, prompt_tail
+from .phases.content import find_content, with_end_of_content
+from .phases.frame import find_frame, without_start_of_calls
 from .phases.reasoning import find_reasoning
 from .phases.tool_calls import find_tool_calls
 from .probes import PROBE_TEXTS
 from .proof.proof import verify
+from .renderer import MAX_SECONDS, Renderer
 from .template.chat_template import ChatTemplate
 from .trace import Trace
-from .turns import MAX_SECONDS, Renderer
+from .turns import Turns
 
 __all__ = ["analyze"]
 
@@ -86,11 +87,14 @@ def _proved(render: Renderer, trace: Trace) -> WireFormat:
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
         return WireFormat(issues=(f"the template renders no simple conversation: {refusal}",))
-    frame = frame.shared_with_calls(render)
-    reasoning = find_reasoning(render, frame)
-    frame = frame.without(reasoning.format.start.strip())
-    frame, content = find_frame_and_content(render, frame, reasoning)
-    tools = find_tool_calls(render, frame, reasoning.format, content)
+    turns = Turns(render, frame)
+    turns = turns.within(without_start_of_calls(turns))
+    reasoning = find_reasoning(turns)
+    turns = turns.within(turns.frame.without(reasoning.format.start.strip()))
+    content = find_content(turns, reasoning)
+    turns, content = with_end_of_content(turns, reasoning, content)
+    tools = find_tool_calls(turns, reasoning.format, content)
+    frame = turns.frame
     fmt = WireFormat(
         turn=replace(frame.turn, ends=(*frame.turn.ends, *tools.ends)),
         reasoning=reasoning.format,
@@ -102,7 +106,7 @@ def _proved(render: Renderer, trace: Trace) -> WireFormat:
     )
     fmt = with_channels(fmt)
     fmt = fmt.replace(preserved_tokens=_markers(fmt))
-    proved, failed = verify(render, frame, reasoning, fmt)
+    proved, failed = verify(turns, reasoning, fmt)
     trace.proved, trace.disproved = tuple(proved), tuple(failed)
     issues = (*reasoning.issues, *tools.issues, *failed, *_doubts(render, fmt, proved))
     return fmt.replace(verified=not issues, issues=issues)
@@ -114,7 +118,7 @@ def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[st
     for probe in PROBE_TEXTS:
         if probe in document:
             yield f"the probe {probe!r} got into the format"
-    if prompt_tail(render) is None:
+    if render.prompt_tail() is None:
         yield "the template renders no prompt for an answer, so its header is not known"
     if render.exhausted:
         yield f"the template takes too long: more than {MAX_SECONDS} s for all renderings"

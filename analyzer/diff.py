@@ -11,7 +11,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Segment", "Split", "common_prefix", "common_suffix", "segments", "split"]
+__all__ = [
+    "Segment",
+    "Split",
+    "after",
+    "between",
+    "common_prefix",
+    "common_suffix",
+    "segments",
+    "split",
+]
 
 # What looks like a marker: a short run in angle or square brackets. It is a hint for where to
 # cut, and never what makes a text a marker.
@@ -32,7 +41,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of a text: a marker, or the text between two."""
+    """A part of a text: a marker, or the text between two."""
 
     text: str
     marker: bool
@@ -81,14 +90,27 @@ def _alike(texts: Sequence[str]) -> str:
 
 def segments(text: str) -> list[Segment]:
     """Cut a text into markers, each with the white space after it, and the texts between."""
-    pieces: list[Segment] = []
+    found: list[Segment] = []
     pos = 0
-    for found in MARKER.finditer(text):
-        if found.start() > pos:
-            pieces.append(Segment(text[pos : found.start()], marker=False))
-        space = len(text[found.end() :]) - len(text[found.end() :].lstrip())
-        pos = found.end() + space
-        pieces.append(Segment(text[found.start() : pos], marker=True))
+    for marker in MARKER.finditer(text):
+        if marker.start() > pos:
+            found.append(Segment(text[pos : marker.start()], marker=False))
+        space = len(text[marker.end() :]) - len(text[marker.end() :].lstrip())
+        pos = marker.end() + space
+        found.append(Segment(text[marker.start() : pos], marker=True))
     if pos < len(text):
-        pieces.append(Segment(text[pos:], marker=False))
-    return pieces
+        found.append(Segment(text[pos:], marker=False))
+    return found
+
+
+def after(text: str, probe: str) -> str:
+    """What a text has behind the last `probe`."""
+    return text[text.rindex(probe) + len(probe) :]
+
+
+def between(text: str | None, first: str, then: str) -> str | None:
+    """What a text has between the last `first` and the next `then`; None if there are no two."""
+    if text is None or first not in text:
+        return None
+    rest = after(text, first)
+    return rest[: rest.index(then)] if then in rest else None

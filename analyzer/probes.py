@@ -8,7 +8,7 @@ passes them through; ids have nine letters or digits, the strictest form that is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 __all__ = [
     "ARGUMENT",
@@ -28,6 +28,8 @@ __all__ = [
     "USER",
     "VALUE",
     "VALUES",
+    "Message",
+    "Said",
     "assistant",
     "call",
     "result",
@@ -94,6 +96,18 @@ TOOLS: list[dict[str, Any]] = [
 ]
 
 
+Message = Mapping[str, Any]
+
+
+class Said(TypedDict, total=False):
+    """What there is in a turn of the model: what `assistant` takes, all of it optional."""
+
+    content: str | None
+    calls: Sequence[Message]
+    reasoning: str
+    key: str
+
+
 def user(text: str = USER) -> dict[str, Any]:
     """A message of the user."""
     return {"role": "user", "content": text}
@@ -102,18 +116,21 @@ def user(text: str = USER) -> dict[str, Any]:
 def assistant(
     content: str | None = CONTENT,
     *,
-    calls: Sequence[Mapping[str, Any]] = (),
+    calls: Sequence[Message] = (),
     reasoning: str = "",
-    reasoning_key: str = REASONING_KEYS[0],
+    key: str = REASONING_KEYS[0],
 ) -> dict[str, Any]:
-    """A turn of the model. Templates ask whether a key is there, so absent parts have none."""
+    """A turn of the model. Templates ask whether a key is there, so absent parts have none.
+
+    `key` is the one that `reasoning` stands under.
+    """
     message: dict[str, Any] = {"role": "assistant", "content": content}
-    kind = reasoning_key.partition("content.")[2]
+    kind = key.partition("content.")[2]
     if reasoning and kind:
         parts = [{"type": kind, kind: reasoning, "text": reasoning}]
         message["content"] = parts + [{"type": "text", "text": content}] * bool(content)
     elif reasoning:
-        message[reasoning_key] = reasoning
+        message[key] = reasoning
     if calls:
         message["tool_calls"] = [dict(made) for made in calls]
     return message

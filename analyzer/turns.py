@@ -1,89 +1,116 @@
-"""Rendering probes: what a template makes of a conversation, or that it refuses it."""
+"""The assistant's turns of a template: asked for by what is said in them, cut out of the rendering.
+
+A phase compares turns that differ in one thing. It says which, `turns.body(calls=[call()])`, and
+gets the text that the model would have written, without header and end, or None where the template
+refuses the conversation or does not show it as a turn. So a phase never handles a whole rendering,
+and where a turn begins and ends is known here alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from time import thread_time
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Unpack
 
-from deltaparse.partial import TemplateError
+from deltaparse.stream import TurnFormat
 
-from .probes import SYSTEM, TOOLS, user
-from .template.chat_template import ChatTemplate
+from .diff import after, segments
+from .probes import NEXT_USER, USER, Message, Said
+from .renderer import Renderer
 from .trace import Trace
 
-__all__ = ["MAX_SECONDS", "Renderer"]
-
-MAX_SECONDS = 1.0
-"""Of processor time for all renderings of an analysis; those of real templates take 0.1."""
+__all__ = ["Frame", "Turns"]
 
 
-class Renderer:
-    """Renders conversations with one template, remembering what came of each.
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The surroundings of a turn.
 
-    A refusal is an answer too: `refusals` keeps the template's words, for the explanation.
-    `exhausted` says that the time for all of them was up: from then on everything is refused.
+    `turn` is what of it goes into the format. `header` stands right before the turn after a
+    user's message; `trailer` is what the template writes at the very end of every conversation.
     """
 
-    def __init__(self, template: ChatTemplate, trace: Trace | None = None) -> None:
-        self.template = template
-        self.trace = trace or Trace()
-        self.refusals: list[str] = []
-        self._seconds = MAX_SECONDS
-        self._rendered: dict[str, str | None] = {}
-        # Some templates list the tools without asking whether there are any, or want to be told
-        # by a system message first.
-        self._tools: Sequence[Mapping[str, Any]] | None = None
-        self._first: Sequence[Mapping[str, Any]] = ()
-        told: Mapping[str, Any] = {"role": "system", "content": SYSTEM}
-        for first in ((), (told,)):
-            for given in (None, TOOLS):
-                self._first, self._tools = first, given
-                if self([user()]) is not None:
-                    self._rendered.clear()
-                    self.refusals.clear()
-                    return
-        self._first, self._tools = (), None
+    turn: TurnFormat
+    header: str
+    trailer: str
+
+    def body(self, rendered: str | None) -> str | None:
+        """The assistant's turn that follows `USER`, without its end-of-turn marker.
+
+        It is the last of the rendering, or followed by `NEXT_USER`. None when there is none.
+        """
+        parts = self.body_and_end(rendered)
+        return parts[0] if parts else None
+
+    def body_and_end(self, rendered: str | None) -> tuple[str, str] | None:
+        """The same with the end of the turn as the template wrote it, "" if it wrote none."""
+        if rendered is None or USER not in rendered:
+            return None
+        answer = after(rendered, USER)
+        # A template may leave out the white space that ends the header.
+        header = next(
+            (text for text in (self.header, self.header.rstrip()) if text in answer), None
+        )
+        if header is None:
+            return None
+        turn = answer[answer.index(header) + len(header) :]
+        if NEXT_USER in turn:
+            turn = turn[: turn.index(NEXT_USER)]
+            cuts = [(turn.index(end), end) for end in self.turn.ends if end in turn]
+            return (turn[: min(cuts)[0]], min(cuts)[1]) if cuts else None
+        turn = turn.removesuffix(self.trailer)
+        for end in self.turn.ends:
+            # The white space round an end-of-turn marker may differ between kinds of turns.
+            core = end if turn.endswith(end) else end.strip()
+            if turn.endswith(end) or turn.rstrip().endswith(core):
+                at = turn.rindex(core)
+                return turn[:at], turn[at:]
+        return turn, ""
+
+    def with_last_end_marker(self) -> Frame:
+        """The same with an end of turn of one marker, the last."""
+        ends = self.turn.ends
+        markers = [part.text for part in segments(ends[0]) if part.marker] if ends else []
+        if len(markers) < 2:
+            return self
+        return replace(self, turn=replace(self.turn, ends=(markers[-1], *ends[1:])))
+
+    def without(self, marker: str) -> Frame:
+        """The same with a header that ends before `marker`, if that had got into it."""
+        if not marker or marker not in self.header:
+            return self
+        header = self.header[: self.header.index(marker)]
+        headers = tuple(text.partition(marker)[0] for text in self.turn.headers)
+        return replace(self, header=header, turn=replace(self.turn, headers=headers))
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A template's turns, as far as it is known where they begin and end."""
+
+    render: Renderer
+    frame: Frame
 
     @property
-    def exhausted(self) -> bool:
-        """Whether there is no time left."""
-        return self._seconds <= 0
+    def trace(self) -> Trace:
+        """Where the renderings are noted."""
+        return self.render.trace
 
-    def __call__(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        prompt: bool = False,
-        context: Mapping[str, Any] | None = None,
-    ) -> str | None:
-        """Render; `prompt` adds the generation prompt. None when the template refuses."""
-        tools = self._tools if tools is None else tools
-        messages = [*self._first, *messages]
-        settings = {**(context or {}), "add_generation_prompt": prompt}
-        key = repr((messages, tools, settings))
-        if key not in self._rendered:
-            self._rendered[key] = self._render(messages, tools, settings)
-        text = self._rendered[key]
-        self.trace.note(messages, {**settings, "tools": bool(tools)}, text)
-        return text
+    def within(self, frame: Frame) -> Turns:
+        """The same turns, cut out by another frame."""
+        return replace(self, frame=frame)
 
-    def _render(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        tools: Sequence[Mapping[str, Any]] | None,
-        settings: Mapping[str, Any],
-    ) -> str | None:
-        limits, start = self.template.limits, thread_time()
-        if self.exhausted:
-            return None
-        limits = replace(limits, seconds=min(limits.seconds, self._seconds))
-        try:
-            return self.template.render_within(limits, messages, tools, settings)
-        except TemplateError as error:
-            self.refusals.append(str(error))
-            return None
-        finally:
-            self._seconds -= thread_time() - start
+    def body(self, *, then: Sequence[Message] = (), **said: Unpack[Said]) -> str | None:
+        """The turn in which the model says this, as it would write it; None if there is none.
+
+        Args:
+            then: the messages that follow it; the last of them is the user's, `NEXT_USER`.
+            said: what `assistant` takes; what is left out is not in the turn, but for the content.
+        """
+        return self.frame.body(self.render.turn(then=then, **said))
+
+    def body_and_end(
+        self, *, then: Sequence[Message] = (), **said: Unpack[Said]
+    ) -> tuple[str, str] | None:
+        """The same with the end of the turn as the template wrote it, "" if it wrote none."""
+        return self.frame.body_and_end(self.render.turn(then=then, **said))

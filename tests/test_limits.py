@@ -18,7 +18,7 @@ from deltaparse import (
     gbnf,
     get_format,
 )
-from deltaparse.analyzer import turns as render
+from deltaparse.analyzer import renderer
 from deltaparse.analyzer.template.budget import MAX_BITS, Limits
 from deltaparse.analyzer.template.sandbox import MAX_NODES, MAX_SOURCE
 from deltaparse.gate import payload
@@ -64,7 +64,7 @@ TABLE = {
         f" list, {USUAL.memory >> 20} Mi in all that it makes, depth {USUAL.depth}, integers of"
         f" {MAX_BITS} bits"
     ),
-    "all renderings of an analysis": f"{render.MAX_SECONDS:.0f} s",
+    "all renderings of an analysis": f"{renderer.MAX_SECONDS:.0f} s",
     "a grammar": (
         f"{rulebook.MAX_SIZE:,} parts; a schema {schema_document.MAX_NODES:,} values,"
         f" depth {schema_document.MAX_DEPTH}"

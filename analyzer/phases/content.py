@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from deltaparse.stream import ContentFormat, ContentMode, ReasoningFormat
 
-from ..probes import CONTENT, REASONING, TOOLS, assistant, call, user
+from ..probes import CONTENT, REASONING, call
 from ..trace import phase
-from ..turns import Renderer
-from .frame import Frame
+from ..turns import Turns
 from .reasoning import ReasoningFinding
 
-__all__ = ["find_content", "find_frame_and_content", "without_reasoning"]
+__all__ = ["find_content", "with_end_of_content", "without_reasoning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,36 +22,19 @@ class Around:
     after: str
 
 
-def find_frame_and_content(
-    render: Renderer, frame: Frame, reasoning: ReasoningFinding
-) -> tuple[Frame, ContentFormat]:
-    """Find the content markers, and the frame without them.
-
-    Where every turn has the content's end marker, it was taken for the end of the turn; then
-    only the last marker of that is.
-    """
-    content = find_content(render, frame, reasoning)
-    if content.start.strip() and not content.end.strip():
-        shorter = frame.with_last_end_marker()
-        inside = find_content(render, shorter, reasoning)
-        if inside.mode is ContentMode.ALWAYS_WRAPPED and inside.end.strip():
-            return shorter, inside
-    return frame, content
-
-
 @phase("C1")
-def find_content(render: Renderer, frame: Frame, reasoning: ReasoningFinding) -> ContentFormat:
+def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
     """Find the content markers: those of every turn, or those of turns with reasoning."""
-    needs_text = _requires_text(render)
-    plain = _around(frame.body(render([user(), assistant()])), reasoning.format)
+    needs_text = _requires_text(turns)
+    plain = _around(turns.body(), reasoning.format)
     if plain is None:
         return ContentFormat(requires_nonnull=needs_text)
     found, mode = plain, ContentMode.ALWAYS_WRAPPED
     if not _wraps(plain) and reasoning.key:
-        said = assistant(reasoning=REASONING, reasoning_key=reasoning.key)
-        beside = _around(frame.body(render([user(), said])), reasoning.format)
-        if beside is not None:
-            found = Around(beside.before, beside.after.removesuffix(plain.after))
+        body = turns.body(reasoning=REASONING, key=reasoning.key)
+        with_reasoning = _around(body, reasoning.format)
+        if with_reasoning is not None:
+            found = Around(with_reasoning.before, with_reasoning.after.removesuffix(plain.after))
             mode = ContentMode.WRAPPED_WITH_REASONING
     if not _wraps(found) and reasoning.answer is not None:
         found, mode = Around(*reasoning.answer), ContentMode.WRAPPED_WITH_REASONING
@@ -61,6 +43,21 @@ def find_content(render: Renderer, frame: Frame, reasoning: ReasoningFinding) ->
     return ContentFormat(
         mode=mode, start=found.before, end=found.after, requires_nonnull=needs_text
     )
+
+
+def with_end_of_content(
+    turns: Turns, reasoning: ReasoningFinding, content: ContentFormat
+) -> tuple[Turns, ContentFormat]:
+    """Take content's end marker out of the end of the turn, where it was taken for a part of that.
+
+    Then every turn has it, and only the last marker of what ends turns is the turn's own.
+    """
+    if content.start.strip() and not content.end.strip():
+        shorter = turns.within(turns.frame.with_last_end_marker())
+        inside = find_content(shorter, reasoning)
+        if inside.mode is ContentMode.ALWAYS_WRAPPED and inside.end.strip():
+            return shorter, inside
+    return turns, content
 
 
 def without_reasoning(text: str, reasoning: ReasoningFormat) -> str:
@@ -88,10 +85,10 @@ def _wraps(around: Around) -> bool:
     return bool(around.before.strip())
 
 
-def _requires_text(render: Renderer) -> bool:
+def _requires_text(turns: Turns) -> bool:
     """Whether a null content comes out other than an empty one, or not at all."""
-    null = render([user(), assistant(None, calls=[call()])], tools=TOOLS)
-    empty = render([user(), assistant("", calls=[call()])], tools=TOOLS)
+    null = turns.render.turn(content=None, calls=[call()])
+    empty = turns.render.turn(content="", calls=[call()])
     return empty is not None and null != empty
 
 

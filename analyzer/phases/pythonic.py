@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from deltaparse.stream import ToolFormat, ToolsFormat
 
-from ..probes import FUNCTIONS, VALUES, call
-from .tagged import Bodies, ToolsFinding, parts_of
+from ..probes import FUNCTIONS, call
+from .call_texts import CallTexts, ToolsFinding, between_calls, parts_of
 
 __all__ = ["find_pythonic"]
 
 QUOTES = ('"', "'")
 
 
-def find_pythonic(bodies: Bodies) -> ToolsFinding | None:
+def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     """Read off what stands round calls in Python; None if calls are not written like this."""
-    one = parts_of(bodies(call()))
+    one = parts_of(calls(call()))
     if one is None or one.within is None or one.between.strip() != "(":
         return None
     quote = one.within.strip().removeprefix("=")
     closer = f"{quote})"
     if quote not in QUOTES or not one.after.startswith(closer):
         return None
-    pair = bodies(call(), call(1))
-    between = pair.partition(VALUES[0])[2].partition(FUNCTIONS[1])[0].removeprefix(closer)
+    pair = calls(call(), call(1))
     before, after = one.before, one.after.removeprefix(closer)
     listed = before.rstrip().endswith("[") and after.lstrip().startswith("]")
     if listed:
@@ -31,8 +30,8 @@ def find_pythonic(bodies: Bodies) -> ToolsFinding | None:
         format=ToolFormat.PYTHONIC,
         section_start=before,
         section_end=after,
-        separator=between if FUNCTIONS[1] in pair else "",
-        content_separator=bodies.separator(before.strip()),
+        separator=between_calls(pair, closer) or "",
+        content_separator=calls.separator(before.strip()),
         array_wrapped=listed,
         supports_tools=True,
         supports_parallel_calls=FUNCTIONS[1] in pair,

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from deltaparse.stream import ReasoningFormat, ReasoningMode
 
-from ..diff import Segment, segments, split
+from ..diff import segments, split
 from ..probes import (
     CONTENT,
     FUNCTIONS,
@@ -27,9 +27,9 @@ from ..probes import (
     call,
     user,
 )
+from ..renderer import Renderer
 from ..trace import phase
-from ..turns import Renderer
-from .frame import Frame, prompt_tail
+from ..turns import Turns
 
 __all__ = ["ReasoningFinding", "find_reasoning"]
 
@@ -62,61 +62,56 @@ class ReasoningFinding:
     answer: tuple[str, str] | None = None
 
 
-def find_reasoning(render: Renderer, frame: Frame) -> ReasoningFinding:
+def find_reasoning(turns: Turns) -> ReasoningFinding:
     """Find the reasoning markers and the mode."""
+    render = turns.render
     prompts = _prompt_tails(render)
-    shown = _presence(render, frame)
-    beside_calls = None if shown else _scope(render, frame, prompts)
+    shown = _presence(turns)
+    beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
     if not end:
         if _closed_pair(prompts) is None:
-            prompts += _told(render, frame, prompts[0])
+            prompts += _prompts_after_words(turns, prompts[0])
         start, end = _from_prompts(render, prompts) or ("", "")
     if not end:
-        told = _told_to_the_model(render)
-        return told if told.issues else replace(told, issues=_unended(render, frame))
+        described = _described_to_the_model(render)
+        return described if described.issues else replace(described, issues=_unended(turns))
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     return ReasoningFinding(ReasoningFormat(mode=mode, start=start, end=end), key)
 
 
 @phase("R1")
-def _presence(render: Renderer, frame: Frame) -> tuple[str, str, str] | None:
+def _presence(turns: Turns) -> tuple[str, str, str] | None:
     """R1: start, end and key, from a turn with reasoning and content."""
-    plain = frame.body(render([user(), assistant()]))
-    for key in _keys(render):
-        said = assistant(reasoning=REASONING, reasoning_key=key)
-        body = frame.body(render([user(), said]))
+    lead, tail = _round_content(turns)
+    for key in _keys(turns.render):
+        body = turns.body(reasoning=REASONING, key=key)
         if body is None or not _once(body, CONTENT) or body.index(REASONING) > body.index(CONTENT):
             continue
         start, rest = body.split(REASONING, 1)
         if "." in key and not start.strip():
             continue
-        end = rest[: rest.index(CONTENT)]
-        lead = plain.split(CONTENT, 1)[0] if plain and CONTENT in plain else ""
+        end, after = rest.split(CONTENT, 1)
         wrapper = lead if lead.strip() and end != lead and end.endswith(lead) else ""
         end = end.removesuffix(wrapper)
-        pieces = segments(end)
-        markers = [piece for piece in pieces if piece.marker]
-        after = rest[rest.index(CONTENT) + len(CONTENT) :]
-        bare = plain.split(CONTENT, 1)[1] if plain and CONTENT in plain else ""
-        if not wrapper and len(markers) > 1 and after.strip() != bare.strip():
+        markers = [part for part in segments(end) if part.marker]
+        if not wrapper and len(markers) > 1 and after.strip() != tail.strip():
             # Content is wrapped when there is reasoning: its opening marker comes last here.
             end = end[: end.rindex(markers[-1].text)]
         if not end.strip():
             continue
         if not start.strip() and lead.strip() and lead.strip() in end.strip():
             # Every turn has the start marker, and one without reasoning closes it at once.
-            start = _last_marker(frame.header) + start
+            start = _last_marker(turns.frame.header) + start
         return start, end, key
     return None
 
 
 @phase("R3")
-def _scope(render: Renderer, frame: Frame, prompts: list[str]) -> tuple[str, str, str] | None:
+def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
     """R3: the same from a turn with reasoning and a call, where content shows no reasoning."""
-    for key in _keys(render):
-        said = assistant("", calls=[call()], reasoning=REASONING, reasoning_key=key)
-        body = frame.body(render([user(), said], tools=TOOLS))
+    for key in _keys(turns.render):
+        body = turns.body(content="", calls=[call()], reasoning=REASONING, key=key)
         if body is None or not _once(body, FUNCTIONS[0]):
             continue
         start, rest = body.split(REASONING, 1)
@@ -129,26 +124,25 @@ def _scope(render: Renderer, frame: Frame, prompts: list[str]) -> tuple[str, str
             closed = prompt.rsplit(start.strip(), 1)[-1].strip() if start.strip() in prompt else ""
             if closed and rest.strip().startswith(closed):
                 return start, rest[: rest.index(closed) + len(closed)], key
-        pieces = segments(rest)
-        first = next((at for at, piece in enumerate(pieces) if piece.marker), None)
+        parts = segments(rest)
+        first = next((at for at, part in enumerate(parts) if part.marker), None)
         if first is not None:
-            return start, "".join(piece.text for piece in pieces[: first + 1]), key
+            return start, "".join(part.text for part in parts[: first + 1]), key
     return None
 
 
 @phase("R2")
-def _told_to_the_model(render: Renderer) -> ReasoningFinding:
-    """The markers that a switch makes the prompt tell the model of, as empty pairs.
+def _described_to_the_model(render: Renderer) -> ReasoningFinding:
+    """The markers that a prompt with a switch on describes to the model, as empty pairs.
 
     So may a template ask for reasoning that it shows nowhere: `between <think></think>`.
     """
     plain = render([user()], prompt=True) or ""
-    for name in sorted(render.template.variables - NOT_SWITCHES)[:MOST_TRIED]:
-        told = render([user()], prompt=True, context={name: True}) or plain
-        pieces = segments(split(plain, told).right)
+    for name in _switches(render):
+        switched = render([user()], prompt=True, context={name: True}) or plain
         pairs = [
             (opened.text.strip(), closed.text.strip())
-            for opened, closed in pairwise(pieces)
+            for opened, closed in pairwise(segments(split(plain, switched).right))
             if opened.marker and closed.text.strip() == _closing(opened.text.strip())
         ]
         if pairs:
@@ -162,16 +156,22 @@ def _told_to_the_model(render: Renderer) -> ReasoningFinding:
     return ReasoningFinding(ReasoningFormat())
 
 
-def _unended(render: Renderer, frame: Frame) -> tuple[str, ...]:
-    """What to say of a template that shows reasoning as it is, so that content may follow at once.
+def _unended(turns: Turns) -> tuple[str, ...]:
+    """The issue of a template that shows reasoning as it is, so that content may follow at once.
 
     In parts of the content it is the template that writes all of them alike.
     """
-    for key in _keys(render):
-        body = frame.body(render([user(), assistant(reasoning=REASONING, reasoning_key=key)]))
+    for key in _keys(turns.render):
+        body = turns.body(reasoning=REASONING, key=key)
         if body is not None and "." not in key and _once(body, CONTENT):
             return ("the template shows reasoning, but no marker that ends it",)
     return ()
+
+
+def _round_content(turns: Turns) -> tuple[str, str]:
+    """What a turn of content alone has before it and behind it."""
+    before, found, behind = (turns.body() or "").partition(CONTENT)
+    return (before, behind) if found else ("", "")
 
 
 def _closing(marker: str) -> str:
@@ -202,14 +202,11 @@ def _once(body: str, other: str) -> bool:
 
 @phase("R2")
 def _prompt_tails(render: Renderer) -> list[str]:
-    """R2: the ends of the prompt, first the default, then those that a switch makes.
-
-    Switches are the variables that the template reads and does not set itself.
-    """
-    tails = [prompt_tail(render) or ""]
-    for name in sorted(render.template.variables - NOT_SWITCHES)[:MOST_TRIED]:
+    """R2: the ends of the prompt, first the default, then those that a switch makes."""
+    tails = [render.prompt_tail() or ""]
+    for name in _switches(render):
         for value in (True, False):
-            tail = prompt_tail(render, USER, {name: value})
+            tail = render.prompt_tail(context={name: value})
             if tail is not None and tail not in tails:
                 tails.append(tail)
     return tails
@@ -222,8 +219,7 @@ def _from_prompts(render: Renderer, prompts: list[str]) -> tuple[str, str] | Non
     if pair is not None:
         return pair
     opened = _last_marker(prompts[0])
-    spoken = render([user(), assistant()]) or ""
-    if not opened or opened.strip() in spoken:
+    if not opened or opened.strip() in (render.turn() or ""):
         return None
     end = _cut_marker(render)
     return (opened, end) if end else None
@@ -236,8 +232,8 @@ def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
             known, rest = shorter.strip(), longer.strip()
             if known == rest or not rest.startswith(known):
                 continue
-            more = [piece for piece in segments(rest[len(known) :]) if piece.text.strip()]
-            if len(more) == 2 and all(piece.marker for piece in more):
+            more = [part for part in segments(rest[len(known) :]) if part.text.strip()]
+            if len(more) == 2 and all(part.marker for part in more):
                 return more[0].text, more[1].text.rstrip()
             if len(more) == 1 and more[0].marker:
                 after = longer[longer.index(known) + len(known) :] if known else longer
@@ -251,7 +247,7 @@ def _cut_marker(render: Renderer) -> str:
     for text in sorted(_words(render), key=len, reverse=True):
         marker = text.strip()
         whole = f"{REASONING}{marker}{CONTENT}"
-        past = render([user(), assistant(whole), user(NEXT_USER)]) or ""
+        past = render.turn(content=whole, then=[user(NEXT_USER)]) or ""
         if marker and CONTENT in past and REASONING not in past:
             return marker
     return ""
@@ -271,8 +267,13 @@ def _mode(start: str, end: str, prompts: list[str], *, tools_only: bool) -> Reas
 
 def _last_marker(text: str) -> str:
     """The marker that a text ends with, and the white space after it, or ""."""
-    pieces: list[Segment] = segments(text)
-    return pieces[-1].text if pieces and pieces[-1].marker else ""
+    parts = segments(text)
+    return parts[-1].text if parts and parts[-1].marker else ""
+
+
+def _switches(render: Renderer) -> list[str]:
+    """The variables that the template reads and does not set itself."""
+    return sorted(render.template.variables - NOT_SWITCHES)[:MOST_TRIED]
 
 
 def _words(render: Renderer) -> list[str]:
@@ -282,13 +283,15 @@ def _words(render: Renderer) -> list[str]:
 
 
 @phase("R2")
-def _told(render: Renderer, frame: Frame, default: str) -> list[str]:
+def _prompts_after_words(turns: Turns, default: str) -> list[str]:
     """The ends of prompts whose message holds a word that the template may look for."""
-    tails = []
-    for word in _words(render):
-        tail = prompt_tail(render, f"{USER} {word}")
-        if tail and frame.header and frame.header in tail and frame.header in default:
+    tails: list[str] = []
+    header = turns.frame.header
+    if not header or header not in default:
+        return tails
+    for word in _words(turns.render):
+        tail = turns.render.prompt_tail(f"{USER} {word}") or ""
+        if header in tail:
             # The message itself may differ by the word; only what follows it counts.
-            told = tail.rpartition(frame.header)[2]
-            tails.append(default.rpartition(frame.header)[0] + frame.header + told)
+            tails.append(default.rpartition(header)[0] + header + tail.rpartition(header)[2])
     return tails

@@ -1,183 +1,96 @@
-"""Phases T4 to T7, A1 and A2: calls whose name stands outside JSON.
-
-The rendering of a call is taken for what it is: literal text with slots, in which the probes
-stand. What differs between no argument, one and two tells the markers of an argument from those
-of the call; one call and two, those of the call from those of the section.
-"""
+"""Phases T4 to T7, A1 and A2: calls whose name stands outside JSON, and what marks its parts."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from deltaparse.stream import (
     ArgumentsFormat,
     CallIdFormat,
     CallIdPosition,
-    ContentFormat,
     FunctionFormat,
-    ReasoningFormat,
     ToolFormat,
     ToolsFormat,
 )
 
 from ..diff import common_prefix, common_suffix, segments
-from ..probes import (
-    ARGUMENTS,
-    CALL_IDS,
-    CONTENT,
-    FUNCTIONS,
-    NEXT_USER,
-    NUMBER,
-    QUOTED,
-    TOOLS,
-    VALUES,
-    assistant,
-    call,
-    result,
-    user,
+from ..probes import ARGUMENT, ARGUMENTS, CALL_IDS, FUNCTIONS, NUMBER, QUOTED, VALUES, call
+from .call_texts import (
+    CallMarkers,
+    CallTexts,
+    Parts,
+    ToolsFinding,
+    between_calls,
+    markers_of,
+    parts_of,
 )
-from ..turns import Renderer
-from .content import without_reasoning
-from .frame import Frame
 
-__all__ = ["Bodies", "Parts", "ToolsFinding", "find_tagged", "parts_of"]
+__all__ = ["NAMESPACE", "find_tagged"]
 
 Position = CallIdPosition
 NAMESPACE = re.compile(r"[\w-]+[.:/]\Z")
 COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsFinding:
-    """The groups of a format that say how calls are written, and in words what could not be told.
-
-    `ends`: what ends a turn that has calls, beside what ends every turn.
-    """
-
-    format: ToolsFormat
-    function: FunctionFormat = field(default_factory=FunctionFormat)
-    arguments: ArgumentsFormat = field(default_factory=ArgumentsFormat)
-    call_id: CallIdFormat = field(default_factory=CallIdFormat)
-    ends: tuple[str, ...] = ()
-    issues: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """One call: what stands before its name, between name and arguments, and behind these.
-
-    `within` stands between an argument's name and its value, None where they are one object;
-    `tail` is what of that object stands behind the value, and `quote` round its strings.
-    """
-
-    before: str
-    between: str
-    within: str | None
-    after: str
-    tail: str = ""
-    quote: str = ""
+# A rendered call is texts and slots in turn: text, name, text, key, text, value, text. The texts
+# have to be divided among fifteen fields of a format, and nothing in `<do f><arg k>v</arg></do>`
+# says where one of them ends and the next begins.
+#
+# The obvious way is to know what a tag looks like, and to take opening and closing ones for pairs.
+# That finds what one has seen before; models write `Action:`, `functools[` and line breaks too. So
+# a border is found by having something twice, or not at all:
+#
+#     one call, and two            the section's markers, each call's, the separator  (T2, T3, T4)
+#     one argument, and two        where an argument ends and the next begins         (T5)
+#     one argument, and none       what stands round all arguments                    (T6)
+#     the id of a call             where it stands, and what stands round it          (T7)
+#     a string, and a number       what stands before a value of either kind          (A1, A2)
+#
+# Where that leaves two markers side by side, between which nothing ever stands, each border would
+# do, for the parser reads both in one. Only there `segments` decides, which does know what tags
+# look like, so that the format reads as a person would have written it.
+#
+# A template may refuse one of these calls: two at once, or one without arguments. A comparison that
+# it does not allow leaves a border where the others have put it, and is no reason to give up: what
+# comes of it is proved in the end, or said not to be.
 
 
-class Bodies:
-    """The assistant's turns of a template, each with the calls that are asked for."""
-
-    def __init__(
-        self, render: Renderer, frame: Frame, reasoning: ReasoningFormat, content: ContentFormat
-    ) -> None:
-        self._render = render
-        self._frame = frame
-        self._reasoning = reasoning
-        self._content = content
-
-    def __call__(self, *calls: Mapping[str, Any]) -> str:
-        """The turn without what belongs to reasoning or content, "" if there is none.
-
-        All calls have the id of the first, so that their texts can be compared.
-        """
-        said = [user(), assistant("", calls=calls)]
-        body = self._frame.body(self._render(said, tools=TOOLS)) or ""
-        at = body.find(FUNCTIONS[0])
-        if at < 0:
-            return ""
-        before = without_reasoning(body[:at], self._reasoning)
-        body = before + body[at:]
-        start, end = self._content.start, self._content.end
-        if start and end and body.startswith(start) and body.endswith(end):
-            # The calls stand in the content's markers, which are not theirs.
-            body = body.removeprefix(start).removesuffix(end)
-        for end in self._frame.turn.ends:
-            body = body.partition(end.strip())[0]
-        return body.replace(CALL_IDS[1], CALL_IDS[0])
-
-    def separator(self, core: str) -> str:
-        """The white space between content and `core`, the first marker of a call, if it has one."""
-        said = [user(), assistant(calls=[call()])]
-        for messages in (said, [*said, result(), user(NEXT_USER)]):
-            body = self._frame.body(self._render(messages, tools=TOOLS)) or ""
-            after = body.partition(CONTENT)[2]
-            if core and core in after and not after[: after.index(core)].strip():
-                return after[: after.index(core)]
-        return ""
-
-
-def find_tagged(bodies: Bodies) -> ToolsFinding | None:
+def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     """Read off how a call is written; None if it is not written like this."""
-    one = parts_of(bodies(call()))
+    one = parts_of(calls(call()))
     if one is None:
         return None
-    pair = bodies(call(), call(1))
-    start, separator, end = _round_each(one, pair)
-    section_start, section_end = one.before.removesuffix(start), one.after.removeprefix(end)
+    pair = calls(call(), call(1))
+    markers = markers_of(one.before, between_calls(pair, one.tail), one.after)
     ends: tuple[str, ...] = ()
-    if section_end.strip() and not section_start.strip():
+    if markers.section_end.strip() and not markers.section_start.strip():
         # Nothing has begun that this could end but the turn.
-        ends, section_end = (section_end.strip(),), ""
-    call_id, one, start, end, behind = _call_id(one, start, end, pair)
-    per_call_start, name_prefix = _divided(start)
-    if call_id.position is Position.PRE_FUNC_NAME and not call_id.holds_name:
-        if per_call_start.strip():
-            call_id, name_prefix = replace(call_id, prefix=name_prefix), ""
-        else:
-            per_call_start, name_prefix = name_prefix, ""
+        ends, markers = (markers.section_end.strip(),), markers._replace(section_end="")
+    call_id, one, start, end, behind = _call_id(one, markers, pair)
+    namespace = NAMESPACE.search(start) if call_id.holds_name else None
+    call_id, per_call_start, name_prefix = _before_name(call_id, start)
     if one.within is None:
         arguments, name_suffix, closers = _json_arguments(one, end)
-        family = ToolFormat.TAG_WITH_JSON
     else:
-        arguments, name_suffix, closers = _tagged_arguments(one, end, bodies)
-        family = ToolFormat.TAG_WITH_TAGGED
+        arguments, name_suffix, closers = _tagged_arguments(one, end, calls)
     if call_id.position is Position.POST_ARGS:
-        pieces = _pieces(closers) or [""]
-        arguments = replace(arguments, end=arguments.end + "".join(pieces[:-1]))
-        call_id, closers = replace(call_id, prefix=pieces[-1]), behind
+        *own, prefix = _texts(closers) or [""]
+        arguments = replace(arguments, end=arguments.end + "".join(own))
+        call_id, closers = replace(call_id, prefix=prefix), behind
     close, per_call_end = _closers(closers, wrapped=bool(per_call_start.strip()))
-    namespace = NAMESPACE.search(start) if call_id.holds_name else None
     if namespace:
-        per_call_start = per_call_start.removesuffix(namespace[0])
         name_prefix = name_prefix.removesuffix(namespace[0])
-    first = next(filter(str.strip, (section_start, per_call_start, name_prefix)), "")
-    if not first:
+    markers = markers._replace(per_call_start=per_call_start, per_call_end=per_call_end)
+    first = markers.first if markers.first.strip() else name_prefix
+    if not first.strip():
         return None
-    # The white space before the first marker separates calls from content, and from each other.
-    gap = first[: len(first) - len(first.lstrip())]
-    if section_start.strip():
-        section_start = section_start.lstrip()
-    elif per_call_start.strip():
-        per_call_start, separator = per_call_start.lstrip(), separator + gap
     return ToolsFinding(
         format=ToolsFormat(
-            format=family,
-            section_start=section_start,
-            section_end=section_end,
-            per_call_start=per_call_start,
-            per_call_end=per_call_end,
-            separator=separator,
-            content_separator=bodies.separator(first.strip()),
+            format=ToolFormat.TAG_WITH_JSON if one.within is None else ToolFormat.TAG_WITH_TAGGED,
+            content_separator=calls.separator(first.strip()),
             supports_tools=True,
             supports_parallel_calls=FUNCTIONS[1] in pair,
+            **markers.trimmed()._asdict(),
         ),
         function=FunctionFormat(
             name_prefix=name_prefix,
@@ -191,60 +104,22 @@ def find_tagged(bodies: Bodies) -> ToolsFinding | None:
     )
 
 
-def parts_of(body: str) -> Parts | None:
-    """Take the rendering of a call with one argument apart."""
-    before, name, rest = body.partition(FUNCTIONS[0])
-    key, value = ARGUMENTS[0], VALUES[0]
-    if not name or key not in rest or value not in rest[rest.index(key) :]:
-        return None
-    for found in re.finditer(r"\{", rest[: rest.index(key)]):
-        try:
-            made, end = json.JSONDecoder().raw_decode(rest, found.start())
-        except (ValueError, RecursionError):
-            continue
-        if made == {key: value}:
-            tail = rest[rest.index(value) + len(value) : end]
-            return Parts(before, rest[: found.start()], None, rest[end:], tail)
-    between, _, rest = rest.partition(key)
-    within, _, after = rest.partition(value)
-    quote = within.lstrip().removeprefix(":").strip()
-    if between.endswith("{") and len(quote) > 1 and after.startswith(quote + "}"):
-        # An object with bare keys, and quotes of its own.
-        tail = quote + "}"
-        return Parts(before, between[:-1], None, after.removeprefix(tail), tail, quote)
-    if not between.strip() or not after.strip():
-        return None
-    return Parts(before, between, within, after)
-
-
-def _round_each(one: Parts, pair: str) -> tuple[str, str, str]:
-    """What begins each call, what stands between two, and what ends each."""
-    second = pair.find(FUNCTIONS[1])
-    if second < 0 or VALUES[0] not in pair[:second]:
-        return one.before, "", one.after
-    between = pair[:second].rpartition(VALUES[0])[2].removeprefix(one.tail)
-    end = one.after if between.startswith(one.after) else common_prefix(between, one.after)
-    rest = between.removeprefix(end)
-    start = one.before if rest.endswith(one.before) else common_suffix(rest, one.before)
-    return start, rest.removesuffix(start), end
-
-
 def _call_id(
-    one: Parts, start: str, end: str, pair: str
+    one: Parts, markers: CallMarkers, pair: str
 ) -> tuple[CallIdFormat, Parts, str, str, str]:
     """T7: where the id stands.
 
     Returns also the parts, what begins and what ends each call without it, and, where it stands
     behind the arguments, what stands behind it.
     """
-    probe = CALL_IDS[0]
+    probe, start, end = CALL_IDS[0], markers.per_call_start, markers.per_call_end
     if probe in start:
         start, _, suffix = start.partition(probe)
         found = CallIdFormat(position=Position.PRE_FUNC_NAME, suffix=suffix)
         return found, one, start, end, ""
     if probe in one.between:
         prefix, _, suffix = one.between.partition(probe)
-        key = "" if one.within is None else _pieces(suffix)[-1]
+        key = "" if one.within is None else _texts(suffix)[-1]
         suffix = suffix.removesuffix(key)
         found = CallIdFormat(position=Position.BETWEEN_FUNC_AND_ARGS, prefix=prefix, suffix=suffix)
         return found, replace(one, between=key), start, end, ""
@@ -260,84 +135,106 @@ def _call_id(
     return CallIdFormat(), one, start, end, ""
 
 
+def _before_name(call_id: CallIdFormat, start: str) -> tuple[CallIdFormat, str, str]:
+    """T4: the marker of the call, and what stands between it and the name.
+
+    Returns also the id, whose prefix stands there too where it comes first.
+    """
+    texts = _texts(start)
+    opened = segments(start.strip())[:1]
+    if len(texts) > 1:
+        call_start, prefix = texts[0], "".join(texts[1:])
+    elif opened and opened[0].marker:
+        call_start, prefix = start, ""
+    else:
+        call_start, prefix = "", start
+    if call_id.position is not Position.PRE_FUNC_NAME or call_id.holds_name:
+        return call_id, call_start, prefix
+    if call_start.strip():
+        return replace(call_id, prefix=prefix), call_start, ""
+    return call_id, prefix, ""
+
+
 def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
-    """T6 for JSON: the text behind the object, up to the first marker, is the arguments' end."""
-    pieces = segments(end)
-    own = pieces[0].text if pieces and not pieces[0].marker else ""
-    own = own if own.strip() else ""
+    """T6 for JSON: the text behind the object, up to the first marker, is the arguments' end.
+
+    Returns also what ends the name, and the call's closers.
+    """
+    first = segments(end)[:1]
+    own = first[0].text if first and not first[0].marker and first[0].text.strip() else ""
     return ArgumentsFormat(end=own, quote=one.quote), one.between, end.removeprefix(own)
 
 
-def _tagged_arguments(one: Parts, end: str, bodies: Bodies) -> tuple[ArgumentsFormat, str, str]:
-    """T5, T6, A1 and A2: the markers of arguments, what ends the name, and the call's closers."""
-    within = one.within or ""
-    two = bodies(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
+def _tagged_arguments(one: Parts, end: str, calls: CallTexts) -> tuple[ArgumentsFormat, str, str]:
+    """T5, T6, A1, A2: the markers of arguments, what ends the name, and the call's closers."""
+    prefix, separator, suffix = _round_argument(one, calls)
+    head, closers = one.between.removesuffix(prefix), end.removeprefix(suffix)
+    name_suffix, closed = head, ""
+    none = calls(call(0, {})).partition(FUNCTIONS[0])[2]
+    if none:
+        shared = common_prefix(head + prefix, none)
+        name_suffix = shared if head.startswith(shared) else head
+    opened = head.removeprefix(name_suffix)
+    if opened.strip() and none:
+        rest = common_suffix(closers, none.removeprefix(name_suffix))
+        closed, closers = closers.removesuffix(rest), rest
+    arguments = ArgumentsFormat(
+        start=opened, end=closed, name_prefix=prefix, separator=separator, value_suffix=suffix
+    )
+    return _with_values(arguments, one.within or "", calls), name_suffix, closers
+
+
+def _round_argument(one: Parts, calls: CallTexts) -> tuple[str, str, str]:
+    """T5: what begins each argument, what stands between two, and what ends each."""
+    two = calls(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
     between = two.partition(VALUES[0])[2].partition(ARGUMENTS[1])[0]
     prefix = common_suffix(one.between, between).lstrip() or segments(one.between)[-1].text
     suffix = between.removesuffix(prefix)
     if not between or not one.after.startswith(suffix):
         suffix = common_prefix(between, one.after) if between else segments(one.after)[0].text
-    separator = between.removeprefix(suffix).removesuffix(prefix)
-    head = one.between.removesuffix(prefix)
-    none = bodies(call(0, {})).partition(FUNCTIONS[0])[2]
-    name_suffix = common_prefix(head + prefix, none) if none else head
-    name_suffix = name_suffix if head.startswith(name_suffix) else head
-    opened = head.removeprefix(name_suffix)
-    closers = end.removeprefix(suffix)
-    closed = ""
-    if opened.strip() and none:
-        rest = common_suffix(closers, none.removeprefix(name_suffix))
-        closed, closers = closers.removesuffix(rest), rest
-    pieces = _pieces(within)
-    markers = [piece for piece in segments(within) if piece.marker]
-    key_suffix = pieces[0] if len(markers) > 1 else within
-    quoted = QUOTED.replace('"', '\\"') in bodies(call(0, {ARGUMENTS[0]: QUOTED}))
+    return prefix, between.removeprefix(suffix).removesuffix(prefix), suffix
+
+
+def _with_values(arguments: ArgumentsFormat, within: str, calls: CallTexts) -> ArgumentsFormat:
+    """A1 and A2: the same with what stands between names and values, and how these are written."""
+    suffix = arguments.value_suffix
+    markers = [part for part in segments(within) if part.marker]
+    name_suffix = _texts(within)[0] if len(markers) > 1 else within
+    quoted = QUOTED.replace('"', '\\"') in calls(call(0, {ARGUMENT: QUOTED}))
     if quoted:
         within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
-        key_suffix = key_suffix.removesuffix('"')
-    literal = bodies(call(0, {ARGUMENTS[0]: NUMBER})).partition(ARGUMENTS[0])[2]
-    literal = literal.partition(str(NUMBER))[0]
-    typed = literal.endswith(within.removeprefix(key_suffix)) and literal != within
-    arguments = ArgumentsFormat(
-        start=opened,
-        end=closed,
-        name_prefix=prefix,
-        name_suffix=key_suffix,
-        literal_name_suffix=literal.removesuffix(within.removeprefix(key_suffix)) if typed else "",
-        value_prefix=within.removeprefix(key_suffix),
+        name_suffix = name_suffix.removesuffix('"')
+    value_prefix = within.removeprefix(name_suffix)
+    # What stands there before a number: the marker may say that it is no string.
+    literal = calls(call(0, {ARGUMENT: NUMBER})).partition(ARGUMENT)[2].partition(str(NUMBER))[0]
+    typed = literal.endswith(value_prefix) and literal != within
+    return replace(
+        arguments,
+        name_suffix=name_suffix,
+        literal_name_suffix=literal.removesuffix(value_prefix) if typed else "",
+        value_prefix=value_prefix,
         value_suffix=suffix,
-        separator=separator,
         quoted_strings=quoted,
-        python_literals=f"{literal}True" in bodies(call(0, {ARGUMENTS[0]: True})),
+        python_literals=f"{literal}True" in calls(call(0, {ARGUMENT: True})),
     )
-    return arguments, name_suffix, closers
-
-
-def _divided(start: str) -> tuple[str, str]:
-    """The marker of the call, and what stands between it and the name."""
-    pieces = _pieces(start)
-    if len(pieces) < 2:
-        first = segments(start.strip())
-        return (start, "") if first and first[0].marker else ("", start)
-    return pieces[0], "".join(pieces[1:])
 
 
 def _closers(text: str, *, wrapped: bool) -> tuple[str, str]:
     """The marker that closes the function, and the one that closes the call round it."""
-    pieces = _pieces(text)
-    if len(pieces) > 1:
-        return "".join(pieces[:-1]), pieces[-1]
+    texts = _texts(text)
+    if len(texts) > 1:
+        return "".join(texts[:-1]), texts[-1]
     return ("", text) if wrapped else (text, "")
 
 
-def _pieces(text: str) -> list[str]:
+def _texts(text: str) -> list[str]:
     """The markers of a text and what stands between them, none of them white space alone."""
-    pieces: list[str] = []
-    for piece in segments(text):
-        if pieces and not pieces[-1].strip():
-            pieces[-1] += piece.text
+    texts: list[str] = []
+    for part in segments(text):
+        if texts and not texts[-1].strip():
+            texts[-1] += part.text
         else:
-            pieces.append(piece.text)
-    if len(pieces) > 1 and not pieces[-1].strip():
-        pieces[-2:] = ["".join(pieces[-2:])]
-    return pieces
+            texts.append(part.text)
+    if len(texts) > 1 and not texts[-1].strip():
+        texts[-2:] = ["".join(texts[-2:])]
+    return texts

@@ -14,12 +14,10 @@ from typing import Any
 
 from deltaparse.stream import Message, ReasoningMode, StreamParser, ToolFormat, WireFormat
 
-from ..phases.frame import Frame
 from ..phases.reasoning import ReasoningFinding
-from ..probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, TOOLS, result, user
-from ..probes import assistant as probe_turn
+from ..probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, result, user
 from ..trace import phase
-from ..turns import Renderer
+from ..turns import Turns
 from .conversations import PROOF_TOOLS, Turn, turns_without
 
 __all__ = ["verify"]
@@ -36,7 +34,7 @@ MARKERS = (
 
 @phase("proof")
 def verify(
-    render: Renderer, frame: Frame, reasoning: ReasoningFinding, fmt: WireFormat
+    turns: Turns, reasoning: ReasoningFinding, fmt: WireFormat
 ) -> tuple[list[str], list[str]]:
     """Parse renderings back.
 
@@ -46,7 +44,7 @@ def verify(
     for turn in turns_without(_markers(fmt)):
         if turn.calls and fmt.tools.format is ToolFormat.NONE:
             continue
-        wires = dict.fromkeys(_wires(render, frame, reasoning, fmt, turn))
+        wires = dict.fromkeys(_wires(turns, reasoning, fmt, turn))
         problems = [_difference(turn, wire, fmt, streamed=at == 0) for at, wire in enumerate(wires)]
         if problems and all(problems):
             failed.append(f"{turn.label} did not come back: {problems[0]}")
@@ -71,40 +69,42 @@ class Wire:
 
 
 def _wires(
-    render: Renderer, frame: Frame, reasoning: ReasoningFinding, fmt: WireFormat, turn: Turn
+    turns: Turns, reasoning: ReasoningFinding, fmt: WireFormat, turn: Turn
 ) -> Iterator[Wire]:
     """The renderings of a turn, as the last of a conversation and before another."""
-    said = probe_turn(
-        turn.content,
-        calls=turn.calls,
-        reasoning=turn.reasoning if reasoning.key else "",
-        reasoning_key=reasoning.key or REASONING_KEYS[0],
-    )
-    tools = TOOLS if turn.calls else None
     results = [result(at % len(FUNCTIONS)) for at in range(len(turn.calls))]
-    for after in ([], [*results, user(NEXT_USER)]):
-        parts = frame.body_and_end(render([user(), said, *after], tools=tools))
-        if parts is None:
-            continue
-        body, end = parts
-        if turn.calls and FUNCTIONS[0] not in body and FUNCTIONS[1] not in body:
-            continue
-        prompt = fmt.turn.headers[0] if fmt.turn.headers else ""
-        content = turn.content if turn.content and turn.content in body else ""
-        thought = turn.reasoning if turn.reasoning and turn.reasoning in body else ""
-        start = fmt.reasoning.start
-        if turn.calls and start.strip() and content and not thought and start + content in body:
-            # The template shows content as reasoning, beside calls.
-            content, thought = "", content
-        unshown = turn.reasoning and not thought and not reasoning.key
-        if unshown and fmt.facts.has_reasoning:
-            # The template drops it from history: put it where the model writes it.
-            prompt, thought = prompt + fmt.reasoning.start, turn.reasoning
-            body = thought + fmt.reasoning.end + body
-        elif fmt.reasoning.mode is ReasoningMode.DELIMITER and not thought:
-            body = fmt.reasoning.end + body
-        shown = body.count(FUNCTIONS[0]) + body.count(FUNCTIONS[1])
-        yield Wire(prompt, body, end, content, thought, shown)
+    for then in ([], [*results, user(NEXT_USER)]):
+        parts = turns.body_and_end(
+            content=turn.content,
+            calls=turn.calls,
+            reasoning=turn.reasoning if reasoning.key else "",
+            key=reasoning.key or REASONING_KEYS[0],
+            then=then,
+        )
+        shown = sum(map(parts[0].count, FUNCTIONS)) if parts else 0
+        if parts and (shown or not turn.calls):
+            yield _wire(turn, *parts, shown, fmt, dropped=not reasoning.key)
+
+
+def _wire(turn: Turn, body: str, end: str, shown: int, fmt: WireFormat, *, dropped: bool) -> Wire:
+    """What a model writes where the template renders `body`, which shows so many calls.
+
+    `dropped`: the template drops reasoning from history.
+    """
+    prompt = fmt.turn.headers[0] if fmt.turn.headers else ""
+    content = turn.content if turn.content in body else ""
+    thought = turn.reasoning if turn.reasoning in body else ""
+    start, mode = fmt.reasoning.start, fmt.reasoning.mode
+    if turn.calls and start.strip() and content and not thought and start + content in body:
+        # The template shows content as reasoning, beside calls.
+        content, thought = "", content
+    if turn.reasoning and not thought and dropped and fmt.facts.has_reasoning:
+        # Put it where the model writes it.
+        prompt, thought = prompt + start, turn.reasoning
+        body = thought + fmt.reasoning.end + body
+    elif mode is ReasoningMode.DELIMITER and not thought:
+        body = fmt.reasoning.end + body
+    return Wire(prompt, body, end, content, thought, shown)
 
 
 def _difference(turn: Turn, wire: Wire, fmt: WireFormat, *, streamed: bool) -> str:

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse.analyzer.diff import common_prefix, common_suffix, segments, split
+from deltaparse.analyzer.diff import (
+    after,
+    between,
+    common_prefix,
+    common_suffix,
+    segments,
+    split,
+)
 
 texts = st.text("<[>]ab |\n", max_size=20)
 
@@ -20,7 +27,7 @@ def test_the_parts_add_up(left, right):
 
 @given(texts)
 def test_segments_add_up(text):
-    assert "".join(piece.text for piece in segments(text)) == text
+    assert "".join(part.text for part in segments(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -45,8 +52,8 @@ def test_more_than_two_texts():
 
 
 def test_segments_are_markers_with_the_space_after_them_and_text_between():
-    pieces = [(piece.text, piece.marker) for piece in segments("a <b>\n[C] d {[1, 2]} <x y")]
-    assert pieces == [
+    parts = [(part.text, part.marker) for part in segments("a <b>\n[C] d {[1, 2]} <x y")]
+    assert parts == [
         ("a ", False),
         ("<b>\n", True),
         ("[C] ", True),
@@ -62,3 +69,11 @@ def test_what_is_alike_is_the_longest_of_its_kind(texts, before):
     following = {text[len(prefix) : len(prefix) + 1] for text in texts}
     assert len(following) > 1 or following == {""}
     assert common_suffix(*(text[::-1] for text in texts)) == prefix[::-1]
+
+
+def test_what_stands_behind_and_between_probes():
+    assert after("a X b X c", "X") == " c"
+    assert between("a X b X c Y d Y", "X", "Y") == " c "
+    assert between("a Y b X c", "X", "Y") is None
+    assert between("a Y b", "X", "Y") is None
+    assert between(None, "X", "Y") is None

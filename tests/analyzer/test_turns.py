@@ -1,60 +1,77 @@
-"""All renderings of an analysis together have a limit."""
+"""Turns: asked for by what is in them, and cut out of what the template renders."""
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from deltaparse import ChatTemplate, TemplateError, analyze
-from deltaparse.analyzer import turns as render
-from deltaparse.analyzer.probes import user
-from deltaparse.analyzer.turns import Renderer
+from deltaparse import ChatTemplate, TurnFormat
+from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.probes import CONTENT, FUNCTIONS, NEXT_USER, REASONING, USER, call, user
+from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.turns import Frame, Turns
 
 from ..strategies import templates
 
-SLOW = "{% for a in range(10**5) %}{% for b in range(10**5) %}{% endfor %}{% endfor %}"
-BURNS = {
-    "always": SLOW,
-    "with tools": "{% if tools %}" + SLOW + "{% endif %}",
-    "with calls": "{% for m in messages %}{% if m.tool_calls %}" + SLOW + "{% endif %}{% endfor %}",
-    "with reasoning": "{% if messages[-1].reasoning_content %}" + SLOW + "{% endif %}",
-    "with the prompt": "{% if add_generation_prompt %}" + SLOW + "{% endif %}",
-    "with long texts": "{% if messages[-1].content | length > 20 %}" + SLOW + "{% endif %}",
-    "a huge text": "{{ 'x' * 10**9 }}",
-    "a huge number": "{{ 10 ** 10 ** 10 }}",
-    "a long range": "{% for a in range(10**9) %}{% endfor %}",
-    "recursion": "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
-    "attributes": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-    "attributes with tools": "{% if tools %}{{ tools.__class__.__mro__ }}{% endif %}",
-    "much text": "{% for a in range(10**4) %}{{ 'x' * 1000 }}{% endfor %}",
-    "switches": "".join("{% if s" + str(n) + " %}x{% endif %}" for n in range(1500)),
-    "slow switches": "{% set n = namespace(t='') %}"
-    + "".join("{% if s" + str(n) + " %}x{% endif %}" for n in range(200))
-    + "{% for a in range(2000) %}{% set n.t = n.t ~ 'ab' %}{% endfor %}",
-    "words": "".join(
-        "{% if 'w" + str(n) + "' in messages[0].content %}{% endif %}" for n in range(900)
-    ),
-}
+
+def turns_of(source):
+    render = Renderer(ChatTemplate(source))
+    return Turns(render, find_frame(render))
 
 
-@pytest.mark.parametrize("name", BURNS)
-def test_a_hostile_template_is_done_with_in_two_seconds(name):
-    source = BURNS[name] + templates.TOOLS_ONLY
-    start = time.thread_time()
-    try:
-        fmt = analyze(source)
-    except TemplateError:
-        pass
-    else:
-        assert fmt.verified or fmt.issues
-    assert time.thread_time() - start < 2
+def test_a_turn_is_what_stands_between_its_header_and_its_end():
+    assert turns_of(templates.TOOLS_ONLY).body() == f"<say>{CONTENT}</say>"
 
 
-def test_when_the_time_is_up_everything_is_refused(monkeypatch):
-    monkeypatch.setattr(render, "MAX_SECONDS", 0.0)
-    made = Renderer(ChatTemplate(templates.TOOLS_ONLY))
-    assert made.exhausted
-    assert made([user()]) is None
-    fmt = analyze(ChatTemplate(templates.TOOLS_ONLY + " "))
-    assert not fmt.verified
+def test_a_turn_is_the_same_last_or_in_the_middle():
+    turns = turns_of(templates.WORDY)
+    assert turns.body() == CONTENT
+    assert turns.body(then=[user(NEXT_USER)]) == CONTENT
+
+
+def test_a_turn_has_what_is_asked_for_and_nothing_else():
+    turns = turns_of(templates.TOOLS_ONLY)
+    assert FUNCTIONS[0] not in turns.body()
+    called = turns.body(content="", calls=[call()], reasoning=REASONING)
+    assert CONTENT not in called
+    assert called.index(REASONING) < called.index(FUNCTIONS[0])
+
+
+def test_the_end_is_as_the_template_wrote_it():
+    turns = turns_of(templates.TOOLS_ONLY)
+    body, end = turns.body_and_end()
+    assert (body, end.strip()) == (turns.body(), "</a>")
+
+
+def test_another_frame_cuts_another_turn():
+    turns = turns_of(templates.WORDY)
+    other = turns.within(turns.frame.without(turns.frame.header))
+    assert other.body().endswith(CONTENT)
+    assert other.body() != turns.body()
+
+
+def test_there_is_no_turn_in_a_refusal_or_a_foreign_text():
+    assert turns_of(templates.STRICT).body(calls=[call(), call(1)]) is None
+    frame = turns_of(templates.WORDY).frame
+    assert frame.body(None) is None
+    assert frame.body("nothing of the sort") is None
+    assert frame.body(f"{USER} and no header") is None
+
+
+@pytest.mark.parametrize(
+    ("ends", "last"),
+    [
+        (("</say></a>", "</s>"), ("</a>", "</s>")),
+        (("</a>",), ("</a>",)),
+        (("no marker",), ("no marker",)),
+        ((), ()),
+    ],
+)
+def test_the_last_end_marker(ends, last):
+    frame = Frame(TurnFormat(headers=("<a>",), ends=ends), "<a>", "")
+    assert frame.with_last_end_marker().turn.ends == last
+
+
+def test_a_header_without_what_had_got_into_it():
+    frame = Frame(TurnFormat(headers=("<a><mind>", "<a>")), "<a><mind>", "")
+    assert frame.without("<mind>") == Frame(TurnFormat(headers=("<a>", "<a>")), "<a>", "")
+    assert frame.without("<other>") is frame.without("") is frame

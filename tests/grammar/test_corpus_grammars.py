@@ -12,7 +12,7 @@ import pytest
 from deltaparse import ChatTemplate, ReasoningMode, ToolFormat, analyze, gbnf, structural_tag
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.probes import USER
-from deltaparse.analyzer.turns import Renderer
+from deltaparse.analyzer.renderer import Renderer
 
 from .machines import Gbnf, Lark, Sampler, Tag, xgrammar
 from .reading_back import check_back

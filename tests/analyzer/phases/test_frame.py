@@ -1,13 +1,12 @@
-"""What stands around a turn, and what a template that is asked in vain answers."""
+"""What stands around a turn."""
 
 from __future__ import annotations
 
 import pytest
 
 from deltaparse import ChatTemplate
-from deltaparse.analyzer.phases.frame import find_frame, prompt_tail
-from deltaparse.analyzer.probes import CONTENT, NEXT_USER, USER, assistant, user
-from deltaparse.analyzer.turns import Renderer
+from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.renderer import Renderer
 
 from ...strategies import templates
 
@@ -46,35 +45,14 @@ def test_without_an_end_the_next_user_is_one():
 
 
 def test_a_prompt_at_every_end_is_no_part_of_the_turn():
-    render, frame = frame_of(templates.TOOLS_ONLY)
+    _, frame = frame_of(templates.TOOLS_ONLY)
     assert frame.turn.ends == ("</a>",)
-    body = frame.body(render([user(), assistant()]))
-    assert body == f"<say>{CONTENT}</say>"
-
-
-def test_the_body_of_a_turn_last_or_in_the_middle():
-    render, frame = frame_of(templates.WORDY)
-    assert frame.body(render([user(), assistant()])) == CONTENT
-    assert frame.body(render([user(), assistant(), user(NEXT_USER)])) == CONTENT
-    assert frame.body(None) is None
-    assert frame.body("nothing of the sort") is None
-
-
-def test_the_end_of_a_prompt():
-    render, _ = frame_of(templates.SWITCHED)
-    assert prompt_tail(render).endswith("<a>[mind][/mind]")
-    assert prompt_tail(render, USER, {"deep": True}).endswith("<a>[mind]")
+    assert "<a>" in frame.trailer
 
 
 @pytest.mark.parametrize("source", ["", "{{ raise_exception('no') }}"])
 def test_no_frame(source):
     assert frame_of(source)[1] is None
-
-
-def test_a_refusal_is_remembered_in_the_templates_words():
-    render = Renderer(ChatTemplate("{{ raise_exception('only prose') }}"))
-    assert render([user()]) is None
-    assert "only prose" in render.refusals[0]
 
 
 def test_templates_that_list_the_tools_without_asking_are_given_some():

@@ -9,15 +9,16 @@ from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import find_reasoning
 from deltaparse.analyzer.proof.conversations import TURNS
 from deltaparse.analyzer.proof.proof import verify
-from deltaparse.analyzer.turns import Renderer
+from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.turns import Turns
 
 from ...strategies import templates
 
 
 def proof(source, fmt):
     render = Renderer(ChatTemplate(source))
-    frame = find_frame(render)
-    return verify(render, frame, find_reasoning(render, frame), fmt)
+    turns = Turns(render, find_frame(render))
+    return verify(turns, find_reasoning(turns), fmt)
 
 
 def test_a_right_format_is_proved_on_every_turn_the_template_renders():

@@ -1,0 +1,219 @@
+"""What all families of calls are read off: turns of nothing but calls, and the markers in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from deltaparse.stream import (
+    ArgumentsFormat,
+    CallIdFormat,
+    ContentFormat,
+    FunctionFormat,
+    ReasoningFormat,
+    ToolsFormat,
+)
+
+from ..diff import common_prefix, common_suffix
+from ..probes import (
+    ARGUMENT,
+    CALL_IDS,
+    CONTENT,
+    FUNCTIONS,
+    NEXT_USER,
+    VALUE,
+    Message,
+    call,
+    result,
+    user,
+)
+from ..turns import Turns
+from .content import without_reasoning
+
+__all__ = [
+    "CallMarkers",
+    "CallTexts",
+    "Parts",
+    "ToolsFinding",
+    "between_calls",
+    "json_at",
+    "markers_of",
+    "parts_of",
+]
+
+DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsFinding:
+    """The groups of a format that say how calls are written, and what could not be found out.
+
+    `ends`: end-of-turn markers of turns that have calls, beside those of every turn.
+    """
+
+    format: ToolsFormat = field(default_factory=ToolsFormat)
+    function: FunctionFormat = field(default_factory=FunctionFormat)
+    arguments: ArgumentsFormat = field(default_factory=ArgumentsFormat)
+    call_id: CallIdFormat = field(default_factory=CallIdFormat)
+    ends: tuple[str, ...] = ()
+    issues: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallTexts:
+    """The assistant's turns of a template, each with the calls that are asked for."""
+
+    turns: Turns
+    reasoning: ReasoningFormat
+    content: ContentFormat
+
+    def turn(self, *calls: Message) -> str:
+        """The whole turn, "" if there is none."""
+        return self.turns.body(content="", calls=calls) or ""
+
+    def __call__(self, *calls: Message) -> str:
+        """The turn without what belongs to reasoning, content or its end, "" if there is none.
+
+        All calls have the id of the first, so that their texts can be compared.
+        """
+        body = self.turn(*calls)
+        at = body.find(FUNCTIONS[0])
+        if at < 0:
+            return ""
+        before, after = without_reasoning(body[:at], self.reasoning), body[at:]
+        if self.content.end:
+            before, after = self.outside(before, after)
+        body = before + after
+        for end in self.turns.frame.turn.ends:
+            body = body.partition(end.strip())[0]
+        return body.replace(CALL_IDS[1], CALL_IDS[0])
+
+    def outside(self, before: str, after: str) -> tuple[str, str]:
+        """What stands before and after calls, without the content's markers round them."""
+        content = self.content
+        if content.start and before.startswith(content.start) and after.endswith(content.end):
+            # The calls stand in the content's markers, which are not theirs.
+            return before.removeprefix(content.start), after.removesuffix(content.end)
+        return before, after
+
+    def separator(self, first: str, default: str = "") -> str:
+        """The white space between content and `first`, the first marker of calls."""
+        for then in ([], [result(), user(NEXT_USER)]) if first else ():
+            body = self.turns.body(calls=[call()], then=then) or ""
+            space, found, _ = body.partition(CONTENT)[2].partition(first)
+            if found and not space.strip():
+                return space
+        return default
+
+
+class CallMarkers(NamedTuple):
+    """What stands round calls: before and after all, before and after each, and between two."""
+
+    section_start: str = ""
+    per_call_start: str = ""
+    separator: str = ""
+    per_call_end: str = ""
+    section_end: str = ""
+
+    @property
+    def first(self) -> str:
+        """The marker that calls begin with, "" if there is none."""
+        return self.section_start if self.section_start.strip() else self.per_call_start
+
+    def trimmed(self) -> CallMarkers:
+        """The same without the white space before the first marker.
+
+        It separates the calls from content, and, where it begins each call, these as well.
+        """
+        if self.section_start.strip():
+            return self._replace(section_start=self.section_start.lstrip())
+        marker = self.per_call_start.lstrip()
+        gap = self.per_call_start.removesuffix(marker)
+        return self._replace(per_call_start=marker, separator=self.separator + gap)
+
+
+def markers_of(before: str, between: str | None, after: str) -> CallMarkers:
+    """Tell the markers of each call from those of the section, and both from the separator.
+
+    One call shows what stands `before` and `after` it, but not where in that the section's
+    markers end and its own begin. What two calls have `between` them shows it:
+
+        before  = section_start per_call_start
+        between = per_call_end separator per_call_start
+        after   = per_call_end section_end
+
+    So a call's end is what `between` begins with of `after`, and its start what the rest of
+    `between` ends with of `before`; what is left of the three are separator and section. Where
+    there are no two calls (None), all of it is taken for the markers of each.
+    """
+    if between is None:
+        return CallMarkers(per_call_start=before, per_call_end=after)
+    end = after if between.startswith(after) else common_prefix(between, after)
+    rest = between.removeprefix(end)
+    start = before if rest.endswith(before) else common_suffix(rest, before)
+    return CallMarkers(
+        section_start=before.removesuffix(start),
+        per_call_start=start,
+        separator=rest.removesuffix(start),
+        per_call_end=end,
+        section_end=after.removeprefix(end),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One call: what stands before its name, between name and arguments, and behind these.
+
+    `within` stands between an argument's name and its value, None where they are one object;
+    `tail` is what of that object stands behind the value, and `quote` round its strings.
+    """
+
+    before: str
+    between: str
+    within: str | None
+    after: str
+    tail: str = ""
+    quote: str = ""
+
+
+def parts_of(body: str) -> Parts | None:
+    """Take the rendering of a call with one argument apart; None if it is not all there."""
+    before, name, rest = body.partition(FUNCTIONS[0])
+    if not name or ARGUMENT not in rest or VALUE not in rest[rest.index(ARGUMENT) :]:
+        return None
+    for found in re.finditer(r"\{", rest[: rest.index(ARGUMENT)]):
+        made, end = json_at(rest, found.start())
+        if made == {ARGUMENT: VALUE}:
+            tail = rest[rest.index(VALUE) + len(VALUE) : end]
+            return Parts(before, rest[: found.start()], None, rest[end:], tail)
+    between, _, rest = rest.partition(ARGUMENT)
+    within, _, after = rest.partition(VALUE)
+    quote = within.lstrip().removeprefix(":").strip()
+    if between.endswith("{") and len(quote) > 1 and after.startswith(quote + "}"):
+        # An object with unquoted keys, and quotes of its own.
+        tail = quote + "}"
+        return Parts(before, between[:-1], None, after.removeprefix(tail), tail, quote)
+    if not between.strip() or not after.strip():
+        return None
+    return Parts(before, between, within, after)
+
+
+def between_calls(pair: str, tail: str) -> str | None:
+    """What stands between the arguments of two calls and the second's name; None without two.
+
+    `tail` is what of the arguments stands behind the value.
+    """
+    first, found, _ = pair.partition(FUNCTIONS[1])
+    if not found or VALUE not in first:
+        return None
+    return first.rpartition(VALUE)[2].removeprefix(tail)
+
+
+def json_at(text: str, start: int) -> tuple[Any, int]:
+    """The JSON value that begins at `start` and where it ends, 0 if there is none."""
+    try:
+        return DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None, 0

@@ -1,0 +1,188 @@
+"""Phases T1 to T3: calls that are JSON objects, each or all of them between markers.
+
+T1 looks for the function's name inside JSON, the one heuristic of the analysis, and reads the
+layout off the JSON itself; T2 and T3 compare one call with two.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deltaparse.partial import Window, python_value
+from deltaparse.stream import ArgumentsFormat, ToolFormat, ToolsFormat
+
+from ..probes import ARGUMENT, CALL_IDS, FUNCTIONS, VALUE, call
+from .call_texts import CallMarkers, CallTexts, ToolsFinding, json_at, markers_of
+from .content import without_reasoning
+
+__all__ = ["find_json_calls"]
+
+NO_LAYOUT = "tool calls are JSON, but the function's name and arguments were not found in it"
+BRACKET = re.compile(r"[{\[]")
+CODE_BLOCK = re.compile(r"(?P<marker>[^`]*?)\s*```(?P<language>\w*)\s*\Z")
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonInText:
+    """A JSON value and the text that stands before and after it; `python`: as Python writes it."""
+
+    before: str
+    text: str
+    after: str
+    value: Any
+    python: bool = False
+
+
+def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
+    """Read off how a call is written; None if it is no JSON object, nor in a list of them."""
+    found = _json_with(calls.turn(call()), FUNCTIONS[0])
+    if found is None or not isinstance(found.value, dict | list):
+        return None
+    layout = _layout(found.value)
+    if layout is None:
+        return ToolsFinding(issues=(NO_LAYOUT,))
+    before, after = calls.outside(without_reasoning(found.before, calls.reasoning), found.after)
+    pair = _json_pair(calls.turn(call(), call(1)))
+    markers = _markers(before, pair, after, in_array=layout.array_wrapped)
+    gap = markers.first.removesuffix(markers.first.lstrip())
+    markers = markers.trimmed()
+    if not (markers.section_end.strip() or markers.per_call_end.strip()):
+        markers = markers._replace(per_call_end="")
+    tools = replace(
+        layout,
+        content_separator=calls.separator(markers.first, default=gap),
+        supports_tools=True,
+        supports_parallel_calls=pair is not None,
+        **markers._asdict(),
+    )
+    return ToolsFinding(
+        format=_code_block(tools), arguments=ArgumentsFormat(python_literals=found.python)
+    )
+
+
+def _markers(
+    before: str, pair: tuple[str, str] | None, after: str, *, in_array: bool
+) -> CallMarkers:
+    """T2 and T3: the markers round calls; in an array there are none but the section's.
+
+    `pair` is what two calls show: the text between them, and "[" if they stand in one array.
+    """
+    between, array = pair or (None, "[" * in_array)
+    markers = markers_of(before, between, after)
+    own = markers.per_call_start.strip() or markers.per_call_end.strip()
+    if array or (pair and not own):
+        return CallMarkers(section_start=before, separator=between or "", section_end=after)
+    return markers
+
+
+def _layout(value: Any) -> ToolsFormat | None:
+    """Read the layout of a call off its JSON: which key holds what."""
+    array = isinstance(value, list)
+    made = value[0] if array and value else value
+    if not isinstance(made, dict):
+        return None
+    arguments = next(_paths(made, _holds_argument), None)
+    if arguments is None:
+        return None
+    found: dict[str, Any] = {"format": ToolFormat.JSON_NATIVE, "array_wrapped": array}
+    held = _get(made, arguments)
+    found["arguments_as_text"] = isinstance(held, str)
+    if arguments and arguments[-1] == FUNCTIONS[0]:
+        return ToolsFormat(name_is_key=True, **found)
+    name = next(_paths(made, lambda part: part == FUNCTIONS[0]), None)
+    if name is None or not arguments or len(name) > 2 or name[:-1] != arguments[:-1]:
+        return None
+    call_id = next(_paths(made, lambda part: part == CALL_IDS[0]), None)
+    counted = next(_paths(made, _counts), None)
+    order = [str(key) for key in (_get(made, name[:-1]) if name[:-1] else made)]
+    return ToolsFormat(
+        function_field=str(name[0]) if len(name) > 1 else "",
+        name_field=str(name[-1]),
+        arguments_field=str(arguments[-1]),
+        id_field=str(call_id[-1]) if call_id else "",
+        generated_id_field=str(counted[-1]) if counted and not call_id else "",
+        field_order=tuple(order),
+        **found,
+    )
+
+
+def _code_block(made: ToolsFormat) -> ToolsFormat:
+    """Note a code block round the calls as such."""
+    block = CODE_BLOCK.match(made.section_start)
+    if block is None:
+        return made
+    return replace(made, code_block_marker=block["marker"], code_block_language=block["language"])
+
+
+def _json_with(text: str, probe: str, start: int = 0) -> JsonInText | None:
+    """The outermost JSON object or array in `text` that holds `probe`, or one as Python has it."""
+    at = text.find(probe, start)
+    if at < 0:
+        return None
+    for read in (json_at, _python_at):
+        for found in BRACKET.finditer(text, start, at):
+            begin = found.start()
+            value, end = read(text, begin)
+            if end > at:
+                python = read is _python_at
+                return JsonInText(text[:begin], text[begin:end], text[end:], value, python)
+    return None
+
+
+def _python_at(text: str, start: int) -> tuple[Any, int]:
+    """The value that begins at `start`, as Python writes it, and where it ends, 0 if none does."""
+    src = Window(text, closed=True)
+    src.pos = start
+    chunks: list[str] = []
+    next(python_value(src, chunks.append, lambda *_: None), None)
+    value, _ = json_at("".join(chunks), 0) if chunks else (None, 0)
+    return value, src.pos if value is not None else 0
+
+
+def _json_pair(text: str) -> tuple[str, str] | None:
+    """What stands between two calls, and "[" if both stand in one array."""
+    first, array = _json_with(text, FUNCTIONS[0]), ""
+    if first is not None and FUNCTIONS[1] in first.text:
+        # Both are in one array: look for the calls inside of it.
+        text, array = first.text, "["
+        first = _json_with(text, FUNCTIONS[0], 1)
+    if first is None:
+        return None
+    start = len(first.before) + len(first.text)
+    second = _json_with(text, FUNCTIONS[1], start)
+    return (second.before[start:], array) if second else None
+
+
+def _paths(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths to all parts of a JSON value for which `wanted` is true, outermost first."""
+    if wanted(value):
+        yield path
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _paths(part, wanted, (*path, key))
+
+
+def _get(value: Any, path: Path) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _holds_argument(value: Any) -> bool:
+    """Whether a value is the arguments of the call, as an object or as its text."""
+    if isinstance(value, str) and ARGUMENT in value:
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return False
+    return isinstance(value, Mapping) and value.get(ARGUMENT) == VALUE
+
+
+def _counts(value: Any) -> bool:
+    """Whether a value counts the calls: the first has 0."""
+    return value in ("0", 0) and value is not False

@@ -1,0 +1,126 @@
+"""What all families of calls are read off: markers told apart, calls taken apart."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import ChatTemplate
+from deltaparse.analyzer.phases.call_texts import (
+    CallMarkers,
+    CallTexts,
+    Parts,
+    between_calls,
+    json_at,
+    markers_of,
+    parts_of,
+)
+from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.probes import ARGUMENT, FUNCTIONS, VALUE, call
+from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.turns import Turns
+from deltaparse.stream import ContentFormat, ReasoningFormat
+
+from ...strategies import templates
+
+texts = st.text("<[>]ab/ \n", max_size=12)
+NAME, OTHER = FUNCTIONS
+
+
+@given(before=texts, between=st.none() | texts, after=texts)
+def test_the_markers_add_up(before, between, after):
+    made = markers_of(before, between, after)
+    assert made.section_start + made.per_call_start == before
+    assert made.per_call_end + made.section_end == after
+    if between is None:
+        assert made.separator == ""
+    else:
+        assert made.per_call_end + made.separator + made.per_call_start == between
+
+
+@pytest.mark.parametrize(
+    ("before", "between", "after", "markers"),
+    [
+        (
+            "<all><one>",
+            "</one>, <one>",
+            "</one></all>",
+            ("<all>", "<one>", ", ", "</one>", "</all>"),
+        ),
+        ("<one>", "</one>\n<one>", "</one>", ("", "<one>", "\n", "</one>", "")),
+        ("<all>", ", ", "</all>", ("<all>", "", ", ", "", "</all>")),
+        ("<all><one>", None, "</one></all>", ("", "<all><one>", "", "</one></all>", "")),
+        ("say: do ", "; do ", ".", ("say:", " do ", ";", "", ".")),
+    ],
+)
+def test_two_calls_tell_markers_apart(before, between, after, markers):
+    assert markers_of(before, between, after) == CallMarkers(*markers)
+
+
+@pytest.mark.parametrize(
+    ("markers", "trimmed"),
+    [
+        (("\n<all>", " <one>", ",", "", ""), ("<all>", " <one>", ",", "", "")),
+        (("", "\n<one>", ",", "", ""), ("", "<one>", ",\n", "", "")),
+        (("", "", ",", "", ""), ("", "", ",", "", "")),
+    ],
+)
+def test_the_white_space_before_the_first_marker_separates(markers, trimmed):
+    assert CallMarkers(*markers).trimmed() == CallMarkers(*trimmed)
+
+
+@pytest.mark.parametrize(
+    ("body", "parts"),
+    [
+        (f"<{NAME}>{{'a': 1}}", None),
+        (f"{NAME}{ARGUMENT}{VALUE}", None),
+        ("nothing", None),
+        (f"<do {NAME}><k {ARGUMENT}>{VALUE}</k>", Parts("<do ", "><k ", ">", "</k>")),
+        (
+            f'<do>{NAME} {{"x": {{"{ARGUMENT}": "{VALUE}"}}}}',
+            Parts("<do>", ' {"x": ', None, "}", '"}'),
+        ),
+        (
+            f"do:{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}</do>",
+            Parts("do:", "", None, "</do>", "<q>}", "<q>"),
+        ),
+    ],
+)
+def test_a_call_is_taken_apart(body, parts):
+    assert parts_of(body) == parts
+
+
+def test_what_stands_between_two_calls():
+    pair = f"<{NAME}>{VALUE}</v><{OTHER}>{VALUE}</v>"
+    assert between_calls(pair, "") == "</v><"
+    assert between_calls(pair, "</v>") == "<"
+    assert between_calls(f"<{NAME}>{VALUE}</v>", "") is None
+    assert between_calls(f"<{NAME}><{OTHER}>{VALUE}", "") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "end"),
+    [(' {"a": 1} ', {"a": 1}, 9), (" {a} ", None, 0), (" " + "[" * 99999, None, 0)],
+)
+def test_json_in_a_text(text, value, end):
+    assert json_at(text, 1) == (value, end)
+
+
+def texts_of(source):
+    render = Renderer(ChatTemplate(source))
+    return CallTexts(Turns(render, find_frame(render)), ReasoningFormat(), ContentFormat())
+
+
+def test_calls_have_the_same_id_and_no_end():
+    calls = texts_of(templates.IN_TAGS)
+    assert NAME in calls(call())
+    assert "</a>" not in calls(call(), call(1))
+    assert calls(call(), call(1)).replace(OTHER, NAME) == calls(call(), call(0))
+
+
+def test_the_white_space_between_content_and_calls():
+    calls = texts_of(templates.WORDY)
+    assert calls.separator("CALL>>>") == " "
+    assert calls.separator("<never>") == calls.separator("") == ""
+    assert calls.separator("<never>", default="\n") == "\n"
