@@ -271,7 +271,7 @@ class Feeder:
         window.feed(decoder.finish())
         if decoder.first_replaced is not None and decoder.last_replaced is not None:
             count = decoder.replaced
-            what = "1 piece was" if count == 1 else f"{count} pieces were"
+            what = "1 sequence was" if count == 1 else f"{count} sequences were"
             span = decoder.first_replaced, decoder.last_replaced + 1
             self._sink.issue("invalid_text", span, f"{what} not UTF-8 and became U+FFFD")
 

@@ -25,7 +25,7 @@ FinishReason = Literal["stop", "tool_calls", "length"]
 
 
 class StreamParser(Feeder):
-    """Parses one turn of a model, fed as it comes, in pieces of any size.
+    """Parses one turn of a model, fed as it comes, in chunks of any size.
 
     Args:
         fmt: how the model writes, from `analyze` or by hand. Shared freely between parsers.
@@ -156,15 +156,15 @@ class StreamParser(Feeder):
 
     @property
     def counts(self) -> Counts:
-        """How much has come of content, of reasoning and of tool calls: characters and pieces."""
+        """How much has come of content, of reasoning and of tool calls: characters and chunks."""
         self._settle()
         return self._sink.counts()
 
     def fork(self) -> StreamParser:
         """Make a second parser in the same state, for a beam or a retry.
 
-        It reads what this one was fed once more, so it costs what that did, and hands none of it
-        out again. Neither parser knows of the other; calls that are begun have one id in both.
+        It reads what this one was fed once more, so it costs what that did, and emits none of it
+        again. Neither parser knows of the other; calls that are begun have one id in both.
 
         Raises:
             UsageError: the parser was made without `record=True`.
@@ -183,7 +183,7 @@ class StreamParser(Feeder):
 
     @classmethod
     def restore(cls, snapshot: str, *, id_factory: IdFactory = call_id) -> StreamParser:
-        """Make the parser of a `snapshot`; of what it was fed, nothing is handed out again.
+        """Make the parser of a `snapshot`; of what it was fed, nothing is emitted again.
 
         `id_factory` makes the ids of calls that are still to come: a function is no JSON.
 

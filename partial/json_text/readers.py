@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
 from ..surrogates import SURROGATES
@@ -125,7 +124,7 @@ def json_string(src: Window) -> Steps[str | JsonFault]:
         yield
 
 
-def json_decoded(src: Window, emit: Callable[[str], None]) -> Steps[bool]:
+def json_decoded(src: Window, emit: Emit) -> Steps[bool]:
     """Read a JSON string whose opening quote is read, emitting the text it stands for.
 
     Returns whether its closing quote was read; if not, the text from what breaks it on is
@@ -140,9 +139,9 @@ def json_decoded(src: Window, emit: Callable[[str], None]) -> Steps[bool]:
         if stop > pos:
             # An escape that begins in the prompt and ends after it is the model's.
             found = IN_STRING.match(text, pos, max(src.prompt_end, pos))
-            piece = text[found.end() if found else pos : stop]
+            chunk = text[found.end() if found else pos : stop]
             src.pos = stop
-            emit(json.loads(f'"{piece}"') if "\\" in piece else piece)
+            emit(json.loads(f'"{chunk}"') if "\\" in chunk else chunk)
         if not cut:
             closed = text.startswith('"', end)
             src.pos += closed

@@ -13,7 +13,7 @@ Section = Literal["content", "reasoning", "tool_calls"]
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """`characters` that were handed out, and `chunks` that were fed while the part was open."""
+    """`characters` that were emitted, and `chunks` that were fed while the part was open."""
 
     characters: int = 0
     chunks: int = 0
@@ -23,7 +23,7 @@ class Amount:
 class Counts:
     """What has come of each kind of part.
 
-    Pieces are what `feed` was given: tokens, where a loop feeds token by token. A piece counts
+    Chunks are what `feed` was given: tokens, where a loop feeds token by token. A chunk counts
     for the part that was open when it came: the one with a start marker for what is before it, the
     one with an end marker for what it ends. The characters of calls are those of their arguments;
     with `reasoning="inline"` or "raw" those of reasoning are its own too, with its markers.
@@ -56,7 +56,7 @@ class RunningCounts:
         self._chunks = self.chunks
 
     def enter(self, section: Section, characters: int) -> None:
-        """Another section begins, `characters` having been handed out in all."""
+        """Another section begins, `characters` having been emitted in all."""
         if section != self.section:
             self._sums[self.section] = self._amount(characters)
             self.section = section
@@ -64,7 +64,7 @@ class RunningCounts:
             self._chunks = self.chunks
 
     def counts(self, characters: int) -> Counts:
-        """The amounts so far, `characters` having been handed out in all."""
+        """The amounts so far, `characters` having been emitted in all."""
         amounts: Mapping[str, Amount] = {
             **self._sums,
             self.section: self._amount(characters),

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from enum import Enum, auto
 
-from deltaparse.partial import JsonLexer, JsonState
+from deltaparse.partial import Emit, JsonLexer, JsonState
 
 from .message import Issue
 
@@ -35,7 +35,7 @@ SPACE = re.compile(r"\s{0,64}")
 
 
 class Place(Enum):
-    """Where in the content a filter stands."""
+    """Where in the content the filter stands."""
 
     OPENING = auto()
     VALUE = auto()
@@ -45,10 +45,10 @@ class Place(Enum):
 
 
 class JsonFence:
-    """Takes content as it comes, and hands it on without the fences round its JSON.
+    """Takes content as it comes, and emits it without the fences round its JSON.
 
     Args:
-        emit: takes what is handed on.
+        emit: takes the content.
         issues: takes one of a fence that was left out, when the content ends.
         offset: the offset in the output of the end of what was written last.
     """
@@ -67,7 +67,7 @@ class JsonFence:
 
     def __init__(
         self,
-        emit: Callable[[str], None],
+        emit: Emit,
         issues: list[Issue],
         offset: Callable[[], int],
     ) -> None:
@@ -85,7 +85,7 @@ class JsonFence:
         self._end = 0
 
     def write(self, text: str) -> None:
-        """Take the next piece of the content."""
+        """Take the next text of the content."""
         if self._place is Place.TEXT or not text:
             self._emit(text)
             return
@@ -98,15 +98,15 @@ class JsonFence:
         if self._place is Place.CLOSING:
             self._closing()
         if self._place is Place.AFTER and not SPACE.fullmatch(self._held):
-            self._pass_on()
+            self._let_pass()
 
     def end(self) -> None:
         """Take the end of this content; what comes next is judged anew."""
         if self._place is Place.OPENING:
-            self._pass_on()
+            self._let_pass()
         elif self._place is Place.VALUE:
             self._value(final=True)
-            self._pass_on()
+            self._let_pass()
         elif self._place in (Place.CLOSING, Place.AFTER):
             self._leave_out(len(self._held))
         if self._left_out:
@@ -122,7 +122,7 @@ class JsonFence:
             self._leave_out(fence.end())
             self._place = Place.VALUE
         elif not MAY_OPEN.fullmatch(self._held):
-            self._pass_on()
+            self._let_pass()
 
     def _value(self, *, final: bool) -> None:
         pos = self._lexer.scan(self._held, final=final)
@@ -131,7 +131,7 @@ class JsonFence:
         if self._lexer.state is JsonState.DONE:
             self._place = Place.CLOSING
         elif self._lexer.state is JsonState.BROKEN:
-            self._pass_on()
+            self._let_pass()
 
     def _closing(self) -> None:
         fence = CLOSING.match(self._held)
@@ -139,17 +139,17 @@ class JsonFence:
             self._leave_out(fence.end())
             self._place = Place.AFTER
         elif not MAY_CLOSE.fullmatch(self._held):
-            self._pass_on()
+            self._let_pass()
 
     def _leave_out(self, end: int) -> None:
-        """Leave out what is held up to `end`."""
+        """Leave out what is held back, up to `end`."""
         if end:
             self._left_out.append(self._held[:end])
             self._held = self._held[end:]
             self._span = (self._span[0], self._end - len(self._held))
 
-    def _pass_on(self) -> None:
-        """Hand on what is held and all that follows."""
+    def _let_pass(self) -> None:
+        """Emit what is held back, and all that follows."""
         self._place = Place.TEXT
         text, self._held = self._held, ""
         self._emit(text)

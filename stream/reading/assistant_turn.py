@@ -29,7 +29,7 @@ BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Be
 def assistant_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from behind its header to the end of the input."""
     src, tables = reading.src, reading.tables
-    if tables.channels.message:
+    if reading.fmt.facts.has_channels:
         yield from channel_turn(reading)
         return
     repeated = yield from at(src, tables.at_start)

@@ -4,7 +4,7 @@
     part    = channel name | recipient name | constrain word | word
 
 The parts come in any order and any of them twice; the last channel and the last recipient count.
-Models leave a space out, put one in, or a word more (`commentary json`): a header is told by its
+Models leave a space out, put one in, or a word more (`commentary json`): a header is known by its
 markers alone. Where there is none when a message should begin, there is no header, but text.
 """
 
@@ -17,7 +17,7 @@ from ..wire.channel_markers import ChannelMarkers, HeaderPart
 __all__ = ["Header", "read_author", "read_header"]
 
 MAX_HEADER = 1024
-"""Characters of a header, which is held until its end; honest ones have less than 100."""
+"""Characters of a header, which is held back until its end; honest ones have less than 100."""
 
 
 class Header:
@@ -98,12 +98,12 @@ def read_author(src: Window, marks: ChannelMarkers) -> Steps[str | None]:
 
 def _up_to(src: Window, ends: Markers, stop: int) -> Steps[tuple[str, str]]:
     """Read text up to a marker or to the offset `stop`; return both, the marker unread."""
-    pieces: list[str] = []
+    texts: list[str] = []
     while True:
         start, end = ends.find(src.text, src.pos, final=src.closed)
         room = src.pos + stop - src.offset
-        pieces.append(src.text[src.pos : min(start, room)])
+        texts.append(src.text[src.pos : min(start, room)])
         src.pos = min(start, room)
         if start >= room or end > start or src.closed:
-            return "".join(pieces), src.text[start:end] if start < room else ""
+            return "".join(texts), src.text[start:end] if start < room else ""
         yield

@@ -250,10 +250,10 @@ def test_no_surrogate_leaves(parts, data):
 @pytest.mark.parametrize(
     ("output", "span", "detail"),
     [
-        (b"a\xffb\xf0\x9f", (1, 4), "2 pieces were not UTF-8 and became U+FFFD"),
-        (b"caf\xc3\xa9 \xff.", (5, 6), "1 piece was not UTF-8 and became U+FFFD"),
-        (b"<think>\nx\xff</think>y", (9, 10), "1 piece was not UTF-8 and became U+FFFD"),
-        (b"<call>\n{\x80", (8, 9), "1 piece was not UTF-8 and became U+FFFD"),
+        (b"a\xffb\xf0\x9f", (1, 4), "2 sequences were not UTF-8 and became U+FFFD"),
+        (b"caf\xc3\xa9 \xff.", (5, 6), "1 sequence was not UTF-8 and became U+FFFD"),
+        (b"<think>\nx\xff</think>y", (9, 10), "1 sequence was not UTF-8 and became U+FFFD"),
+        (b"<call>\n{\x80", (8, 9), "1 sequence was not UTF-8 and became U+FFFD"),
     ],
 )
 def test_what_is_not_utf_8_is_told_at_the_end(output, span, detail):

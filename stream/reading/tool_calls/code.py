@@ -5,7 +5,7 @@
 Seen in: Llama 3.x, whose built-in tools are called by `<|python_tag|>` and `name.call(a="b")`
 or any Python; Functionary, that writes Python behind the name of its function. Code streams as
 a JSON string from its first character. Where it ends only the end of the turn says, so the
-quote and the brace that close it come with that, or with the end of the input. It is handed on
+quote and the brace that close it come with that, or with the end of the input. It is emitted
 as it is, white space and all; only what the format itself has at the marker is not part of it.
 """
 
@@ -17,7 +17,7 @@ from json.encoder import encode_basestring
 
 from deltaparse.partial import Markers, Steps, StringSink, Window, spelled, until
 
-from ...wire.format import ReasoningMode, ToolFormat, WireFormat
+from ...wire.format import ToolFormat, WireFormat
 from ...wire.spellings import marker_set, spellings
 from ..checkpoint import Checkpoint
 from ..reading import Reading
@@ -92,7 +92,7 @@ def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> S
 def _ends(fmt: WireFormat) -> Markers:
     """What ends code: the end of the turn, and what can stand behind a call only."""
     ends = [*fmt.turn.ends, fmt.tools.section_end, fmt.tools.per_call_end]
-    if fmt.reasoning.mode is not ReasoningMode.NONE:
+    if fmt.facts.has_reasoning:
         ends.append(fmt.reasoning.end)
     return marker_set({spelling for end in ends for spelling in spellings(end)})
 

@@ -25,7 +25,7 @@ def tool_calls(
     """
     src, tables, fmt = reading.src, reading.tables, reading.fmt
     # A section's marker may be followed by that of its first call, and by that of its name.
-    tagged = fmt.tools.format in (ToolFormat.TAG_WITH_JSON, ToolFormat.TAG_WITH_TAGGED)
+    tagged = fmt.facts.is_tagged
     prefix = fmt.function.name_prefix.strip() if tagged else ""
     code = fmt.code.start.strip() if fmt.code.function else ""
     marker = ""

@@ -13,6 +13,7 @@ from json.encoder import encode_basestring
 from typing import TypeVar
 
 from deltaparse.partial import (
+    Emit,
     JsonLexer,
     JsonState,
     Steps,
@@ -48,9 +49,9 @@ LONGEST_WORD = max(map(len, WORDS))
 
 
 class Value:
-    """Takes the text of one value, piece by piece, and writes JSON.
+    """Writes the text of one value as JSON, chunk by chunk.
 
-    `types` are the JSON types that it may have. `note` is told how a value was read that was not
+    `types` are the JSON types that it may have. `note` takes how a value was read that was not
     spelled as the format has it: "python_literals", or "argument_type" for text that is none of
     the types and is therefore a string. `string` is where the text goes once it is a string's.
     """
@@ -70,7 +71,7 @@ class Value:
 
     def __init__(
         self,
-        emit: Callable[[str], None],
+        emit: Emit,
         note: Callable[[str], None],
         types: Collection[str],
         *,
@@ -92,7 +93,7 @@ class Value:
             self._begin_string()
 
     def write(self, text: str) -> None:
-        """Take the next piece of the value."""
+        """Take the next chunk of the value."""
         if self._streams:
             self._emit(spelled(text))
             return
@@ -153,11 +154,11 @@ class Value:
         lexer = JsonLexer()
         if lexer.scan(text, final=True) == len(text) and lexer.state is JsonState.DONE:
             return text if self._allows(text) else None
-        pieces: list[str] = []
+        fragments: list[str] = []
         noted: list[str] = []
         src = Window(text, closed=True)
-        reading = _result(python_value(src, pieces.append, lambda name, _: noted.append(name)))
-        written = "".join(pieces)
+        reading = _result(python_value(src, fragments.append, lambda name, _: noted.append(name)))
+        written = "".join(fragments)
         if reading.state != "done" or src.unread or not self._allows(written):
             return None
         if noted or not self._python:
