@@ -81,13 +81,14 @@ class Waiter:
     def __init__(
         self,
         emit: Emit,
-        step: Callable[[Window], str | None] | None = None,
-        sink: Emit | None = None,
+        step: Callable[[Window], str | None] | None,
+        sink: Emit,
+        lane: Lane | None = None,
     ) -> None:
         self.emit = emit
         self.step = step
-        self.sink = sink or emit
-        self.lane: Lane | None = None
+        self.sink = sink
+        self.lane = lane
 
 
 class StringSink:

@@ -148,19 +148,16 @@ class Window:
     def wait(self, emit: Emit, lane: Lane, sink: Emit | None = None) -> None:
         """Let text in which nothing is found bypass the sub-parser until the next feed.
 
-        To be said before a `yield`; `emit`, `lane` and `sink` are those of a `Waiter`.
+        To be said before a `yield`; `emit`, `lane` and `sink` are those of a `Waiter`. It has no
+        effect while something is unread or marked, which the sub-parser must see again.
         """
-        self.waiter = Waiter(emit, sink=sink)
-        self.let_pass(lane)
+        if self.pos == len(self.text) and not self._marks:
+            self.waiter = Waiter(emit, None, sink or emit, lane)
 
     def let_pass(self, lane: Lane) -> None:
-        """Open a lane past the waiter that was left.
-
-        It has no effect while something is unread or marked, which the sub-parser must see again.
-        """
-        waiter = self.waiter
-        if waiter is not None and self.pos == len(self.text) and not self._marks:
-            waiter.lane = lane
+        """Open a lane past the waiter that has a step, under the same conditions as `wait`."""
+        if self.pos == len(self.text) and not self._marks and self.waiter is not None:
+            self.waiter.lane = lane
 
     def mark(self) -> int:
         """Keep all that is read from here on, until `release`; return the offset for `since`."""

@@ -18,10 +18,11 @@ rule: whatever looks at the message, the window or the counts settles first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from deltaparse.partial import (
+    Emit,
     Lane,
     MalformedOutput,
     Steps,
@@ -33,6 +34,7 @@ from deltaparse.partial import (
 )
 
 from .message.deltas import ContentDelta, Delta
+from .message.message import Part
 from .message.sink import Sink
 from .snapshot import Recording
 
@@ -59,6 +61,8 @@ class Feeder:
 
     __slots__ = (
         "_alert",
+        "_amounts",
+        "_builder",
         "_closed",
         "_collect",
         "_decoder",
@@ -71,6 +75,7 @@ class Feeder:
         "_sink",
         "_steps",
         "_window",
+        "_writers",
     )
 
     _open: FastPath
@@ -85,6 +90,9 @@ class Feeder:
     ) -> None:
         self._window = window
         self._sink = sink
+        self._amounts = sink.amounts
+        self._builder = sink.builder
+        self._writers: Mapping[type[Part], Emit] = sink.writers
         self._steps: Steps[None] | None = steps
         self._record = record
         self._collect = collect
@@ -135,33 +143,34 @@ class Feeder:
             if end >= 0:
                 return self._pass(chunk, end, lane)
             self._close_lane()
-        self._sink.amounts.chunks += 1
+        self._amounts.chunks += 1
         waiter = window.waiter
-        if lane is None and waiter is not None and waiter.lane is not None:
+        if waiter is not None and waiter.lane is not None and lane is None:
             if waiter.lane.exact(text) is None:
                 window.pass_by(text)
                 self._open_lane(waiter, waiter.lane)
                 return self._emitted()
         window.feed(text)
-        if waiter is None or waiter.step is None:
-            chunk_read = self._resume()
-        else:
+        read = None
+        if waiter is not None and waiter.step is not None:
             try:
-                chunk_read = waiter.step(window)
+                read = waiter.step(window)
             except Exception as error:  # noqa: BLE001 - as in `_resume`
-                chunk_read = self._give_up(error)
-            if chunk_read is None:
-                chunk_read = self._resume()
+                read = self._give_up(error)
+        if read is None:
+            read = self._resume()
         waiter = window.waiter
         if waiter is not None:
             if waiter.lane is not None:
                 self._open_lane(waiter, waiter.lane)
-            if chunk_read:
-                part = self._sink.part_of(waiter.emit)
-                if part is not None and not self._sink.builder.out:
-                    part.write(chunk_read)
-                    return [part.make(chunk_read)]
-                waiter.emit(chunk_read)
+            if read:
+                builder = self._builder
+                part = builder.open
+                if part is not None and not builder.out:
+                    if self._writers[part.kind] is waiter.emit:
+                        part.write(read)
+                        return [part.make(read)]
+                waiter.emit(read)
         return self._emitted()
 
     def _pass(self, chunk: str, end: int, lane: Lane) -> list[Delta]:
@@ -180,8 +189,8 @@ class Feeder:
 
     def _open_lane(self, waiter: Waiter, lane: Lane) -> None:
         """Open the fast path for what passes the waiter by, if all of it goes to the open part."""
-        part = self._sink.part_of(waiter.sink)
-        if part is None or self._alert:
+        part = self._builder.open
+        if part is None or self._alert or self._writers[part.kind] is not waiter.sink:
             return
         quick, exact = lane.quick, lane.exact
         also = None if quick is exact or lane.spell else exact
@@ -201,17 +210,17 @@ class Feeder:
 
     def _settle(self) -> None:
         """Write down what passed by, and move the window behind it."""
-        passed, part, lane = self._passed, self._sink.builder.open, self._lane
+        passed, part, lane = self._passed, self._builder.open, self._lane
         if passed and part is not None and lane is not None:
             text = "".join(passed)
             self._window.base += len(text)
             part.write(text if lane.spell is None else lane.spell(text))
-            self._sink.amounts.chunks += len(passed)
+            self._amounts.chunks += len(passed)
             passed.clear()
 
     def _emitted(self) -> list[Delta]:
         """The deltas that the sub-parsers made."""
-        out = self._sink.builder.out
+        out = self._builder.out
         deltas = out.copy()
         out.clear()
         return deltas
@@ -235,7 +244,7 @@ class Feeder:
         """Go on without the sub-parsers; raises the error where it was meant to be raised."""
         sink, window = self._sink, self._window
         self._steps = None
-        window.waiter = Waiter(sink.content, take_all)
+        window.waiter = Waiter(sink.content, take_all, sink.content)
         sink.end_call(complete=False)
         if isinstance(error, (MalformedOutput, UsageError)):
             # A policy says so, or an id factory gives no id.

@@ -88,7 +88,7 @@ def json_value(src: Window, emit: Emit, lexer: JsonLexer | None = None) -> Steps
         return text if whole else window.clipped(pos, end)
 
     while not src.closed and lexer.state not in ENDS:
-        src.waiter = Waiter(emit, step)
+        src.waiter = Waiter(emit, step, emit)
         chunk = step(src)
         if chunk is None:
             break

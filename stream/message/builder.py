@@ -8,7 +8,7 @@ from io import StringIO
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta, arguments_deltas
 from .message import Content, Part, Reasoning, ToolCall
 
-__all__ = ["InlineReasoning", "MessageBuilder", "OpenPart", "PartWriter"]
+__all__ = ["InlineReasoning", "MessageBuilder", "OpenPart"]
 
 
 class OpenPart:
@@ -98,27 +98,27 @@ class MessageBuilder:
         self._collect = collect
         self._written = 0
 
-    def begin(
-        self,
-        kind: type[Part],
-        make: Callable[[str], Delta],
-        call_id: str = "",
-        name: str = "",
-    ) -> OpenPart:
-        """Begin a part, which is then the open one."""
-        self._written = self.characters
-        if not self._collect:
-            self.parts.clear()
-        text = StringIO() if self._collect else Uncollected()
-        part = self.open = OpenPart(kind, make, text, call_id, name)
-        self.parts.append(part)
-        return part
+    def content(self, text: str) -> None:
+        """Emit content."""
+        self._add(text, Content, ContentDelta)
+
+    def reasoning(self, text: str) -> None:
+        """Emit reasoning."""
+        self._add(text, Reasoning, ReasoningDelta)
 
     def begin_call(self, index: int, call_id: str, name: str) -> OpenPart:
         """Begin a call: emit its first delta."""
-        part = self.begin(ToolCall, arguments_deltas(index), call_id, name)
+        text = self._new_text()
+        part = self._begin(OpenPart(ToolCall, arguments_deltas(index), text, call_id, name))
         self.out.append(ToolCallDelta(index, call_id, name))
         return part
+
+    def arguments(self, text: str) -> None:
+        """Emit text of the arguments of the call that is open."""
+        part = self.open
+        if text and part is not None:
+            self.out.append(part.make(text))
+            part.write(text)
 
     def forget(self) -> None:
         """Forget all that came, but which part is open."""
@@ -131,32 +131,25 @@ class MessageBuilder:
         """How many characters were emitted."""
         return self._written + (self.parts[-1].text.tell() if self.parts else 0)
 
-
-class PartWriter:
-    """Emits text as one kind of part, beginning such a part where another is open.
-
-    Only a call's arguments need a call that was begun: without one, they are lost.
-    """
-
-    __slots__ = ("_builder", "_kind", "_make")
-
-    def __init__(self, builder: MessageBuilder, kind: type[Part]) -> None:
-        self._builder = builder
-        self._kind = kind
-        self._make = DELTAS.get(kind)
-
-    def __call__(self, text: str) -> None:
-        """Emit `text` as a delta, and write it down."""
+    def _add(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
         if not text:
             return
-        builder = self._builder
-        part = builder.open
-        if part is None or part.kind is not self._kind:
-            if self._make is None:
-                return
-            part = builder.begin(self._kind, self._make)
-        builder.out.append(part.make(text))
+        part = self.open
+        if part is None or part.kind is not kind:
+            part = self._begin(OpenPart(kind, make, self._new_text()))
+        self.out.append(make(text))
         part.write(text)
+
+    def _new_text(self) -> StringIO | Uncollected:
+        return StringIO() if self._collect else Uncollected()
+
+    def _begin(self, part: OpenPart) -> OpenPart:
+        self._written = self.characters
+        if not self._collect:
+            self.parts.clear()
+        self.parts.append(part)
+        self.open = part
+        return part
 
 
 class InlineReasoning:
@@ -164,7 +157,7 @@ class InlineReasoning:
 
     __slots__ = ("_content", "_open")
 
-    def __init__(self, content: PartWriter) -> None:
+    def __init__(self, content: Callable[[str], None]) -> None:
         self._content = content
         self._open = False
 
@@ -180,10 +173,3 @@ class InlineReasoning:
         if self._open:
             self._open = False
             self._content("</think>")
-
-
-DELTAS: dict[type[Part], Callable[[str], Delta]] = {
-    Content: ContentDelta,
-    Reasoning: ReasoningDelta,
-}
-"""What makes the deltas of a part that begins by itself."""

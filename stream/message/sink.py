@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError
 
-from .builder import InlineReasoning, MessageBuilder, OpenPart, PartWriter
+from .builder import InlineReasoning, MessageBuilder
 from .counts import Counts, RunningCounts
 from .ids import CallPlace, IdFactory, made_id
 from .json_fence import JsonFence
@@ -27,7 +27,8 @@ LENIENT = Policies(tool_in_reasoning="reasoning")
 class Sink:
     """What the sub-parsers emit to, and ask what the rules of the request are.
 
-    `content`, `reasoning` and `arguments` take text for the message, which `builder` builds.
+    `content`, `reasoning` and `arguments` take text for the message, which `builder` builds;
+    `writers` are what text for each kind of part arrives at in the end.
 
     `tools` are the functions that may be called, each with the JSON Schema of its arguments; None
     for any. `only` is the one that `tool_choice` names. `natural` says, once the input is closed,
@@ -44,7 +45,6 @@ class Sink:
         "_inline",
         "_prompt",
         "_repaired_ahead",
-        "_writers",
         "amounts",
         "arguments",
         "builder",
@@ -59,6 +59,7 @@ class Sink:
         "seen_reasoning",
         "shows_markers",
         "tools",
+        "writers",
     )
 
     def __init__(
@@ -82,12 +83,11 @@ class Sink:
         self.policies = policies
         self.shows_markers = reasoning_output == "raw"
         self._collect = collect
-        self.builder = MessageBuilder(collect=collect)
+        builder = self.builder = MessageBuilder(collect=collect)
         self.amounts = RunningCounts()
-        content = PartWriter(self.builder, Content)
-        reasoning = PartWriter(self.builder, Reasoning)
-        arguments = PartWriter(self.builder, ToolCall)
-        self._writers = {Content: content, Reasoning: reasoning, ToolCall: arguments}
+        # Bound once, so that what text goes to can be told from others by `is`.
+        content, reasoning, arguments = builder.content, builder.reasoning, builder.arguments
+        self.writers = {Content: content, Reasoning: reasoning, ToolCall: arguments}
         self._fence = JsonFence(content, self.issues, offset) if offset else None
         self._inline = InlineReasoning(content) if reasoning_output == "inline" else None
         self.content: Emit = self._fence.write if self._fence is not None else content
@@ -97,11 +97,6 @@ class Sink:
         # None while the prompt is read, and in drafts: their calls are not emitted.
         self._id_factory: IdFactory | None = None
         self._prompt = ""
-
-    def part_of(self, emit: Emit) -> OpenPart | None:
-        """The open part, if text for `emit` goes there unchanged."""
-        part = self.builder.open
-        return part if part is not None and self._writers[part.kind] is emit else None
 
     def draft(self) -> Sink:
         """A sink with the same rules, for a look at text whose meaning is not known yet."""
@@ -115,7 +110,7 @@ class Sink:
         self.seen_reasoning = True
         self.amounts.enter("reasoning", self.builder.characters)
         if self.shows_markers:
-            self._writers[Content](marker)
+            self.writers[Content](marker)
 
     def leave_reasoning(self) -> None:
         """The end marker of reasoning was seen; the white space after it may still come."""
@@ -125,7 +120,7 @@ class Sink:
         """Reasoning ends; `marker` is what the model wrote to say so, "" if nothing."""
         self.amounts.enter("reasoning", self.builder.characters)
         if self.shows_markers:
-            self._writers[Content](marker)
+            self.writers[Content](marker)
         if self._inline is not None:
             self._inline.close()
         self.amounts.enter("content", self.builder.characters)
