@@ -89,9 +89,6 @@ class Window:
 
     def feed(self, text: str) -> None:
         """Append `text` to the window and cut off what was read."""
-        waiter = self.waiter
-        if waiter is not None:
-            waiter.lane = None
         pos = self.pos
         if self._marks:
             self._keep()
@@ -102,9 +99,11 @@ class Window:
     def receive(self, text: str) -> bool:
         """Take the next text; return whether the sub-parser must be resumed to read it."""
         waiter = self.waiter
-        if waiter is not None and waiter.lane is not None and waiter.lane.exact(text) is None:
-            self.pass_by(text)
-            return False
+        if waiter is not None and waiter.lane is not None:
+            if waiter.lane.exact(text) is None:
+                self.pass_by(text)
+                return False
+            waiter.lane = None
         self.feed(text)
         chunk = self.step()
         if chunk and waiter is not None:
@@ -146,7 +145,7 @@ class Window:
         return self.text[start:end]
 
     def wait(self, emit: Emit, lane: Lane, sink: Emit | None = None) -> None:
-        """Let text in which nothing is found bypass the sub-parser until the next feed.
+        """Let text in which nothing is found bypass the sub-parser, until some is found.
 
         To be said before a `yield`; `emit`, `lane` and `sink` are those of a `Waiter`. It has no
         effect while something is unread or marked, which the sub-parser must see again.

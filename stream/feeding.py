@@ -145,11 +145,12 @@ class Feeder:
             self._close_lane()
         self._amounts.chunks += 1
         waiter = window.waiter
-        if waiter is not None and waiter.lane is not None and lane is None:
-            if waiter.lane.exact(text) is None:
+        if waiter is not None and waiter.lane is not None:
+            if lane is None and waiter.lane.exact(text) is None:
                 window.pass_by(text)
                 self._open_lane(waiter, waiter.lane)
                 return self._emitted()
+            waiter.lane = None
         window.feed(text)
         read = None
         if waiter is not None and waiter.step is not None:
@@ -157,20 +158,22 @@ class Feeder:
                 read = waiter.step(window)
             except Exception as error:  # noqa: BLE001 - as in `_resume`
                 read = self._give_up(error)
+                waiter = window.waiter
         if read is None:
             read = self._resume()
-        waiter = window.waiter
-        if waiter is not None:
-            if waiter.lane is not None:
-                self._open_lane(waiter, waiter.lane)
-            if read:
-                builder = self._builder
-                part = builder.open
-                if part is not None and not builder.out:
-                    if self._writers[part.kind] is waiter.emit:
-                        part.write(read)
-                        return [part.make(read)]
-                waiter.emit(read)
+            waiter = window.waiter
+        if waiter is None:
+            return self._emitted()
+        if waiter.lane is not None:
+            self._open_lane(waiter, waiter.lane)
+        if read:
+            builder = self._builder
+            part = builder.open
+            if part is not None and not builder.out:
+                if self._writers[part.kind] is waiter.emit:
+                    part.write(read)
+                    return [part.make(read)]
+            waiter.emit(read)
         return self._emitted()
 
     def _pass(self, chunk: str, end: int, lane: Lane) -> list[Delta]:
@@ -204,6 +207,8 @@ class Feeder:
         self._settle()
         self._path = self._closed
         self._lane = None
+        if self._window.waiter is not None:
+            self._window.waiter.lane = None
         if self._held:
             self._window.feed(self._held)
             self._held = ""
