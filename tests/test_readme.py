@@ -12,6 +12,7 @@ import pytest
 
 README = Path(__file__).parents[1] / "README.md"
 PAGES = [README, *sorted(README.parent.glob("docs/*.md"))]
+SESSIONS = [page for page in PAGES if ">>>" in page.read_text(encoding="utf-8")]
 
 
 def test_the_program_prints_what_it_says():
@@ -32,7 +33,7 @@ def test_the_two_commands_are_targets():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", SESSIONS, ids=lambda page: page.name)
 def test_the_sessions_show_what_they_give(page):
     sessions = re.findall(r"```python\n(>>>.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     test = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.name, None, 0)

@@ -48,7 +48,19 @@ LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
 class JsonState(StrEnum):
-    """Where in a JSON text a lexer or scanner stands."""
+    """Where in a JSON value a lexer or scanner stands.
+
+    START        before the value
+    AFTER_OPEN   behind an opening bracket
+    KEY          in a key
+    AFTER_KEY    behind a key, before its colon
+    AFTER_COLON  behind a colon, before the value
+    STRING       in a string that is a value
+    AFTER_VALUE  behind a value, before a comma or a closing bracket
+    AFTER_COMMA  behind a comma, before the next key or value
+    DONE         behind the whole value
+    BROKEN       before a character that cannot follow
+    """
 
     START = "start"
     AFTER_OPEN = "after_open"

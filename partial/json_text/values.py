@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import ijson
+
 from ..errors import UsageError
 from .compact import sound_json
 from .heal import JsonPath
@@ -75,8 +77,6 @@ class JsonValues:
     )
 
     def __init__(self, *, max_depth: int = MAX_DEPTH) -> None:
-        import ijson  # here, for it takes 30 ms that few users need
-
         self._lexer = JsonLexer(max_depth=max_depth, tracks=True)
         self._held = ""
         self._string: list[str] = []

@@ -13,7 +13,7 @@ CLASSES = {name: getattr(errors, name) for name in errors.__all__}
 
 
 def documented_parents():
-    """What the tree in the module's docstring says: each name and the name that it stands under."""
+    """The tree in the module's docstring: each name and the name that it stands under."""
     parents, above = {}, []
     for line in inspect.cleandoc(errors.__doc__).splitlines():
         name = line.split()[0] if line.strip() else ""

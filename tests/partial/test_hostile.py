@@ -90,7 +90,7 @@ def fed(reader, text, size=7):
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_scanner_is_linear_and_the_same_for_all_pieces(work, name, options):
+def test_a_scanner_is_linear_and_the_same_for_all_chunks(work, name, options):
     text, found = written(name), set()
     for size in (1, 7, len(text)):
         scanner = JsonScanner(**options)
@@ -116,7 +116,7 @@ def test_what_follows_the_end_of_a_value_is_looked_at_once(work, start):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_values_are_linear_and_those_that_healing_gives(work, name):
+def test_values_are_linear_and_those_that_healing_returns(work, name):
     text, values = written(name), JsonValues()
     assert [*chain(*fed(values, text))] == [*chain(*fed(JsonValues(), text, 1))]
     if values.state is not JsonState.BROKEN and name != "a number":
@@ -167,7 +167,7 @@ PYTHON = {
 
 @pytest.mark.parametrize("name", PYTHON)
 @pytest.mark.parametrize("reader", [python_value, python_arguments])
-def test_python_is_linear_and_the_same_for_all_pieces(work, name, reader):
+def test_python_is_linear_and_the_same_for_all_chunks(work, name, reader):
     def read(text, size=7):
         driver = Driver(lambda src, emit: reader(src, emit, lambda *_: None))
         for at in range(0, len(text), size):
@@ -261,7 +261,7 @@ def marker():
     ],
     ids=["string", "compact", "repaired", "array", "broken", "pattern", "marker"],
 )
-def test_what_was_handed_on_is_not_kept(made, start, unit):
+def test_what_was_returned_is_not_kept(made, start, unit):
     chunk = unit * (1024 // len(unit))
 
     def run():

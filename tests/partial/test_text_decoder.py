@@ -166,7 +166,7 @@ def test_plain_text_goes_through_untouched():
         assert replacements(decoder) == (0, None, None)
 
 
-def test_text_may_go_past_a_decoder_that_is_told():
+def test_text_may_go_past_a_decoder_whose_offset_is_moved():
     decoder = TextDecoder()
     decoder.feed("ab")
     decoder.offset += 3
@@ -190,7 +190,7 @@ def test_whole(text):
 
 
 @pytest.mark.parametrize("wrong", [None, 7, [b"a"], {"text": "a"}])
-def test_other_pieces_are_refused(wrong):
+def test_other_chunks_are_refused(wrong):
     decoder = TextDecoder()
     decoder.feed(b"\xc3")
     with pytest.raises(UsageError, match="str or bytes, not"):
@@ -224,7 +224,7 @@ def calls(feed, chunk):
     "unit",
     ["a", "é", "\ud83d", "\ud83d\ude00", "\ude00a", b"\xff", b"\xf0\x9f", b"a\xff"],
 )
-def test_a_long_piece_needs_no_more_calls_than_a_short_one(unit):
+def test_a_long_chunk_needs_no_more_calls_than_a_short_one(unit):
     few, many = (calls(TextDecoder().feed, unit * times) for times in (10, 100_000))
 
     assert few == many < 40

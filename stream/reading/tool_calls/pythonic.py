@@ -5,7 +5,7 @@
     argument  = name "=" literal                  separator = "," | ";" | white space
 
 Seen in: Llama 3.2 and 4, LFM2, ToolACE, Olmo 3; with the list in markers, or in none. The
-arguments come out as a JSON object, written while they are read (`partial/python_json.py`);
+arguments come out as a JSON object, written while they are read (`partial/python_text/to_json.py`);
 nothing is evaluated. An argument without a name breaks a call: which it is, only the order in
 the schema would tell, and models do not keep to that.
 """

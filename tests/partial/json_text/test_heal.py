@@ -389,6 +389,6 @@ def test_what_is_nearly_json_is_healed_at_every_cut(text, data):
             assert agrees(healed.value, heal_json(text, repairs=Repairs()).value) or not healed.text
 
 
-def test_what_cannot_follow_is_told():
+def test_what_cannot_follow_is_a_problem():
     healed = heal_json('{"a": nope}')
     assert (healed.problem, healed.end, healed.value) == ("'n' begins no value", 6, {})

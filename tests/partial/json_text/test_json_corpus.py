@@ -330,7 +330,7 @@ def repaired(name, expectation):
         yield case
 
 
-def test_what_is_mended_has_the_value_that_json_repair_gives_it():
+def test_what_is_repaired_has_the_value_that_json_repair_returns():
     def expectation(case):
         options = case.line.get("kwargs", {})
         given = case.line.get("serialized", case.expected)
@@ -346,7 +346,7 @@ def test_what_is_mended_has_the_value_that_json_repair_gives_it():
     check("json_repair_tests", repaired("json_repair_tests", expectation))
 
 
-def test_what_is_mended_has_the_value_that_jsonrepair_gives_it():
+def test_what_is_repaired_has_the_value_that_jsonrepair_returns():
     def expectation(case):
         # Without an expectation the text is JSON, to be left as it is.
         return json.loads(case.input if case.line["how"] is None else case.expected)
@@ -405,7 +405,7 @@ def read(text, size, **options):
 
 
 @pytest.mark.parametrize("options", [{}, {"compact": True}], ids=str)
-def test_the_json_test_suite_is_judged_and_handed_on_the_same_in_any_pieces(options):
+def test_the_json_test_suite_is_judged_and_returned_the_same_in_any_chunks(options):
     judged = Counter()
     for name, text, expect in suite():
         whole = read(text, 1_000_000, **options)

@@ -44,7 +44,7 @@ def accepts(chunks):
 
 
 @given(support.json_texts(), st.data())
-def test_all_that_is_certain_is_passed_on_verbatim_at_once(text, data):
+def test_all_that_is_certain_is_emitted_verbatim_at_once(text, data):
     driver, places = Driver(json_value), support.certain(text)
     fed = 0
     for chunk in data.draw(cuts(text)):

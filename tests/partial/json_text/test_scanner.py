@@ -62,7 +62,7 @@ def test_cutting_the_text_changes_nothing(text, data, options):
 @example("[1, 2x", {})
 @example("[tru", {})
 @example("['a", {"repairs": Repairs()})
-def test_all_that_was_handed_on_can_be_made_json(text, options):
+def test_all_that_was_returned_can_be_made_json(text, options):
     for at in range(len(text) + 1):
         scanner, out = fed([text[:at]], **options)
         out.encode()
@@ -73,7 +73,7 @@ def test_all_that_was_handed_on_can_be_made_json(text, options):
 
 
 @given(nearly_json(), st.sampled_from(MODES))
-def test_what_was_handed_on_is_a_prefix_of_what_comes(text, options):
+def test_what_was_returned_is_a_prefix_of_what_comes(text, options):
     scanner, joined = JsonScanner(**options), ""
     for char in text:
         joined += scanner.feed(char)

@@ -60,7 +60,7 @@ def test_the_whole_is_what_python_reads(text, data):
 
 
 @given(json_texts(), st.data())
-def test_at_each_cut_there_is_all_that_healing_gives(text, data):
+def test_at_each_cut_there_is_all_that_healing_returns(text, data):
     values = JsonValues()
     for at, char in enumerate(text):
         values.feed(char)
@@ -86,7 +86,7 @@ def test_a_value_comes_with_the_character_that_completes_it(text, data):
 @given(nearly_json() | st.text(), st.data())
 @example("[1, 2x", None)
 @example('["\ud83d"]', None)
-def test_text_that_is_no_json_gives_what_stands_before(text, data):
+def test_text_that_is_no_json_has_the_values_before_it(text, data):
     values = JsonValues()
     found = []
     for chunk in data.draw(cuts(text)) if data else list(text):

@@ -41,7 +41,7 @@ def read(texts, reader=python_value, **options):
 
 
 def written(text, reader=python_value):
-    """What is written for a text that is read whole, at the three cuts that tell most."""
+    """What is written for a text that is read whole, at the three cuts that show most."""
     result, json_text, unread, _ = read([text], reader)
     assert (result, unread) == (DONE, ""), text
     assert read(list(text), reader) == read([text], reader) == read([text[:-1], text[-1]], reader)
@@ -433,7 +433,7 @@ NOTED = [
 
 
 @pytest.mark.parametrize(("text", "json_text", "names"), NOTED)
-def test_what_is_mended_is_noted(text, json_text, names):
+def test_what_is_repaired_is_noted(text, json_text, names):
     result, got, _, notes = read([text])
     assert result == DONE
     assert [name for name, _ in notes] == names
@@ -654,7 +654,7 @@ def test_no_character_is_read_more_often_than_it_can_be_held(pattern, length, mo
     assert sum(matched) <= 2 * length
 
 
-def test_what_the_prompt_wrote_is_not_handed_out():
+def test_what_the_prompt_wrote_is_not_emitted():
     def texts(text, cut):
         got = drive(quietly, [text[:cut], text[cut:]], prompt=cut)
         return "".join(got.emitted)

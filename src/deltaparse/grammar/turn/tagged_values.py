@@ -2,7 +2,7 @@
 
 How a parser reads the text again is what decides: a value that may only be a string is one to its
 last character, so the marker behind it must not stand in it; what may be other things too is read
-as JSON where it is JSON of one of these types (`stream/tool_calls/values.py`).
+as JSON where it is JSON of one of these types (`stream/reading/tool_calls/values.py`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,272 @@
+"""What is nearly JSON, read, and JSON emitted in its place: the repairs of `repair`, one by one."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from ..surrogates import SURROGATES
+from ..waiting import Emit, Lane
+from ..window import Steps, Window
+from .compact import spelled
+from .lexer import (
+    AFTER_COLON,
+    AFTER_COMMA,
+    AFTER_KEY,
+    AFTER_OPEN,
+    AFTER_VALUE,
+    CLOSERS,
+    KEY,
+    MAX_TOKEN,
+    MEMBER,
+    START,
+    STRING,
+    JsonLexer,
+)
+from .readers import json_space
+
+if TYPE_CHECKING:
+    from .repair import Repairs
+
+__all__ = ["OWN_QUOTE", "Repairer"]
+
+LITERALS = {
+    "True": ("python_literals", "true"),
+    "False": ("python_literals", "false"),
+    "None": ("python_literals", "null"),
+    "NaN": ("non_finite", "null"),
+    "Infinity": ("non_finite", "null"),
+    "-Infinity": ("non_finite", "null"),
+}
+WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$.-]*+")
+HEX = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5}))")
+# In a string in single quotes: all but what ends it, escapes, or must be escaped.
+IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
+AT_ODD = re.compile(rf"""['"\\\x00-\x1f{SURROGATES}]""").search
+SINGLE_QUOTED_LANE = Lane(AT_ODD, AT_ODD)
+ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+CUT_ODD_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
+OWN_QUOTE = "own_quote"
+"""What stands for the name of a repair where a string stood in the quotes of the format."""
+COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
+BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
+
+
+class Repairer:
+    """Writes JSON in the place of what broke it.
+
+    Its sub-parsers return the name of the repair that they made; "" if there is none for what
+    stands here; None where the input ends in what more text might have made a repair of.
+    """
+
+    __slots__ = ("_emit", "_lexer", "_quote", "_repairs", "_src")
+
+    def __init__(
+        self,
+        src: Window,
+        lexer: JsonLexer,
+        emit: Emit,
+        repairs: Repairs,
+        quote: str = "",
+    ) -> None:
+        self._quote = quote
+        self._src = src
+        self._lexer = lexer
+        self._emit = emit
+        self._repairs = repairs
+
+    def write(self, text: str) -> None:
+        """Emit JSON that the lexer did not pass."""
+        self._lexer.passed += len(text)
+        self._emit(text)
+
+    def repair(self) -> Steps[str | None]:
+        """Repair what breaks the text here, in the state in which the lexer broke."""
+        src, lexer, repairs = self._src, self._lexer, self._repairs
+        state = lexer.state = lexer.broken_in or START
+        char = src.text[src.pos]
+        if state is STRING or state is KEY:
+            return (yield from self._odd_character())
+        is_key = bool(lexer.stack) and lexer.stack[-1] == "{" and state in BEFORE_KEY
+        is_value = not is_key and state in (START, AFTER_COLON, AFTER_OPEN, AFTER_COMMA)
+        if char == "," and state is AFTER_VALUE:
+            return (yield from self._comma())
+        if self._quote and char == self._quote[0] and (is_key or is_value):
+            if (yield from self._at_quote()):
+                lexer.state = KEY if is_key else STRING
+                return (yield from self._quoted())
+        if char in "/#" and repairs.comments:
+            return (yield from self._comment())
+        if char == "'" and repairs.single_quotes and (is_key or is_value):
+            lexer.state = KEY if is_key else STRING
+            return (yield from self._single_quoted())
+        if is_key or is_value:
+            return (yield from self._word(is_key=is_key))
+        return ""
+
+    def _comma(self) -> Steps[str | None]:
+        """Read a comma behind which no member stands: a bracket, a comment, or nearly one.
+
+        It is emitted when it is certain that a member follows it.
+        """
+        src, lexer = self._src, self._lexer
+        src.pos += 1
+        done = ""
+        while True:
+            char = yield from json_space(src)
+            if not char:
+                return done or None
+            if char not in "/#" or not self._repairs.comments:
+                break
+            comment = yield from self._comment()
+            if not comment:
+                return comment
+            done = comment
+        if char == CLOSERS[lexer.stack[-1]]:
+            return "trailing_commas" if self._repairs.trailing_commas else ""
+        self.write(", ")
+        lexer.state = AFTER_COMMA
+        if char in MEMBER[lexer.stack[-1]]:
+            return done
+        lexer.broken_in = AFTER_COMMA
+        return (yield from self.repair())
+
+    def _word(self, *, is_key: bool) -> Steps[str | None]:
+        """Repair a word where a key or a value must stand, once it is certain where it ends."""
+        src, lexer, repairs = self._src, self._lexer, self._repairs
+        while True:
+            found = WORD.match(src.text, src.pos)
+            end = found.end() if found else src.pos + (src.text[src.pos :] == "-")
+            if end < len(src.text) or end - src.pos > MAX_TOKEN or src.closed:
+                break
+            yield
+        word = src.text[src.pos : end]
+        if len(word) > MAX_TOKEN:
+            return ""
+        cut = end == len(src.text) and bool(lexer.stack)
+        if cut and word and (is_key or any(known.startswith(word) for known in LITERALS)):
+            return None
+        if is_key and found and word[0] != "-" and repairs.unquoted_keys:
+            src.pos = end
+            self.write(f'"{word}"')
+            lexer.state = AFTER_KEY
+            return "unquoted_keys"
+        name, literal = LITERALS.get(word, ("", ""))
+        if is_key or not name or not getattr(repairs, name):
+            return ""
+        src.pos = end
+        self.write(literal)
+        lexer.value_ends()
+        return name
+
+    def _odd_character(self) -> Steps[str | None]:
+        """Write the control character or escape that stands here in a way that JSON allows."""
+        src = self._src
+        if src.text[src.pos] != "\\":
+            if not self._repairs.control_characters:
+                return ""
+            self.write(spelled(src.text[src.pos]))
+            src.pos += 1
+            return "control_characters"
+        while CUT_ODD_ESCAPE.match(src.text, src.pos):
+            if src.closed:
+                return None
+            yield
+        escape = ESCAPE.match(src.text, src.pos)
+        found = HEX.match(src.text, src.pos)
+        if escape:
+            self.write(src.take(escape.end()))
+        elif not self._repairs.invalid_escapes:
+            return ""
+        elif found:
+            self.write(json.dumps(chr(int(found[1] or found[2], 16)))[1:-1])
+            src.pos = found.end()
+        elif src.text[src.pos + 1] == "'":
+            self.write("'")
+            src.pos += 2
+        else:
+            # It was meant as a backslash; what follows is read on its own.
+            self.write("\\\\")
+            src.pos += 1
+        return "invalid_escapes"
+
+    def _single_quoted(self) -> Steps[str]:
+        """Read a string in single quotes, writing one in double quotes."""
+        src, lexer = self._src, self._lexer
+        src.pos += 1
+        self.write('"')
+        while True:
+            found = IN_SINGLE.match(src.text, src.pos)
+            if found and found.end() > src.pos:
+                self.write(src.take(found.end()))
+            char = src.text[src.pos : src.pos + 1]
+            if char == "'":
+                src.pos += 1
+                self.write('"')
+                lexer.string_ends()
+                return "single_quotes"
+            if char == '"':
+                src.pos += 1
+                self.write('\\"')
+            elif char:
+                repair = yield from self._odd_character()
+                if not repair:
+                    if repair == "":
+                        lexer.breaks("an escape" if char == "\\" else "a control character")
+                    return "single_quotes"
+            elif src.closed:
+                return "single_quotes"
+            else:
+                src.wait(self.write, SINGLE_QUOTED_LANE)
+                yield
+
+    def _at_quote(self) -> Steps[bool]:
+        """Return whether `quote` stands here."""
+        src, quote = self._src, self._quote
+        while quote.startswith(src.text[src.pos : src.pos + len(quote)]):
+            if len(src.text) - src.pos >= len(quote):
+                return True
+            if src.closed:
+                return False
+            yield
+        return False
+
+    def _quoted(self) -> Steps[str | None]:
+        """Read a string that begins and ends with `quote`."""
+        src, lexer, quote = self._src, self._lexer, self._quote
+        src.pos += len(quote)
+        self.write('"')
+        while (at := src.text.find(quote, src.pos)) < 0:
+            # What may be the beginning of the quote is held back.
+            end = max(src.pos, len(src.text) - len(quote) + 1)
+            if end > src.pos:
+                self.write(spelled(src.take(end)))
+            if src.closed:
+                return None
+            yield
+        if at > src.pos:
+            self.write(spelled(src.take(at)))
+        src.pos += len(quote)
+        self.write('"')
+        lexer.string_ends()
+        return OWN_QUOTE
+
+    def _comment(self) -> Steps[str | None]:
+        """Read a comment, writing nothing."""
+        src = self._src
+        while src.text[src.pos :] == "/":
+            if src.closed:
+                return None
+            yield
+        opening = next((text for text in COMMENT_ENDS if src.text.startswith(text, src.pos)), "")
+        if not opening:
+            return ""
+        end = COMMENT_ENDS[opening]
+        src.pos += len(opening)
+        while (at := src.text.find(end, src.pos)) < 0 and not src.closed:
+            # The end may be cut. What is before it is dropped: a comment may be long.
+            src.pos = max(src.pos, len(src.text) - len(end) + 1)
+            yield
+        src.pos = len(src.text) if at < 0 else at + len(end)
+        return "comments"
