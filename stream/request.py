@@ -1,4 +1,4 @@
-"""What a request says of the turn that is parsed: its tools, its choice, its prompt."""
+"""A request: what is asked of a parser, and what follows from it for the turn to be read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .wire.marker_tables import MarkerTables, marker_tables
 __all__ = ["Request", "ToolChoice", "behind_reasoning"]
 
 NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
-"""Policies that look at what was handed out before."""
+"""Policies that look at what was emitted before."""
 
 
 @dataclass(slots=True)  # Never changed; `frozen` would triple its cost.
@@ -60,7 +60,7 @@ class Request:
         return self.tool_choice not in ("auto", "none")
 
     def sink(self, window: Window) -> Sink:
-        """Where the turn is emitted to, which is read from `window`."""
+        """What takes the turn that is read from `window`."""
         known = None if self.tools is None else dict(read_tools(self.tools))
         unwraps = self.response_schema is not None and self.reasoning != "raw"
         return Sink(
@@ -74,12 +74,13 @@ class Request:
         )
 
     def marker_tables(self) -> MarkerTables:
-        """What to look for in it."""
+        """What readers look for in the turn."""
         has_tools = self.tools is None or len(self.tools) > 0
-        lex = marker_tables(self.fmt, calls=self.tool_choice != "none" and has_tools)
-        if self.response_schema is not None and lex.bare:
-            lex = marker_tables(self.fmt, calls=False)
-        return lex
+        tables = marker_tables(self.fmt, calls=self.tool_choice != "none" and has_tools)
+        if self.response_schema is not None and tables.unmarked:
+            # JSON was asked for as content, and nothing tells it from a call.
+            tables = marker_tables(self.fmt, calls=False)
+        return tables
 
     def turn_so_far(self) -> str:
         """What the prompt holds of the assistant's turn; see `Facts.turn_so_far`."""
