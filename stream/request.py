@@ -1,4 +1,4 @@
-"""What a request says of the turn that is parsed: its tools, its choice, its prompt."""
+"""A request: what is asked of a parser, and what follows from it for the turn to be read."""
 
 from __future__ import annotations
 
@@ -10,19 +10,14 @@ from deltaparse.partial import UsageError, Window
 
 from .message.policies import Policies
 from .message.sink import Sink
+from .tools import ToolChoice, chosen_function, read_tools
 from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
 
 __all__ = ["Request", "ToolChoice", "behind_reasoning"]
 
-ToolChoice = Literal["auto", "none", "required"] | Mapping[str, Any]
-
-
-# To ask whether something is a `dict` takes a tenth of the time.
-MAPPING = (dict, Mapping)
-
 NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
-"""Policies that look at what was handed out before."""
+"""Policies that look at what was emitted before."""
 
 
 @dataclass(slots=True)  # Never changed; `frozen` would triple its cost.
@@ -65,12 +60,12 @@ class Request:
         return self.tool_choice not in ("auto", "none")
 
     def sink(self, window: Window) -> Sink:
-        """Where the turn is emitted to, which is read from `window`."""
-        known = None if self.tools is None else dict(map(_tool, self.tools))
+        """What takes the turn that is read from `window`."""
+        known = None if self.tools is None else dict(read_tools(self.tools))
         unwraps = self.response_schema is not None and self.reasoning != "raw"
         return Sink(
             tools=known,
-            only=_chosen(self.tool_choice, known),
+            only=chosen_function(self.tool_choice, known),
             parallel=self.parallel_tool_calls,
             policies=self.policies,
             reasoning_output=self.reasoning,
@@ -79,12 +74,13 @@ class Request:
         )
 
     def marker_tables(self) -> MarkerTables:
-        """What to look for in it."""
+        """What readers look for in the turn."""
         has_tools = self.tools is None or len(self.tools) > 0
-        lex = marker_tables(self.fmt, calls=self.tool_choice != "none" and has_tools)
-        if self.response_schema is not None and lex.bare:
-            lex = marker_tables(self.fmt, calls=False)
-        return lex
+        tables = marker_tables(self.fmt, calls=self.tool_choice != "none" and has_tools)
+        if self.response_schema is not None and tables.unmarked:
+            # JSON was asked for as content, and nothing tells it from a call.
+            tables = marker_tables(self.fmt, calls=False)
+        return tables
 
     def turn_so_far(self) -> str:
         """What the prompt holds of the assistant's turn; see `Facts.turn_so_far`."""
@@ -104,30 +100,6 @@ def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
         # No prompt shows where such a turn begins; a second delimiter would mean nothing.
         return fmt.replace(reasoning=ReasoningFormat()), ""
     return fmt, f"{header}{reasoning.start}{reasoning.end}"
-
-
-def _chosen(tool_choice: object, names: Mapping[str, Any] | None) -> str | None:
-    """The function that `tool_choice` names, if it names one."""
-    if tool_choice in ("auto", "none", "required"):
-        return None
-    if not isinstance(tool_choice, Mapping):
-        message = f'tool_choice={tool_choice!r}: "auto", "none", "required" or a tool choice object'
-        raise UsageError(message)
-    name, _ = _tool(tool_choice)
-    if names is not None and name not in names:
-        message = f"tool_choice names {name!r}, which is not one of the tools"
-        raise UsageError(message)
-    return name
-
-
-def _tool(tool: object) -> tuple[str, Any]:
-    """The name and the schema of an OpenAI tool, or of a bare function description."""
-    function = tool.get("function", tool) if isinstance(tool, MAPPING) else None
-    name = function.get("name") if isinstance(function, MAPPING) else None
-    if function is None or not isinstance(name, str):
-        message = f'a tool is {{"type": "function", "function": {{"name": ...}}}}, not {tool!r}'
-        raise UsageError(message)
-    return name, function.get("parameters")
 
 
 def _kind(value: object) -> str:

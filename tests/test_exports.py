@@ -32,7 +32,7 @@ MAY_IMPORT = {
 }
 # The same inside of `stream`: three rooms, and the modules that stand on them, the lowest first.
 ROOMS = {"wire": set(), "message": set(), "reading": {"wire", "message"}}
-for module in ("request", "snapshot", "feeding", "parser", "iterate", "suggest", ""):
+for module in ("tools", "request", "snapshot", "feeding", "parser", "iterate", "suggest", ""):
     ROOMS[module] = set(ROOMS)
 
 

@@ -108,14 +108,14 @@ def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     yield from whitespace(src, tables.longest)
     after = {Before.CALL: tables.after_call, Before.END: tables.after_end}
     marker = yield from at(src, after.get(before, tables.at_edge))
-    if marker or not tables.bare:
+    if marker or not tables.unmarked:
         return marker
     char = yield from peek(src)
     if before is Before.CALL and char and char in UNMARKED_SEPARATORS:
         src.pos += 1
         yield from whitespace(src, tables.longest)
         char = yield from peek(src)
-    return char if tables.bare_call.match(char) else ""
+    return char if tables.unmarked_call.match(char) else ""
 
 
 def _reasoning(reading: Reading, *, opened: str, second_time: bool = False) -> Steps[Before]:

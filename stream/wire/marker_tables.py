@@ -1,8 +1,18 @@
-"""The markers of a wire format, ready to be looked for.
+"""The markers of a wire format, ready to be looked for in each place of a turn.
 
-White space at a marker's edges is optional on the wire. So a marker is looked for as its core,
-with as much of its leading white space as stands there; the trailing white space is skipped
-after it, as far as it is there.
+What must be known: at each place, which markers end the text that is read there, and what the one
+that was found means. A marker counts where it can mean something: an end of reasoning in the
+middle of content is text. So each place has a set of its own. One set for all places, and a look
+at what was found, would be simpler, and wrong twice: a marker that means nothing here would hold
+text back and wake the reader, and would hide a shorter one that begins at the same character.
+
+What it must not cost: anything that grows with the parsers or the chunks. Tables are made once for
+a format (30 us, and as much as 500 us where the patterns of its sets are new); readers find the
+sets as attributes. Equal sets are one `Markers` object, whatever the format.
+
+White space at a marker's edges is optional on the wire. So readers look for a marker's spellings,
+the core behind as much of its leading white space as stands there, and skip its trailing white
+space afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +31,7 @@ from .spellings import leading, marker_set, preceded, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
 
-# A tag-like piece of a header: the generation prompt may be written again from one of these on.
+# A part of a header like a tag: a model may write the header once more from one of these on.
 TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 
 # What calls begin with that stand in no markers.
@@ -30,7 +40,14 @@ JSON_CALLS = re.compile(r"[\[{]")
 
 
 class Role(Enum):
-    """What a marker means."""
+    """What a marker means.
+
+    HEADER:           the end of the turn's header, which models write once more.
+    REASONING_START, REASONING_END, CONTENT_START, CONTENT_END:  the edges of these sections.
+    TOOL_START:       calls begin.
+    TOOL_END:         a call ends, or all of them.
+    TURN_END:         the turn ends.
+    """
 
     HEADER = auto()
     REASONING_START = auto()
@@ -43,7 +60,7 @@ class Role(Enum):
 
 
 class Field(Enum):
-    """What a key of a JSON call holds."""
+    """What a key of a JSON call holds; `FUNCTION`: an object with name and arguments."""
 
     NAME = auto()
     ARGUMENTS = auto()
@@ -62,23 +79,39 @@ class MarkerSpelling:
 
 
 class MarkerTables:
-    """What to look for in each place of a turn.
+    """What readers look for in each place of a turn.
 
-    `calls` says whether tool syntax means anything; without, it is plain text. `bare`: calls
-    stand in no markers, so what `bare_call` matches where a turn, or a part of it, begins may be
-    one. `bracketed` are the markers that begin as a list does; `longest` is the length of the
-    longest marker.
+    fmt:       the format.
+    calls:     tool syntax means something; otherwise it is text, and no set has markers of calls.
+    channels:  the markers of a turn in channels.
+
+    in_content:          content that stands in no markers.
+    in_content_start:    text where content in markers may begin.
+    in_content_end:      content in markers.
+    in_reasoning:        reasoning; `in_reasoning_only` where calls in it are reasoning too.
+    at_start:            where the turn begins: the header once more.
+    at_edge:             behind a marker and white space.
+    after_call:          behind a call, where also what closes its section may stand.
+    after_bad_call:      the rest of a call that broke off.
+    after_end:           behind an end-of-turn marker.
+    reasoning_start:     the start of reasoning alone.
+    call_starts:         the markers that calls begin with.
+    bracketed:           the markers that begin like a list.
+    longest:             characters of the longest marker.
+
+    opens_reasoning:     the turn begins with reasoning that no marker opens.
+    unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
+                         where a turn or a part of it begins.
+    fields:              what the keys of a JSON call hold.
     """
 
     __slots__ = (
-        "_signs",
+        "_by_literal",
         "after_bad_call",
         "after_call",
         "after_end",
         "at_edge",
         "at_start",
-        "bare",
-        "bare_call",
         "bracketed",
         "call_starts",
         "calls",
@@ -93,95 +126,102 @@ class MarkerTables:
         "longest",
         "opens_reasoning",
         "reasoning_start",
+        "unmarked",
+        "unmarked_call",
     )
 
     def __init__(self, fmt: WireFormat, *, calls: bool) -> None:
-        reasoning, content, tools, turn = fmt.reasoning, fmt.content, fmt.tools, fmt.turn
-        facts = fmt.facts
+        reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
+        self.fmt = fmt
         self.calls = calls
         self.channels = ChannelMarkers(fmt)
         calls = calls and facts.has_calls and not facts.has_channels
-        gap = tools.content_separator
-        openers = (*facts.openers, fmt.code.start) if calls else ()
-        closers = facts.closers if calls else ()
-        start = _signs(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else [])
-        end = _signs(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else [])
-        wrapped = content.mode is not ContentMode.PLAIN
-        content_start = _signs(Role.CONTENT_START, [content.start] if wrapped else [])
-        content_end = _signs(Role.CONTENT_END, [content.end] if wrapped else [])
-        tool_start = _signs(Role.TOOL_START, openers, gap)
-        tool_end = _signs(Role.TOOL_END, closers)
-        turn_end = _signs(Role.TURN_END, turn.ends)
-        # Where a turn has several messages, the end of one is that of the call in it.
-        message_end = _signs(Role.TOOL_END, self.channels.ends)
-        header = _signs(Role.HEADER, [again for text in turn.headers for again in _tails(text)])
-
-        self.fmt = fmt
-        self.bare = calls and facts.unmarked_calls
+        self.unmarked = calls and facts.unmarked_calls
         json_call = JSON_CALLS if tools.array_wrapped else JSON_CALL
-        self.bare_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
+        self.unmarked_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self.fields = _fields(tools)
-        # Where two markers are spelled alike, the one named first here is meant.
+
+        start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
+        end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
+        wrapped = content.mode is not ContentMode.PLAIN
+        content_start = _spelled(Role.CONTENT_START, [content.start] if wrapped else ())
+        content_end = _spelled(Role.CONTENT_END, [content.end] if wrapped else ())
+        openers = (*facts.openers, fmt.code.start) if calls else ()
+        tool_start = _spelled(Role.TOOL_START, openers, tools.content_separator)
+        tool_end = _spelled(Role.TOOL_END, facts.closers if calls else ())
+        # Where a turn has several messages, the end of one is that of the call in it.
+        message_end = _spelled(Role.TOOL_END, self.channels.ends)
+        turn_end = _spelled(Role.TURN_END, fmt.turn.ends)
+        header = _spelled(Role.HEADER, [end for text in fmt.turn.headers for end in _ends(text)])
+
+        # Two markers may be spelled alike, and what is found has one meaning. They rank by what
+        # is lost when the one is taken for the other. An end of reasoning that is missed makes
+        # the answer reasoning; a start that is missed makes a section or a call content; a closer
+        # that is missed is a few characters of text. What closes a call often ends the turn too,
+        # and then the call is whole, not cut off: so the end of the turn ranks below. Any marker
+        # may stand in a header, so its ends come last.
         inner = (end, start, content_start, tool_start, tool_end, content_end, message_end)
-        order = (*inner, turn_end, header)
-        self._signs = {sign.literal: sign for group in reversed(order) for sign in group}
-        self.bracketed = marker_set(text for text in self._signs if text[:1] == "[")
-        base = start + tool_start + turn_end
-        self.in_content = _markers(base)
-        self.in_content_start = _markers(base + content_start)
-        self.in_content_end = _markers(base + (content_end or content_start))
-        self.at_edge = _markers(base + content_start + content_end + end)
-        self.at_start = _markers(header)
-        self.after_end = _markers(base + content_start + header)
-        self.in_reasoning = _markers(end + turn_end + tool_start)
-        self.in_reasoning_only = _markers(end + turn_end)
-        self.reasoning_start = _markers(start)
-        self.after_call = _markers(base + content_start + content_end + end + tool_end)
-        self.after_bad_call = _markers(tool_start + tool_end + message_end + turn_end)
-        self.longest = max(map(len, self._signs), default=0)
-        self.call_starts = _markers(tool_start)
+        ranked = (*inner, turn_end, header)
+        self._by_literal = {one.literal: one for group in reversed(ranked) for one in group}
+        self.longest = max(map(len, self._by_literal), default=0)
+        self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
+
+        anywhere = start + tool_start + turn_end
+        at_edge = anywhere + content_start + content_end + end
+        self.in_content = _literals(anywhere)
+        self.in_content_start = _literals(anywhere + content_start)
+        self.in_content_end = _literals(anywhere + (content_end or content_start))
+        self.in_reasoning = _literals(end + turn_end + tool_start)
+        self.in_reasoning_only = _literals(end + turn_end)
+        self.at_start = _literals(header)
+        self.at_edge = _literals(at_edge)
+        self.after_call = _literals(at_edge + tool_end)
+        self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
+        self.after_end = _literals(anywhere + content_start + header)
+        self.reasoning_start = _literals(start)
+        self.call_starts = _literals(tool_start)
 
     def role(self, marker: str) -> Role:
-        """What a marker means; one that is none of the format's begins a bare call."""
-        sign = self._signs.get(marker)
-        return sign.role if sign else Role.TOOL_START
+        """What a marker means; one that is none of the format's begins an unmarked call."""
+        spelling = self._by_literal.get(marker)
+        return spelling.role if spelling else Role.TOOL_START
 
     def trailing(self, marker: str) -> str:
         """The white space that the template writes after a marker."""
-        return self._signs[marker].trailing
+        return self._by_literal[marker].trailing
 
 
 @lru_cache(maxsize=256)
 def marker_tables(fmt: WireFormat, *, calls: bool) -> MarkerTables:
-    """The `MarkerTables` of a format, made once."""
+    """The `MarkerTables` of a format, made once; `calls`: whether tool syntax means something."""
     return MarkerTables(fmt, calls=calls)
 
 
-def _signs(role: Role, texts: Iterable[str], gap: str = "") -> list[MarkerSpelling]:
-    """All spellings of the markers `texts`, after which `gap` may stand before them."""
-    signs = []
-    for text in texts:
-        core, behind = text.strip(), trailing(text)
+def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSpelling]:
+    """All spellings of markers, with `gap`, if there is one, for their leading white space."""
+    found = []
+    for marker in markers:
+        core, behind = marker.strip(), trailing(marker)
         if role is Role.CONTENT_START and core[-1:].isalnum():
             # A word ends where white space stands: `>>>all` is not the beginning of `>>>allow`.
             core, behind = core + behind[:1], behind[1:]
-        literals = preceded(core, gap or leading(text))
-        signs += [MarkerSpelling(literal, role, behind) for literal in literals]
-    return signs
+        literals = preceded(core, gap or leading(marker))
+        found += [MarkerSpelling(literal, role, behind) for literal in literals]
+    return found
 
 
-def _markers(signs: Iterable[MarkerSpelling]) -> Markers:
-    return marker_set(sign.literal for sign in signs)
+def _literals(spellings: Iterable[MarkerSpelling]) -> Markers:
+    return marker_set(spelling.literal for spelling in spellings)
 
 
-def _tails(header: str) -> list[str]:
+def _ends(header: str) -> list[str]:
     """The ends of a header that begin with a tag, which a model may write once more."""
     return [header[tag.start() :] for tag in TAG.finditer(header)]
 
 
 def _fields(tools: ToolsFormat) -> Mapping[str, Field]:
-    """What the keys of a JSON call mean: those of the format first, then those all models know."""
+    """What the keys of a JSON call mean: those of the format, and those that all models know."""
     known = {
         "name": Field.NAME,
         "arguments": Field.ARGUMENTS,

@@ -1,4 +1,4 @@
-"""The markers inside a call that is written in tags, ready to be looked for."""
+"""The markers inside a call in tags, ready to be looked for."""
 
 from __future__ import annotations
 
@@ -11,11 +11,27 @@ __all__ = ["TaggedMarkers", "tagged_markers"]
 
 
 class TaggedMarkers:
-    """What to look for in each place of a call in tags.
+    """What readers look for in each place of a call in tags.
 
-    White space at a marker's edges is optional. So a marker is looked for as its core, which
-    what was read before it may end in white space of; where that would be a value's, with as
-    much of the marker's own leading white space as stands there.
+    White space at a marker's edges is optional. So a marker is looked for as its core: what stands
+    before it is white space that was skipped, or a name, which loses it. Before the end of a value
+    white space may be the value's; so what ends values is looked for with as much of its own
+    leading white space as stands there.
+
+    name_prefix, after_name:         the markers round the name.
+    name_ends:                       what may follow a name.
+    id_start, id_end:                the markers round the id; `id_ends`: what may follow it.
+    arguments_start, arguments_end:  the markers round all arguments.
+    in_arguments:                    what may stand where an argument or the end of all does.
+    key:                             the marker before an argument's name; none in a JSON object.
+    key_end, value_prefix:           what ends the name, and the marker before the value.
+    value_ends:                      what may end a value; of these, `value_suffix` is the marker
+                                     for it, and `turn_ends` end the turn.
+    separator:                       the marker between arguments.
+    behind_value:                    what may follow a value's own marker, and so proves that it
+                                     was no text; empty where nothing ends calls: it proves itself.
+    behind_call:                     what may follow a marker that only stands behind arguments.
+    has_ends:                        there are markers that end calls.
     """
 
     __slots__ = (
@@ -41,12 +57,11 @@ class TaggedMarkers:
     )
 
     def __init__(self, fmt: WireFormat) -> None:
-        tools, function, arguments, call_id = fmt.tools, fmt.function, fmt.arguments, fmt.call_id
+        function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         turn_ends = stripped(fmt.turn.ends)
-        key = set()
-        if tools.format is ToolFormat.TAG_WITH_TAGGED:
-            key = stripped([arguments.name_prefix])
+        tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
+        key = stripped([arguments.name_prefix]) if tagged else set()
         outer = ends | starts | turn_ends
         around = key | stripped([arguments.start]) or {"{"}
         suffix = stripped([function.name_suffix]) or {function.name_suffix}

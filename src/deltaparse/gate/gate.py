@@ -14,7 +14,7 @@ from .candidates import ExtractionRules, extract_message, extract_text
 from .fallbacks import DENIAL
 from .payload import SPACE
 from .records import Candidates, Decision, ExecutableCall
-from .schemas import read_tools
+from .schemas import allow_list
 from .telemetry import ResultStatus, Telemetry, TelemetrySink, emit
 from .validation import ValidationRules, decide
 
@@ -69,7 +69,7 @@ class ToolGate:
             snippet_bytes=max_snippet_bytes,
         )
         self._validation = ValidationRules(
-            tools=read_tools(tools),
+            tools=allow_list(tools),
             snippet_bytes=max_snippet_bytes,
             payload_bytes=max_payload_bytes,
             max_calls=max_calls,

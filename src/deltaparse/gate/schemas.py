@@ -18,11 +18,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from deltaparse.partial import UsageError
+from deltaparse.stream.tools import distinct, read_tools
 
 from .records import Refusal
 from .tags import NAME
 
-__all__ = ["Tool", "read_tools"]
+__all__ = ["Tool", "allow_list"]
 
 INSTALL = "ToolGate validates with the package jsonschema: pip install deltaparse[gate]"
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
@@ -65,7 +66,7 @@ class Tool:
             raise Refusal("schema", f'at {place}: breaks "{error.validator}": {rule}')
 
 
-def read_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
+def allow_list(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
     """Make the allow-list of OpenAI tools, or of their function objects.
 
     Raises:
@@ -75,27 +76,15 @@ def read_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
         import jsonschema  # noqa: F401
     except ImportError:
         raise UsageError(INSTALL) from None
+    if not isinstance(tools, Sequence):
+        raise UsageError(f"tools are a list of OpenAI tools, not {type(tools).__name__}")
     found: dict[str, Tool] = {}
-    for tool in _listed(tools):
-        function = tool.get("function", tool) if isinstance(tool, Mapping) else None
-        name = function.get("name") if isinstance(function, Mapping) else None
-        if not isinstance(function, Mapping) or not isinstance(name, str):
-            form = '{"type": "function", "function": {"name": ..., "parameters": {...}}}'
-            raise UsageError(f"a tool is {form}, not {_cut(repr(tool))}")
+    for name, parameters in distinct(read_tools(tools)).items():
         if not NAME.fullmatch(name):
             rule = 'a name is 1 to 128 characters, without space, control, ", <, > and &'
             raise UsageError(f"tool {_cut(repr(name))} cannot be written in a tag; {rule}")
-        if name in found:
-            raise UsageError(f"tool {name!r} stands twice; name each tool once")
-        parameters = function.get("parameters")
         found[name] = Tool(name, _validator(name, EMPTY if parameters is None else parameters))
     return found
-
-
-def _listed(tools: object) -> Sequence[object]:
-    if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Sequence):
-        raise UsageError(f"tools is a list of OpenAI tools, not {type(tools).__name__}")
-    return tools
 
 
 def _validator(name: str, parameters: object) -> _Validator:

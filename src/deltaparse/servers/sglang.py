@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentDelta, Delta, StreamParser, ToolCallDelta
+from deltaparse.stream.tools import plain_tools
 from deltaparse.stream.wire.marker_tables import marker_tables
 
 from .shapes import (
@@ -29,7 +30,6 @@ from .shapes import (
     class_name,
     format_of,
     imported,
-    openai_tools,
 )
 
 __all__ = [
@@ -146,7 +146,7 @@ class SglangDetector(CallsSoFar):
             self.wire_format,
             whole=self.options.whole,
             reasoning="inline",
-            tools=openai_tools(tools),
+            tools=plain_tools(tools),
         )
 
     def _whole(self, text: str, tools: Iterable[Any] | None) -> StreamParser:

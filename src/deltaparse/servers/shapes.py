@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +16,8 @@ from deltaparse.stream import (
     WireFormat,
     get_format,
 )
-from deltaparse.stream.request import ToolChoice, behind_reasoning
+from deltaparse.stream.request import behind_reasoning
+from deltaparse.stream.tools import ToolChoice, plain_tool
 
 __all__ = [
     "CallsSoFar",
@@ -26,7 +27,6 @@ __all__ = [
     "class_name",
     "format_of",
     "imported",
-    "openai_tools",
     "random_id",
     "tool_choice_of",
 ]
@@ -129,11 +129,6 @@ def format_of(source: FormatSource, tokenizer: object) -> WireFormat:
     return fmt
 
 
-def openai_tools(tools: Iterable[Any] | None) -> list[Mapping[str, Any]] | None:
-    """A request's tools as dicts: they are dicts, pydantic objects, or objects with such fields."""
-    return None if tools is None else [_tool(tool) for tool in tools]
-
-
 def tool_choice_of(request: object) -> ToolChoice:
     """A request's `tool_choice` as a `StreamParser` takes it; what is none is "auto"."""
     choice = getattr(request, "tool_choice", None)
@@ -141,7 +136,7 @@ def tool_choice_of(request: object) -> ToolChoice:
         return "none" if choice == "none" else "required"
     if choice is None or isinstance(choice, str):
         return "auto"
-    return _tool(choice)
+    return plain_tool(choice)
 
 
 def imported(modules: Iterable[str], *names: str) -> list[Any] | None:
@@ -163,21 +158,3 @@ def class_name(source: FormatSource, suffix: str) -> str:
     """The name of the class for a source, as a server's log shows it."""
     words = source.replace("-", "_").split("_") if isinstance(source, str) else []
     return "".join(map(str.capitalize, words)) + suffix
-
-
-def _tool(tool: Any) -> Mapping[str, Any]:
-    if isinstance(tool, Mapping):
-        return tool
-    if hasattr(tool, "model_dump"):
-        dumped: Mapping[str, Any] = tool.model_dump()
-        return dumped
-    function = getattr(tool, "function", tool)
-    if isinstance(function, Mapping):
-        return {"type": "function", "function": function}
-    return {
-        "type": "function",
-        "function": {
-            "name": getattr(function, "name", None),
-            "parameters": getattr(function, "parameters", None),
-        },
-    }

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import StreamParser
+from deltaparse.stream.tools import plain_tools
 
 from .shapes import (
     CallsSoFar,
@@ -30,7 +31,6 @@ from .shapes import (
     class_name,
     format_of,
     imported,
-    openai_tools,
     tool_choice_of,
 )
 from .vllm_reasoning import VllmReasoningParser
@@ -124,7 +124,7 @@ class VllmToolParser(CallsSoFar):
             self.wire_format,
             whole=self.skip_reasoning_parsing,
             reasoning="inline",
-            tools=openai_tools(tools if tools is not None else self.tools or None),
+            tools=plain_tools(tools if tools is not None else self.tools or None),
             tool_choice=tool_choice_of(request),
             parallel_tool_calls=getattr(request, "parallel_tool_calls", None) is not False,
         )

@@ -105,7 +105,7 @@ class Call:
     @property
     def is_call(self) -> bool:
         """Whether this is a call: with a name, and where no marker says so, with arguments."""
-        if not self.name or not self._reading.tables.bare:
+        if not self.name or not self._reading.tables.unmarked:
             return bool(self.name)
         return self.started or self.name in (self.sink.tools or ())
 
@@ -129,7 +129,7 @@ class Call:
         has_id = fmt.tools.id_field or fmt.tools.generated_id_field or behind
         waits_for_id = has_id and not self.id
         waits_for_all = sink.policies.malformed_arguments == "text" and not self.whole
-        waits_for_arguments = self._reading.tables.bare and not self.started
+        waits_for_arguments = self._reading.tables.unmarked and not self.started
         if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
         self._verdict = sink.admit(self.name, self._name_span)

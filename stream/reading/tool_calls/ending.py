@@ -87,7 +87,7 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
     # What ends the turn is left unread, as is what follows it.
     rest = "".join(call.not_emitted) + (src.take(len(src.text)) if src.closed else "")
     if not call.is_call:
-        if sink.natural or reading.tables.bare:
+        if sink.natural or reading.tables.unmarked:
             return False
         text = call.checkpoint.text()
         sink.issue("truncated_call", call.checkpoint.span, f"no name: {text!r}")
@@ -124,9 +124,9 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         sink.issue("repaired_arguments", (start, start), detail)
         return call.end()
     rest = call.not_emitted
-    if not tables.bare or role is Role.TURN_END:
+    if not tables.unmarked or role is Role.TURN_END:
         yield from until(src, tables.after_bad_call, rest.append)
-    lost = "what follows is content" if tables.bare and not rest else ""
+    lost = "what follows is content" if tables.unmarked and not rest else ""
     lost = lost or f"not emitted: {''.join(rest)!r}"
     detail = f"{problem} in the call of {call.name!r}; {lost}"
     if role is Role.TURN_END:
@@ -135,7 +135,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         _report_malformed(call, detail)
     call.whole = False
     called = call.end(cut=True)
-    if tables.bare:
+    if tables.unmarked:
         writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
         yield from until(src, tables.in_content, writer.emit)
         writer.end()

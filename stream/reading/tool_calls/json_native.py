@@ -64,13 +64,13 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     """
     src, tables = reading.src, reading.tables
     char = yield from json_space(src)
-    in_array = char == "[" and (not tables.bare or tables.fmt.tools.array_wrapped)
+    in_array = char == "[" and (not tables.unmarked or tables.fmt.tools.array_wrapped)
     if in_array:
         if (yield from at(src, tables.bracketed)):
             return False
         src.pos += 1
         char = yield from json_space(src)
-        if char == "]" and not tables.bare:
+        if char == "]" and not tables.unmarked:
             src.pos += 1
             detail = f"an empty list: {checkpoint.text()!r}"
             reading.sink.issue("no_calls", checkpoint.span, detail)
@@ -79,7 +79,7 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
         return False
     called = yield from _call_object(reading, checkpoint)
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
-    more = called and (in_array or not tables.bare)
+    more = called and (in_array or not tables.unmarked)
     while more:
         between = reading.checkpoint()
         more = yield from _another_call(reading, between, in_array=in_array)
@@ -128,7 +128,7 @@ def _call_object(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     src.pos += 1
     call = Call(reading, checkpoint)
     char = yield from json_space(src)
-    if char and char not in '"}' and call.may_repair and not reading.tables.bare:
+    if char and char not in '"}' and call.may_repair and not reading.tables.unmarked:
         ending = yield from _repaired_members(reading, call)
     else:
         ending = yield from _members(reading, call, nested=False)
@@ -196,7 +196,7 @@ def _member(
     reading: Reading, call: Call, key: str, field: Field | None, char: str, *, nested: bool
 ) -> Steps[Ending]:
     """Read the value of a member, which begins with `char`."""
-    src, unmarked = reading.src, reading.tables.bare
+    src, unmarked = reading.src, reading.tables.unmarked
     if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
         start = src.offset
         name = yield from json_string(src)

@@ -37,7 +37,7 @@ def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     `checkpoint` began with that marker. Returns whether there were calls; if not, nothing was
     emitted.
     """
-    src, unmarked = reading.src, reading.tables.bare
+    src, unmarked = reading.src, reading.tables.unmarked
     yield from whitespace(src, GAP)
     in_list = (yield from peek(src)) == "["
     if in_list:
@@ -85,7 +85,7 @@ def _call(
         names = {*tools, *(namespace + name for name in tools)}
     start = src.offset
     name = yield from python_head(src, sure=sure, after=after, names=names)
-    if name is None and sure and not reading.tables.bare and not sink.natural:
+    if name is None and sure and not reading.tables.unmarked and not sink.natural:
         is_call = bool(src.unread.strip()) or not after
         return (yield from settle(reading, call, CUT)) if is_call else False
     if not name:

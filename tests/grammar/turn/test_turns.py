@@ -369,7 +369,7 @@ class TestErrors:
                 [{"name": "f", "parameters": {"properties": {"a": False}, "required": ["a"]}}],
                 "tool 'f': #",
             ),
-            ([{"name": "f"}, {"name": "f"}], "two of this name"),
+            ([{"name": "f"}, {"name": "f"}], "given twice"),
             ([{"nam": "f"}], "tools[0]"),
             ({"name": "f"}, "a list"),
         ],

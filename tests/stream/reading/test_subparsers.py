@@ -117,5 +117,5 @@ def test_a_marker_is_looked_for_with_as_much_of_its_white_space_as_stands_there(
 def test_without_calls_their_markers_are_not_looked_for():
     tables = marker_tables(TAGS, calls=False)
     assert set(tables.in_content.literals) == {"<think>", "<|end|>"}
-    assert not tables.bare
-    assert marker_tables(UNMARKED, calls=True).bare
+    assert not tables.unmarked
+    assert marker_tables(UNMARKED, calls=True).unmarked

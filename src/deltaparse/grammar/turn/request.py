@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltaparse.partial import UsageError
+from deltaparse.stream.tools import chosen_function, distinct, read_tools
 
 __all__ = ["Tool", "offered"]
 
@@ -31,42 +32,20 @@ def offered(
     Raises:
         UsageError: a tool or the choice is none, or names what is not there.
     """
-    if isinstance(tools, str | bytes | Mapping):
-        raise UsageError(f"tools are a list of OpenAI tools, not {type(tools).__name__}")
-    found: dict[str, Tool] = {}
-    for at, tool in enumerate(tools or ()):
-        made = _tool(tool, at)
-        if made.name in found:
-            raise UsageError(f"tool {made.name!r}: there are two of this name")
-        found[made.name] = made
-    if isinstance(tool_choice, Mapping):
-        function = tool_choice.get("function", tool_choice)
-        name = function.get("name") if isinstance(function, Mapping) else None
-        if name not in found:
-            raise UsageError(f"tool_choice names {name!r}, which is not one of the tools")
-        return [found[name]]
-    if tool_choice not in ("auto", "none", "required"):
-        raise UsageError(
-            f'tool_choice={tool_choice!r}: "auto", "none", "required" or a tool choice object'
-        )
+    named = distinct(read_tools(() if tools is None else tools))
+    found = {name: Tool(name, _arguments(name, schema)) for name, schema in named.items()}
+    chosen = chosen_function(tool_choice, found)
+    if chosen is not None:
+        return [found[chosen]]
     if tool_choice == "required" and not found:
         raise UsageError('tool_choice="required", and there are no tools')
     return [] if tool_choice == "none" else list(found.values())
 
 
-def _tool(tool: object, at: int) -> Tool:
-    function = tool.get("function", tool) if isinstance(tool, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(name, str) or not name:
-        raise UsageError(
-            f'tools[{at}]: a tool is {{"type": "function", "function": {{"name": ...}}}}, '
-            f"not {tool!r}"
-        )
-    return Tool(name, _arguments(name, function.get("parameters")))
-
-
 def _arguments(name: str, schema: object) -> Mapping[str, Any]:
-    """Return the schema of the arguments; without one, there are none."""
+    """The schema of a tool's arguments as that of an object; without a schema, there are none."""
+    if not name:
+        raise UsageError("a tool has no name: a model cannot call it")
     if schema is None or schema == {}:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, Mapping):
