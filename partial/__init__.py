@@ -30,7 +30,7 @@ from .text_readers import at, peek, skip, skip_if_here, until, whitespace
 from .waiting import Emit, Lane, StringSink, Waiter
 from .window import Steps, Window
 
-# These import ijson and regex, which no parser needs.
+# No parser needs these, and patterns need regex, which is slow to import.
 if TYPE_CHECKING:
     from .json_text.heal import HealedJson, JsonPath, heal_json
     from .json_text.scanner import JsonScanner

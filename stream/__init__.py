@@ -28,7 +28,7 @@ from .wire.format import (
     WireFormat,
 )
 
-# Of the modules behind these, no parser needs any.
+# No parser needs these.
 if TYPE_CHECKING:
     from .suggest import Suggestion, suggest_formats
     from .wire.named import get_format, list_formats, models_of, register_format
