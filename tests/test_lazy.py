@@ -52,7 +52,7 @@ def test_a_parser_needs_the_engine_alone():
         ("deltaparse.get_format('hermes')", {"importlib.resources"}),
         ("deltaparse.create_tool_parser('hermes')", {"importlib.resources"}),
         ("deltaparse.partial.search", {"regex"}),
-        ("deltaparse.partial.heal_json('[1').value", {"ijson"}),
+        ("deltaparse.partial.JsonValues()", {"ijson"}),
         ("deltaparse.partial.Markers", set()),
         ("deltaparse.to_response_template", {"regex"}),
         ("deltaparse.gbnf", {"deltaparse.grammar"}),
