@@ -17,7 +17,7 @@ from deltaparse.stream.request import behind_reasoning
 from ..strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, UNMARKED, chunkings
 from ..strategies.wire_json_and_tags import TOOLS, any_text
 from ..support import as_joined, cuts, joined
-from .servers import Tokens, install_sglang
+from .fake_servers import Tokens, install_sglang
 
 PARAMETERS = {
     "detect_and_parse": ["self", "text", "tools"],

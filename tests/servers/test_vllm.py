@@ -30,7 +30,7 @@ from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, OTHER, TAGS, UNMARK
 from ..strategies.wire_json_and_tags import TOOLS, any_text, written
 from ..strategies.wire_named import WIRES
 from ..support import as_joined, cuts
-from .servers import Tokens, fold, ids, install_vllm, request, serve, serve_whole, streamed
+from .fake_servers import Tokens, fold, ids, install_vllm, request, serve, serve_whole, streamed
 
 MEMBERS = (
     "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"

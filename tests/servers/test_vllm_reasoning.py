@@ -14,7 +14,7 @@ from deltaparse.servers import VllmReasoningParser, vllm_reasoning_parser
 from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, TAGS, chunkings
 from ..strategies.wire_json_and_tags import any_text
 from ..support import cuts
-from .servers import Tokens, fold, ids, request
+from .fake_servers import Tokens, fold, ids, request
 
 PIECES = (
     "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
