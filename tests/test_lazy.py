@@ -19,6 +19,9 @@ parser.message.to_openai()
 """
 
 
+MAIN = "from deltaparse.command.main import main; main"
+
+
 def modules_after(program):
     """The modules of a process that imports the package and runs a program."""
     path = os.pathsep.join(filter(None, sys.path))
@@ -59,6 +62,11 @@ def test_a_parser_needs_the_engine_alone():
         ("deltaparse.ToolGate", {"deltaparse.gate"}),
         ("deltaparse.ToolGate([])", {"deltaparse.gate", "jsonschema", "importlib.resources"}),
         ("deltaparse.servers", {"deltaparse.servers", "importlib.resources"}),
+        (f"{MAIN}(['--version'])", {"deltaparse.command", "importlib.resources"}),
+        (
+            f"import os; {MAIN}(['parse', '--format', 'hermes', os.devnull])",
+            {"deltaparse.command", "importlib.resources"},
+        ),
         ("deltaparse.chat_completion_chunks", set()),
         ("deltaparse.UsageError", set()),
         ("deltaparse.__version__, dir(deltaparse), deltaparse.__doc__", set()),
