@@ -1,4 +1,14 @@
-"""Primitives over text that is not all there yet; nothing here knows of chat or models."""
+"""Primitives over text that is not all there yet; nothing here knows of chat or models.
+
+    literals and patterns   Markers, Pattern, search, PatternSearch
+    JSON, cut off           heal_json
+    JSON, as it comes       JsonScanner, JsonValues, argument_events, JsonLexer, Repairs
+    Python literals         python_value, python_arguments
+    bytes                   TextDecoder
+    sub-parsers             Window, Steps, Lane, Waiter, and the readers in small letters
+
+Users import what is here; `docs/primitives.md` shows it at work.
+"""
 
 from typing import TYPE_CHECKING
 

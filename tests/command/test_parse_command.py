@@ -100,8 +100,8 @@ def test_standard_input_is_not_waited_for(files, argv):
             process.stdin.write(rest)
             process.stdin.flush()
             while rest:
-                piece = json.loads(process.stdout.readline())["text"].encode()
-                rest = rest.removeprefix(piece)
+                chunk = json.loads(process.stdout.readline())["text"].encode()
+                rest = rest.removeprefix(chunk)
         out, err = process.communicate()
     assert (events(out.decode()), err) == ([{"type": "finish", "finish_reason": "stop"}], b"")
 

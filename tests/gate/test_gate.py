@@ -125,9 +125,9 @@ HUGE = [
 ]
 
 
-@pytest.mark.parametrize("piece", HUGE)
-def test_no_text_takes_more_than_time_in_its_length(piece):
-    many = piece * (30_000 // len(piece))
+@pytest.mark.parametrize("chunk", HUGE)
+def test_no_text_takes_more_than_time_in_its_length(chunk):
+    many = chunk * (30_000 // len(chunk))
     start = time.process_time()
     for before in ("", "CALL_TOOL\n", '<tool name="any">', f"{tag()} "):
         for after in ("", "</tool>", '"}', ")]"):

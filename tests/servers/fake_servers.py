@@ -84,9 +84,9 @@ def serve(reasoning, tool, texts, given):
         else:
             rest = [text]
         if not thinking:
-            piece = "".join(rest)
+            chunk = "".join(rest)
             got.append(
-                tool.extract_tool_calls_streaming("", piece, piece, [], [], ids(piece), given)
+                tool.extract_tool_calls_streaming("", chunk, chunk, [], [], ids(chunk), given)
             )
     return fold([*got, reasoning.finish_streaming() if thinking else tool.finish_streaming()])
 

@@ -103,10 +103,10 @@ def test_the_name_comes_first_and_alone():
     assert detector.current_tool_name_sent
 
 
-def test_pieces_of_arguments_come_as_they_come():
+def test_arguments_come_as_they_come():
     detector = made(TAGS)
-    pieces = ("Hi <ca", 'll>\n{"name": "f", "argu', 'ments": {"a": "b', 'c"', "}}\n</call>")
-    results = [detector.parse_streaming_increment(piece, [TOOL]) for piece in pieces]
+    chunks = ("Hi <ca", 'll>\n{"name": "f", "argu', 'ments": {"a": "b', 'c"', "}}\n</call>")
+    results = [detector.parse_streaming_increment(chunk, [TOOL]) for chunk in chunks]
     assert [result.normal_text for result in results] == ["Hi ", "", "", "", ""]
     assert results[0] == StreamingParseResult("Hi ")
     assert results[1].calls == [ToolCallItem(0, "f", "")]

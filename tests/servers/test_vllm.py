@@ -138,8 +138,8 @@ def test_what_is_no_format_is_refused_at_once(source, says):
 def test_a_call_begins_with_id_type_and_name_and_goes_on_without():
     parser = made(TAGS)
     got = [
-        parser.extract_tool_calls_streaming("", piece, piece, [], [], [], request())
-        for piece in ('<call>\n{"name": "f", "arg', 'uments": {"a": ', '"b', '"}}', "\n</call>")
+        parser.extract_tool_calls_streaming("", chunk, chunk, [], [], [], request())
+        for chunk in ('<call>\n{"name": "f", "arg', 'uments": {"a": ', '"b', '"}}', "\n</call>")
     ]
     first = got[0].tool_calls[0]
     assert (first.index, first.type, first.function.name) == (0, "function", "f")
@@ -255,9 +255,9 @@ def test_objects_share_nothing():
     kind = vllm_tool_parser(TAGS, id_factory=call_id)
     one, two = kind(Tokens()), kind(Tokens())
     got = {one: [], two: []}
-    for pieces in zip(CALL + "  ", OTHER, strict=False):
-        for parser, piece in zip((one, two), pieces, strict=True):
-            answer = parser.extract_tool_calls_streaming("", "", piece, [], [], [], request())
+    for chunks in zip(CALL + "  ", OTHER, strict=False):
+        for parser, chunk in zip((one, two), chunks, strict=True):
+            answer = parser.extract_tool_calls_streaming("", "", chunk, [], [], [], request())
             got[parser].append(answer)
     names = [fold([*got[parser], parser.finish_streaming()])[2][0][1] for parser in (one, two)]
     assert names == ["f", "g"]
@@ -269,12 +269,12 @@ def test_tokens_and_earlier_texts_are_not_looked_at(fmt):
     text = f"[CALLS][{CALL[7:-8]}]" if fmt is LIST else CALL[7:-8] if fmt is UNMARKED else CALL
     for texts in chunkings(text):
         parser, so_far, got = made(fmt), "", []
-        for piece in texts:
+        for chunk in texts:
             answer = parser.extract_tool_calls_streaming(
-                so_far, so_far + piece, piece, ids(so_far), ids(so_far + piece), ids(piece), None
+                so_far, so_far + chunk, chunk, ids(so_far), ids(so_far + chunk), ids(chunk), None
             )
             got.append(answer)
-            so_far += piece
+            so_far += chunk
         assert fold([*got, parser.finish_streaming()])[2][0][1:] == ("f", '{"a": 1}')
 
 

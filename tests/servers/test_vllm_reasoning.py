@@ -111,8 +111,8 @@ def test_the_end_is_confirmed_when_it_is_certain():
     parser = made(TAGS)
     steps = []
     assert not parser.has_engine_confirmed_reasoning_end()
-    for piece in ("<th", "ink>\nh", "m</think", ">\n", "\n", "Hi"):
-        parser.extract_reasoning_streaming("", piece, piece, [], [], [])
+    for chunk in ("<th", "ink>\nh", "m</think", ">\n", "\n", "Hi"):
+        parser.extract_reasoning_streaming("", chunk, chunk, [], [], [])
         steps.append(parser.has_engine_confirmed_reasoning_end())
     assert steps == [False, False, False, False, True, True]
     assert parser.finish_streaming() is None

@@ -38,7 +38,7 @@ NAME, CONTENT, THOUGHT = Slot("name", "NAME"), Slot("text", "CONTENT"), Slot("te
 def sample(fmt: dp.WireFormat) -> str:
     """A turn in this format with all that it can have, words in capitals for the rest.
 
-    Calls that stand in no markers are told from content by their place, at the start, and so
+    Calls that stand in no markers are known from content by their place, at the start, and so
     are shown without it.
     """
     if fmt.facts.has_channels:
