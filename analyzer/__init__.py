@@ -1,4 +1,7 @@
-"""From a chat template to a wire format."""
+"""From a chat template to a wire format, and the trace of how it was found.
+
+Users import what is here. Nothing of it is lazy, because all of it needs Jinja.
+"""
 
 from .analyze import analyze
 from .template.chat_template import ChatTemplate

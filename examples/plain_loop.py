@@ -1,6 +1,6 @@
 """A plain loop: tokens in, deltas out.
 
-The template is all that the parser is told about the model. Tokens may be cut anywhere.
+The template is all that the parser needs to know of the model. Tokens may be cut anywhere.
 """
 
 import deltaparse as dp

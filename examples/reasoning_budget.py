@@ -1,4 +1,4 @@
-"""A budget for reasoning: a model that thinks for too long is told to answer.
+"""A budget for reasoning: a model that thinks for too long is made to answer.
 
 The loop asks the parser after each token. When the budget is spent, the end of the reasoning goes
 to the parser and into the model's context, as if the model had written it, and the model goes on
@@ -57,8 +57,8 @@ def main() -> None:
     question = {"role": "user", "content": "What is the capital of France?"}
     prompt = template.render([question], add_generation_prompt=True)
     parser = answer(dp.analyze(template), prompt)
-    seen = parser.counts
-    print(f"{seen.reasoning.chunks} pieces of reasoning, {seen.content.chunks} of content")
+    counts = parser.counts
+    print(f"{counts.reasoning.chunks} chunks of reasoning, {counts.content.chunks} of content")
 
 
 if __name__ == "__main__":

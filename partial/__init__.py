@@ -1,4 +1,14 @@
-"""Primitives over text that is not all there yet; nothing here knows of chat or models."""
+"""Primitives over text that is not all there yet; nothing here knows of chat or models.
+
+    literals and patterns   Markers, Pattern, search, PatternSearch
+    JSON, cut off           heal_json
+    JSON, as it comes       JsonScanner, JsonValues, argument_events, JsonLexer, Repairs
+    Python literals         python_value, python_arguments
+    bytes                   TextDecoder
+    sub-parsers             Window, Steps, Lane, Waiter, and the readers in small letters
+
+Users import what is here; `docs/primitives.md` shows it at work.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -30,7 +40,7 @@ from .text_readers import at, peek, skip, skip_if_here, until, whitespace
 from .waiting import Emit, Lane, StringSink, Waiter
 from .window import Steps, Window
 
-# These import ijson and regex, which no parser needs.
+# No parser needs these, and patterns need regex, which is slow to import.
 if TYPE_CHECKING:
     from .json_text.heal import HealedJson, JsonPath, heal_json
     from .json_text.scanner import JsonScanner

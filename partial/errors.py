@@ -39,8 +39,8 @@ class TemplateError(DeltaParseError, ValueError):
 class MalformedOutput(DeltaParseError, ValueError):
     """Model output that breaks its format, where the policy in force says "error".
 
-    `kind` is the kind of the `Issue` that would otherwise have been recorded; `span` the
-    half-open range of characters of the output it is about.
+    `kind` is that of the `Issue` which says the same; `span` is the half-open range of characters
+    of the output that it is about.
     """
 
     def __init__(self, detail: str, *, kind: str = "malformed", span: tuple[int, int] = (0, 0)):

@@ -1,4 +1,12 @@
-"""From the text of a model to deltas: the wire format, the parser, the protocol."""
+"""From the text of a model to deltas: the wire format, the parser, deltas and messages.
+
+    parser.py, iterate.py   the push parser, and the same in a loop
+    wire/                   what a format is, formats by name, what is looked for in the text
+    reading/                sub-parsers: the assistant's turn, reasoning, channels, calls
+    message/                deltas, the message they add up to, policies, issues, ids
+
+Users import what is here.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +36,7 @@ from .wire.format import (
     WireFormat,
 )
 
-# Of the modules behind these, no parser needs any.
+# No parser needs these.
 if TYPE_CHECKING:
     from .suggest import Suggestion, suggest_formats
     from .wire.named import get_format, list_formats, models_of, register_format

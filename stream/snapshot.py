@@ -5,7 +5,7 @@ That costs what the first reading did. As a JSON document, the record moves to a
 
     {"deltaparse": 1, "format": ..., "options": ..., "chunks": [...], "ids": [...], "finish": ...}
 
-where a piece of bytes is `{"bytes": base64}`, and `finish` is null or a list with the reason.
+where a chunk of bytes is `{"bytes": base64}`, and `finish` is null or a list with the reason.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ OPTIONS = tuple(field.name for field in fields(Request) if field.name != "fmt")
 
 
 class Recording:
-    """What a parser was asked, the chunks it was fed, the ids it made, and its end.
+    """The request of a parser, the chunks it was fed, the ids it made, and its end.
 
-    `reasons` has the reason that `finish` was given, once it was called.
+    `reasons` has the reason that `finish` was called with, once it was.
     """
 
     __slots__ = ("chunks", "ids", "reasons", "request")
@@ -45,26 +45,26 @@ class Recording:
         self.reasons: list[Literal["stop", "length"] | None] = []
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments of a parser that is to read the same, ids and all."""
+        """Return the arguments of a parser that is to read the same, ids and all."""
         ids = MadeIds(self.ids.factory, list(self.ids.made))
         named = {field.name: getattr(self.request, field.name) for field in fields(Request)}
         return named | {"id_factory": ids, "record": True}
 
     def replay(self, feed: Callable[[str | bytes], object], finish: Callable[..., object]) -> None:
-        """Feed what was fed, and end what has ended; what is given for it was given before."""
-        # What raised did so the first time, and what had been read until then is still to come.
-        for piece in self.chunks:
+        """Feed what was fed, and end what has ended; the deltas were emitted before."""
+        # What raises did so the first time, and what had been read until then is still to come.
+        for chunk in self.chunks:
             with suppress(MalformedOutput, UsageError):
-                feed(piece)
+                feed(chunk)
         for reason in self.reasons:
             with suppress(MalformedOutput, UsageError):
                 finish(reason)
 
     def to_json(self) -> str:
-        """This record as a JSON document.
+        """Write this record as a JSON document.
 
         Raises:
-            UsageError: the tools or the schema that the parser was given are no JSON.
+            UsageError: the tools or the schema of the parser are no JSON.
         """
         named = {name: getattr(self.request, name) for name in OPTIONS}
         document = {
@@ -111,12 +111,12 @@ def _check(version: object) -> None:
         raise UsageError(f"the snapshot is of version {version!r}, not {VERSION}")
 
 
-def _to_json(piece: str | bytes) -> str | dict[str, str]:
-    return piece if isinstance(piece, str) else {"bytes": b64encode(piece).decode()}
+def _to_json(chunk: str | bytes) -> str | dict[str, str]:
+    return chunk if isinstance(chunk, str) else {"bytes": b64encode(chunk).decode()}
 
 
-def _from_json(piece: Any) -> str | bytes:
-    return piece if isinstance(piece, str) else b64decode(piece["bytes"], validate=True)
+def _from_json(chunk: Any) -> str | bytes:
+    return chunk if isinstance(chunk, str) else b64decode(chunk["bytes"], validate=True)
 
 
 def _reason(reason: Any) -> Any:
@@ -126,7 +126,7 @@ def _reason(reason: Any) -> Any:
 
 
 def _plain(value: object) -> dict[Any, Any]:
-    """A mapping that is no `dict`, as one."""
+    """Return a mapping that is no `dict` as one."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{value!r} is no JSON")

@@ -41,7 +41,7 @@ REASONING_BUDGET = """\
 {'content': ' is'}
 {'content': ' Paris'}
 {'content': '.'}
-7 pieces of reasoning, 6 of content
+7 chunks of reasoning, 6 of content
 """
 
 

@@ -19,6 +19,9 @@ parser.message.to_openai()
 """
 
 
+MAIN = "from deltaparse.command.main import main; main"
+
+
 def modules_after(program):
     """The modules of a process that imports the package and runs a program."""
     path = os.pathsep.join(filter(None, sys.path))
@@ -53,13 +56,18 @@ def test_a_parser_needs_the_engine_alone():
         ("deltaparse.create_tool_parser('hermes')", {"importlib.resources"}),
         ("deltaparse.partial.search", {"regex"}),
         ("deltaparse.partial.heal_json", set()),
-        ("deltaparse.partial.JsonValues", {"ijson"}),
+        ("deltaparse.partial.JsonValues()", {"ijson"}),
         ("deltaparse.partial.Markers", set()),
         ("deltaparse.to_response_template", {"regex"}),
         ("deltaparse.gbnf", {"deltaparse.grammar"}),
         ("deltaparse.ToolGate", {"deltaparse.gate"}),
         ("deltaparse.ToolGate([])", {"deltaparse.gate", "jsonschema", "importlib.resources"}),
         ("deltaparse.servers", {"deltaparse.servers", "importlib.resources"}),
+        (f"{MAIN}(['--version'])", {"deltaparse.command", "importlib.resources"}),
+        (
+            f"import os; {MAIN}(['parse', '--format', 'hermes', os.devnull])",
+            {"deltaparse.command", "importlib.resources"},
+        ),
         ("deltaparse.chat_completion_chunks", set()),
         ("deltaparse.UsageError", set()),
         ("deltaparse.__version__, dir(deltaparse), deltaparse.__doc__", set()),

@@ -15,7 +15,8 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("partial", "stream", "analyzer")
+PACKAGE = ROOT / "src" / "deltaparse"
+LINKED = ("partial", "stream", "analyzer")
 
 
 def build(kind: str, source: Path, out: Path) -> Path:
@@ -51,14 +52,10 @@ def differences(direct: dict[str, str], from_sdist: dict[str, str]) -> list[str]
 
 def omissions(names: set[str]) -> list[str]:
     """Say what a wheel with these files lacks, and what it should not have."""
-    wanted = {"deltaparse/__init__.py", "deltaparse/__main__.py", "deltaparse/py.typed"}
-    for folder in FOLDERS:
-        sources = {
-            f"deltaparse/{path.relative_to(ROOT).as_posix()}"
-            for path in (ROOT / folder).rglob("*")
-            if path.suffix in {".py", ".json"}
-        }
-        wanted |= sources | {f"deltaparse/{folder}/__init__.py"}
+    wanted = {"deltaparse/py.typed"}
+    for folder in (PACKAGE, *(PACKAGE / linked for linked in LINKED)):
+        sources = [path for path in folder.rglob("*") if path.suffix in {".py", ".json"}]
+        wanted |= {f"deltaparse/{path.relative_to(PACKAGE).as_posix()}" for path in sources}
     info = {name.split("/")[0] for name in names if ".dist-info/" in name}
     wanted |= {f"{folder}/licenses/LICENSE" for folder in info}
     strays = {name for name in names if name.split("/")[0] not in {"deltaparse", *info}}

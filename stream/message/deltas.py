@@ -1,7 +1,7 @@
-"""Deltas: what a parser hands out, as soon as it is certain.
+"""Deltas: what a parser emits, as soon as it is certain.
 
 The sum of the deltas is the message. A call's first delta has the index, the id and the whole
-name; later ones the index and a piece of the arguments.
+name; later ones the index and more of the arguments.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ __all__ = ["ContentDelta", "Delta", "ReasoningDelta", "ToolCallDelta", "argument
 new = object.__new__
 
 
-# Made once per chunk: `frozen` would double their cost. Never changed once handed out.
+# Made once per chunk: `frozen` would double their cost. Never changed once emitted.
 @dataclass(slots=True)
 class ContentDelta:
-    """A piece of the text for the user."""
+    """Text for the user, the next of the content."""
 
     text: str
 
     def to_openai(self) -> dict[str, Any]:
-        """The `delta` object of an OpenAI `chat.completion.chunk`."""
+        """Return the `delta` object of an OpenAI `chat.completion.chunk`."""
         return {"content": self.text}
 
 
 @dataclass(slots=True)
 class ReasoningDelta:
-    """A piece of the reasoning."""
+    """The next text of the reasoning."""
 
     text: str
 
     def to_openai(self) -> dict[str, Any]:
-        """The `delta` object, with the field that DeepSeek, SGLang and llama.cpp use."""
+        """Return the `delta` object, with the field that DeepSeek, SGLang and llama.cpp use."""
         return {"reasoning_content": self.text}
 
 
 @dataclass(slots=True)
 class ToolCallDelta:
-    """The beginning of a tool call, or a piece of its arguments.
+    """The beginning of a tool call, or more of its arguments.
 
     `index` counts the calls of the turn from 0; `id` and `name` are set in a call's first delta
-    and None in all others; `arguments` is a piece of JSON text.
+    and None in all others; `arguments` is the next of the JSON text, often "" in the first.
     """
 
     index: int
@@ -52,7 +52,7 @@ class ToolCallDelta:
     arguments: str = ""
 
     def to_openai(self) -> dict[str, Any]:
-        """The `delta` object; id, type and name are left out, not null, after the first."""
+        """Return the `delta` object; id, type and name are left out, not null, after the first."""
         function: dict[str, Any] = {"arguments": self.arguments}
         call: dict[str, Any] = {"index": self.index, "function": function}
         if self.name is not None:
@@ -62,19 +62,20 @@ class ToolCallDelta:
 
 
 def arguments_deltas(index: int) -> Callable[[str], ToolCallDelta]:
-    """A function that makes deltas of one call from pieces of its arguments.
+    """Return a function that makes the deltas of one call, each of the next of its arguments.
 
     It sets the fields itself: `__init__` takes half as long again for four arguments.
     """
 
-    def made(arguments: str) -> ToolCallDelta:
+    def make(arguments: str) -> ToolCallDelta:
         delta = new(ToolCallDelta)
         delta.index = index
         delta.id = delta.name = None
         delta.arguments = arguments
         return delta
 
-    return made
+    return make
 
 
 Delta = ContentDelta | ReasoningDelta | ToolCallDelta
+"""What `feed` and `finish` return lists of."""

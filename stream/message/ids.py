@@ -1,4 +1,4 @@
-"""The ids of calls to which the model gave none.
+"""Ids for calls that the model wrote without one.
 
 They are a function of the prompt and of the call's place, so that the same output always gives
 the same message, and two turns of a conversation do not share ids. Whoever wants others passes
@@ -22,10 +22,10 @@ NINE = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPlace:
-    """A call that needs an id: what an id factory is given.
+    """A call that needs an id: the argument of an id factory.
 
-    `index` counts the calls of the turn from 0; `offset` is where it begins in the output, in
-    characters; `prompt` is what the parser was given as such, "" if nothing.
+    `index` counts the calls of the turn from 0; `offset` is where the call begins in the output, in
+    characters; `prompt` is that of the parser, "" without one.
     """
 
     name: str
@@ -35,16 +35,22 @@ class CallPlace:
 
 
 IdFactory = Callable[[CallPlace], str]
-"""What makes the id of a call: text that is not empty."""
+"""A function that makes the id of a call: text that is not empty."""
 
 
 def call_id(place: CallPlace) -> str:
-    """Make an id as OpenAI's look: `call_` and 24 letters and digits."""
+    """Make an id that looks like OpenAI's: `call_` and 24 hexadecimal digits.
+
+    The same call of the same output, behind the same prompt, has the same id each time.
+    """
     return f"call_{_digest(place, 12).hex()}"
 
 
 def nine_character_id(place: CallPlace) -> str:
-    """Make an id of nine letters and digits, the only ones that templates of Mistral take."""
+    """Make an id of nine letters and digits: Mistral's templates take no others.
+
+    It is as reproducible as that of `call_id`.
+    """
     number = int.from_bytes(_digest(place, 12))
     made = ""
     while len(made) < NINE:
@@ -56,26 +62,30 @@ def nine_character_id(place: CallPlace) -> str:
 class MadeIds:
     """An id factory that remembers what it made, for a parser that reads the same once more.
 
-    `made` are the ids of a first reading, which are given again before `factory` is asked.
+    `made` are the ids of a first reading, which come again before `factory` is asked.
     """
 
-    __slots__ = ("_given", "factory", "made")
+    __slots__ = ("_used", "factory", "made")
 
     def __init__(self, factory: IdFactory, made: list[str]) -> None:
         self.factory = factory
         self.made = made
-        self._given = 0
+        self._used = 0
 
     def __call__(self, place: CallPlace) -> str:
         """Return the id of the next call."""
-        if self._given == len(self.made):
+        if self._used == len(self.made):
             self.made.append(made_id(self.factory, place))
-        self._given += 1
-        return self.made[self._given - 1]
+        self._used += 1
+        return self.made[self._used - 1]
 
 
 def made_id(factory: IdFactory, place: CallPlace) -> str:
-    """The id that a factory makes; `UsageError` where it makes none."""
+    """Return the id that a factory makes.
+
+    Raises:
+        UsageError: it is no function, it raised something else, or it made no text.
+    """
     asked: object = factory
     if not callable(asked):
         raise UsageError(f"id_factory is a function of a CallPlace, not {type(asked).__name__}")

@@ -94,7 +94,7 @@ class ToolCall:
 
         Strings may be cut; a number or literal that was not all there is left out.
         """
-        from deltaparse.partial import heal_json  # and ijson, which is slow to import
+        from deltaparse.partial import heal_json  # which most programs never need
 
         # A value in tags may be as deep as a value may be, and stands in an object.
         value = heal_json(self.arguments, max_depth=MAX_DEPTH + 1).value

@@ -1,6 +1,11 @@
-"""A chat template with which the command is tried, and tools."""
+"""What the command is tried with: chat templates, an output, tools."""
 
 from __future__ import annotations
+
+from pathlib import Path
+
+TEMPLATES = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "templates"
+"""Real templates, where they are at hand."""
 
 PLAIN = """\
 {%- for message in messages -%}
@@ -14,6 +19,17 @@ PLAIN = """\
 {% endfor %}
 {%- if add_generation_prompt %}<assistant>
 {% endif %}"""
+"""The model's chat template."""
+
+NO_JSON = PLAIN.replace('{"tool": "{{ call.function.name }}", "with": ', "{{ call.function.name }}")
+NO_JSON = NO_JSON.replace("{{ call.function.arguments | tojson }}", "")
+"""One of whose calls nothing can be proved."""
+
+OUTPUT = (
+    '<note>Où? "Là".</note>\nLet me see.\n<use>{"tool": "add", "with": {"a": [1, 25], '
+    '"b": "\\u00e9\\n"}}</use>\n<use>{"tool": "say", "with": {}}</use></assistant>'
+)
+"""What the model writes: reasoning, content, two calls."""
 
 
 def tool(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ import deltaparse as dp
 from deltaparse.command.main import main
 
 from ..strategies import templates
+from .plain import NO_JSON, PLAIN
 
 
 @pytest.fixture
@@ -102,3 +104,46 @@ def test_a_trace_is_of_one_template(folder, capfd):
     assert "--trace is for one template" in capfd.readouterr().err
     assert main(["analyze", "--trace", "--json", str(folder / "a.jinja")]) == 2
     assert "not allowed with" in capfd.readouterr().err
+
+
+def test_json(run):
+    out = run("analyze", "--json", "t.jinja")
+    assert out == dp.analyze(PLAIN).to_json() + "\n"
+    assert dp.WireFormat.from_json(out) == dp.analyze(PLAIN)
+
+
+def test_words(run):
+    out = run("analyze", "t.jinja")
+    for name, value in {
+        "headers": "'<assistant>\\n'",
+        "ends": "'</assistant>\\n'",
+        "start": "'<note>'",
+        "end": "'</note>\\n'",
+        "per_call_start": "'<use>'",
+        "name_field": "'tool'",
+        "arguments_field": "'with'",
+        "supports_tools": "yes",
+    }.items():
+        assert re.search(rf"^  {name} +{re.escape(value)}$", out, re.MULTILINE), name
+    assert re.search("^reasoning +between two markers, both written", out, re.MULTILINE)
+    assert "section_start" not in out
+    assert '\n  | <use>{"tool": "NAME", "with": {"KEY": "VALUE"}}</use>' in out
+    assert "\nVerified: " in out
+
+
+def test_format_that_is_not_proved(run, files):
+    files("t.jinja", NO_JSON)
+    fmt = dp.analyze(NO_JSON)
+    assert not fmt.verified
+    out = run("analyze", "t.jinja")
+    assert "\nVerified" not in out
+    assert out.endswith("\nNot verified:\n" + "".join(f"  - {x}\n" for x in fmt.issues))
+    assert json.loads(run("analyze", "--json", "t.jinja"))["verified"] is False
+
+
+def test_half_a_character_in_a_template(run, files):
+    files("config.json", {"chat_template": PLAIN.replace("note", "n\ud800")})
+    assert json.loads(run("analyze", "--json", "config.json"))["reasoning"]["start"] == (
+        "<n\ud800>"
+    )
+    assert "\\ud800" in run("analyze", "config.json")

@@ -9,8 +9,7 @@ import pytest
 import deltaparse as dp
 from deltaparse.command.main import main
 
-from .plain import PLAIN, tool
-from .test_main import TEMPLATES
+from .plain import PLAIN, TEMPLATES, tool
 
 TOOLS = [
     tool("say"),

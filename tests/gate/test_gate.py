@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
+from typing import get_args
 
 import pytest
 
 from deltaparse import UsageError
-from deltaparse.gate import ToolGate
+from deltaparse.gate import Decision, Reason, ToolGate
 
 from ..strategies.gate_samples import CITY, NORMAL, TOOLS, called, decided, tag
 
@@ -123,9 +125,9 @@ HUGE = [
 ]
 
 
-@pytest.mark.parametrize("piece", HUGE)
-def test_no_text_takes_more_than_time_in_its_length(piece):
-    many = piece * (30_000 // len(piece))
+@pytest.mark.parametrize("chunk", HUGE)
+def test_no_text_takes_more_than_time_in_its_length(chunk):
+    many = chunk * (30_000 // len(chunk))
     start = time.process_time()
     for before in ("", "CALL_TOOL\n", '<tool name="any">', f"{tag()} "):
         for after in ("", "</tool>", '"}', ")]"):
@@ -148,3 +150,7 @@ def test_a_large_call_is_read():
     text = f'{{"city": "{"é" * 30000}"}}'
     assert called(tag(text))[0]["arguments"] == {"city": "é" * 30000}
     assert CITY in GATE.extract(f"{'prose ' * 100_000}{tag()}").found[0].payload
+
+
+def test_every_reason_is_described():
+    assert re.findall(r"^ {4}([a-z_]+)  ", Decision.__doc__, re.MULTILINE) == [*get_args(Reason)]

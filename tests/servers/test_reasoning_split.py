@@ -52,8 +52,8 @@ def test_long_reasoning_is_not_kept():
 @given(text=st.text(" \n<think>/a", max_size=40), at=st.integers(0, 40))
 def test_nothing_is_lost(text, at):
     split = ReasoningSplit(TAGS)
-    pieces = split.feed(text[:at]), split.feed(text[at:]), split.finish(), split.finish()
-    reasoning, rest = ("".join(parts) for parts in zip(*pieces, strict=True))
+    chunks = split.feed(text[:at]), split.feed(text[at:]), split.finish(), split.finish()
+    reasoning, rest = ("".join(parts) for parts in zip(*chunks, strict=True))
     assert text.endswith(rest)
     left = text[: len(text) - len(rest)].replace(reasoning, "", 1)
     for marker in ("<think>", "<think>", "</think>"):

@@ -17,7 +17,7 @@ from deltaparse.stream.request import behind_reasoning
 from ..strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, UNMARKED, chunkings
 from ..strategies.wire_json_and_tags import TOOLS, any_text
 from ..support import as_joined, cuts, joined
-from .servers import Tokens, install_sglang
+from .fake_servers import Tokens, install_sglang
 
 PARAMETERS = {
     "detect_and_parse": ["self", "text", "tools"],
@@ -103,10 +103,10 @@ def test_the_name_comes_first_and_alone():
     assert detector.current_tool_name_sent
 
 
-def test_pieces_of_arguments_come_as_they_come():
+def test_arguments_come_as_they_come():
     detector = made(TAGS)
-    pieces = ("Hi <ca", 'll>\n{"name": "f", "argu', 'ments": {"a": "b', 'c"', "}}\n</call>")
-    results = [detector.parse_streaming_increment(piece, [TOOL]) for piece in pieces]
+    chunks = ("Hi <ca", 'll>\n{"name": "f", "argu', 'ments": {"a": "b', 'c"', "}}\n</call>")
+    results = [detector.parse_streaming_increment(chunk, [TOOL]) for chunk in chunks]
     assert [result.normal_text for result in results] == ["Hi ", "", "", "", ""]
     assert results[0] == StreamingParseResult("Hi ")
     assert results[1].calls == [ToolCallItem(0, "f", "")]

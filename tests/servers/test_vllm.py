@@ -30,7 +30,7 @@ from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, OTHER, TAGS, UNMARK
 from ..strategies.wire_json_and_tags import TOOLS, any_text, written
 from ..strategies.wire_named import WIRES
 from ..support import as_joined, cuts
-from .servers import Tokens, fold, ids, install_vllm, request, serve, serve_whole, streamed
+from .fake_servers import Tokens, fold, ids, install_vllm, request, serve, serve_whole, streamed
 
 MEMBERS = (
     "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
@@ -138,8 +138,8 @@ def test_what_is_no_format_is_refused_at_once(source, says):
 def test_a_call_begins_with_id_type_and_name_and_goes_on_without():
     parser = made(TAGS)
     got = [
-        parser.extract_tool_calls_streaming("", piece, piece, [], [], [], request())
-        for piece in ('<call>\n{"name": "f", "arg', 'uments": {"a": ', '"b', '"}}', "\n</call>")
+        parser.extract_tool_calls_streaming("", chunk, chunk, [], [], [], request())
+        for chunk in ('<call>\n{"name": "f", "arg', 'uments": {"a": ', '"b', '"}}', "\n</call>")
     ]
     first = got[0].tool_calls[0]
     assert (first.index, first.type, first.function.name) == (0, "function", "f")
@@ -255,9 +255,9 @@ def test_objects_share_nothing():
     kind = vllm_tool_parser(TAGS, id_factory=call_id)
     one, two = kind(Tokens()), kind(Tokens())
     got = {one: [], two: []}
-    for pieces in zip(CALL + "  ", OTHER, strict=False):
-        for parser, piece in zip((one, two), pieces, strict=True):
-            answer = parser.extract_tool_calls_streaming("", "", piece, [], [], [], request())
+    for chunks in zip(CALL + "  ", OTHER, strict=False):
+        for parser, chunk in zip((one, two), chunks, strict=True):
+            answer = parser.extract_tool_calls_streaming("", "", chunk, [], [], [], request())
             got[parser].append(answer)
     names = [fold([*got[parser], parser.finish_streaming()])[2][0][1] for parser in (one, two)]
     assert names == ["f", "g"]
@@ -269,12 +269,12 @@ def test_tokens_and_earlier_texts_are_not_looked_at(fmt):
     text = f"[CALLS][{CALL[7:-8]}]" if fmt is LIST else CALL[7:-8] if fmt is UNMARKED else CALL
     for texts in chunkings(text):
         parser, so_far, got = made(fmt), "", []
-        for piece in texts:
+        for chunk in texts:
             answer = parser.extract_tool_calls_streaming(
-                so_far, so_far + piece, piece, ids(so_far), ids(so_far + piece), ids(piece), None
+                so_far, so_far + chunk, chunk, ids(so_far), ids(so_far + chunk), ids(chunk), None
             )
             got.append(answer)
-            so_far += piece
+            so_far += chunk
         assert fold([*got, parser.finish_streaming()])[2][0][1:] == ("f", '{"a": 1}')
 
 

@@ -14,7 +14,7 @@ from deltaparse.servers import VllmReasoningParser, vllm_reasoning_parser
 from ..strategies.wire_by_hand import CALL, DELIMITED, LIST, TAGS, chunkings
 from ..strategies.wire_json_and_tags import any_text
 from ..support import cuts
-from .servers import Tokens, fold, ids, request
+from .fake_servers import Tokens, fold, ids, request
 
 PIECES = (
     "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
@@ -111,8 +111,8 @@ def test_the_end_is_confirmed_when_it_is_certain():
     parser = made(TAGS)
     steps = []
     assert not parser.has_engine_confirmed_reasoning_end()
-    for piece in ("<th", "ink>\nh", "m</think", ">\n", "\n", "Hi"):
-        parser.extract_reasoning_streaming("", piece, piece, [], [], [])
+    for chunk in ("<th", "ink>\nh", "m</think", ">\n", "\n", "Hi"):
+        parser.extract_reasoning_streaming("", chunk, chunk, [], [], [])
         steps.append(parser.has_engine_confirmed_reasoning_end())
     assert steps == [False, False, False, False, True, True]
     assert parser.finish_streaming() is None

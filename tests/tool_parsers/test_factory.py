@@ -28,7 +28,7 @@ from deltaparse.tool_parsers import (
 
 
 class MyModelParser(BaseToolParser):
-    """As the seed shows it."""
+    """As users write them."""
 
     def __init__(self):
         super().__init__()

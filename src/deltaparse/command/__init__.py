@@ -1,1 +1,1 @@
-"""The command `deltaparse`, one module for each subcommand."""
+"""The command `deltaparse`: `main` finds the subcommand, each of which has a module."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import deltaparse as dp
-from deltaparse.analyzer import Trace
 
 from .layout import ebnf, sample, sample_call
+
+if TYPE_CHECKING:
+    from deltaparse.analyzer import Trace
 
 __all__ = ["explanation", "sample", "sample_call", "table", "trace_lines"]
 

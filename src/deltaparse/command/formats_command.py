@@ -1,4 +1,4 @@
-r"""The command `deltaparse formats`, and what `deltaparse parse` says when it found no calls.
+r"""The command `deltaparse formats`: the formats that have names.
 
 The list has a line of names for each format, and one with a sample of what a model writes in it,
 cut where it is long, with line ends as `\n`.
@@ -8,34 +8,38 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import deltaparse as dp
 from deltaparse.stream import models_of
 
 from .explain import explanation, sample
+from .subcommand import Subcommand
 
-__all__ = ["Glance", "add_arguments", "format_lines"]
+__all__ = ["FORMATS"]
 
 WIDTH = 180
-ENOUGH = 1 << 20
-"""Bytes of an output that are looked at for another format."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Describe what the command takes."""
     add = parser.add_argument
     add("name", metavar="NAME", nargs="?", help="show this one, in words")
     add("--json", action="store_true", help="as JSON; with NAME: its wire format")
 
 
-def format_lines(options: argparse.Namespace) -> Iterator[str]:
-    """The lines that the options ask for.
+def run(options: argparse.Namespace) -> None:
+    """Print the list, or the one format that the options name.
 
     Raises:
         UsageError: there is no format of that name.
     """
+    for line in _lines(options):
+        print(line)
+
+
+def _lines(options: argparse.Namespace) -> Iterator[str]:
     if options.name is not None:
         fmt = dp.get_format(options.name)
         yield fmt.to_json() if options.json else explanation(fmt)
@@ -60,26 +64,9 @@ def format_lines(options: argparse.Namespace) -> Iterator[str]:
         yield f"    {line}" if len(line) <= WIDTH else f"    {line[:WIDTH]} ..."
 
 
-class Glance:
-    """Keeps the first of an output while it passes, to say what it looks like."""
-
-    def __init__(self) -> None:
-        self._kept: list[bytes] = []
-        self._room = ENOUGH
-
-    def passing(self, texts: Iterable[bytes]) -> Iterator[bytes]:
-        """The pieces as they come."""
-        for text in texts:
-            if self._room > 0:
-                self._kept.append(text[: self._room])
-                self._room -= len(text)
-            yield text
-
-    def note(self) -> str:
-        """Which format would find calls in the output, "" if none."""
-        output = b"".join(self._kept).decode(errors="replace")
-        found = next((one for one in dp.suggest_formats(output) if one.calls), None)
-        if found is None:
-            return ""
-        others = f", or {', '.join(found.also)}" if found.also else ""
-        return f"no call was parsed, but this looks like --format {found.name}{others}: {found.why}"
+FORMATS = Subcommand(
+    name="formats",
+    help="list the formats with names",
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -14,8 +14,9 @@ from typing import Any
 import deltaparse as dp
 
 from .inputs import BadInput, chat_template, text_file, tools_list
+from .subcommand import TEMPLATES, Subcommand
 
-__all__ = ["add_arguments", "grammar_text"]
+__all__ = ["GRAMMAR"]
 
 FORMS = ("gbnf", "lark", "structural-tag")
 CHOICES = ("auto", "none", "required")
@@ -23,7 +24,7 @@ COMMENTS = {"gbnf": "#", "lark": "//"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Describe what the command takes."""
     add = parser.add_argument
     add("--template", metavar="FILE", required=True, help="the model's chat template")
     add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON")
@@ -45,12 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--prompt", metavar="FILE", help="the rendered prompt, or its end")
 
 
-def grammar_text(options: argparse.Namespace) -> str:
-    """Make the grammar that the options ask for, ready to be printed.
+def run(options: argparse.Namespace) -> None:
+    """Print the grammar that the options ask for.
 
     Raises:
         BadInput: one of the files cannot be used, or no grammar follows from what is in them.
     """
+    print(_text(options))
+
+
+def _text(options: argparse.Namespace) -> str:
     fmt = dp.analyze(chat_template(options.template))
     tools = tools_list(options.tools) if options.tools else None
     prompt = text_file(options.prompt) if options.prompt else ""
@@ -105,3 +110,12 @@ def _notes(grammar: dp.Grammar) -> list[str]:
         *(f"begins at the {kind} {json.dumps(value)}" for kind, value in grammar.triggers),
         *(f"not held to: {keyword} of {place}" for place, keyword in grammar.not_expressed),
     ]
+
+
+GRAMMAR = Subcommand(
+    name="grammar",
+    help="constrain what a model writes",
+    add_arguments=add_arguments,
+    run=run,
+    epilog=TEMPLATES,
+)

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import deltaparse as dp
 
-__all__ = ["BadInput", "chat_template", "model_output", "pieces", "text_file", "tools_list"]
+__all__ = ["BadInput", "chat_template", "chunks", "model_output", "text_file", "tools_list"]
 
 BLOCK = 1 << 16
 PREFERRED = ("tool_use", "default")
@@ -24,7 +24,7 @@ PREFERRED = ("tool_use", "default")
 
 
 class BadInput(Exception):
-    """The user gave something that cannot be used; the text says what and why."""
+    """Something of the user's cannot be used; the text says what and why."""
 
 
 def chat_template(name: str) -> dp.ChatTemplate:
@@ -74,9 +74,9 @@ def model_output(name: str) -> Iterator[io.BufferedReader]:
         yield output
 
 
-def pieces(output: io.BufferedReader, size: int | None) -> Iterator[bytes]:
-    """Yield model output as it arrives, or cut into pieces of `size` characters."""
-    # `read1` gives what is there; `read` would wait for a whole block.
+def chunks(output: io.BufferedReader, size: int | None) -> Iterator[bytes]:
+    """Yield model output as it arrives, or cut into chunks of `size` characters."""
+    # `read1` returns what is there; `read` would wait for a whole block.
     arriving = iter(lambda: output.read1(BLOCK), b"")
     if size is None:
         yield from arriving
@@ -94,7 +94,7 @@ def pieces(output: io.BufferedReader, size: int | None) -> Iterator[bytes]:
 
 
 def _source(name: str, config: dict[str, Any]) -> str:
-    """The text of the template in a tokenizer configuration, or in the file beside it."""
+    """Return the template in a tokenizer configuration, or in the file beside it."""
     found = config.get("chat_template")
     if found is None:
         beside = Path(name).with_name("chat_template.jinja")
@@ -113,7 +113,7 @@ def _source(name: str, config: dict[str, Any]) -> str:
 
 
 def _token(config: dict[str, Any], which: str) -> str:
-    """The text of a special token, which may be written as an object."""
+    """Return the text of a special token, which may be written as an object."""
     token = config.get(f"{which}_token")
     if isinstance(token, dict):
         token = token.get("content")

@@ -1,6 +1,6 @@
 """How a turn is laid out in a format: as a sample, and as a grammar in EBNF.
 
-Both are read off the same pieces: a turn is markers, which are texts, and `Slot`s between them,
+Both are read off the same elements: a turn is markers, which are texts, and `Slot`s between them,
 which the sample fills with words in capitals and the grammar names. In the grammar, as in ISO
 14977, `[x]` may be left out and `{x}` comes any number of times; what stands between question
 marks is said in words. White space at the edges of markers is optional when a model's output is
@@ -31,14 +31,14 @@ class Slot:
     filled: str
 
 
-Piece = str | Slot
+Element = str | Slot
 NAME, CONTENT, THOUGHT = Slot("name", "NAME"), Slot("text", "CONTENT"), Slot("text", "REASONING")
 
 
 def sample(fmt: dp.WireFormat) -> str:
     """A turn in this format with all that it can have, words in capitals for the rest.
 
-    Calls that stand in no markers are told from content by their place, at the start, and so
+    Calls that stand in no markers are known from content by their place, at the start, and so
     are shown without it.
     """
     if fmt.facts.has_channels:
@@ -137,13 +137,13 @@ def _channel_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     yield "end", " | ".join(map(_quoted, marks.ends))
 
 
-def _reasoning(fmt: dp.WireFormat) -> list[Piece]:
+def _reasoning(fmt: dp.WireFormat) -> list[Element]:
     start = "" if fmt.reasoning.mode in FROM_PROMPT else fmt.reasoning.start
     return [start, THOUGHT, fmt.reasoning.end]
 
 
-def _call(fmt: dp.WireFormat, index: int = 0) -> list[Piece]:
-    """The pieces of one call, with its markers."""
+def _call(fmt: dp.WireFormat, index: int = 0) -> list[Element]:
+    """The elements of one call, with its markers."""
     tools = fmt.tools
     if tools.format is dp.ToolFormat.JSON_NATIVE:
         inner = _json_call(tools, index)
@@ -156,12 +156,12 @@ def _call(fmt: dp.WireFormat, index: int = 0) -> list[Piece]:
     return [tools.per_call_start, *inner, tools.per_call_end]
 
 
-def _json_call(tools: dp.ToolsFormat, index: int) -> list[Piece]:
+def _json_call(tools: dp.ToolsFormat, index: int) -> list[Element]:
     values = json.dumps({"KEY": "VALUE"})
     arguments = Slot("arguments", json.dumps(values) if tools.arguments_as_text else values)
     if tools.name_is_key:
         return ['{"', NAME, '": ', arguments, "}"]
-    function: dict[str, list[Piece]] = {
+    function: dict[str, list[Element]] = {
         tools.name_field: ['"', NAME, '"'],
         tools.arguments_field: [arguments],
     }
@@ -169,30 +169,30 @@ def _json_call(tools: dp.ToolsFormat, index: int) -> list[Piece]:
     fields = function
     if tools.function_field:
         fields = {tools.function_field: _object(function, order)}
-    given: list[Piece] = ['"', Slot("id", f"ID{index}"), '"']
+    given: list[Element] = ['"', Slot("id", f"ID{index}"), '"']
     fields |= {field: given for field in (tools.id_field,) if field}
-    number: list[Piece] = [Slot("index", str(index))]
+    number: list[Element] = [Slot("index", str(index))]
     fields |= {field: number for field in (tools.generated_id_field,) if field}
     return _object(fields, order)
 
 
-def _object(fields: dict[str, list[Piece]], order: tuple[str, ...]) -> list[Piece]:
+def _object(fields: dict[str, list[Element]], order: tuple[str, ...]) -> list[Element]:
     names = sorted(fields, key=lambda name: (*order, name).index(name))
-    made: list[Piece] = ["{"]
+    made: list[Element] = ["{"]
     for at, name in enumerate(names):
         made += [", "] * bool(at) + [f"{json.dumps(name)}: ", *fields[name]]
     return [*made, "}"]
 
 
-def _tagged_call(fmt: dp.WireFormat, index: int) -> list[Piece]:
+def _tagged_call(fmt: dp.WireFormat, index: int) -> list[Element]:
     function, call_id, at = fmt.function, fmt.call_id, dp.CallIdPosition
-    name: list[Piece] = [function.namespace, NAME]
-    given: list[Piece] = [call_id.prefix, Slot("id", f"ID{index}"), call_id.suffix]
+    name: list[Element] = [function.namespace, NAME]
+    given: list[Element] = [call_id.prefix, Slot("id", f"ID{index}"), call_id.suffix]
     if call_id.holds_name:
         name, given = [Slot("id", f"{function.namespace}NAME:{index}")], []
     if fmt.tools.format is dp.ToolFormat.TAG_WITH_TAGGED:
         filled = "".join(_filled(_argument(fmt)))
-        body: list[Piece] = [Slot("arguments", fmt.arguments.start + filled + fmt.arguments.end)]
+        body: list[Element] = [Slot("arguments", fmt.arguments.start + filled + fmt.arguments.end)]
     else:
         values = Slot("arguments", json.dumps({"KEY": "VALUE"}))
         body = [fmt.arguments.start, values, fmt.arguments.end]
@@ -206,14 +206,14 @@ def _tagged_call(fmt: dp.WireFormat, index: int) -> list[Piece]:
     ]
 
 
-def _argument(fmt: dp.WireFormat) -> list[Piece]:
+def _argument(fmt: dp.WireFormat) -> list[Element]:
     marks = fmt.arguments
     key, value = Slot("key", "KEY"), Slot("value", '"VALUE"' if marks.quoted_strings else "VALUE")
     between = marks.name_suffix + marks.value_prefix
     return [marks.name_prefix, key, between, value, marks.value_suffix]
 
 
-def _messages(fmt: dp.WireFormat) -> Iterator[Piece]:
+def _messages(fmt: dp.WireFormat) -> Iterator[Element]:
     """A turn in channels: reasoning, content, and a call."""
     marks = fmt.channels
     again = marks.start + _role(fmt)
@@ -238,19 +238,19 @@ def _apart(text: str, separator: str, rest: str) -> str:
     return text + (separator.removesuffix(space) + rest)
 
 
-def _filled(pieces: Any) -> Iterator[str]:
-    return (piece if isinstance(piece, str) else piece.filled for piece in pieces)
+def _filled(elements: Any) -> Iterator[str]:
+    return (element if isinstance(element, str) else element.filled for element in elements)
 
 
-def _joined(pieces: Any) -> str:
-    """Pieces as EBNF, markers that stand together as one."""
+def _joined(elements: Any) -> str:
+    """Write elements as EBNF, markers that stand together as one."""
     made: list[str] = []
     held = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            held += piece
+    for element in elements:
+        if isinstance(element, str):
+            held += element
             continue
-        made += [_quoted(held)] * bool(held) + [piece.name]
+        made += [_quoted(held)] * bool(held) + [element.name]
         held = ""
     return " ".join([*made, *[_quoted(held)] * bool(held)])
 

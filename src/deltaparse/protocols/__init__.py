@@ -1,4 +1,4 @@
-"""Ways of writing the parts of a message for clients."""
+"""What clients read: deltas as the events of a protocol. Users import what is here."""
 
 from .chat_completions import chat_completion_chunks
 

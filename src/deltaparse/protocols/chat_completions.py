@@ -19,14 +19,20 @@ def chat_completion_chunks(
     finish_reason: str | Callable[[], str | None],
     usage: Mapping[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the chunks of one streamed choice, each as soon as its delta is there.
+    """Yield the chunks of one streamed choice, each as soon as its delta comes.
 
     The role comes once, in the first chunk; the finish reason once, in a chunk with an empty
-    delta; `usage`, if given, last, in a chunk without choices. What is absent is left out: no
-    empty content, no null fields in a delta.
+    delta; `usage`, if there is any, last, in a chunk without choices. What is absent is left out:
+    no empty content, no null fields in a delta.
 
-    `created` is in seconds since 1970. `finish_reason` may be a function, asked when the deltas
-    have ended, because only then a parser knows it: `lambda: parser.finish_reason`.
+    Args:
+        deltas: those of one answer, from `feed` and `finish` or from `iter_deltas`.
+        id: the id of the completion, the same in all of its chunks.
+        model: the name of the model.
+        created: seconds since 1970.
+        finish_reason: "stop", "tool_calls" or "length"; or a function, which is called when the
+            deltas have ended, because only then a parser knows: `lambda: parser.finish_reason`.
+        usage: OpenAI's object of token counts.
     """
     head = {"id": id, "object": "chat.completion.chunk", "created": created, "model": model}
 

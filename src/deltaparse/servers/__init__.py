@@ -1,10 +1,11 @@
-"""The engine under the class and method names that servers' plugins have.
+"""Plugins for servers: the engine under the names of classes and methods that servers call.
 
     vllm      `ToolParser` and `ReasoningParser`
-    sglang    detector of calls
+    sglang    a detector of calls
 
-Both import without those packages: requests are read by the names of their fields, and results
-are of the package's own classes where it is at hand, of the like-named ones here where it is not.
+Users import what is here. No server has to be installed: requests are read by the names of their
+fields, and results are of the server's own classes where it is at hand, and otherwise of classes
+here that have the same names and fields.
 """
 
 from .sglang import SglangDetector, register_sglang_detector, sglang_detector

@@ -2,10 +2,10 @@
 
     output = [header] [start text end] rest
 
-For servers that take reasoning off with one parser and hand what is left to another. So of the
-rest nothing may be interpreted here: an end-of-turn marker in an argument is the next parser's.
-A call in reasoning is reasoning, or, on request, ends it: it cannot be held until it is known
-what it was, as `StreamParser` does, because no parser would come after it.
+For servers that take reasoning off with one parser and read what is left with another. So nothing
+of the rest may be interpreted here: an end-of-turn marker in an argument is for the next parser. A
+call in reasoning is reasoning or, on request, ends it: it cannot be held until it is known what it
+was, as `StreamParser` does, because no parser would come after it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ __all__ = ["ReasoningSplit"]
 
 
 class ReasoningSplit:
-    """Reads one output, in pieces of any size.
+    """Reads one output, in chunks of any size.
 
-    `ended` says whether reasoning is over; then all further text is the rest. `span` are the
-    offsets in the output between which reasoning stands, `rest_at` is where the rest begins.
+    `ended`: reasoning is over, and all further text is the rest. `span`: the half-open range of
+    characters of the output in which reasoning stands. `rest_at`: where the rest begins.
 
     Args:
         fmt: how the model writes.
-        prompt: the rendered prompt, or its end; without it the format's own is taken.
-        call_ends_reasoning: the first marker of a call does, and belongs to the rest.
+        prompt: the rendered prompt, or its end; without it, the format's own generation prompt.
+        call_ends_reasoning: the first marker of a call ends reasoning, and belongs to the rest.
 
     Raises:
         UsageError: a format with channels, which stand where they like.
@@ -53,14 +53,14 @@ class ReasoningSplit:
             self._feed(tail)
 
     def feed(self, text: str) -> tuple[str, str]:
-        """Take the next piece; return the reasoning and the rest that it makes certain."""
+        """Take the next chunk; return the reasoning and the rest that it makes certain."""
         if self.ended:
             return "", text
         self._feed(text)
         return self._taken()
 
     def finish(self) -> tuple[str, str]:
-        """Say that the output has ended; return what was held back."""
+        """End the output; return the reasoning and the rest that were held back."""
         if not self.ended:
             self._source.closed = True
             self._resume()
@@ -85,34 +85,34 @@ class ReasoningSplit:
         self._rest.clear()
         return taken
 
-    def _read(self, lex: MarkerTables, call_ends_reasoning: bool) -> Steps[bool]:
-        """Read up to the rest; return whether it was there that reasoning ended."""
+    def _read(self, tables: MarkerTables, call_ends_reasoning: bool) -> Steps[bool]:
+        """Read up to the rest; return whether reasoning ended there."""
         src = self._source
-        repeated = yield from at(src, lex.at_start)
+        repeated = yield from at(src, tables.at_start)
         if repeated:
-            yield from skip(src, repeated, lex.trailing(repeated))
-        if not lex.opens_reasoning and not (yield from _opened(src, lex, self._rest.append)):
+            yield from skip(src, repeated, tables.trailing(repeated))
+        if not tables.opens_reasoning and not (yield from _opened(src, tables, self._rest.append)):
             # The end of an output that may still have become reasoning ends none.
             return not src.closed
-        again = yield from at(src, lex.reasoning_start)
+        again = yield from at(src, tables.reasoning_start)
         if again:
-            yield from skip(src, again, lex.trailing(again))
+            yield from skip(src, again, tables.trailing(again))
         start = max(src.offset, 0)
-        markers = lex.in_reasoning if call_ends_reasoning else lex.in_reasoning_only
+        markers = tables.in_reasoning if call_ends_reasoning else tables.in_reasoning_only
         marker = yield from until(src, markers, self._reasoning.append)
         self.span = (start, max(src.offset, start))
-        if marker and lex.role(marker) is not Role.TOOL_START:
-            yield from skip(src, marker, lex.trailing(marker))
+        if marker and tables.role(marker) is not Role.TOOL_START:
+            yield from skip(src, marker, tables.trailing(marker))
         return bool(marker)
 
 
-def _opened(src: Window, lex: MarkerTables, text: Callable[[str], None]) -> Steps[bool]:
-    """Read a start of reasoning, and the white space before it, which is text where none comes."""
+def _opened(src: Window, tables: MarkerTables, text: Callable[[str], None]) -> Steps[bool]:
+    """Read a start of reasoning, and the white space before it; without one, that is text."""
     mark = src.mark()
-    yield from whitespace(src, lex.longest)
-    marker = yield from at(src, lex.reasoning_start)
+    yield from whitespace(src, tables.longest)
+    marker = yield from at(src, tables.reasoning_start)
     if marker:
-        yield from skip(src, marker, lex.trailing(marker))
+        yield from skip(src, marker, tables.trailing(marker))
     else:
         text(src.since(mark))
     src.release()

@@ -1,11 +1,11 @@
-"""SGLang's plugin for calls: a detector.
+"""SGLang's plugin: a detector of calls.
 
     register_sglang_detector("mine", fmt)     # before the server starts
 
 The methods are those of `python/sglang/srt/function_call/base_format_detector.py` and the results
 those of `core_types.py`, as of SGLang 0.5.23 (older versions do not call `finish`: they never
 say that an output has ended, and what is held back in that moment is lost). SGLang makes one
-detector for a choice and gives it what its reasoning parser has left, so a detector starts behind
+detector for a choice and feeds it what its reasoning parser has left, so a detector starts behind
 reasoning; reasoning that it meets is text, between `<think>` and `</think>`.
 """
 
@@ -22,7 +22,7 @@ from deltaparse.stream import ContentDelta, Delta, StreamParser, ToolCallDelta
 from deltaparse.stream.tools import plain_tools
 from deltaparse.stream.wire.marker_tables import marker_tables
 
-from .shapes import (
+from .plugin import (
     CallsSoFar,
     FormatSource,
     Options,
@@ -47,7 +47,7 @@ PARSER_MODULES = ("sglang.srt.function_call.function_call_parser",)
 
 @dataclass
 class ToolCallItem:
-    """A call, or a piece of one: the name comes first and alone, then pieces of its arguments.
+    """A call, or the next of one: the name comes first and alone, then its arguments as they come.
 
     `tool_index` counts the calls of the output from 0; `tool_call_id` is the id that the model
     wrote, if it writes any, beside the name.
@@ -61,7 +61,7 @@ class ToolCallItem:
 
 @dataclass
 class StreamingParseResult:
-    """What one step has made certain: text, and pieces of calls."""
+    """What one step has made certain: text, and the next of calls."""
 
     normal_text: str = ""
     calls: list[ToolCallItem] = field(default_factory=list)
@@ -71,7 +71,7 @@ class SglangDetector(CallsSoFar):
     """A detector; `sglang_detector` makes the class for a format.
 
     Args:
-        tokenizer: the server's, which SGLang gives to those that name it.
+        tokenizer: the server's, which SGLang passes to detectors that have this argument.
     """
 
     source: ClassVar[Any]  # a FormatSource; a function among them is no method
@@ -90,14 +90,14 @@ class SglangDetector(CallsSoFar):
         self._ids = self.wire_format.facts.writes_ids
 
     def has_tool_call(self, text: str) -> bool:
-        """Whether a call may begin in the text: a marker that one begins with stands in it."""
+        """Return whether a call may begin in the text: it has a marker that calls begin with."""
         markers = marker_tables(self.wire_format, calls=True).call_starts
         start, end = markers.find(text, final=True)
         # Calls without markers, and those in channels, are known by what they are.
         return end > start or bool(self._whole(text, None).message.tool_calls)
 
     def detect_and_parse(self, text: str, tools: Sequence[Any] | None = None) -> Any:
-        """The text and the calls of a whole output, one item for each; nothing is kept.
+        """Return the text and the calls of a whole output, one item for each; keep nothing.
 
         A call that the output cuts off is among them, its arguments cut off too.
         """
@@ -109,30 +109,30 @@ class SglangDetector(CallsSoFar):
         return self.results[0](normal_text=message.content, calls=items)
 
     def parse_streaming_increment(self, new_text: str, tools: Sequence[Any] | None = None) -> Any:
-        """What the next piece makes certain; `tools` are those of the first call of this."""
+        """Return what the next chunk makes certain; the `tools` of the first one hold for all."""
         if self._parser is None:
             self._parser = self._new(tools)
         return self._streamed(self._parser.feed(new_text))
 
     def finish(self, tools: Sequence[Any] | None = None) -> Any:
-        """Say that the output has ended; return what was held back. A second call has nothing."""
+        """End the output; return what was held back. A second call returns nothing."""
         del tools
         return self._streamed(self._parser.finish() if self._parser else ())
 
     def supports_structural_tag(self) -> bool:
-        """False: forced calls are constrained by JSON Schema, and parsed by SGLang itself."""
+        """Return False: SGLang constrains forced calls by JSON Schema, and parses them itself."""
         return False
 
     def parses_required_natively(self) -> bool:
-        """False, as for every detector whose forced calls SGLang parses itself."""
+        """Return False, as every detector does whose forced calls SGLang parses itself."""
         return False
 
     def structure_info(self) -> Any:
-        """Refused, as `supports_structural_tag` says: grammars are the analyzer's."""
+        """Refuse, as `supports_structural_tag` says: `deltaparse.structural_tag` makes them."""
         raise NotImplementedError("deltaparse detectors have no structural tags")
 
     def build_ebnf(self, tools: Sequence[Any]) -> str:
-        """Refused; SGLang asked for it before 0.5."""
+        """Refuse; SGLang called it before 0.5."""
         raise NotImplementedError("deltaparse detectors have no grammar")
 
     @property
@@ -156,7 +156,7 @@ class SglangDetector(CallsSoFar):
         return parser
 
     def _streamed(self, deltas: Sequence[Delta]) -> Any:
-        # Most steps make nothing certain, or one piece of content.
+        # Most steps make nothing certain, or some content.
         if not deltas:
             return self.results[0]()
         if len(deltas) == 1 and isinstance(deltas[0], ContentDelta):
@@ -170,8 +170,8 @@ class SglangDetector(CallsSoFar):
                 texts.append(delta.text)
         items: list[Any] = []
         for index, group in groupby(calls, key=attrgetter("index")):
-            pieces = list(group)
-            first, arguments = pieces[0], "".join(piece.arguments for piece in pieces)
+            of_call = list(group)
+            first, arguments = of_call[0], "".join(delta.arguments for delta in of_call)
             if first.name is not None:
                 items.append(self._item(index, first.id, first.name, ""))
             if arguments:
@@ -187,10 +187,10 @@ class SglangDetector(CallsSoFar):
 
 
 def sglang_detector(source: FormatSource, **options: Any) -> type[Any]:
-    """Make a class of detectors, a subclass of SGLang's `BaseFormatDetector` if that is there.
+    """Make a class of detectors, a subclass of SGLang's `BaseFormatDetector` where there is one.
 
     Args:
-        source: the format, its name, or a function of the tokenizer that finds it, such as
+        source: the format, its name, or a function of the tokenizer that returns it, such as
             `lambda tokenizer: analyze(tokenizer.chat_template)`.
         options: `whole`, `policies` and `id_factory`, which `Options` describes.
 
@@ -214,7 +214,7 @@ def sglang_detector(source: FormatSource, **options: Any) -> type[Any]:
 def register_sglang_detector(name: str, source: FormatSource, **options: Any) -> None:
     """Register a detector with SGLang under a name, which `--tool-call-parser` then takes.
 
-    To be called in the process that starts the server, before it does.
+    Call it in the process that starts the server, before it does.
 
     Raises:
         UsageError: SGLang is not there; what `sglang_detector` raises.

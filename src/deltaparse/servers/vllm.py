@@ -10,8 +10,8 @@ with each object, and the tool parser starts behind reasoning; what reasoning it
 between `<think>` and `</think>`, because the whole-output method has no field for it.
 
 They set `engine_based_streaming`: then vLLM asks for what is held back at the end
-(`finish_streaming`) and hands no text over twice. Versions before that flag never say that an
-output has ended: there, what is held back in that moment (the beginning of a marker) is lost.
+(`finish_streaming`) and feeds no text twice. Versions before that flag never say that an output
+has ended: there, what is held back in that moment (the beginning of a marker) is lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import StreamParser
 from deltaparse.stream.tools import plain_tools
 
-from .shapes import (
+from .plugin import (
     CallsSoFar,
     FormatSource,
     Options,
@@ -56,7 +56,7 @@ class VllmToolParser(CallsSoFar):
 
     Args:
         tokenizer: the server's, as it comes.
-        tools: the request's tools; older versions give them with the request only.
+        tools: the request's tools; older versions pass them with the request only.
     """
 
     source: ClassVar[Any]  # a FormatSource; a function among them is no method
@@ -82,7 +82,7 @@ class VllmToolParser(CallsSoFar):
         return request
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
-        """The calls of a whole output, as an `ExtractedToolCallInformation`; nothing is kept.
+        """Return the calls of a whole output, an `ExtractedToolCallInformation`; keep nothing.
 
         A call that the output cuts off is among them, its arguments cut off too.
         """
@@ -101,7 +101,7 @@ class VllmToolParser(CallsSoFar):
         delta_token_ids: Sequence[int],
         request: Any,
     ) -> Any:
-        """What `delta_text` makes certain, as a `DeltaMessage`, or None.
+        """Return what `delta_text` makes certain, as a `DeltaMessage`, or None.
 
         The other texts and the tokens say nothing new, and are not looked at.
         """
@@ -111,11 +111,11 @@ class VllmToolParser(CallsSoFar):
         return self.results.delta(self._parser.feed(delta_text))
 
     def finish_streaming(self) -> Any:
-        """Say that the output has ended: the last `DeltaMessage`, or None."""
+        """End the output; return the last `DeltaMessage`, or None."""
         return None if self._parser is None else self.results.delta(self._parser.finish())
 
     def get_remaining_unstreamed_args(self) -> str:
-        """Arguments that were read and not handed out: there are none."""
+        """Return the arguments that were read and not emitted: there are none."""
         return ""
 
     def _parser_of(self, request: object) -> StreamParser:
@@ -131,10 +131,10 @@ class VllmToolParser(CallsSoFar):
 
 
 def vllm_tool_parser(source: FormatSource, **options: Any) -> type[Any]:
-    """Make a class for vLLM's `ToolParserManager`, a subclass of its `ToolParser` if it is there.
+    """Make a class for vLLM's `ToolParserManager`, a subclass of its `ToolParser` where it is.
 
     Args:
-        source: the format, its name, or a function of the tokenizer that finds it, such as
+        source: the format, its name, or a function of the tokenizer that returns it, such as
             `lambda tokenizer: analyze(tokenizer.chat_template)`.
         options: `whole`, `policies` and `id_factory`, which `Options` describes.
 
@@ -165,7 +165,7 @@ def register_vllm_parsers(
 ) -> None:
     """Register both parsers with vLLM under a name, for this process.
 
-    To be called in the file that `--tool-parser-plugin` names; `--tool-call-parser` and
+    Call it in the file that `--tool-parser-plugin` names; `--tool-call-parser` and
     `--reasoning-parser` then take the name.
 
     Raises:
@@ -190,7 +190,7 @@ def _bases(modules: Iterable[str], name: str) -> tuple[type[Any], ...]:
 def _made(
     mixin: type[Any], bases: tuple[type[Any], ...], source: FormatSource, options: dict[str, Any]
 ) -> type[Any]:
-    """A class of the mixin and the server's own base, for one source."""
+    """Make a class of the mixin and the server's own base, for one source."""
     check_source(source)
     attributes = {
         "source": staticmethod(source) if callable(source) else source,

@@ -1,4 +1,4 @@
-"""vLLM's `ReasoningParser`, for `vllm.py`.
+"""vLLM's `ReasoningParser`; `vllm.py` makes its classes and registers them.
 
 Answers in text come from a `ReasoningSplit`. Those in tokens are of the text that the tokens
 decode to: a marker may be spelled of any tokens, and some of it may share one with its neighbour.
@@ -14,8 +14,8 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import ReasoningMode, WireFormat
 from deltaparse.stream.wire.marker_tables import marker_tables
 
+from .plugin import Options, format_of
 from .reasoning_split import ReasoningSplit
-from .shapes import Options, format_of
 from .vllm_results import VllmResults
 
 __all__ = ["VllmReasoningParser"]
@@ -26,7 +26,7 @@ class VllmReasoningParser:
 
     Args:
         tokenizer: the server's; `decode(ids)` is what is asked of it.
-        args, kwargs: what else a version gives (`model_config`, `chat_template_kwargs`): not used.
+        args, kwargs: what else a version passes (`model_config`, `chat_template_kwargs`); unused.
     """
 
     source: ClassVar[Any]  # a FormatSource; a function among them is no method
@@ -69,7 +69,7 @@ class VllmReasoningParser:
     def extract_reasoning(
         self, model_output: str, request: Any = None
     ) -> tuple[str | None, str | None]:
-        """The reasoning of a whole output and all that follows, None for what is not there."""
+        """Return the reasoning of a whole output and all that follows, None for what is absent."""
         del request
         split = self._new(self._prompt or self._assumed(model_output))
         read, ended = split.feed(model_output), split.finish()
@@ -84,7 +84,7 @@ class VllmReasoningParser:
         current_token_ids: Sequence[int],
         delta_token_ids: Sequence[int],
     ) -> Any:
-        """What `delta_text` makes certain, as a `DeltaMessage`, or None."""
+        """Return what `delta_text` makes certain, as a `DeltaMessage`, or None."""
         del previous_text, current_text, previous_token_ids, current_token_ids, delta_token_ids
         if self._split is None:
             self._split = self._new()
@@ -95,42 +95,42 @@ class VllmReasoningParser:
     extract_reasoning_content_streaming = extract_reasoning_streaming
 
     def finish_streaming(self) -> Any:
-        """Say that the output, or its reasoning, has ended: what was held back, or None."""
+        """End the output, or its reasoning; return what was held back, or None."""
         return None if self._split is None else self.results.split(*self._split.finish())
 
     def has_engine_confirmed_reasoning_end(self) -> bool:
-        """Whether reasoning is over in the output, or there was none."""
+        """Return whether reasoning is over in the output, or there was none."""
         return self._split is not None and self._split.ended
 
     def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
-        """Whether reasoning is over at the end of a prompt or of an output.
+        """Return whether reasoning is over at the end of a prompt or of an output.
 
         Of a prompt the last turn counts. Where its answer has not begun, it is not over.
         """
         return self._over(self._decoded(input_ids))
 
     def reasoning_ended_in_prompt(self, prompt_token_ids: Sequence[int]) -> bool:
-        """Whether the prompt has closed the reasoning of its last turn."""
+        """Return whether the prompt has closed the reasoning of its last turn."""
         return self._over(self._decoded(prompt_token_ids))
 
     def is_reasoning_end_streaming(
         self, input_ids: Sequence[int], delta_ids: Iterable[int]
     ) -> bool:
-        """Whether reasoning ends in the last step of an output, `delta_ids` of `input_ids`."""
+        """Return whether reasoning ends in the last step, `delta_ids` of `input_ids`."""
         count = len(list(delta_ids))
         if not self.wire_format.facts.has_reasoning:
             return True
-        lex = marker_tables(self.wire_format, calls=True)
+        tables = marker_tables(self.wire_format, calls=True)
         # A marker has no more tokens than bytes, of which a character has at most four.
         since = max(len(input_ids) - count, 0)
-        first = max(since - 4 * lex.longest, 0)
-        markers = lex.in_reasoning if self.call_ends_reasoning else lex.in_reasoning_only
+        first = max(since - 4 * tables.longest, 0)
+        markers = tables.in_reasoning if self.call_ends_reasoning else tables.in_reasoning_only
         texts = self._decoded(input_ids[first:since]), self._decoded(input_ids[first:])
         before, now = (markers.find(text, final=True) for text in texts)
         return now[1] > now[0] and before[1] == before[0]
 
     def extract_content_ids(self, input_ids: Sequence[int]) -> list[int]:
-        """The tokens behind reasoning; none while it goes on."""
+        """Return the tokens behind reasoning; none while it goes on."""
         text = self._decoded(input_ids)
         start, end = self.reasoning_start_str, self.reasoning_end_str
         if end and end in text and not (start and start in text):
@@ -140,7 +140,7 @@ class VllmReasoningParser:
         return list(input_ids[self._tokens_to(input_ids, split.rest_at) :]) if split.ended else []
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
-        """How many tokens of an output are reasoning, without its markers."""
+        """Return how many tokens of an output are reasoning, without its markers."""
         split = self._read(self._decoded(token_ids))
         split.finish()
         start, end = split.span
@@ -154,7 +154,7 @@ class VllmReasoningParser:
         )
 
     def _assumed(self, output: str) -> str:
-        """The prompt of an output of which no prompt is known; "" for the format's own.
+        """Return the prompt that an output must have had; "" for the format's own.
 
         Where a prompt closes reasoning or opens it, as the request wants, vLLM asks a reasoning
         parser only where it does not close it. A whole output shows whether it was opened.
@@ -173,7 +173,7 @@ class VllmReasoningParser:
         return split
 
     def _over(self, text: str) -> bool:
-        """Whether reasoning is over at the end of a text, of a prompt if it looks like one."""
+        """Return whether reasoning is over at the end of a text, a prompt if it looks like one."""
         fmt = self.wire_format
         start = fmt.reasoning.start.strip()
         is_prompt = any(header in text for header in fmt.turn.headers) or (start and start in text)
@@ -183,12 +183,12 @@ class VllmReasoningParser:
 
     def _decoded(self, ids: Sequence[int]) -> str:
         if self.model_tokenizer is None:
-            raise UsageError("tokens are read with a tokenizer: give one to the parser")
+            raise UsageError("tokens are read with a tokenizer: make the parser with one")
         decoded: str = self.model_tokenizer.decode(list(ids))
         return decoded
 
     def _tokens_to(self, ids: Sequence[int], offset: int) -> int:
-        """How many of the tokens it takes to get as far as an offset of their text."""
+        """Return how many of the tokens it takes to get as far as an offset of their text."""
         return bisect_left(
             range(len(ids)), offset, key=lambda count: len(self._decoded(ids[:count]))
         )

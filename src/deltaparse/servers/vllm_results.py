@@ -1,4 +1,4 @@
-"""What vLLM's parsers return: its own classes where it is at hand, else the like here.
+"""What vLLM's parsers return: objects of its own classes where it is at hand, else of these.
 
 The fields are those of vLLM's `DeltaMessage`, `ExtractedToolCallInformation` and what they hold
 (`vllm.entrypoints.generate.base.protocol`, in older versions
@@ -13,7 +13,7 @@ from typing import Any
 
 from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, ToolCallDelta
 
-from .shapes import imported
+from .plugin import imported
 
 __all__ = [
     "DeltaFunctionCall",
@@ -34,7 +34,7 @@ MODULES = (
 
 @dataclass
 class DeltaFunctionCall:
-    """A piece of a call's function: the name comes once, with the first."""
+    """The function of a call in one step: the name comes once, in the first."""
 
     name: str | None = None
     arguments: str | None = None
@@ -42,7 +42,7 @@ class DeltaFunctionCall:
 
 @dataclass
 class DeltaToolCall:
-    """A piece of a call: `id` and `type` come once, with the first."""
+    """A call in one step: `id` and `type` come once, in the first."""
 
     id: str | None = None
     type: str | None = None
@@ -97,7 +97,7 @@ OWN = (
 
 
 class VllmResults:
-    """Makes results, of the classes that were there when this was made."""
+    """Makes results, of the classes that were at hand when this was made."""
 
     __slots__ = ("_call", "_delta", "_delta_call", "_delta_function", "_function", "_info", "_key")
 
@@ -110,12 +110,12 @@ class VllmResults:
         self._key = "reasoning" if "reasoning" in known else "reasoning_content"
 
     def delta(self, deltas: Sequence[Delta]) -> Any:
-        """The `DeltaMessage` of the deltas of one step, None if there are none.
+        """Make the `DeltaMessage` of the deltas of one step, None if there are none.
 
         Absent fields are left unset, for vLLM writes what is set; a call has one entry, for
         clients merge entries of one index in one chunk differently.
         """
-        # Most steps make nothing certain, or one piece of content.
+        # Most steps make nothing certain, or some content.
         if not deltas:
             return None
         if len(deltas) == 1 and isinstance(deltas[0], ContentDelta):
@@ -128,18 +128,18 @@ class VllmResults:
             else:
                 key = "content" if isinstance(delta, ContentDelta) else self._key
                 texts.setdefault(key, []).append(delta.text)
-        made: dict[str, Any] = {key: "".join(pieces) for key, pieces in texts.items()}
+        made: dict[str, Any] = {key: "".join(parts) for key, parts in texts.items()}
         if calls:
-            made["tool_calls"] = [self._piece(pieces) for pieces in calls.values()]
+            made["tool_calls"] = [self._call_delta(of_call) for of_call in calls.values()]
         return self._delta(**made)
 
     def split(self, reasoning: str, content: str) -> Any:
-        """The `DeltaMessage` of reasoning and of text, None without either."""
+        """Make the `DeltaMessage` of reasoning and of text, None without either."""
         deltas: list[Delta] = [ReasoningDelta(reasoning)] if reasoning else []
         return self.delta(deltas + ([ContentDelta(content)] if content else []))
 
     def extracted(self, message: Message) -> Any:
-        """The `ExtractedToolCallInformation` of a whole message."""
+        """Make the `ExtractedToolCallInformation` of a whole message."""
         calls = [
             self._call(
                 id=call.id,
@@ -151,9 +151,9 @@ class VllmResults:
         content = message.content or None
         return self._info(tools_called=bool(calls), tool_calls=calls, content=content)
 
-    def _piece(self, pieces: list[ToolCallDelta]) -> Any:
-        first = pieces[0]
-        arguments = "".join(piece.arguments for piece in pieces)
+    def _call_delta(self, deltas: list[ToolCallDelta]) -> Any:
+        first = deltas[0]
+        arguments = "".join(delta.arguments for delta in deltas)
         if first.name is None:
             function = self._delta_function(arguments=arguments)
             return self._delta_call(index=first.index, function=function)

@@ -1,17 +1,17 @@
-"""The tool-parser framework: parsers of whole responses, chosen by name in a configuration.
+"""Parsers of whole responses, chosen by the name of a format, as in a configuration.
 
     parser = create_tool_parser("qwen25")
     result = parser.parse(response)
 
-For those who have a whole response and want its tool calls. The rules are those of the seed
-`tool-parser-framework.md`; `base`, `wire` and `factory` say at their top what was chosen where it
-is silent. Each parser also streams.
+For programs that have a whole response and want its tool calls; each parser also streams. Users
+import what is here, and may write parsers of their own: a subclass of `BaseToolParser`, registered
+by `register_tool_parser`.
 """
 
 from .base import BaseToolParser, ParseResult, ToolCallItem
 from .factory import create_tool_parser, register_tool_parser, tool_parser_from_config
 from .safe_value import safe_value
-from .wire import WireToolParser
+from .wire_parser import WireToolParser
 
 __all__ = [
     "BaseToolParser",

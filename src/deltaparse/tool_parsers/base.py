@@ -1,11 +1,10 @@
-"""What every tool parser is: three questions about a text, and an answer.
+"""The base of all tool parsers: three questions about a text, and an answer.
 
     detect_tool_call      are there calls in this text?
     extract_tool_string   the part of the text that they stand in
     parse_tool_string     the calls in that part
 
-Where the seed is silent: a text without calls is `ParseResult(None, False)`, as it is for the
-parsers of the seed whose pattern finds nothing.
+A text without calls is `ParseResult(None, False)`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class ToolCallItem:
     function: dict[str, Any]
 
     def to_openai(self) -> dict[str, Any]:
-        """The call as it stands in an OpenAI message."""
+        """Return the call as it stands in an OpenAI message."""
         return {"id": self.id, "type": self.type, "function": self.function}
 
 
@@ -46,32 +45,32 @@ class ParseResult:
 
 
 class BaseToolParser(ABC):
-    """A parser of tool calls; a subclass answers the three questions."""
+    """A parser of the tool calls in responses; a subclass answers three questions about a text."""
 
     @abstractmethod
     def detect_tool_call(self, text: str) -> bool:
-        """Whether the text has tool calls in this parser's format."""
+        """Return whether the text has tool calls in this parser's format."""
 
     @abstractmethod
     def extract_tool_string(self, text: str) -> str | None:
-        """The part of a response that its tool calls stand in, None if there are none."""
+        """Return the part of a response that its tool calls stand in, None if there are none."""
 
     @abstractmethod
     def parse_tool_string(self, tool_string: str) -> ParseResult:
-        """The tool calls in such a part."""
+        """Return the tool calls in such a part."""
 
     def parse(self, text: str) -> ParseResult:
-        """The tool calls of a response."""
+        """Return the tool calls of a response."""
         tool_string = self.extract_tool_string(text)
         if tool_string is None:
             return ParseResult(tool_calls=None, is_valid=False)
         return self.parse_tool_string(tool_string)
 
     def stream(self, texts: Iterable[str]) -> Iterator[Delta]:
-        """The response as deltas, from its pieces.
+        """Yield the deltas of a response that comes in chunks.
 
-        A parser of which nothing is known but the three answers needs the whole response before
-        it gives the first; those made of a wire format give each as soon as it is certain.
+        A parser that has nothing but the three answers reads the whole response before it yields
+        the first; those made of a wire format yield each as soon as it is certain.
         """
         text = "".join(texts)
         tool_string = self.extract_tool_string(text)

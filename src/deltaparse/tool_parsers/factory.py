@@ -3,9 +3,8 @@
     inference_service:
       tool_parser: "qwen25"      # the default
 
-The words are the names and aliases of the formats, and those of classes that users register.
-Where the seed contradicts itself about the default (`qwen25`, `simple_xml`), its section on
-configuration wins; the two parsers read each other's text.
+The words are the names and aliases of the formats, and the names under which users register
+classes of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from deltaparse.stream import WireFormat, get_format, list_formats
 from deltaparse.stream.wire.named.registry import nearest
 
 from .base import BaseToolParser
-from .wire import WireToolParser
+from .wire_parser import WireToolParser
 
 __all__ = ["DEFAULT", "create_tool_parser", "register_tool_parser", "tool_parser_from_config"]
 
@@ -32,9 +31,10 @@ _registered: dict[str, Callable[..., BaseToolParser]] = {}
 
 
 def create_tool_parser(parser_type: str | WireFormat = DEFAULT, **options: Any) -> BaseToolParser:
-    """A tool parser of this type: one that was registered, or that of a named format.
+    """Make the tool parser of this type: a registered one, or that of a named format.
 
-    `options` go to the parser; `WireToolParser` takes `tools`, `prompt` and `policies`.
+    `parser_type` may be a `WireFormat`, too. `options` are those of the parser: `WireToolParser`
+    takes `tools`, `prompt` and `policies`.
 
     Raises:
         UsageError: an unknown type; the text names those that are spelled like it.
@@ -56,9 +56,9 @@ def create_tool_parser(parser_type: str | WireFormat = DEFAULT, **options: Any) 
 
 
 def register_tool_parser(name: str, made: Callable[..., BaseToolParser]) -> None:
-    """Make `create_tool_parser(name)` give what `made`, a class or a function, returns.
+    """Let `create_tool_parser(name)` return what `made`, a class or a function, returns.
 
-    It wins over a named format, for the rest of this process.
+    It goes before a named format, for the rest of this process.
 
     Raises:
         UsageError: no name, or nothing that can be called.
@@ -72,7 +72,7 @@ def register_tool_parser(name: str, made: Callable[..., BaseToolParser]) -> None
 def tool_parser_from_config(
     config: Mapping[str, Any] | str | Path, **options: Any
 ) -> BaseToolParser:
-    """The tool parser that a configuration names.
+    """Make the tool parser that a configuration names.
 
     `config` is a mapping, or the path of a YAML or JSON file that holds one. Its key is
     `tool_parser`, in `inference_service` or at the top; without, it is the default.
@@ -107,7 +107,7 @@ def _from_file(path: object) -> Mapping[str, Any]:
 
 
 def _yaml(text: str) -> Any:
-    """The value of a YAML text. PyYAML is no dependency: who writes YAML has it."""
+    """Return the value of a YAML text. PyYAML is no dependency: who writes YAML has it."""
     try:
         yaml = importlib.import_module("yaml")
     except ImportError as error:

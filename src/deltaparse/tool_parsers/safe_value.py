@@ -12,7 +12,7 @@ __all__ = ["safe_value"]
 
 
 def safe_value(text: str) -> Any:
-    """The value of a text: as JSON, else as a Python literal, else the text itself.
+    """Return the value of a text: as JSON, else as a Python literal, else the text itself.
 
     Nothing is evaluated, and what nests deeper than any sane value is the text itself.
 

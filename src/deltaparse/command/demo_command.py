@@ -1,14 +1,16 @@
-"""The demonstration: a chat template and a recorded answer, both written for this project.
+"""The command `deltaparse demo`: a chat template and a recorded answer, chunk by chunk.
 
-No model writes like this one, so nothing of it can be known beforehand: what the parser needs,
-the analysis finds in the template. The recording is cut where a tokenizer would not be so unkind
-as to cut: inside markers, a number, an escape, a name. It also has the beginnings of markers
-where none follows.
+Both are written for this project. No model writes like this one, so nothing of it can be known
+beforehand: what the parser needs, the analysis finds in the template. The recording is cut where
+a tokenizer would not be so unkind as to cut: inside markers, a number, an escape, a name. It also
+has the beginnings of markers where none follows.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections.abc import Iterator
 from os import environ
 from typing import TextIO
@@ -16,8 +18,9 @@ from typing import TextIO
 import deltaparse as dp
 
 from .explain import sample_call
+from .subcommand import Subcommand
 
-__all__ = ["QUESTION", "TEMPLATE", "TOKENS", "TOOLS", "demo", "wants_colour"]
+__all__ = ["DEMO", "QUESTION", "TEMPLATE", "TOKENS", "TOOLS", "demo"]
 
 TEMPLATE = """\
 {%- if tools -%}
@@ -77,6 +80,15 @@ LEFT = 26
 """The width of the column with the chunks: the longest of them, and the bars beside it."""
 
 
+def add_arguments(_: argparse.ArgumentParser) -> None:
+    """Describe what the command takes: nothing."""
+
+
+def run(_: argparse.Namespace) -> None:
+    """Show the demonstration."""
+    demo(sys.stdout)
+
+
 def demo(out: TextIO) -> None:
     """Show the analysis of the template, then chunk by chunk what the parser makes of it."""
     template = dp.ChatTemplate(TEMPLATE)
@@ -98,8 +110,8 @@ def demo(out: TextIO) -> None:
     look.say(f"{look.bold('Finish reason:')} {parser.finish_reason}")
 
 
-def wants_colour(out: TextIO) -> bool:
-    """Whether to write in colour: NO_COLOR says no, FORCE_COLOR yes, else what `out` is."""
+def _wants_colour(out: TextIO) -> bool:
+    """Return whether to write in colour: NO_COLOR says no, FORCE_COLOR yes, else what `out` is."""
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR"):
@@ -112,7 +124,7 @@ class _Look:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._colour = wants_colour(out)
+        self._colour = _wants_colour(out)
         self._bar, self._newline = "│", "↵"
         try:
             (self._bar + self._newline).encode(out.encoding or "ascii")
@@ -142,7 +154,7 @@ class _Look:
             left, width = "", 0
 
     def _between_bars(self, text: str, code: str = "0") -> tuple[str, int]:
-        """A text with its white space visible, and how many columns it takes."""
+        """Return a text with its white space visible, and how many columns it takes."""
         seen = text.replace("\n", self._newline)
         bar = self._paint(self._bar, "2")
         return f"{bar}{self._paint(seen, code)}{bar}", len(seen) + 2
@@ -169,3 +181,11 @@ def _findings(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     yield "calls", sample_call(fmt)
     yield "turn", f"ends with {fmt.turn.ends[0]!r}"
     yield "verified", "what the template renders, it reads back" if fmt.verified else "no"
+
+
+DEMO = Subcommand(
+    name="demo",
+    help="show a recorded answer being parsed, chunk by chunk",
+    add_arguments=add_arguments,
+    run=run,
+)

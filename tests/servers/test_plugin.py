@@ -1,4 +1,4 @@
-"""What all adapters do."""
+"""What every plugin does."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from deltaparse import UsageError, get_format, list_formats
 from deltaparse.servers import vllm_tool_parser
-from deltaparse.servers.shapes import Options, imported
+from deltaparse.servers.plugin import Options, imported
 
-from .servers import put
+from .fake_servers import put
 
 
-def test_nothing_of_a_server_is_imported_with_the_adapters():
+def test_nothing_of_a_server_is_imported_with_the_plugins():
     code = (
         "from deltaparse.servers import sglang_detector, vllm_tool_parser\n"
         "vllm_tool_parser('hermes'), sglang_detector('hermes')\n"

@@ -1,4 +1,4 @@
-"""What the adapters are plugged into: stand-ins for vLLM and SGLang, made of their signatures.
+"""What the plugins are plugged into: stand-ins for vLLM and SGLang, made of their signatures.
 
 Nothing here parses. `serve` calls vLLM's two parsers in the order that its `DelegatingParser` has
 (vllm/parser/abstract_parser.py, `parse_delta`, vLLM 0.33), and `fold` joins what comes out.
@@ -84,9 +84,9 @@ def serve(reasoning, tool, texts, given):
         else:
             rest = [text]
         if not thinking:
-            piece = "".join(rest)
+            chunk = "".join(rest)
             got.append(
-                tool.extract_tool_calls_streaming("", piece, piece, [], [], ids(piece), given)
+                tool.extract_tool_calls_streaming("", chunk, chunk, [], [], ids(chunk), given)
             )
     return fold([*got, reasoning.finish_streaming() if thinking else tool.finish_streaming()])
 
@@ -118,7 +118,7 @@ class ToolParser:
     supports_required_and_named = True
 
     def __init__(self, tokenizer, tools=None):
-        raise AssertionError("sets what the adapter answers")
+        raise AssertionError("sets what the plugin answers")
 
     def adjust_request(self, request):
         request.adjusted_by_base = True
@@ -129,7 +129,7 @@ class ReasoningParser:
     """The base class."""
 
     def __init__(self, tokenizer, *args, **kwargs):
-        raise AssertionError("sets what the adapter answers")
+        raise AssertionError("sets what the plugin answers")
 
 
 class Fields:
@@ -160,7 +160,7 @@ def put(monkeypatch, name, **attributes):
 
 
 def install_vllm(monkeypatch, *, reasoning="reasoning", where="entrypoints.openai.engine.protocol"):
-    """A vLLM that has what the adapters look for; returns its two managers."""
+    """A vLLM that has what the plugins look for; returns its two managers."""
     tools, thoughts = Manager(ToolParser), Manager(ReasoningParser)
     base = "vllm.tool_parsers.abstract_tool_parser"
     put(monkeypatch, base, ToolParser=ToolParser, ToolParserManager=tools)
@@ -183,7 +183,7 @@ class BaseFormatDetector(ABC):
     """SGLang's base class."""
 
     def __init__(self):
-        raise AssertionError("sets what the adapter answers")
+        raise AssertionError("sets what the plugin answers")
 
     @abstractmethod
     def detect_and_parse(self, text, tools): ...
@@ -203,7 +203,7 @@ class BaseFormatDetector(ABC):
 
 
 def install_sglang(monkeypatch, *, item=("tool_index", "name", "parameters")):
-    """An SGLang that has what the adapters look for; returns its table of detectors."""
+    """An SGLang that has what the plugins look for; returns its table of detectors."""
     top = "sglang.srt.function_call"
     table = {}
     put(monkeypatch, f"{top}.base_format_detector", BaseFormatDetector=BaseFormatDetector)

@@ -1,10 +1,10 @@
 """A tool parser made of a wire format: the engine of `StreamParser`, fed a whole response.
 
-Calls inside reasoning are drafts, as the default policy has it, and none of a result. Where the
-seed is silent: a result is made of a natural end, so a call that is cut off makes it invalid; ids
-that the model gives are kept, others are new in each result unless there is a prompt, which makes
-the same response give the same ids; and where recipients stand in namespaces (`functions.f`,
-`tools.f`), a name loses any of them when the tools are not known.
+Calls inside reasoning are drafts, as the default policy has it, and not in a result. A response is
+taken for a turn that ended by itself, so a call that is cut off makes the result invalid. Ids that
+the model writes are kept; others are new in each result unless there is a prompt, with which the
+same response has the same ids. Where recipients stand in namespaces (`functions.f`, `tools.f`), a
+name loses any of them when the tools are not known.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = ["WireToolParser"]
 
 
 class WireToolParser(BaseToolParser):
-    """Reads the calls that a wire format describes. May be shared; keeps nothing.
+    """Reads the calls that a wire format describes. It keeps nothing, and may be shared.
 
     Args:
-        fmt: the format, or its name. A subclass may have it as its `format` instead.
+        fmt: the format, or its name. A subclass may set it as its `format` instead.
         tools: the OpenAI tools of the request, for the types of arguments and their names.
         prompt: the rendered prompt, or its end.
         policies: what to do where the output is odd.
@@ -69,20 +69,20 @@ class WireToolParser(BaseToolParser):
         self._parser(self._read_as, prompt)
 
     def stream(self, texts: Iterable[str | bytes]) -> Iterator[Delta]:
-        """The deltas of a response, each as soon as it is certain."""
+        """Yield the deltas of a response, each as soon as it is certain."""
         parser = self._parser(self._read_as, self._prompt)
         for text in texts:
             yield from map(self._named, parser.feed(text))
         yield from map(self._named, parser.finish())
 
     def detect_tool_call(self, text: str) -> bool:
-        """Whether the response has a call, be it cut off; a marker alone is none."""
+        """Return whether the response has a call, be it cut off; a marker alone is none."""
         return bool(self._calls(text, self._read_as, self._prompt))
 
     def extract_tool_string(self, text: str) -> str | None:
-        """The part of a response from the first marker of its calls to the last.
+        """Return the part of a response from the first marker of its calls to the last.
 
-        Where the last call is not whole, that is all that follows: cut, it might say less.
+        Where the last call is not whole, that is all that follows.
         """
         calls = self._calls(text, self._read_as, self._prompt)
         if not calls:
@@ -92,7 +92,7 @@ class WireToolParser(BaseToolParser):
         return text[calls[0].span[0] : end].strip()
 
     def parse_tool_string(self, tool_string: str) -> ParseResult:
-        """The calls of a part that begins with one: reasoning that the prompt opened is over."""
+        """Return the calls of a part that begins with one: reasoning is over before it."""
         return self._result(self._calls(tool_string, *behind_reasoning(self._read_as)))
 
     def _parser(self, fmt: WireFormat, prompt: str) -> StreamParser:
@@ -107,18 +107,18 @@ class WireToolParser(BaseToolParser):
         return parser.message.tool_calls
 
     def _behind(self, text: str, pos: int) -> int:
-        """Where the markers end that close calls, of which the last has ended at `pos`."""
-        lex = marker_tables(self.wire_format, calls=True)
+        """Return where the markers end that close the last call, whose arguments end at `pos`."""
+        tables = marker_tables(self.wire_format, calls=True)
         end, brackets = pos, "]})`"
         while True:
             while pos < len(text) and (text[pos].isspace() or text[pos] in brackets):
                 pos += 1
                 end = end if text[pos - 1].isspace() else pos
             after = max(
-                lex.after_call.match(text, pos, final=True),
-                lex.after_bad_call.match(text, pos, final=True),
+                tables.after_call.match(text, pos, final=True),
+                tables.after_bad_call.match(text, pos, final=True),
             )
-            if after <= pos or lex.role(text[pos:after]) is not Role.TOOL_END:
+            if after <= pos or tables.role(text[pos:after]) is not Role.TOOL_END:
                 return end
             pos = end = after
             brackets = ""

@@ -1,4 +1,4 @@
-"""What all adapters do: find their format and their server's classes, read its requests."""
+"""What every plugin does: find its format and its server's classes, read requests."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ __all__ = [
 ]
 
 FormatSource = WireFormat | str | Callable[[Any], WireFormat]
-"""A format, its name, or a function that finds it from the server's tokenizer."""
+"""A format, its name, or a function that returns it for the server's tokenizer."""
 
 
 def random_id(place: CallPlace) -> str:
-    """Make an id as OpenAI's look, another each time."""
+    """Make an id that looks like OpenAI's, another each time."""
     del place
     return f"call_{uuid4().hex[:24]}"
 
 
 class Options:
-    """What an adapter's parsers are made with, the same for every request. Never changed.
+    """What a plugin's parsers are made with, the same for every request; it never changes.
 
     Args:
-        whole: the adapter reads outputs from their start: reasoning that the prompt has opened is
+        whole: the plugin reads outputs from their start, where a prompt may have opened
             reasoning. Otherwise another parser has taken the reasoning off before.
         policies: what to do where the output is odd.
-        id_factory: makes the id of a call to which the model gave none. An adapter does not know
-            the prompt that `call_id` tells turns apart by, so they are random.
+        id_factory: makes the id of a call that the model wrote without one. By default it is
+            random: a plugin does not know the prompt, by which `call_id` keeps turns apart.
     """
 
     __slots__ = ("id_factory", "policies", "whole")
@@ -66,7 +66,7 @@ class Options:
         self.id_factory = id_factory
 
     def parser(self, fmt: WireFormat, *, whole: bool, **request: Any) -> StreamParser:
-        """A parser of one output; `request` are further arguments of a `StreamParser`."""
+        """Make a parser of one output; `request` are further arguments of a `StreamParser`."""
         prompt = ""
         if not whole:
             fmt, prompt = behind_reasoning(fmt)
@@ -78,8 +78,8 @@ class Options:
 class CallsSoFar:
     """What servers read of a parser beside its methods: the calls of the output so far.
 
-    Made when it is asked for, at the end of an output: kept up to date, it would cost each step
-    what all steps before it gave.
+    It is made when a server asks, at the end of an output. To keep it up to date would cost each
+    step as much as there is from all steps before it.
     """
 
     _parser: StreamParser | None = None
@@ -92,7 +92,7 @@ class CallsSoFar:
 
     @property
     def streamed_args_for_tool(self) -> list[str]:
-        """The arguments of each call, all of which were handed out."""
+        """The arguments of each call, all of which were emitted."""
         return [call["arguments"] for call in self.prev_tool_call_arr]
 
     @property
@@ -107,20 +107,24 @@ class CallsSoFar:
 
 
 def check_source(source: object) -> None:
-    """Refuse now what `format_of` would refuse in the middle of a request."""
+    """Refuse now what `format_of` would refuse in the middle of a request.
+
+    Raises:
+        UsageError: no format, or an unknown name.
+    """
     if isinstance(source, str):
         if "{%" in source or "{{" in source:
             raise UsageError(
-                "that is a chat template: give analyze(template), or its format's name"
+                "that is a chat template: use analyze(template), or the name of its format"
             )
         get_format(source)
     elif not isinstance(source, WireFormat) and not callable(source):
         kind = type(source).__name__
-        raise UsageError(f"an adapter is made of a WireFormat, a name or a function, not {kind}")
+        raise UsageError(f"a plugin is made of a WireFormat, a name or a function, not {kind}")
 
 
 def format_of(source: FormatSource, tokenizer: object) -> WireFormat:
-    """The format that a source stands for."""
+    """Return the format that a source stands for."""
     if isinstance(source, str):
         return get_format(source)
     fmt: object = source if isinstance(source, WireFormat) else source(tokenizer)
@@ -130,7 +134,7 @@ def format_of(source: FormatSource, tokenizer: object) -> WireFormat:
 
 
 def tool_choice_of(request: object) -> ToolChoice:
-    """A request's `tool_choice` as a `StreamParser` takes it; what is none is "auto"."""
+    """Return a request's `tool_choice` as a `StreamParser` takes it, "auto" without one."""
     choice = getattr(request, "tool_choice", None)
     if choice in ("none", "required"):
         return "none" if choice == "none" else "required"
@@ -140,7 +144,7 @@ def tool_choice_of(request: object) -> ToolChoice:
 
 
 def imported(modules: Iterable[str], *names: str) -> list[Any] | None:
-    """Attributes of the first of the modules that is there and has them all, or None.
+    """Return attributes of the first of the modules that is there and has them all, or None.
 
     Servers move their classes from version to version, so several places are tried.
     """
@@ -155,6 +159,6 @@ def imported(modules: Iterable[str], *names: str) -> list[Any] | None:
 
 
 def class_name(source: FormatSource, suffix: str) -> str:
-    """The name of the class for a source, as a server's log shows it."""
+    """Make the name of the class for a source, as a server's log shows it."""
     words = source.replace("-", "_").split("_") if isinstance(source, str) else []
     return "".join(map(str.capitalize, words)) + suffix

@@ -1,4 +1,4 @@
-"""Tool parsers made of wire formats: the seed's examples, and every named format."""
+"""Tool parsers made of wire formats: examples as models write them, and every named format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import json
 import pytest
 from hypothesis import given
 
-from deltaparse import Policies, ToolCallDelta, UsageError, create_tool_parser, get_format, parse
+from deltaparse import (
+    Policies,
+    ToolCallDelta,
+    UsageError,
+    create_tool_parser,
+    get_format,
+    parse,
+)
 from deltaparse.tool_parsers import WireToolParser
 
 from ..strategies.wire_named import WIRES, soups
@@ -39,7 +46,7 @@ TOOLS_HARMONY = (
 NYC = ("get_weather", {"city": "NYC"})
 TOKYO = ("get_weather", {"location": "Tokyo"})
 ADD = ("calculate", {"operation": "add", "a": 5, "b": 3})
-SEED = [
+EXAMPLES = [
     ("simple_xml", XML, [NYC]),
     ("xml", XML, [NYC]),
     ("qwen25", QWEN, [NYC, ADD]),
@@ -63,9 +70,9 @@ def made(result):
     ]
 
 
-@pytest.mark.parametrize(("name", "text", "calls"), SEED)
+@pytest.mark.parametrize(("name", "text", "calls"), EXAMPLES)
 @pytest.mark.parametrize(("before", "after"), [("", ""), ("\n", "\n"), ("", " ) ]")])
-def test_the_examples_of_the_seed(name, text, calls, before, after):
+def test_the_examples(name, text, calls, before, after):
     parser = create_tool_parser(name)
     assert parser.detect_tool_call(before + text + after)
     assert parser.extract_tool_string(before + text + after) == text
@@ -75,7 +82,7 @@ def test_the_examples_of_the_seed(name, text, calls, before, after):
         assert len({call.id for call in result.tool_calls}) == len(calls)
 
 
-@pytest.mark.parametrize(("name", "text", "calls"), SEED)
+@pytest.mark.parametrize(("name", "text", "calls"), EXAMPLES)
 def test_they_stream_too(name, text, calls):
     deltas = list(create_tool_parser(name).stream(text))
     _, _, streamed = joined(deltas)

@@ -1,0 +1,55 @@
+"""Runs the command in a folder of its own, with a chat template and an output in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from deltaparse.command.main import main
+
+from .plain import OUTPUT, PLAIN
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A directory to be in; writes a file and returns its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, content):
+        if isinstance(content, bytes):
+            Path(name).write_bytes(content)
+        else:
+            text = content if isinstance(content, str) else json.dumps(content)
+            Path(name).write_text(text, encoding="utf-8", newline="")
+        return name
+
+    write("t.jinja", PLAIN)
+    write("out.txt", OUTPUT)
+    return write
+
+
+@pytest.fixture
+def tried(files, capfd, monkeypatch):
+    """Run the command; return its exit code, its output, and what it complains."""
+
+    def tried(*argv, stdin=b""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        return main(argv), *capfd.readouterr()
+
+    return tried
+
+
+@pytest.fixture
+def run(tried):
+    """Run the command, in which nothing goes wrong; return its output."""
+
+    def run(*argv, stdin=b""):
+        code, out, err = tried(*argv, stdin=stdin)
+        assert (code, err) == (0, "")
+        return out
+
+    return run

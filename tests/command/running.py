@@ -1,0 +1,26 @@
+"""The command as a process, and what it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+
+def events(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def as_process(*argv, env=None, **options):
+    """The command in a process of its own, which imports what this one imports."""
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"}
+    names = ("NO_COLOR", "FORCE_COLOR")
+    inherited = {key: value for key, value in os.environ.items() if key not in names}
+    return subprocess.Popen(
+        [sys.executable, "-m", "deltaparse", *argv],
+        env=inherited | paths | (env or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
