@@ -19,10 +19,10 @@ from deltaparse.command.demo import TEMPLATE, TOKENS, TOOLS, demo
 from deltaparse.command.explain import explanation, sample
 from deltaparse.command.main import main
 
+from .. import corpus
 from .plain import PLAIN, tool
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATES = ROOT.parent / "shared" / "corpus" / "templates"
 
 NO_JSON = PLAIN.replace('{"tool": "{{ call.function.name }}", "with": ', "{{ call.function.name }}")
 NO_JSON = NO_JSON.replace("{{ call.function.arguments | tojson }}", "")
@@ -555,9 +555,9 @@ class TestExplanation:
         assert "turn" not in lines
         assert not any(line.startswith("arguments") for line in lines)
 
-    @pytest.mark.skipif(not TEMPLATES.is_dir(), reason=f"no corpus at {TEMPLATES}")
+    @corpus.needs_corpus
     def test_samples_of_real_templates(self):
-        for path in sorted(TEMPLATES.glob("*.jinja")):
+        for path in corpus.templates():
             fmt = dp.analyze(path.read_text(encoding="utf-8"))
             assert explanation(fmt)
             if fmt.verified:
