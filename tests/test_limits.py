@@ -30,7 +30,7 @@ from deltaparse.partial.patterns.check import MAX_BEHIND
 from deltaparse.partial.patterns.parse import MAX_NESTING
 from deltaparse.partial.patterns.pattern import MAX_HOLD, TIMEOUT
 from deltaparse.stream.reading.channel_header import MAX_HEADER
-from deltaparse.stream.reading.tool_calls import call_head, tagged_head
+from deltaparse.stream.reading.tool_calls import python_head, tagged_head
 
 from .strategies.call_patterns import FAMILIES, kinds, read
 
@@ -80,7 +80,7 @@ def test_the_table_is_that_of_the_code():
     lines = SECURITY.read_text(encoding="utf-8").splitlines()
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
     assert {limit: default for limit, default, _ in rows[1:]} == TABLE
-    assert call_head.LONGEST_NAME == tagged_head.LONGEST_NAME
+    assert python_head.LONGEST_NAME == tagged_head.LONGEST_NAME
 
 
 def every_way(name, **parts):
@@ -138,7 +138,7 @@ def test_a_key_without_quotes():
         (["JSON with ids"], "i", MAX_TOKEN - 1),
         (IN_TAGS, "n", tagged_head.LONGEST_NAME),
         (["JSON and ids in tags"], "i", tagged_head.LONGEST_NAME),
-        (IN_PYTHON, "n", call_head.LONGEST_NAME),
+        (IN_PYTHON, "n", python_head.LONGEST_NAME),
     ],
     ids=["names in JSON", "ids in JSON", "names in tags", "ids in tags", "names in Python"],
 )
