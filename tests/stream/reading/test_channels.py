@@ -435,10 +435,13 @@ def test_policies_on_calls():
 # Code.
 
 
-@given(code=st.text('x"\\\n\t{}<|é😀 ()', max_size=20), data=st.data())
+code_texts = st.text('x"\\\n\t{}<|é😀 ()', max_size=20).filter(
+    lambda code: code.strip() and "<|" not in code and code.lstrip(" \t\n")[0] != "{"
+)
+
+
+@given(code=code_texts, data=st.data())
 def test_code_is_an_argument_to_the_byte(code, data):
-    if "<|" in code or code.lstrip(" \t\n").startswith("{") or not code.strip():
-        return
     text = f"{THINK}{START}<|channel|>commentary to=python code<|message|>{code}<|call|>"
     parser, deltas = run(PYTHON, data.draw(cuts(text)))
     (call,) = parser.message.tool_calls
