@@ -1,4 +1,7 @@
-"""Profiles of hypothesis: `HYPOTHESIS_PROFILE=thorough` tries a hundred times as much."""
+"""Profiles of hypothesis, and what is not collected where there is no corpus.
+
+`HYPOTHESIS_PROFILE=thorough` tries a hundred times as much.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from deltaparse.stream.wire.named import registry
+
+from . import corpus
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -25,3 +30,19 @@ def formats_as_they_were():
     before = registry.Registered.entries
     yield
     registry.Registered.entries = before
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the tests of the corpus where there is none."""
+    if corpus.FOLDER is None:
+        absent = [item for item in items if item.get_closest_marker("corpus")]
+        items[:] = [item for item in items if item not in absent]
+        config.hook.pytest_deselected(items=absent)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say in one line that they were left out."""
+    if corpus.FOLDER is None:
+        terminalreporter.write_line(
+            "no corpus: tests of real templates are not collected; DELTAPARSE_CORPUS names a folder"
+        )

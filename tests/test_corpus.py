@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from deltaparse import ChatTemplate, StreamParser, WireFormat, analyze
 
+from . import corpus
 from .support import as_joined, joined
 
-CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
+pytestmark = corpus.needs_corpus
 
-pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus at {CORPUS}")
-
-
-def lines(name):
-    path = CORPUS / name
-    rows = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-    return [json.loads(row) for row in rows if row]
-
-
-def source(name):
-    return (CORPUS / "templates" / name).read_text(encoding="utf-8")
-
-
-REFERENCE = {row["template"]: row for row in lines("analysis.jsonl")}
+REFERENCE = {row["template"]: row for row in corpus.rows("analysis.jsonl")}
 NATIVE = [name for name, row in REFERENCE.items() if row["tools"]["format"] == "JSON_NATIVE"]
 # What these templates do not say.
 UNPROVED = {
@@ -42,14 +29,14 @@ DEPARTURES = {
     # The template knows no reasoning; that a prompt ends in `<think>I'm` does not say so.
     "moonshotai-Kimi-K2:5216",
 }
-VECTORS = [row for row in lines("vectors.jsonl") if row["id"] not in DEPARTURES]
+VECTORS = [row for row in corpus.rows("vectors.jsonl") if row["id"] not in DEPARTURES]
 # The other analysis knows no reasoning here, or none that the template renders.
 OTHER_MODES = {"TAG_BASED": {"TAG_BASED", "FORCED_OPEN", "FORCED_CLOSED", "DELIMITER"}}
 
 
 @pytest.mark.parametrize("name", sorted(REFERENCE))
 def test_every_template_is_analysed(name):
-    fmt = analyze(source(name))
+    fmt = analyze(corpus.template(name))
     assert fmt.turn.headers
     assert fmt.verified or fmt.issues
     assert "zq" not in fmt.to_json()
@@ -58,14 +45,14 @@ def test_every_template_is_analysed(name):
 
 @pytest.mark.parametrize("name", sorted(REFERENCE))
 def test_templates_prove_themselves(name):
-    fmt = analyze(ChatTemplate(source(name)))
+    fmt = analyze(ChatTemplate(corpus.template(name)))
     assert list(fmt.issues) == UNPROVED.get(name, [])
     assert fmt.verified is (name not in UNPROVED)
 
 
 @pytest.mark.parametrize("name", sorted(NATIVE))
 def test_the_markers_are_those_of_another_analysis(name):
-    fmt, reference = analyze(source(name)), REFERENCE[name]
+    fmt, reference = analyze(corpus.template(name)), REFERENCE[name]
     tools, theirs = fmt.tools, reference["tools"]
     ours = {tools.section_start.strip(), tools.per_call_start.strip()} - {""}
     assert ours == {theirs["section_start"].strip(), theirs["per_call_start"].strip()} - {""}
@@ -111,7 +98,7 @@ def test_recorded_outputs_become_the_right_message_at_every_cut(row):
     message = None
     for texts in chunkings(row["input"]):
         parser = StreamParser(
-            analyze(source(row["template"])),
+            analyze(corpus.template(row["template"])),
             tools=row["tools"] or None,
             prompt=prompt,
             reasoning="raw" if options["reasoning_format"] == "none" else "separate",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-TEMPLATES = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "templates"
 """Real templates, where they are at hand."""
 
 PLAIN = """\

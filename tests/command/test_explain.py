@@ -9,7 +9,7 @@ import pytest
 import deltaparse as dp
 from deltaparse.command.explain import explanation, sample
 
-from .plain import TEMPLATES
+from .. import corpus
 
 NATIVE = {"format": "JSON_NATIVE", "name_field": "name", "arguments_field": "arguments"}
 MARKED = NATIVE | {"per_call_start": "<c>", "per_call_end": "</c>"}
@@ -84,9 +84,9 @@ def test_other_groups():
     assert not any(line.startswith("arguments") for line in lines)
 
 
-@pytest.mark.skipif(not TEMPLATES.is_dir(), reason=f"no corpus at {TEMPLATES}")
+@corpus.needs_corpus
 def test_samples_of_real_templates():
-    for path in sorted(TEMPLATES.glob("*.jinja")):
+    for path in corpus.templates():
         fmt = dp.analyze(path.read_text(encoding="utf-8"))
         assert explanation(fmt)
         if fmt.verified:

@@ -9,7 +9,8 @@ import pytest
 import deltaparse as dp
 from deltaparse.command.main import main
 
-from .plain import PLAIN, TEMPLATES, tool
+from ..corpus import FOLDER, needs_corpus
+from .plain import PLAIN, tool
 
 TOOLS = [
     tool("say"),
@@ -135,8 +136,8 @@ def test_a_template_without_calls(run, tmp_path):
     assert "plain.jinja: nothing to constrain: " in err
 
 
-@pytest.mark.skipif(not TEMPLATES.is_dir(), reason=f"no templates at {TEMPLATES}")
+@needs_corpus
 def test_a_real_template(run):
-    path = TEMPLATES / "Qwen3-Coder.jinja"
+    path = FOLDER / "templates" / "Qwen3-Coder.jinja"
     out = printed(run, "--tools", "tools.json", template=str(path))
     assert 'begins at the word "<tool_call>"' in out

@@ -8,6 +8,7 @@ import re
 from typing import get_args
 
 import jsonschema
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,14 +108,12 @@ SUBSCHEMAS = st.recursive(
 
 @st.composite
 def schemas(draw):
-    """Schemas of arguments, some of them no schemas."""
+    """Schemas of arguments."""
     schema = {"properties": draw(st.dictionaries(KEYS, SUBSCHEMAS, max_size=3))}
     if draw(st.booleans()):
         schema["required"] = draw(st.lists(KEYS, unique=True, max_size=2))
     if draw(st.booleans()):
         schema["additionalProperties"] = draw(st.booleans() | SUBSCHEMAS)
-    if draw(st.integers(0, 9)) == 0:
-        schema["type"] = draw(TYPES | st.just("strin"))
     return schema
 
 
@@ -137,25 +136,25 @@ def test_no_text_at_all_raises(text, intent):
         assert isinstance(GATE.decide(output, intent=intent), Decision)
 
 
-@given(
-    st.lists(
-        st.builds(Content, TEXTS)
-        | st.builds(Reasoning, TEXTS)
-        | st.builds(
-            ToolCall,
-            st.text(max_size=2),
-            st.sampled_from(["now", "any", "?"]),
-            TEXTS,
-            st.booleans(),
-        ),
-        max_size=4,
-    )
+def calls(complete):
+    """Calls, whole or not."""
+    names = st.sampled_from(["now", "any", "?"])
+    return st.builds(ToolCall, st.text(max_size=2), names, TEXTS, complete)
+
+
+PARTS = st.lists(
+    st.builds(Content, TEXTS) | st.builds(Reasoning, TEXTS) | calls(st.booleans()), max_size=3
 )
-def test_no_message_raises_and_what_is_not_complete_never_passes(parts):
-    message = Message(parts)
-    decision = GATE.decide(message, intent=True)
-    if any(not call.complete for call in message.tool_calls):
-        assert not decision.calls
+
+
+@given(PARTS)
+def test_no_message_raises(parts):
+    assert isinstance(GATE.decide(Message(parts), intent=True), Decision)
+
+
+@given(PARTS, calls(st.just(False)), PARTS)
+def test_what_is_not_complete_never_passes(before, call, after):
+    assert not GATE.decide(Message([*before, call, *after]), intent=True).calls
 
 
 def independently_read(text, candidate):
@@ -210,12 +209,7 @@ def test_nothing_is_executable_that_is_not_justified(text, intent):
 @given(schemas(), ARGUMENTS, st.sampled_from(["f", "f", "f", "g"]), st.sampled_from(["", "x", "}"]))
 def test_nothing_invalid_is_executable_for_any_schema(schema, arguments, name, garbage):
     tools = [tool("f", schema)]
-    try:
-        gate = ToolGate(tools)
-    except UsageError:
-        kind = schema.get("type", "object")
-        assert kind != "object"
-        return
+    gate = ToolGate(tools)
     payload = json.dumps(arguments)
     pairs = ", ".join(
         f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items()
@@ -230,9 +224,17 @@ def test_nothing_invalid_is_executable_for_any_schema(schema, arguments, name, g
         schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
     )
     named = schema["properties"].keys() >= arguments.keys() or "additionalProperties" in schema
-    if not garbage and name == "f":
+    if garbage or name != "f":
+        assert None not in reasons
+    else:
         # All three formats agree, and nothing valid is refused.
         assert reasons == ({None} if named and validator.is_valid(arguments) else {"schema"})
+
+
+@given(schemas(), TYPES.filter(lambda kind: kind != "object") | st.just("strin"))
+def test_what_is_no_schema_of_arguments_is_refused(schema, kind):
+    with pytest.raises(UsageError):
+        ToolGate([tool("f", schema | {"type": kind})])
 
 
 PROSE = st.text("abc ,.;:-!?(){}[]=\n\\/0é😀", max_size=30)
@@ -254,13 +256,13 @@ def test_prose_around_a_call_changes_nothing_but_its_place(before, after, tags):
 def test_prose_beside_a_fallback_closes_it(text, body):
     for output in (f"CALL_TOOL\nSo {text}\n{body}", f"CALL_TOOL\n{body}\n{text} so"):
         decision = GATE.decide(output)
-        if decision.telemetry.parse_mode in ("json", "bracket", "none"):
-            # Of several blocks, as of text before the last end of reasoning, nothing is joined.
-            assert not decision.calls or "</think>" in text
+        fell_back = decision.telemetry.parse_mode in ("json", "bracket", "none")
+        # Of several blocks, as of text before the last end of reasoning, nothing is joined.
+        assert not (fell_back and decision.calls) or "</think>" in text
 
 
 @given(TEXTS)
 def test_what_is_quoted_is_not_executed(text):
-    for quoted in (f"```\n{text.replace('`', '')}\n```", f"<pre>{text.replace('</', '')}</pre>"):
-        if "</think>" not in quoted:
-            assert not GATE.decide(quoted).calls
+    text = text.replace("</", "")
+    for quoted in (f"```\n{text.replace('`', '')}\n```", f"<pre>{text}</pre>"):
+        assert not GATE.decide(quoted).calls

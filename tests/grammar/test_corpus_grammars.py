@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +13,11 @@ from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.renderer import Renderer
 
+from .. import corpus
 from .machines import Gbnf, Lark, Sampler, Tag, xgrammar
 from .reading_back import check_back
 
-TEMPLATES = Path(__file__).parents[3] / "shared" / "corpus" / "templates"
-
-pytestmark = pytest.mark.skipif(not TEMPLATES.is_dir(), reason=f"no templates at {TEMPLATES}")
+pytestmark = corpus.needs_corpus
 
 TOOLS = [
     {
@@ -93,11 +91,11 @@ BAD = {
 
 @cache
 def template_of(name):
-    return ChatTemplate((TEMPLATES / name).read_text(encoding="utf-8"))
+    return ChatTemplate(corpus.template(name))
 
 
 def names():
-    found = sorted(path.name for path in TEMPLATES.glob("*.jinja"))
+    found = [path.name for path in corpus.templates()]
     return [name for name in found if has_tools(analyze(template_of(name)))]
 
 
@@ -159,7 +157,7 @@ def fits(accepts, text):
     return any(accepts(one) for one in (text, text.rstrip(), text.rstrip() + "\n"))
 
 
-@pytest.mark.parametrize("name", names() if TEMPLATES.is_dir() else [])
+@pytest.mark.parametrize("name", names())
 def test_a_grammar_takes_what_its_template_renders_and_nothing_broken(name):
     fmt = analyze(template_of(name))
     grammar = gbnf(fmt, TOOLS)
@@ -183,7 +181,7 @@ def test_a_grammar_takes_what_its_template_renders_and_nothing_broken(name):
             assert not fits(accepts_text, text), (label, text)
 
 
-@pytest.mark.parametrize("name", names() if TEMPLATES.is_dir() else [])
+@pytest.mark.parametrize("name", names())
 def test_what_its_grammar_allows_comes_back(name):
     fmt = analyze(template_of(name))
     for choice in ("auto", "required"):
@@ -205,7 +203,7 @@ def opened(fmt):
 
 
 @pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed")
-@pytest.mark.parametrize("name", names() if TEMPLATES.is_dir() else [])
+@pytest.mark.parametrize("name", names())
 def test_a_structural_tag_takes_the_same(name):
     fmt = analyze(template_of(name))
     engine = Tag(structural_tag(fmt, TOOLS))

@@ -135,11 +135,8 @@ def test_what_json_spells_anew_does_not_pass_quickly(case, char):
     look_for = Markers(literals)
     spelled = json.dumps(text + char, ensure_ascii=False)[1:-1]
 
-    if look_for.quick_json(text + char) is None:
-        assert look_for.quick(text + char) is None
-        assert spelled == text + char
-    elif spelled == text + char:
-        assert look_for.quick(text + char)
+    passes = look_for.quick(text + char) is None and spelled == text + char
+    assert (look_for.quick_json(text + char) is None) == passes
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
-from pathlib import Path
 
-import pytest
 import regex
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from deltaparse.partial import Pattern, UsageError
-
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "regex"
 
 ATOMS = ["a", "b", "c", "a", "b", ".", "[ab]", "[^a]", "\n", r"\s"]
 ANCHORS = ["^", "$", r"\A", r"\Z", "(?m:^)", "(?m:$)"]
@@ -70,10 +65,3 @@ def offline(pattern, text, flags=0):
         found.append((match.span(), match[0], match.groups()))
         pos = match.end()
     return found
-
-
-def rows(name):
-    path = CORPUS / name
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

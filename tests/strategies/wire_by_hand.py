@@ -87,6 +87,13 @@ DELIMITED = WireFormat(
 )
 """Reasoning from the start of the turn to a delimiter."""
 
+MINE = TAGS.replace(
+    tools={"per_call_start": "<use>", "per_call_end": "</use>", "separator": ""},
+    reasoning={"mode": "NONE", "start": "", "end": ""},
+)
+MINE_CALL = '<use>{"name": "f", "arguments": {}}</use>'
+"""What a user may register under a name, and a call in it."""
+
 
 def chunkings(text):
     """The text, or bytes, whole, one by one, in pieces of some sizes, and at every single cut."""

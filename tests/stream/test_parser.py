@@ -244,7 +244,8 @@ def test_no_surrogate_leaves(parts, data):
     given_out = [delta.to_openai() for delta in deltas]
     given_out += [parser.message.to_openai(), *(issue.detail for issue in parser.issues)]
 
-    json.dumps(given_out, ensure_ascii=False).encode()
+    text = json.dumps(given_out, ensure_ascii=False)
+    assert text.encode(errors="replace").decode() == text
 
 
 @pytest.mark.parametrize(

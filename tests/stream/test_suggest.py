@@ -8,8 +8,8 @@ from deltaparse import UsageError, get_format, parse, register_format, suggest_f
 from deltaparse.partial import Markers
 from deltaparse.stream import suggest
 
+from ..strategies.wire_by_hand import MINE, MINE_CALL
 from ..strategies.wire_named import WIRES
-from .wire.named.test_registry import CALL, MINE
 
 # Formats that write calls alike, but for white space: which is meant, no output can tell.
 CALLED = sorted(name for name, wire in WIRES.items() if wire.two)
@@ -52,9 +52,9 @@ def test_what_looks_like_none(text):
 
 
 def test_what_users_register_is_known():
-    assert suggest_formats(CALL) == []
+    assert suggest_formats(MINE_CALL) == []
     register_format("mine", MINE)
-    assert [(one.name, one.calls, one.evidence) for one in suggest_formats(CALL)] == [
+    assert [(one.name, one.calls, one.evidence) for one in suggest_formats(MINE_CALL)] == [
         ("mine", 1, ("<use>",))
     ]
 

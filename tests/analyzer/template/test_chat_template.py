@@ -11,7 +11,6 @@ import re
 from collections import OrderedDict
 from dataclasses import FrozenInstanceError, dataclass
 from enum import Enum, IntEnum
-from pathlib import Path
 from time import thread_time
 
 import pytest
@@ -20,8 +19,7 @@ from deltaparse.analyzer.template.chat_template import ChatTemplate
 from deltaparse.analyzer.template.sandbox import MAX_SOURCE, LimitExceeded, Limits, Refusal
 from deltaparse.partial import DeltaParseError, TemplateError, UsageError
 
-CORPUS = Path(__file__).resolve().parents[3].parent / "shared" / "corpus" / "templates"
-REAL = sorted(CORPUS.glob("*.jinja"))
+from ... import corpus
 
 USER = {"role": "user", "content": "Is it <warm> in Paris & Köln?"}
 TOOL = {
@@ -564,13 +562,10 @@ def test_limits_are_the_callers_choice():
 
 # Real templates.
 
-real = pytest.mark.parametrize(
-    "path",
-    REAL or [pytest.param(None, marks=pytest.mark.skip(f"no templates in {CORPUS}"))],
-    ids=lambda path: path.stem if path else "absent",
-)
+real = pytest.mark.parametrize("path", corpus.templates(), ids=lambda path: path.stem)
 
 
+@corpus.needs_corpus
 @real
 def test_real_templates_render(path):
     template = ChatTemplate(path.read_text("utf-8"), "<s>", "</s>")
@@ -579,6 +574,7 @@ def test_real_templates_render(path):
         assert "<warm>" in template.render([USER], tools=[TOOL], add_generation_prompt=prompt)
 
 
+@corpus.needs_corpus
 @real
 def test_real_templates_render_calls_unless_they_refuse(path):
     template = ChatTemplate(path.read_text("utf-8"), "<s>", "</s>")
@@ -617,6 +613,7 @@ def conversations(shape):
     yield []
 
 
+@corpus.needs_corpus
 @real
 def test_real_templates_render_as_in_transformers(path):
     rendering = pytest.importorskip("transformers.utils.chat_template_utils")

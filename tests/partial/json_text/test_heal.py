@@ -107,8 +107,8 @@ def test_whole_json_is_returned_as_it_is(text, then):
 def test_healing_again_changes_nothing(text, data):
     healed = heal_json(text[: data.draw(st.integers(0, len(text)))])
 
-    if not healed.text[-1:].isdigit():
-        assert heal_json(healed.text).text == healed.text
+    assume(not healed.text[-1:].isdigit())  # a number that ends a text may go on
+    assert heal_json(healed.text).text == healed.text
 
 
 @given(nearly_json() | st.text())
@@ -275,11 +275,11 @@ def test_the_marker_stands_where_the_text_was_cut(text, data):
     cut = data.draw(st.integers(0, len(text)))
     marked = heal_json(text[:cut], marker="@HERE@")
 
-    if marked.text and marked.state is not S.DONE:
-        assert is_json(marked.text)
-        assert marked.text.count("@HERE@") == 1
-        head = marked.text.partition("@HERE@")[0]
-        assert marked.certain.startswith(head.rstrip('",:')) or head.startswith(marked.certain)
+    assume(marked.text and marked.state is not S.DONE)
+    assert is_json(marked.text)
+    assert marked.text.count("@HERE@") == 1
+    head = marked.text.partition("@HERE@")[0]
+    assert marked.certain.startswith(head.rstrip('",:')) or head.startswith(marked.certain)
 
 
 @given(json_texts(), st.data())

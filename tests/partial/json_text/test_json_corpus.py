@@ -29,8 +29,9 @@ from deltaparse.partial import (
     sound_json,
 )
 
-CORPUS = Path(__file__).parents[3] / "../shared/corpus/json"
-pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no JSON cases in ../shared/corpus")
+from ...corpus import needs_corpus, rows
+
+pytestmark = needs_corpus
 
 S = JsonState
 NOTHING = "(no value)"
@@ -76,8 +77,7 @@ def decoded(value):
 
 
 def cases(name):
-    rows = (CORPUS / f"{name}.jsonl").read_text(encoding="utf-8").split("\n")
-    for row in map(decoded, map(json.loads, filter(None, rows))):
+    for row in map(decoded, rows(f"json/{name}.jsonl")):
         given = row | row.get("params", {})
         text = given.get("input", given.get("raw", given.get("payload")))
         yield Case(given, text, given.get("expected"))

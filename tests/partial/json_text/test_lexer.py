@@ -14,9 +14,9 @@ from deltaparse.partial import JsonLexer, JsonState, json_value
 from deltaparse.partial.json_text.lexer import MAX_DEPTH, MAX_TOKEN, MOST_MOVES, MOVES, SHORT
 
 from ... import support
+from ...corpus import needs_corpus, rows
 from ...support import Driver, closers, cuts, drive, is_json, json_texts, nearly_json
 
-SUITE = Path(__file__).parents[3] / "../shared/corpus/json/jsontestsuite.jsonl"
 S = JsonState
 STATES = {
     S.START: ["", " \n", "-12.5e", "tru"],
@@ -97,7 +97,7 @@ def test_cutting_the_text_changes_nothing(text, data):
     assert "".join(cut.emitted) + cut.unread == text
 
 
-@pytest.mark.skipif(not SUITE.exists(), reason="JSONTestSuite is not in ../shared/corpus")
+@needs_corpus
 @pytest.mark.parametrize("size", [1, 4, 1_000_000])
 def test_the_json_test_suite(size):
     # Two deep texts are only named there: here are shorter ones, still deeper than any limit.
@@ -105,7 +105,7 @@ def test_the_json_test_suite(size):
     deep = {"n_structure_100000_opening_arrays": "[" * 5000}
     deep["n_structure_open_array_object"] = '[{"":' * 2500 + "\n"
     expected, accepted = {}, {}
-    for case in map(json.loads, SUITE.read_text(encoding="utf-8").splitlines()):
+    for case in rows("json/jsontestsuite.jsonl"):
         name = Path(case["file"]).stem
         text = base64.b64decode(case.get("input_b64", "")).decode(errors="replace")
         text = deep[name] if "input_file" in case else case.get("input", text)

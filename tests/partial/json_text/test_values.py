@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -62,12 +63,12 @@ def test_the_whole_is_what_python_reads(text, data):
 @given(json_texts(), st.data())
 def test_at_each_cut_there_is_all_that_healing_returns(text, data):
     values = JsonValues()
-    for at, char in enumerate(text):
-        values.feed(char)
-        if data.draw(st.booleans()):
-            healed = heal_json(text[: at + 1])
-            assert exactly(values.value) == exactly(healed.value)
-            assert values.path == healed.path
+    places = data.draw(st.sets(st.integers(1, len(text)), min_size=1).map(sorted))
+    for start, end in pairwise([0, *places]):
+        values.feed(text[start:end])
+        healed = heal_json(text[:end])
+        assert exactly(values.value) == exactly(healed.value)
+        assert values.path == healed.path
 
 
 @given(json_texts(), st.data())

@@ -142,4 +142,4 @@ def test_it_is_read_as_regex_reads_it(pattern, text):
 @given(st.text())
 def test_any_text_is_a_pattern_or_refused(pattern):
     with contextlib.suppress(UsageError):
-        regex.compile(check_pattern(pattern).probe)
+        assert regex.compile(check_pattern(pattern).probe)

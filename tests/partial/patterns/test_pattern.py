@@ -7,13 +7,14 @@ import warnings
 
 import pytest
 import regex
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from deltaparse.partial import UsageError
 from deltaparse.partial.patterns.pattern import Absent, Found, Held, Pattern, search
 
-from ...strategies.random_patterns import RANDOM, accepted, rows
+from ...corpus import needs_corpus, rows
+from ...strategies.random_patterns import RANDOM, accepted
 
 CALL = r"<tool_call>\s*(?:\{|\[)"
 KINDS = {Found: "full", Held: "partial", Absent: "none"}
@@ -189,21 +190,20 @@ def test_nothing_is_held_that_cannot_become_a_match(pattern, text):
     pattern = accepted(pattern)
     now = pattern.search(text)
     compiled = regex.compile(pattern.pattern)
+    assume(isinstance(now, Held))
     # Seven characters more complete every such pattern.
-    if isinstance(now, Held):
-        tails = (
-            "".join(more) for size in range(8) for more in itertools.product("abc", repeat=size)
-        )
-        found = (compiled.search(text + more) for more in tails)
-        assert any(match and match.start() == now.start < match.end() for match in found)
+    tails = ("".join(more) for size in range(8) for more in itertools.product("abc", repeat=size))
+    found = (compiled.search(text + more) for more in tails)
+    assert any(match and match.start() == now.start < match.end() for match in found)
 
 
 # Cases of others.
 
 
+@needs_corpus
 def test_llamacpp_cases():
     checked = 0
-    for row in rows("llamacpp_regex_partial.jsonl"):
+    for row in rows("regex/llamacpp_regex_partial.jsonl"):
         # Lazy repeats stop at a line's end there: we take them only across lines.
         pattern = row["pattern"].replace(".*?", "(?s:.*?)")
         if row["func"] != "common_regex.search":
@@ -222,10 +222,11 @@ def test_llamacpp_cases():
 PCRE2_FLAGS = {"i": regex.I, "m": regex.M, "s": regex.S, "": 0, "I": 0, "utf": 0, "startchar": 0}
 
 
+@needs_corpus
 def test_pcre2_hard_cases():
     """PCRE2's PARTIAL_HARD is the nearest to ours: what asks for more text wins."""
     checked, refused = 0, set()
-    for row in rows("pcre2_partial.jsonl"):
+    for row in rows("regex/pcre2_partial.jsonl"):
         names = row["modifiers"].split(",")
         if row["mode"] != "hard" or not set(names) <= set(PCRE2_FLAGS):
             continue
@@ -253,10 +254,11 @@ def test_pcre2_hard_cases():
     )
 
 
+@needs_corpus
 def test_pcre2_soft_cases_begin_where_ours_do():
     """PARTIAL_SOFT lets a match found later win; but what is held in it is held here."""
     checked = 0
-    for row in rows("pcre2_partial.jsonl"):
+    for row in rows("regex/pcre2_partial.jsonl"):
         names = row["modifiers"].split(",")
         if row["mode"] != "soft" or not set(names) <= set(PCRE2_FLAGS):
             continue
@@ -277,10 +279,11 @@ def test_pcre2_soft_cases_begin_where_ours_do():
     assert checked > 100
 
 
+@needs_corpus
 def test_mrab_regex_cases_that_are_patterns_of_ours():
     """The tests of `regex` itself: the same but where the end of what came was taken for an end."""
     checked = 0
-    for row in rows("mrab_regex_partial.jsonl"):
+    for row in rows("regex/mrab_regex_partial.jsonl"):
         if row["args"] or set(row["kwargs"]) != {"partial"} or row["func"] != "match":
             continue
         try:

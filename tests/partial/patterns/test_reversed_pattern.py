@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from deltaparse.partial import Found, Held, UsageError, reversed_partial_pattern, search
 
-from ...strategies.random_patterns import TEXTS, rows
+from ...corpus import needs_corpus, rows
+from ...strategies.random_patterns import TEXTS
 
 
 @pytest.mark.parametrize(
@@ -28,8 +29,9 @@ def test_reversed(pattern, expected):
     assert reversed_partial_pattern(pattern) == expected
 
 
+@needs_corpus
 def test_reversed_cases_of_llamacpp():
-    checked = [row for row in rows("llamacpp_reversed_patterns.jsonl") if row["expected"]]
+    checked = [row for row in rows("regex/llamacpp_reversed_patterns.jsonl") if row["expected"]]
 
     for row in checked:
         assert reversed_partial_pattern(row["pattern"]) == row["expected"]

@@ -6,7 +6,6 @@ import ast
 import json
 import warnings
 from itertools import count
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, example, given
@@ -18,9 +17,9 @@ from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
 from deltaparse.partial.python_text.to_json import PythonReading, python_arguments, python_value
 
+from ...corpus import needs_corpus, rows
 from ...support import ESCAPE, TOKEN, Driver, cuts, drive, is_json, three_ways
 
-CORPUS = Path(__file__).parents[3] / "../shared/corpus/json/llamacpp_peg_json_python.jsonl"
 DONE = PythonReading("done")
 LONG = "x" * MAX_TOKEN
 
@@ -669,17 +668,15 @@ def test_what_the_prompt_wrote_is_not_emitted():
     assert "".join(drive(arguments, ["a", "=1)"], prompt=1).emitted) == '"a": 1}'
 
 
-def corpus():
-    if not CORPUS.exists():
-        return []
-    rows = map(json.loads, CORPUS.read_text(encoding="utf-8").splitlines())
-    return [row for row in rows if row["grammar"] == "python_value"]
-
-
-@pytest.mark.skipif(not CORPUS.exists(), reason="llama.cpp's cases are not in ../shared/corpus")
+@needs_corpus
 def test_the_cases_of_llama_cpp():
-    assert len(corpus()) == 7
-    for row in corpus():
+    cases = [
+        row
+        for row in rows("json/llamacpp_peg_json_python.jsonl")
+        if row["grammar"] == "python_value"
+    ]
+    assert len(cases) == 7
+    for row in cases:
         for chunks in ([row["input"]], list(row["input"])):
             result, json_text, unread, _ = read(chunks)
             if row["expected"] == ["success"]:

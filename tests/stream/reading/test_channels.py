@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -22,12 +21,12 @@ from deltaparse import (
 )
 from deltaparse.stream import parser as parser_module
 
+from ...corpus import needs_corpus, rows
 from ...strategies.wire_by_hand import calls, fed, kinds
 from ...strategies.wire_channels import HARMONY, written
 from ...support import as_joined, cuts, joined
 from ..invariants import run
 
-CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "vectors.jsonl"
 THINK = "<|channel|>analysis<|message|>hm<|end|>"
 START = "<|start|>assistant"
 CALL = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'
@@ -84,14 +83,11 @@ def test_text_that_nothing_waits_for_does_not_resume_the_sub_parsers(monkeypatch
 # Recorded outputs.
 
 
-def vectors():
-    rows = CORPUS.read_text(encoding="utf-8").split("\n") if CORPUS.is_file() else []
-    found = [json.loads(row) for row in rows if row]
-    return [row for row in found if row["template"] == "openai-gpt-oss-120b.jinja"]
+RECORDED = [row for row in rows("vectors.jsonl") if row["template"] == "openai-gpt-oss-120b.jinja"]
 
 
-@pytest.mark.skipif(not CORPUS.is_file(), reason=f"no corpus at {CORPUS}")
-@pytest.mark.parametrize("row", vectors(), ids=lambda row: row["id"])
+@needs_corpus
+@pytest.mark.parametrize("row", RECORDED, ids=lambda row: row["id"])
 @pytest.mark.parametrize("no_tools", [None, []])
 def test_recorded_outputs_become_the_right_message_at_every_cut(row, no_tools):
     given, want = row["options"], row["expect"]
@@ -439,10 +435,13 @@ def test_policies_on_calls():
 # Code.
 
 
-@given(code=st.text('x"\\\n\t{}<|é😀 ()', max_size=20), data=st.data())
+code_texts = st.text('x"\\\n\t{}<|é😀 ()', max_size=20).filter(
+    lambda code: code.strip() and "<|" not in code and code.lstrip(" \t\n")[0] != "{"
+)
+
+
+@given(code=code_texts, data=st.data())
 def test_code_is_an_argument_to_the_byte(code, data):
-    if "<|" in code or code.lstrip(" \t\n").startswith("{") or not code.strip():
-        return
     text = f"{THINK}{START}<|channel|>commentary to=python code<|message|>{code}<|call|>"
     parser, deltas = run(PYTHON, data.draw(cuts(text)))
     (call,) = parser.message.tool_calls

@@ -11,11 +11,11 @@ import pytest
 from deltaparse import StreamParser, WireFormat, analyze, get_format, list_formats
 from deltaparse.stream.wire.named import registry
 
+from .... import corpus
 from ....strategies.wire_named import CALLS, TOOLS, WIRES
 from ....support import as_joined, joined
 from ...invariants import run
 
-CORPUS = Path(__file__).parents[5] / "shared" / "corpus"
 NAMES = sorted(list_formats())
 
 
@@ -132,22 +132,16 @@ ANALYSED = {
     "unsloth-Apriel-1.5": "apriel",
     "unsloth-mistral-Devstral-Small-2507": "devstral",
 }
-needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus at {CORPUS}")
 # The other program that wrote the expectation puts back the marker that the prompt holds.
 PUT_BACK = {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16:2704"}
-
-
-def vectors():
-    path = CORPUS / "vectors.jsonl"
-    rows = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-    return [row for row in map(json.loads, filter(None, rows)) if row["id"] not in PUT_BACK]
+RECORDED = [row for row in corpus.rows("vectors.jsonl") if row["id"] not in PUT_BACK]
 
 
 def analysis(template):
-    return analyze((CORPUS / "templates" / template).read_text(encoding="utf-8"))
+    return analyze(corpus.template(template))
 
 
-@needs_corpus
+@corpus.needs_corpus
 @pytest.mark.parametrize("template", sorted(ANALYSED))
 def test_the_markers_are_those_that_the_analysis_finds(template):
     found, named = analysis(f"{template}.jinja"), get_format(ANALYSED[template])
@@ -167,8 +161,8 @@ def test_the_markers_are_those_that_the_analysis_finds(template):
         assert named.reasoning.end.strip() == found.reasoning.end.strip()
 
 
-@needs_corpus
-@pytest.mark.parametrize("row", vectors(), ids=lambda row: row["id"])
+@corpus.needs_corpus
+@pytest.mark.parametrize("row", RECORDED, ids=lambda row: row["id"])
 def test_recorded_outputs_become_the_right_message(row):
     asked, prompt, want = row["options"], row["generation_prompt"], row["expect"]
 

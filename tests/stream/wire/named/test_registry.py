@@ -15,6 +15,8 @@ from deltaparse import (
 )
 from deltaparse.stream.wire.named import registry
 
+from ....strategies.wire_by_hand import MINE, MINE_CALL
+
 SEED = """simple_xml xml qwen25 qwen qwen3 qwen3_coder deepseekv31 deepseek_v31 deepseek
 gpt_oss"""
 PEERS = """hermes mistral llama3_json llama3 llama4_json llama4_pythonic pythonic glm glm45 glm47
@@ -64,16 +66,12 @@ def test_what_is_no_name(name):
         get_format(name)
 
 
-MINE = get_format("hermes").replace(tools={"per_call_start": "<use>", "per_call_end": "</use>"})
-CALL = '<use>{"name": "f", "arguments": {}}</use>'
-
-
 def test_a_format_of_ones_own():
     assert register_format("Mine", MINE, aliases=["my-own"]) is MINE
     assert get_format("mine") is get_format("MY_OWN") is MINE
     assert list_formats()["mine"] == ("my_own",)
     assert registry.models_of("mine") == ""
-    assert parse(CALL, get_format("mine")).tool_calls
+    assert parse(MINE_CALL, get_format("mine")).tool_calls
 
 
 def test_a_format_in_a_file(tmp_path):

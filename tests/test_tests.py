@@ -1,0 +1,88 @@
+"""What is asked of the tests themselves."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+MODULES = {
+    str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(TESTS.rglob("*.py"))
+}
+CHECKS = ("check_", "assert_")
+
+
+def name_of(node):
+    """The last part of a name, of the called name for a call."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def inside(body, *, optional=False):
+    """The nodes of a function, but for functions in it, each with whether it may be left out."""
+    for node in body:
+        yield node, optional
+        if isinstance(node, ast.If):
+            whole = bool(node.orelse)
+            yield from inside([node.test], optional=optional)
+            yield from inside(node.body, optional=optional or not whole)
+            yield from inside(node.orelse, optional=optional)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from inside(ast.iter_child_nodes(node), optional=optional)
+
+
+def asserts(node):
+    """Whether a node is an assertion, or what by its name makes some."""
+    is_call = isinstance(node, ast.Call)
+    named = name_of(node) if is_call else ""
+    return isinstance(node, ast.Assert) or named == "raises" or named.startswith(CHECKS)
+
+
+def functions(*marks):
+    """The functions of all modules that are decorated with one of these, with their places."""
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                if {name_of(mark) for mark in node.decorator_list} & set(marks):
+                    yield f"{module}:{node.lineno} {node.name}", node
+
+
+def returns(function):
+    """The `return` statements of a function, but for those of functions in it."""
+    return [node for node, _ in inside(function.body) if isinstance(node, ast.Return)]
+
+
+def test_no_property_ends_before_it_asserts():
+    """It draws what it needs, or asks for it with `assume`."""
+    assert [place for place, function in functions("given") if returns(function)] == []
+
+
+def test_no_property_asserts_only_if():
+    """Some drawn values would show nothing."""
+    found = []
+    for place, function in functions("given"):
+        optional = [optional for node, optional in inside(function.body) if asserts(node)]
+        found += [place] * (optional != [] and all(optional))
+    assert found == []
+
+
+def test_a_rule_returns_at_its_end_only():
+    """What it returns is for a bundle."""
+    assert [
+        place
+        for place, function in functions("rule", "initialize", "invariant")
+        if any(node.value is None or node is not function.body[-1] for node in returns(function))
+    ] == []
+
+
+def test_no_test_module_is_imported():
+    """What two of them need stands in a module of its own; what they draw, in `strategies`."""
+    files = {Path(module).stem for module in MODULES if Path(module).name.startswith("test_")}
+    found = []
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.level or node.module == "tests"):
+                names = {*(node.module or "").split("."), *(alias.name for alias in node.names)}
+                found += [f"{module}:{node.lineno}"] * bool(names & files)
+    assert found == []
