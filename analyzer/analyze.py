@@ -1,16 +1,20 @@
-"""The analysis: from a chat template alone to a wire format, with proof."""
+"""The analysis: from a chat template alone to a wire format, with proof.
+
+What the phases are is said in `phases`; in which order they run, and why, in `_derived`.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
 from .cache import load_or_analyze
+from .format_texts import preserved_tokens
 from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
 from .phases.frame import find_frame, without_start_of_calls
@@ -24,13 +28,6 @@ from .trace import Trace
 from .turns import Turns
 
 __all__ = ["analyze"]
-
-MARKERS = frozenset(
-    {"start", "end", "section_start", "section_end", "per_call_start", "per_call_end", "close"}
-    | {"name_prefix", "name_suffix", "literal_name_suffix", "value_prefix", "value_suffix"}
-    | {"prefix", "suffix", "quote", "channel", "message", "constrain", "ends"}
-)
-"""The fields that hold markers."""
 
 
 def analyze(
@@ -77,26 +74,41 @@ def _analyze(template: ChatTemplate) -> WireFormat:
 
 def _found(template: ChatTemplate, trace: Trace) -> WireFormat:
     try:
-        return _proved(Renderer(template, trace), trace)
+        return _derived(Renderer(template, trace), trace)
     except FormatError as error:
         return WireFormat(issues=(f"what the template shows makes no format: {error}",))
 
 
-def _proved(render: Renderer, trace: Trace) -> WireFormat:
+def _derived(render: Renderer, trace: Trace) -> WireFormat:
+    """Run the phases, each on what those before it have found, and prove the whole.
+
+    A phase reads off its own part and leaves the rest alone, so the order is that of what stands
+    round what: nothing can be compared before it is known where a turn begins and ends, calls are
+    what is left of a turn without reasoning and content. Three times a phase shows that an
+    earlier one took too much; then the frame is made smaller, never larger.
+    """
     frame = find_frame(render)
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
         return WireFormat(issues=(f"the template renders no simple conversation: {refusal}",))
     turns = Turns(render, frame)
+    # The header may end with a marker that stands before each call. That shows as soon as there
+    # are two calls, whatever they look like; so no later phase has to reckon with it.
     turns = turns.within(without_start_of_calls(turns))
+    # Reasoning comes before content and calls: it may stand before either, and in every turn, if
+    # only as an empty pair of markers. Without it the rest is alike in turns of all kinds.
     reasoning = find_reasoning(turns)
+    # If it is in every turn and in the prompt, its start was taken for the end of the header.
     turns = turns.within(turns.frame.without(reasoning.format.start.strip()))
+    # Content comes before calls: they may stand inside of its markers.
     content = find_content(turns, reasoning)
+    # If every turn has content, even an empty one, its end marker was taken for the turn's.
     turns, content = with_end_of_content(turns, reasoning, content)
+    # What now remains of a turn with calls are the calls.
     tools = find_tool_calls(turns, reasoning.format, content)
-    frame = turns.frame
+    turn = turns.frame.turn
     fmt = WireFormat(
-        turn=replace(frame.turn, ends=(*frame.turn.ends, *tools.ends)),
+        turn=replace(turn, ends=(*turn.ends, *tools.ends)),
         reasoning=reasoning.format,
         content=content,
         tools=tools.format,
@@ -104,8 +116,11 @@ def _proved(render: Renderer, trace: Trace) -> WireFormat:
         arguments=tools.arguments,
         call_id=tools.call_id,
     )
+    # Channels render nothing. They are another reading of the same markers, for which those of
+    # reasoning, content and calls must all be there.
     fmt = with_channels(fmt)
-    fmt = fmt.replace(preserved_tokens=_markers(fmt))
+    fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
+    # Each phase may have been wrong, and all of them together in a way that none can see.
     proved, failed = verify(turns, reasoning, fmt)
     trace.proved, trace.disproved = tuple(proved), tuple(failed)
     issues = (*reasoning.issues, *tools.issues, *failed, *_doubts(render, fmt, proved))
@@ -113,7 +128,7 @@ def _proved(render: Renderer, trace: Trace) -> WireFormat:
 
 
 def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[str]:
-    """What speaks against a format, beside what did not come back."""
+    """What speaks against a format, beside the turns that did not come back."""
     document = fmt.to_json()
     for probe in PROBE_TEXTS:
         if probe in document:
@@ -125,16 +140,3 @@ def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[st
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proved or (calls and not any("call" in label for label in proved)):
         yield "nothing came back that would prove it"
-
-
-def _markers(fmt: WireFormat) -> tuple[str, ...]:
-    """The markers that a tokenizer must not drop, each once."""
-    groups = (fmt.reasoning, fmt.content, fmt.tools, fmt.function, fmt.arguments, fmt.call_id)
-    found: list[str] = []
-    for group in (*groups, fmt.channels):
-        for part in fields(group):
-            if part.name in MARKERS:
-                held = getattr(group, part.name)
-                found += [held] if isinstance(held, str) else held
-    # A mark of punctuation alone is no token that could be dropped.
-    return tuple(dict.fromkeys(text.strip() for text in found if any(map(str.isalnum, text))))

@@ -11,13 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from deltaparse.stream import WireFormat
 
 from .diff import Split, split
+from .format_texts import texts_of
 from .probes import ARGUMENT, CALL_IDS, CONTENT, FUNCTIONS, REASONING, USER
 
 __all__ = ["Comparison", "Evidence", "Rendering", "Trace", "phase"]
@@ -149,7 +150,7 @@ class Trace:
         just it; there the place nearest to the probe.
         """
         renderings = [made for made in self.renderings if made.text]
-        for group, name, text in _texts(fmt):
+        for group, name, text in texts_of(fmt):
             phase, probe = SHOWN_BY[group]
             for core in dict.fromkeys((text, text.strip())):
                 places = [(made, at) for made in renderings for at in _places(made, core, probe)]
@@ -181,18 +182,6 @@ def phase(name: str) -> Callable[[Callable[Concatenate[R, P], T]], Callable[Conc
         return traced
 
     return marked
-
-
-def _texts(fmt: WireFormat) -> Iterator[tuple[str, str, str]]:
-    """The texts that a format has beyond an empty one, white space apart: group, field, text."""
-    for group in SHOWN_BY:
-        values, plain = getattr(fmt, group), getattr(WireFormat(), group)
-        for part in fields(values):
-            value = getattr(values, part.name)
-            given = value if isinstance(value, tuple) else (value,)
-            if value != getattr(plain, part.name):
-                texts = [text for text in given if type(text) is str and text.strip()]
-                yield from ((group, part.name, text) for text in texts)
 
 
 def _places(made: Rendering, text: str, probe: str) -> Iterator[int]:

@@ -20,7 +20,8 @@ from deltaparse import (
 )
 from deltaparse.analyzer import renderer
 from deltaparse.analyzer.template.budget import MAX_BITS, Limits
-from deltaparse.analyzer.template.sandbox import MAX_NODES, MAX_SOURCE
+from deltaparse.analyzer.template.guards import MAX_NODES
+from deltaparse.analyzer.template.sandbox import MAX_SOURCE
 from deltaparse.gate import payload
 from deltaparse.grammar.rules import rulebook
 from deltaparse.grammar.schema import schema_document

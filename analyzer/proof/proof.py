@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from deltaparse.stream import Message, ReasoningMode, StreamParser, ToolFormat, WireFormat
 
+from ..format_texts import confusing
 from ..phases.reasoning import ReasoningFinding
 from ..probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, result, user
 from ..trace import phase
@@ -25,12 +26,6 @@ __all__ = ["verify"]
 LONGEST_QUOTE = 160
 """Characters of a text that are shown when it did not come back."""
 
-MARKERS = (
-    *("start", "end", "ends", "headers", "close", "name_prefix", "value_suffix"),
-    *("section_start", "section_end", "per_call_start", "per_call_end"),
-)
-"""The fields of markers that would be looked for in a text."""
-
 
 @phase("proof")
 def verify(
@@ -41,7 +36,7 @@ def verify(
     Returns the labels of the turns that came back, and what is wrong with the others.
     """
     proved, failed = [], []
-    for turn in turns_without(_markers(fmt)):
+    for turn in turns_without(confusing(fmt)):
         if turn.calls and fmt.tools.format is ToolFormat.NONE:
             continue
         wires = dict.fromkeys(_wires(turns, reasoning, fmt, turn))
@@ -128,16 +123,6 @@ def _difference(turn: Turn, wire: Wire, fmt: WireFormat, *, streamed: bool) -> s
             if got != want:
                 return f"{what} {_short(got)}, not {_short(want)}, from {_short(wire.text + end)}"
     return ""
-
-
-def _markers(fmt: WireFormat) -> Iterator[str]:
-    """What a text must not have in it to come back."""
-    groups = (fmt.turn, fmt.reasoning, fmt.content, fmt.tools, fmt.function, fmt.arguments)
-    for group in (*groups, fmt.channels):
-        for part in fields(group):
-            if part.name in MARKERS:
-                value = getattr(group, part.name)
-                yield from value if isinstance(value, tuple) else (value,)
 
 
 def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict[str, Any]:

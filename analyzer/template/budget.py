@@ -6,7 +6,6 @@
     memory    is what all that was made weighs together
     depth     of calls is counted, that of lists is weighed
 
-No thread, no signal and no trace function is needed, so a rendering costs little more than without.
 The clock is the thread's own processor time: a busy machine must not make a template hostile.
 """
 
@@ -44,7 +43,7 @@ MAX_BITS = 64
 """Of an integer: among longer ones there are many with the same hash, which dicts are slow with."""
 
 BUDGET = "the budget"
-"""What it is called among a rendering's variables; with a space, so no template can name it."""
+"""Its name among a rendering's variables; with a space, so that no template can name it."""
 
 SCALARS = {int, float, bool, type(None)}
 
@@ -57,10 +56,12 @@ CONTAINERS: Any = (list, tuple, dict, set, *VIEWS)
 class Limits:
     """What one rendering may use.
 
-    `seconds` of processor time, and as many again for each 2**20 characters of input; `text`
-    characters written, and in any text on the way; `value` characters in a list or dict with all
-    it holds, an item counting as 32; `memory` in all that is made on the way; `depth` of calls,
-    and of lists within lists.
+    Attributes:
+        seconds: of processor time, and as many again for each 2**20 characters of input.
+        text: characters of the output, and of any text on the way.
+        value: characters of a list or dict with all it holds, an item counting as 32.
+        memory: characters of all texts, lists and dicts that are made on the way, together.
+        depth: of calls within calls, and of lists within lists.
     """
 
     seconds: float = 1.0
@@ -110,6 +111,20 @@ class Watched:
         return bool(self._items)
 
 
+# What a list or dict costs is what going through it costs: printing, comparing, copying it visit an
+# item as often as it is held. `sys.getsizeof` says nothing of that. A template that puts a list
+# into a list twice, and that into another twice, has after sixty steps a value of sixty small lists
+# that nobody can print. So a container weighs what it holds, as often as it holds it.
+#
+# It must not cost that much to find out. So each container is weighed once, from the weights of
+# those in it, and its weight is remembered under its id. Two things follow. An id is only good as
+# long as its object lives, so the container is kept with its weight. And a weight that others were
+# made of must not change, so a list may be appended to only while nothing else holds it; all other
+# changes the immutable sandbox refuses.
+#
+# Numbers are exempt from all of this, for their bits are limited.
+
+
 class Budget:
     """What one rendering has left. Methods raise `LimitExceeded`."""
 
@@ -130,11 +145,9 @@ class Budget:
         self._fuel = SLICE
         self._memory = limits.memory
         self._calls = 0
-        # A list is weighed once; otherwise one that holds the same list twice, which holds the
-        # same list twice, and so on, would take for ever. The list is kept with its weight
-        # because an id is only good as long as its object lives.
+        # Size, depth and the container itself, by its id.
         self._known: dict[int, tuple[int, int, object]] = {}
-        # So a list may change only while no other holds it: the ids of those that may.
+        # The ids of the lists that may change.
         self._open: set[int] = set()
         self._seconds += limits.seconds * sum(map(self.size, given)) / (1 << 20)
         self._deadline = thread_time() + self._seconds
@@ -148,7 +161,7 @@ class Budget:
             self._fuel = SLICE
 
     def allow(self, size: int) -> None:
-        """Check the size of a text, or how many times 32 items are in a list, before it is made."""
+        """Check the size of a text, or 32 for each item of a list, before it is made; pay it."""
         self._limits.check_text(size)
         self.pay(STEP + size)
 
@@ -183,7 +196,7 @@ class Budget:
         return len(value) if type(value) is str else self.weigh(value)[0]
 
     def made(self, value: Any) -> Any:
-        """Hand on what the template has just made, if it is not too much."""
+        """Weigh what the template has just made, and return it."""
         if isinstance(value, list) and id(value) not in self._known:
             self._open.add(id(value))
         size, depth = self.weigh(value)
@@ -200,7 +213,7 @@ class Budget:
         return value
 
     def derived(self, value: Any, origin: object) -> Any:
-        """Hand on what a filter made of `origin`; a generator weighs what it will read."""
+        """The same for what a filter made of `origin`; a generator weighs what it will read."""
         if hasattr(value, "__next__"):
             size, depth = self.weigh(origin)
             self._known[id(value)] = size, depth + 1, value
@@ -219,7 +232,7 @@ class Budget:
         return outcome
 
     def watch(self, items: Any, cost: int = STEP) -> Watched:
-        """Let each item of `items` pay `cost`."""
+        """The same items; each is paid for with `cost` when it is taken."""
         return Watched(items, self, cost)
 
     def enter(self) -> None:
@@ -245,6 +258,6 @@ def budget_of(context: Context) -> Budget:
 
 
 def check_bits(bits: int) -> None:
-    """Check the length of an integer, before it is made where that can be told."""
+    """Check the length of an integer, where it can be known before it is made."""
     if bits > MAX_BITS:
         raise LimitExceeded(f"an integer of more than {MAX_BITS} bits")

@@ -1,19 +1,18 @@
 """Chat templates: a conversation in, the text that the model reads out.
 
 What a template finds is what transformers' `apply_chat_template` gives it, so the same template
-renders to the same text. Templates are hostile input all the same: they run in the sandbox of
-`sandbox.py`, under its `Limits`.
+renders to the same text. Templates are hostile input all the same: they run in a `sandbox`, under
+`Limits`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from jinja2 import Template
 from jinja2.exceptions import TemplateError as JinjaError
@@ -21,8 +20,11 @@ from jinja2.exceptions import TemplateSyntaxError
 
 from deltaparse.partial import TemplateError, UsageError
 
+from .arguments_shape import PROBE_LIMITS, SHAPES, Shape, wanted_shape, with_shape
+from .budget import LimitExceeded, Limits
 from .compiled import Program, compiled
-from .sandbox import LimitExceeded, Limits, Refusal
+from .library import Refusal
+from .plain_values import plain_copy, plain_dicts
 
 __all__ = ["ChatTemplate"]
 
@@ -36,12 +38,6 @@ CARD_NAMES: dict[str, Callable[[list[Any] | None], str]] = {
 REASONING = ("reasoning_content", "thinking", "reasoning")
 """What a message's reasoning is called; most templates read the first, gpt-oss the second."""
 
-# The probe for the shape of arguments, and how its only argument comes out in either shape.
-PROBE = {"qzk_key": "qzv value"}
-PROBE_JSON, PROBE_REPR, PROBE_TEXTS = json.dumps(PROBE), repr(PROBE), (*PROBE, *PROBE.values())
-PROBE_LIMITS = Limits(seconds=0.25)
-
-Shape = Literal["object", "string"]
 Message = dict[str, Any]
 
 
@@ -114,16 +110,17 @@ class ChatTemplate:
         context: Mapping[str, Any],
     ) -> str:
         """Render with limits of its own, as `render` does."""
-        chat = _with_reasoning(_dicts("messages", messages, "{'role': 'user', 'content': 'Hi'}"))
+        chat = plain_dicts("messages", messages, "{'role': 'user', 'content': 'Hi'}")
+        _add_reasoning_keys(chat)
         schemas = None
         if tools is not None:
-            schemas = _dicts("tools", tools, "{'type': 'function', 'function': {...}}")
+            schemas = plain_dicts("tools", tools, "{'type': 'function', 'function': {...}}")
         if context.get("documents") is not None:
-            _dicts("documents", context["documents"], "{'title': '...', 'text': '...'}")
-        context = _copied("context", context)
+            plain_dicts("documents", context["documents"], "{'title': '...', 'text': '...'}")
+        context = plain_copy("context", context)
         shapes: tuple[Shape | None, ...] = (None,)
         if any(message.get("tool_calls") or message.get("function_call") for message in chat):
-            shapes = (self._told_shape,) if self._told_shape else ("object", "string")
+            shapes = (self._known_shape,) if self._known_shape else SHAPES
         return self._run(chat, schemas, context, shapes, limits)
 
     @property
@@ -153,7 +150,7 @@ class ChatTemplate:
         Found by rendering a call both ways. "object" too for a template that copes with both or
         shows no calls.
         """
-        return self._told_shape or "object"
+        return self._known_shape or "object"
 
     @cached_property
     def _program(self) -> Program:
@@ -163,21 +160,10 @@ class ChatTemplate:
             raise TemplateError(_explained(error)) from error
 
     @cached_property
-    def _told_shape(self) -> Shape | None:
-        """What the first probe that tells anything says; None if none does."""
-        for chat, tools in _probes():
-            rendered: list[str | None] = []
-            for shape in ("object", "string"):
-                try:
-                    rendered.append(self._run(chat, tools, {}, (shape,), PROBE_LIMITS))
-                except TemplateError as error:
-                    if isinstance(error.__cause__, LimitExceeded):
-                        return None  # the next probes would take as long
-                    rendered.append(None)
-            told = _shape_told(*rendered)
-            if told:
-                return told
-        return None
+    def _known_shape(self) -> Shape | None:
+        return wanted_shape(
+            lambda chat, tools, shape: self._run(chat, tools, {}, (shape,), PROBE_LIMITS)
+        )
 
     def _run(
         self,
@@ -194,7 +180,7 @@ class ChatTemplate:
         variables = {"documents": None, **tokens, **cards, **context, "tools": tools}
         errors = []
         for shape in shapes:
-            variables["messages"] = chat if shape is None else _with_shape(chat, shape)
+            variables["messages"] = chat if shape is None else with_shape(chat, shape)
             try:
                 return program.room.run(program.template, variables, limits)
             except Exception as error:  # noqa: BLE001 - a template can raise anything
@@ -244,112 +230,9 @@ def _line(error: Exception, template: Template | None) -> int | None:
     return line
 
 
-def _plain(value: Any) -> Any:
-    """Copy into plain types: other objects have methods, which a template must not reach.
-
-    What has no plain form becomes its type's name in angle brackets, as in transformers.
-    """
-    if value is None or type(value) in (str, int, float, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
-    if isinstance(value, Mapping):
-        return {_plain(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, tuple):
-        return tuple(_plain(item) for item in value)
-    if isinstance(value, type):
-        return f"<{type(value).__name__}>"
-    if is_dataclass(value):
-        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
-    if callable(getattr(value, "model_dump", None)):  # a model of Pydantic's
-        return _plain(value.model_dump())
-    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-        return _plain(value.item())
-    return f"<{type(value).__name__}>"
-
-
-def _copied(name: str, value: Any) -> Any:
-    try:
-        return _plain(value)
-    except RecursionError:
-        raise UsageError(f"{name} must not hold itself, nor nest hundreds deep") from None
-
-
-def _dicts(name: str, values: object, example: str) -> list[Message]:
-    """Copy a list of dicts; a `UsageError` shows an `example` of one."""
-    if not isinstance(values, list | tuple):
-        raise UsageError(
-            f"{name} must be a list of dicts such as {example}, not {type(values).__name__}"
-        )
-    copies: list[Any] = _copied(name, list(values))
-    for index, copy in enumerate(copies):
-        if not isinstance(copy, dict):
-            kind = type(values[index]).__name__
-            raise UsageError(f"{name}[{index}] must be a dict such as {example}, not {kind}")
-    return copies
-
-
-def _with_reasoning(chat: list[Message]) -> list[Message]:
-    """Give reasoning, whatever it is called, the names that templates read."""
+def _add_reasoning_keys(chat: list[Message]) -> None:
+    """Put reasoning, whatever it is called, under the names that templates read."""
     for index, message in enumerate(chat):
         given = [message[name] for name in REASONING if message.get(name) is not None]
         if given:
             chat[index] = {"thinking": given[0], **message, "reasoning_content": given[0]}
-    return chat
-
-
-def _with_shape(chat: list[Message], shape: Shape) -> list[Message]:
-    return [_call_with_shape(message, shape) for message in chat]
-
-
-def _call_with_shape(part: Any, shape: Shape) -> Any:
-    """Give the arguments in a message, in a call, or in its function the shape wanted."""
-    if not isinstance(part, dict):
-        return part
-    part = dict(part)
-    for key in ("function", "function_call"):
-        if key in part:
-            part[key] = _call_with_shape(part[key], shape)
-    if isinstance(part.get("tool_calls"), list | tuple):
-        part["tool_calls"] = [_call_with_shape(call, shape) for call in part["tool_calls"]]
-    arguments = part.get("arguments")
-    if shape == "object" and isinstance(arguments, str):
-        with suppress(ValueError, RecursionError):
-            part["arguments"] = json.loads(arguments)
-    if shape == "string" and isinstance(arguments, dict | list):
-        part["arguments"] = json.dumps(arguments, ensure_ascii=False)
-    return part
-
-
-def _probes() -> Iterator[tuple[list[Message], list[Message] | None]]:
-    """Conversations with a call: some templates show it only beside an answer, or with tools."""
-    function = {"name": "qzf", "arguments": PROBE}
-    call = {"id": "qzi000001", "type": "function", "function": function}
-    question = {"role": "user", "content": "qzu"}
-    answer = {"role": "tool", "name": "qzf", "tool_call_id": "qzi000001", "content": "qza"}
-    schema = {"type": "object", "properties": {"qzk_key": {"type": "string", "description": "qzp"}}}
-    tool = {"name": "qzf", "description": "qzd", "parameters": schema}
-    for tools in (None, [{"type": "function", "function": tool}]):
-        for content in (None, ""):
-            turn = {"role": "assistant", "content": content, "tool_calls": [call]}
-            yield [question, turn], tools
-            yield [question, turn, answer], tools
-
-
-def _shape_told(as_object: str | None, as_string: str | None) -> Shape | None:
-    """What two renderings of one call tell, None standing for one that failed."""
-    if as_object is None:
-        return None if as_string is None else "string"
-    if as_string is None:
-        return "object"
-    if PROBE_REPR in as_object:
-        return "string"
-    if all(text in as_object for text in PROBE_TEXTS):
-        return "object"
-    return "string" if PROBE_JSON in as_string else None

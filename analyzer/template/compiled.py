@@ -1,9 +1,8 @@
-"""A template, compiled once: its code, and what its syntax tree tells of it.
+"""A template, compiled once: its code, and what its syntax tree says of it.
 
-Comes in: the source and the limits. Goes out: a `Program`. Jinja's `meta` would generate the code
-a second time to find the variables; here the generator notes them on its way. And each node is
-asked for its children dozens of times, which was half of what generating cost: they are
-remembered.
+Jinja's `meta` would generate the code a second time to find the variables; here the generator notes
+them on its way. And each node is asked for its children dozens of times, which was half of what
+generating cost: they are remembered.
 """
 
 from __future__ import annotations
@@ -18,14 +17,15 @@ from jinja2 import Template, nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.idtracking import VAR_LOAD_RESOLVE
 
-from .sandbox import Limits, Sandbox, sandbox
+from .budget import Limits
+from .sandbox import Sandbox, sandbox
 
 __all__ = ["Program", "compiled"]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled template, the sandbox it runs in, and what its syntax tree tells.
+    """A compiled template, the sandbox it runs in, and what its syntax tree says.
 
     `variables` are read and not defined; `constants` are its texts, in the order of the tree;
     `sought` those of them that may be looked for in what the template is given; `keys` are the
@@ -42,7 +42,7 @@ class Program:
 
 @lru_cache(maxsize=64)
 def compiled(source: str, limits: Limits) -> Program:
-    """Compile a template; whatever is wrong with it is raised as it is."""
+    """Compile a template within limits; whatever is wrong with it is raised as it is."""
     room = sandbox(limits)
     tree = room.guarded(source)
     _remember_children(tree)

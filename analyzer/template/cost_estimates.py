@@ -1,9 +1,7 @@
-"""How large may become what filters, methods and operators make, told before they run.
+"""Upper bounds on what a filter, method or operator can produce, checked before it runs.
 
-`GROWTH` is a table by name, of filters and of a string's methods: the functions take the value and
-the arguments, and tell a size that the outcome will not exceed, or how much work it is where that
-is more. What is not listed cannot make much of little. `operated` is the same for operators; the
-rest wraps Jinja's filters and tests, so that they ask and pay first.
+An estimate takes the value and the arguments, and returns a size that the outcome will not exceed,
+or how much work it is where that is more. What has none cannot make much of little.
 """
 
 from __future__ import annotations
@@ -13,15 +11,9 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
-from jinja2 import pass_context
-from jinja2.runtime import Context
+from .budget import CONTAINERS, STEP, Budget, check_bits
 
-from .budget import CONTAINERS, STEP, Budget, LimitExceeded, budget_of, check_bits
-
-__all__ = ["GROWTH", "TESTS", "guarded_filter", "guarded_test", "operated"]
-
-MAX_PARTS = 10_000
-"""Of an attribute like "a.b,c", which filters look up for each item."""
+__all__ = ["ESTIMATES", "attribute_steps", "operator_estimate"]
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -35,7 +27,7 @@ def _integers(values: Iterable[Any]) -> int:
     return sum(abs(value) for value in values if isinstance(value, int))
 
 
-def _parts(values: Iterable[Any]) -> int:
+def attribute_steps(values: Iterable[Any]) -> int:
     """How many steps an attribute like "a.b,c" may take, if it is one."""
     return sum(1 + text.count(".") + text.count(",") for text in values if isinstance(text, str))
 
@@ -53,7 +45,7 @@ def _searched(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
 
 def _sorted(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
     """The attribute to sort by is looked up for each item."""
-    return budget.size(value) * (1 + _parts((*args, *kwargs.values())))
+    return budget.size(value) * (1 + attribute_steps((*args, *kwargs.values())))
 
 
 def _rounded(_: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
@@ -94,7 +86,7 @@ def _formatted(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
     return len(text) + widths + budget.size((*args, kwargs)) * max(1, text.count("%("))
 
 
-GROWTH: dict[str, Callable[[Budget, Any, Args, Kwargs], int]] = {
+ESTIMATES: dict[str, Callable[[Budget, Any, Args, Kwargs], int]] = {
     **dict.fromkeys(("center", "ljust", "rjust", "zfill", "expandtabs"), _multiplied),
     **dict.fromkeys(("batch", "slice", "indent", "translate"), _multiplied),
     **dict.fromkeys(("strip", "lstrip", "rstrip", "trim"), _scanned),
@@ -107,19 +99,11 @@ GROWTH: dict[str, Callable[[Budget, Any, Args, Kwargs], int]] = {
     "join": _joined,
     "format": _formatted,
 }
-
-# Filters that go through their value item by item.
-READING = {"batch", "groupby", "list", "map", "max", "min", "slice", "sort", "sum", "unique"}
-READING |= {"select", "reject", "selectattr", "rejectattr"}
-
-# Tests made of `%`, which for a text would be formatting; and those that read both values.
-ARITHMETIC = {"odd", "even", "divisibleby"}
-TESTS = {"in", "eq", "equalto", "==", "ne", "!=", "lt", "lessthan", "<", "le", "<=", *ARITHMETIC}
-TESTS |= {"gt", "greaterthan", ">", "ge", ">="}
+"""By name, for filters and for methods of strings."""
 
 
-def operated(budget: Budget, operator: str, left: Any, right: Any) -> int:
-    """How large may become what an operator makes."""
+def operator_estimate(budget: Budget, operator: str, left: Any, right: Any) -> int:
+    """A size that what an operator makes will not exceed."""
     if operator == "%":
         return _formatted(budget, left, (right,), {}) if isinstance(left, str) else 0
     if operator == "**":
@@ -133,41 +117,3 @@ def operated(budget: Budget, operator: str, left: Any, right: Any) -> int:
     if isinstance(left, str):
         return len(left) + budget.size(right)
     return STEP * sum(len(side) for side in (left, right) if isinstance(side, CONTAINERS))
-
-
-def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a filter pay for what it reads, ask for what it makes, and have that weighed."""
-    growth, reading = GROWTH.get(name), name in READING
-
-    @pass_context
-    def guarded(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
-        budget = budget_of(context)
-        given = value
-        if name == "join" and not isinstance(value, str):
-            # To add up the lengths of what a generator gives, it must be kept.
-            given = list(budget.watch(value))
-        budget.pay(STEP + budget.size(given))
-        if growth:
-            budget.allow(growth(budget, given, args, kwargs))
-        if reading:
-            parts = _parts((*args, *kwargs.values()))
-            if parts > MAX_PARTS:
-                raise LimitExceeded(f"an argument of {name} with more than {MAX_PARTS} parts")
-            given = budget.watch(given, STEP * (1 + parts))
-        return budget.derived(context.call(function, given, *args, **kwargs), value)
-
-    return guarded
-
-
-def guarded_test(name: str, function: Callable[..., bool]) -> Callable[..., bool]:
-    """Let a test pay for the values that it reads."""
-
-    @pass_context
-    def guarded(context: Context, value: Any, *args: Any) -> bool:
-        if name in ARITHMETIC and isinstance(value, str):
-            raise TypeError(f"{name} needs a number, not {type(value).__name__}")
-        budget = budget_of(context)
-        budget.pay(STEP + sum(map(budget.size, (value, *args))))
-        return function(value, *args)
-
-    return guarded

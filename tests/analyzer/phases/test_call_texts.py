@@ -17,7 +17,7 @@ from deltaparse.analyzer.phases.call_texts import (
     parts_of,
 )
 from deltaparse.analyzer.phases.frame import find_frame
-from deltaparse.analyzer.probes import ARGUMENT, FUNCTIONS, VALUE, call
+from deltaparse.analyzer.probes import ARGUMENT, CALL_IDS, FUNCTIONS, VALUE, call
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Turns
 from deltaparse.stream import ContentFormat, ReasoningFormat
@@ -112,11 +112,18 @@ def texts_of(source):
     return CallTexts(Turns(render, find_frame(render)), ReasoningFormat(), ContentFormat())
 
 
-def test_calls_have_the_same_id_and_no_end():
+def test_all_calls_have_the_id_of_the_first():
+    calls = texts_of(templates.IN_TAGS.replace("'<do='", "'<do ' ~ call.id ~ '='"))
+    first, second = calls(call(), call(1)).split("<do ")[1:]
+    assert first.strip() == second.strip().replace(OTHER, NAME)
+    assert CALL_IDS[0] in first
+
+
+def test_calls_are_without_the_end_of_the_turn():
     calls = texts_of(templates.IN_TAGS)
-    assert NAME in calls(call())
+    assert calls(call()).strip().startswith(f"<do={NAME}>")
     assert "</a>" not in calls(call(), call(1))
-    assert calls(call(), call(1)).replace(OTHER, NAME) == calls(call(), call(0))
+    assert calls() == ""
 
 
 def test_the_white_space_between_content_and_calls():

@@ -8,43 +8,17 @@ import copy
 import json
 import pickle
 import re
-from collections import OrderedDict
-from dataclasses import FrozenInstanceError, dataclass
-from enum import Enum, IntEnum
+from dataclasses import FrozenInstanceError
 from time import thread_time
 
 import pytest
 
+from deltaparse.analyzer.template.budget import LimitExceeded, Limits
 from deltaparse.analyzer.template.chat_template import ChatTemplate
-from deltaparse.analyzer.template.sandbox import MAX_SOURCE, LimitExceeded, Limits, Refusal
+from deltaparse.analyzer.template.sandbox import MAX_SOURCE
 from deltaparse.partial import DeltaParseError, TemplateError, UsageError
 
-from ... import corpus
-
-USER = {"role": "user", "content": "Is it <warm> in Paris & Köln?"}
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Tell the weather.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "location": {"type": "string", "description": "A city."},
-                "unit": {"type": "string", "description": "C or F.", "enum": ["C", "F"]},
-                "days": {"type": "integer", "description": "How many.", "default": 1},
-            },
-            "required": ["location"],
-        },
-    },
-}
-RESULT = {"role": "tool", "name": "get_weather", "tool_call_id": "abcdefgh1", "content": "Sunny."}
-
-
-def calling(arguments, content="", **more):
-    function = {"name": "get_weather", "arguments": arguments}
-    call = {"id": "abcdefgh1", "type": "function", "function": function}
-    return {"role": "assistant", "content": content, "tool_calls": [call], **more}
+from .conversations import TOOL, USER, calling
 
 
 def render(source, messages=(), **context):
@@ -131,7 +105,7 @@ def test_constants_are_the_texts_in_order_and_once():
         ),
     ],
 )
-def test_what_does_not_compile_is_told_at_once(source, message):
+def test_what_does_not_compile_is_reported_at_once(source, message):
     with pytest.raises(TemplateError) as caught:
         ChatTemplate(source)
 
@@ -179,7 +153,7 @@ def test_what_does_not_compile_is_told_at_once(source, message):
         ),
     ],
 )
-def test_what_does_not_render_is_told_in_one_line(source, message):
+def test_what_does_not_render_is_reported_in_one_line(source, message):
     with pytest.raises(TemplateError) as caught:
         render(source)
 
@@ -291,63 +265,6 @@ def test_blocks_leave_no_lines():
     assert render(source, [{"role": "user", "content": "a"}] * 2) == "<u>a\n<u>a\nx\n"
 
 
-class Colour(str, Enum):  # noqa: UP042 - the kind whose `str` is not its value
-    RED = "red"
-
-
-class Level(IntEnum):
-    HIGH = 3
-
-
-class Number(float):
-    def __str__(self):
-        return "not this"
-
-
-@dataclass
-class Turn:
-    role: str
-    content: object = None
-
-
-class Model:
-    def model_dump(self):
-        return {"role": Colour.RED, "content": "modelled"}
-
-
-class Scalar:
-    """Looks like a number of NumPy's."""
-
-    shape = ()
-
-    def item(self):
-        return 7
-
-
-class Image:
-    def save(self):
-        raise AssertionError
-
-
-def test_what_goes_in_is_made_plain():
-    Scalar.__module__ = "numpy"
-    messages = [
-        Turn("user", [Colour.RED, Level.HIGH, Number(2.5)]),
-        Model(),
-        OrderedDict(role=(1, Scalar())),
-        {"role": Image(), "content": Image},
-    ]
-
-    assert render("{{ messages }}", messages) == (
-        "[{'role': 'user', 'content': ['red', 3, 2.5]}, {'role': 'red', 'content': 'modelled'},"
-        " {'role': (1, 7)}, {'role': '<Image>', 'content': '<type>'}]"
-    ).replace("<type>", "<type>")
-    assert (
-        render("{{ x }}{{ y.save }}", x={1: print}, y=Image())
-        == "{1: '<builtin_function_or_method>'}"
-    )
-
-
 def test_caller_and_template_cannot_alter_each_others_messages():
     messages = [{"role": "user", "content": [{"type": "text", "text": "a"}]}, calling({"a": 1})]
     before = copy.deepcopy(messages)
@@ -403,131 +320,6 @@ def test_tojson_writes_a_generator():
     )
 
 
-# The shape of arguments.
-
-CALLS = "{% for m in messages %}{% for c in m.tool_calls or [] %}{% set f = c.function %}"
-END = "{% endfor %}{% endfor %}"
-
-SHAPES = {
-    "printed": ("{{ f.arguments }}", "string"),
-    "added": ("{{ f.name + f.arguments }}", "string"),
-    "stripped": ("{{ f.arguments.strip() }}", "string"),
-    "concatenated": ("{{ f.name ~ ' ' ~ f.arguments }}", "string"),
-    "in a text": ("{{ '%s' % f.arguments }}", "string"),
-    "as JSON": ("{{ f.arguments | tojson }}", "object"),
-    "as JSON in a list": ("{{ [f] | tojson }}", "object"),
-    "one by one": ("{% for k, v in f.arguments.items() %}<{{ k }}>{{ v }}{% endfor %}", "object"),
-    "one by one by filter": (
-        "{% for k, v in f.arguments | items %}<{{ k }}>{{ v }}{% endfor %}",
-        "object",
-    ),
-    "by key": ("{% for k in f.arguments %}<{{ k }}>{{ f.arguments[k] }}{% endfor %}", "object"),
-    "either": ("{{ f.arguments if f.arguments is string else f.arguments | tojson }}", "object"),
-    "either, text last": (
-        "{% if f.arguments is mapping %}{{ f.arguments | tojson }}{% else %}{{ f.arguments }}{% endif %}",
-        "object",
-    ),
-    "text only": ("{% if f.arguments is string %}{{ f.arguments }}{% endif %}", "string"),
-    "object only": (
-        "{% if f.arguments is mapping %}{{ f.arguments | tojson }}{% endif %}",
-        "object",
-    ),
-    "refused text": (
-        "{% if f.arguments is string %}{{ raise_exception('no') }}{% endif %}x",
-        "object",
-    ),
-    "refused object": (
-        "{% if f.arguments is mapping %}{{ raise_exception('no') }}{% endif %}x",
-        "string",
-    ),
-    "not shown": ("{{ f.name }}", "object"),
-}
-
-
-@pytest.mark.parametrize(("source", "shape"), SHAPES.values(), ids=SHAPES.keys())
-def test_the_shape_of_arguments_is_found_by_rendering(source, shape):
-    template = ChatTemplate(CALLS + source + END)
-    arguments = {"city": "Köln", "n": [1, {"a": None}]}
-
-    assert template.arguments_shape == shape
-    as_object = template.render([USER, calling(arguments)])
-    as_string = template.render([USER, calling(json.dumps(arguments, ensure_ascii=False))])
-    assert as_object == as_string
-    assert "'city'" not in as_object
-    assert '\\"city' not in as_object
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "m.content is none",
-        "m.content is string and loop.last",
-        "tools",
-        "messages[-1].role == 'tool'",
-    ],
-)
-def test_the_probes_find_templates_that_show_calls_at_times(condition):
-    source = (
-        "{% for m in messages %}{% if m.tool_calls and ("
-        + condition
-        + ") %}{{ m.tool_calls[0].function.arguments }}{% endif %}{% endfor %}"
-    )
-
-    assert ChatTemplate(source).arguments_shape == "string"
-
-
-def test_what_no_probe_tells_is_tried_with_the_messages():
-    strict = (
-        "{% if messages[0].content != 'please' %}{{ raise_exception('say please') }}{% endif %}"
-    )
-    template = ChatTemplate(strict + CALLS + "{{ f.name + f.arguments }}" + END)
-    please = {"role": "user", "content": "please"}
-
-    assert template.arguments_shape == "object"
-    assert template.render([please, calling({"a": 1})]) == 'get_weather{"a": 1}'
-    assert template.render([please, calling('{"a":1}')]) == 'get_weather{"a":1}'
-    with pytest.raises(TemplateError, match=r"^say please$"):
-        template.render([USER, calling({"a": 1})])
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ("{oops", '"{oops"'),
-        ("", '""'),
-        ("[" * 9999, json.dumps("[" * 9999)),
-        ("[1]", "[1]"),
-        (None, "null"),
-        ("1e999", "Infinity"),
-    ],
-)
-def test_arguments_that_are_no_json_pass_as_they_are(given, text):
-    assert render(CALLS + "{{ f.arguments | tojson }}" + END, [calling(given)]) == text
-
-
-def test_arguments_are_found_wherever_calls_stand():
-    source = "{{ messages[0].tool_calls[0].arguments | tojson }}{{ messages[0].function_call.arguments | tojson }}{{ messages[0].tool_calls[1] }}{{ messages[1].tool_calls }}{{ messages[2] }}"
-    calls = [{"name": "f", "arguments": '{"a": 1}'}, "not a call"]
-    old = {"name": "f", "arguments": '{"b": 2}'}
-
-    assert (
-        render(
-            source,
-            [{"tool_calls": calls, "function_call": old}, {"tool_calls": "x"}, {"content": "y"}],
-        )
-        == "{\"a\": 1}{\"b\": 2}not a callx{'content': 'y'}"
-    )
-
-
-def test_the_shape_is_looked_for_only_where_there_are_calls():
-    template = ChatTemplate("{{ messages | length }}")
-
-    template.render([USER])
-    assert "_told_shape" not in vars(template)
-    template.render([calling({})])
-    assert "_told_shape" in vars(template)
-
-
 # Hostile templates; more of them in `test_sandbox.py`.
 
 
@@ -558,87 +350,3 @@ def test_limits_are_the_callers_choice():
     assert (
         len(ChatTemplate("{{ 'a' * 5000000 }}", limits=Limits(text=5 << 20)).render([])) == 5000000
     )
-
-
-# Real templates.
-
-real = pytest.mark.parametrize("path", corpus.templates(), ids=lambda path: path.stem)
-
-
-@corpus.needs_corpus
-@real
-def test_real_templates_render(path):
-    template = ChatTemplate(path.read_text("utf-8"), "<s>", "</s>")
-
-    for prompt in (False, True):
-        assert "<warm>" in template.render([USER], tools=[TOOL], add_generation_prompt=prompt)
-
-
-@corpus.needs_corpus
-@real
-def test_real_templates_render_calls_unless_they_refuse(path):
-    template = ChatTemplate(path.read_text("utf-8"), "<s>", "</s>")
-    arguments = {"location": "Paris", "days": 2}
-    texts = []
-    for given in (arguments, json.dumps(arguments)):
-        try:
-            texts.append(template.render([USER, calling(given), RESULT], tools=[TOOL]))
-        except TemplateError as error:
-            if not isinstance(error.__cause__, Refusal):
-                raise
-            texts.append(str(error))
-
-    assert texts[0] == texts[1]
-    assert "{'location': 'Paris'" not in texts[0]
-    assert '{\\"location' not in texts[0]
-
-
-def conversations(shape):
-    """Turns of all kinds, with arguments of the given shape."""
-    shaped = (lambda value: value) if shape == "object" else json.dumps
-    system = {"role": "system", "content": "Be brief."}
-    said = {"role": "assistant", "content": "It <is>.\u2028"}
-    thought = {**said, "reasoning_content": "Hm\u00e9."}
-    call = calling(shaped({"location": "K\u00f6ln", "days": [1, {"x": None, "y": 1.5}]}))
-    calls = calling(shaped({"location": "Paris"}), None, reasoning_content="Call.")
-    calls["tool_calls"] = calls["tool_calls"] * 2
-    yield [USER]
-    yield [system, USER, said, USER]
-    yield [system, USER, thought, USER]
-    yield [USER, {**said, "thinking": "Hm."}]
-    yield [USER, call]
-    yield [USER, call, RESULT]
-    yield [system, USER, call, RESULT, thought, USER, calls, RESULT, RESULT, said, USER]
-    yield [{"role": "user", "content": [{"type": "text", "text": "In parts."}]}]
-    yield []
-
-
-@corpus.needs_corpus
-@real
-def test_real_templates_render_as_in_transformers(path):
-    rendering = pytest.importorskip("transformers.utils.chat_template_utils")
-    source = path.read_text("utf-8")
-    template = ChatTemplate(source, "<s>", "</s>")
-    switched = "enable_thinking" in template.variables
-    contexts = [{}, {"enable_thinking": True}, {"enable_thinking": False}][: 1 + 2 * switched]
-    rendered = 0
-    for index, messages in enumerate(conversations(template.arguments_shape)):
-        for tools in (None, [TOOL]):
-            for context in contexts:
-                prompt = bool(index % 2)
-                try:
-                    [expected], _ = rendering.render_jinja_template(
-                        conversations=[messages],
-                        tools=tools,
-                        chat_template=source,
-                        add_generation_prompt=prompt,
-                        bos_token="<s>",
-                        eos_token="</s>",
-                        **context,
-                    )
-                except Exception:  # noqa: BLE001 - Jinja's and Python's
-                    continue  # we may render what transformers does not, as tested above
-                rendered += 1
-
-                assert template.render(messages, tools, prompt, **context) == expected
-    assert rendered or "firefunction" in path.stem

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from jinja2.meta import find_undeclared_variables
 
+from deltaparse.analyzer.template.budget import Limits
 from deltaparse.analyzer.template.compiled import compiled
-from deltaparse.analyzer.template.sandbox import Limits, sandbox
+from deltaparse.analyzer.template.sandbox import sandbox
 
 from ...strategies import templates
 

@@ -1,0 +1,48 @@
+"""The texts in a wire format, and which of them are markers that matter outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from deltaparse.stream import WireFormat
+
+__all__ = ["confusing", "preserved_tokens", "texts_of"]
+
+# The fields of texts that a parser looks for while it reads text or values of any kind.
+LOOKED_FOR = frozenset(
+    {"start", "end", "ends", "section_start", "section_end", "per_call_start", "per_call_end"}
+    | {"close", "name_prefix", "value_suffix"}
+)
+# The fields of markers.
+MARKERS = LOOKED_FOR | {
+    *("name_suffix", "literal_name_suffix", "value_prefix", "prefix", "suffix", "quote"),
+    *("channel", "message", "constrain"),
+}
+USUAL = WireFormat()
+
+
+def texts_of(fmt: WireFormat) -> Iterator[tuple[str, str, str]]:
+    """The texts that a format has beyond an empty one, white space apart: group, field, text."""
+    for group in fields(fmt):
+        values, usual = getattr(fmt, group.name), getattr(USUAL, group.name)
+        for part in fields(values) if is_dataclass(values) else ():
+            value = getattr(values, part.name)
+            texts = value if isinstance(value, tuple) else (value,)
+            if value != getattr(usual, part.name):
+                # An enum's member is a str too, and no text.
+                shown = [text for text in texts if type(text) is str and text.strip()]
+                yield from ((group.name, part.name, text) for text in shown)
+
+
+def preserved_tokens(fmt: WireFormat) -> tuple[str, ...]:
+    """The markers that a tokenizer must not drop, each once."""
+    texts = [(name, text.strip()) for group, name, text in texts_of(fmt) if group != "turn"]
+    # A mark of punctuation alone is no token that could be dropped.
+    kept = (text for name, text in texts if name in MARKERS and any(map(str.isalnum, text)))
+    return tuple(dict.fromkeys(kept))
+
+
+def confusing(fmt: WireFormat) -> set[str]:
+    """The texts that content, reasoning or a value must not hold in order to come back."""
+    return {text.strip() for _, name, text in texts_of(fmt) if name in LOOKED_FOR | {"headers"}}

@@ -1,0 +1,63 @@
+"""What a caller gives a template, copied into plain values, which have no methods to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from deltaparse.partial import UsageError
+
+__all__ = ["plain_copy", "plain_dicts"]
+
+
+def plain_copy(name: str, value: Any) -> Any:
+    """Copy an argument called `name`; a `UsageError` says that it cannot be."""
+    try:
+        return _plain(value)
+    except RecursionError:
+        raise UsageError(f"{name} must not hold itself, nor nest hundreds deep") from None
+
+
+def plain_dicts(name: str, values: object, example: str) -> list[dict[str, Any]]:
+    """Copy a list of dicts; a `UsageError` shows an `example` of one."""
+    if not isinstance(values, list | tuple):
+        raise UsageError(
+            f"{name} must be a list of dicts such as {example}, not {type(values).__name__}"
+        )
+    copies: list[Any] = plain_copy(name, list(values))
+    for index, copy in enumerate(copies):
+        if not isinstance(copy, dict):
+            kind = type(values[index]).__name__
+            raise UsageError(f"{name}[{index}] must be a dict such as {example}, not {kind}")
+    return copies
+
+
+def _plain(value: Any) -> Any:
+    """Copy into plain types: other objects have methods, which a template must not reach.
+
+    What has no plain form becomes its type's name in angle brackets, as in transformers.
+    """
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    if isinstance(value, type):
+        return f"<{type(value).__name__}>"
+    if is_dataclass(value):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+    if callable(getattr(value, "model_dump", None)):  # a model of Pydantic's
+        return _plain(value.model_dump())
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return _plain(value.item())
+    return f"<{type(value).__name__}>"

@@ -1,0 +1,133 @@
+"""The shape of a call's arguments: found by rendering, and given to the template."""
+
+# ruff: noqa: E501 - a template is read more easily in one line
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deltaparse import ChatTemplate, TemplateError
+
+from .conversations import USER, calling
+
+CALLS = "{% for m in messages %}{% for c in m.tool_calls or [] %}{% set f = c.function %}"
+END = "{% endfor %}{% endfor %}"
+
+SHAPES = {
+    "printed": ("{{ f.arguments }}", "string"),
+    "added": ("{{ f.name + f.arguments }}", "string"),
+    "stripped": ("{{ f.arguments.strip() }}", "string"),
+    "concatenated": ("{{ f.name ~ ' ' ~ f.arguments }}", "string"),
+    "in a text": ("{{ '%s' % f.arguments }}", "string"),
+    "as JSON": ("{{ f.arguments | tojson }}", "object"),
+    "as JSON in a list": ("{{ [f] | tojson }}", "object"),
+    "one by one": ("{% for k, v in f.arguments.items() %}<{{ k }}>{{ v }}{% endfor %}", "object"),
+    "one by one by filter": (
+        "{% for k, v in f.arguments | items %}<{{ k }}>{{ v }}{% endfor %}",
+        "object",
+    ),
+    "by key": ("{% for k in f.arguments %}<{{ k }}>{{ f.arguments[k] }}{% endfor %}", "object"),
+    "either": ("{{ f.arguments if f.arguments is string else f.arguments | tojson }}", "object"),
+    "either, text last": (
+        "{% if f.arguments is mapping %}{{ f.arguments | tojson }}{% else %}{{ f.arguments }}{% endif %}",
+        "object",
+    ),
+    "text only": ("{% if f.arguments is string %}{{ f.arguments }}{% endif %}", "string"),
+    "object only": (
+        "{% if f.arguments is mapping %}{{ f.arguments | tojson }}{% endif %}",
+        "object",
+    ),
+    "refused text": (
+        "{% if f.arguments is string %}{{ raise_exception('no') }}{% endif %}x",
+        "object",
+    ),
+    "refused object": (
+        "{% if f.arguments is mapping %}{{ raise_exception('no') }}{% endif %}x",
+        "string",
+    ),
+    "not shown": ("{{ f.name }}", "object"),
+}
+
+
+@pytest.mark.parametrize(("source", "shape"), SHAPES.values(), ids=SHAPES.keys())
+def test_the_shape_of_arguments_is_found_by_rendering(source, shape):
+    template = ChatTemplate(CALLS + source + END)
+    arguments = {"city": "Köln", "n": [1, {"a": None}]}
+
+    assert template.arguments_shape == shape
+    as_object = template.render([USER, calling(arguments)])
+    as_string = template.render([USER, calling(json.dumps(arguments, ensure_ascii=False))])
+    assert as_object == as_string
+    assert "'city'" not in as_object
+    assert '\\"city' not in as_object
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "m.content is none",
+        "m.content is string and loop.last",
+        "tools",
+        "messages[-1].role == 'tool'",
+    ],
+)
+def test_the_probes_find_templates_that_show_calls_at_times(condition):
+    source = (
+        "{% for m in messages %}{% if m.tool_calls and ("
+        + condition
+        + ") %}{{ m.tool_calls[0].function.arguments }}{% endif %}{% endfor %}"
+    )
+
+    assert ChatTemplate(source).arguments_shape == "string"
+
+
+def test_what_no_probe_shows_is_tried_with_the_messages():
+    strict = (
+        "{% if messages[0].content != 'please' %}{{ raise_exception('say please') }}{% endif %}"
+    )
+    template = ChatTemplate(strict + CALLS + "{{ f.name + f.arguments }}" + END)
+    please = {"role": "user", "content": "please"}
+
+    assert template.arguments_shape == "object"
+    assert template.render([please, calling({"a": 1})]) == 'get_weather{"a": 1}'
+    assert template.render([please, calling('{"a":1}')]) == 'get_weather{"a":1}'
+    with pytest.raises(TemplateError, match=r"^say please$"):
+        template.render([USER, calling({"a": 1})])
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("{oops", '"{oops"'),
+        ("", '""'),
+        ("[" * 9999, json.dumps("[" * 9999)),
+        ("[1]", "[1]"),
+        (None, "null"),
+        ("1e999", "Infinity"),
+    ],
+)
+def test_arguments_that_are_no_json_pass_as_they_are(given, text):
+    assert ChatTemplate(CALLS + "{{ f.arguments | tojson }}" + END).render([calling(given)]) == text
+
+
+def test_arguments_are_found_wherever_calls_stand():
+    source = "{{ messages[0].tool_calls[0].arguments | tojson }}{{ messages[0].function_call.arguments | tojson }}{{ messages[0].tool_calls[1] }}{{ messages[1].tool_calls }}{{ messages[2] }}"
+    calls = [{"name": "f", "arguments": '{"a": 1}'}, "not a call"]
+    old = {"name": "f", "arguments": '{"b": 2}'}
+
+    messages = [{"tool_calls": calls, "function_call": old}, {"tool_calls": "x"}, {"content": "y"}]
+
+    assert ChatTemplate(source).render(messages) == (
+        "{\"a\": 1}{\"b\": 2}not a callx{'content': 'y'}"
+    )
+
+
+def test_the_shape_is_looked_for_only_where_there_are_calls():
+    template = ChatTemplate("{{ messages | length }}")
+
+    template.render([USER])
+    assert "_known_shape" not in vars(template)
+    template.render([calling({})])
+    assert "_known_shape" in vars(template)

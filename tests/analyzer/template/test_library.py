@@ -1,0 +1,80 @@
+"""What a template can call and name: as in transformers, and harmless."""
+
+# ruff: noqa: E501 - a template is read more easily in one line
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jinja2.exceptions import UndefinedError
+
+from deltaparse.analyzer.template.library import Refusal
+
+from .rooms import run
+
+
+def test_the_generation_tag_prints_its_body():
+    source = "{% for a in [1, 2] %}{% generation %}{% set x = a %}<{{ x }}{{ loop.index }}>{% endgeneration %}{{ x }}{% endfor %}"
+
+    assert run(source) == "<11><22>"
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"indent": 2}, {"ensure_ascii": True}, {"sort_keys": True}]
+)
+def test_tojson_is_that_of_json(options):
+    value = {"b": ["<é>", 1, 2.5, None, True], "a": {}}
+    arguments = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    ours = {"ensure_ascii": False, **options}
+
+    assert run(f"{{{{ v | tojson({arguments}) }}}}", v=value) == json.dumps(value, **ours)
+
+
+def test_tojson_with_positions_and_separators():
+    assert run("{{ {'a': 'é'} | tojson(true, none, (',', ':')) }}") == '{"a":"\\u00e9"}'
+
+
+def test_tojson_writes_iterables_as_lists():
+    source = "{{ {'a': [1, 2] | map('string'), 'b': {'k': 0}.keys(), 'c': range(2)} | tojson }}"
+
+    assert run(source) == '{"a": ["1", "2"], "b": ["k"], "c": [0, 1]}'
+
+
+@pytest.mark.parametrize("source", ["{{ [x] | tojson }}", "{{ x + 1 }}", "{{ x.y }}", "{{ x() }}"])
+def test_an_undefined_name_is_named(source):
+    with pytest.raises(UndefinedError) as caught:
+        run(source)
+    # Not by `match`, which reads the notes that json adds from Python 3.14 on.
+    assert str(caught.value) == "'x' is undefined: pass it to render(x=...)"
+
+
+def test_an_undefined_attribute_is_not_the_callers_business():
+    with pytest.raises(UndefinedError, match=r"^'dict object' has no attribute 'y'$"):
+        run("{{ x.y.z }}", x={})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ namespace | tojson }}",
+        "{{ range('a') }}",
+        "{{ 1() }}",
+    ],
+)
+def test_what_makes_no_sense_is_a_type_error(source):
+    with pytest.raises(TypeError):
+        run(source)
+
+
+def test_raise_exception_carries_the_templates_words():
+    with pytest.raises(Refusal, match=r"^no tools here$"):
+        run("{{ raise_exception('no tools here') }}")
+
+
+def test_the_time_of_day():
+    assert len(run("{{ strftime_now('%Y-%m-%d') }}")) == 10
+
+
+def test_a_namespace_prints_nothing_that_it_holds():
+    assert run("{% set n = namespace(a=1) %}{% set n.b = n %}{{ n }}") == "<namespace>"

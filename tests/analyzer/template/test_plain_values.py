@@ -1,0 +1,93 @@
+"""What a caller gives a template, copied into plain values."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+import pytest
+
+from deltaparse import UsageError
+from deltaparse.analyzer.template.plain_values import plain_copy, plain_dicts
+
+
+class Colour(str, Enum):  # noqa: UP042 - the kind whose `str` is not its value
+    RED = "red"
+
+
+class Level(IntEnum):
+    HIGH = 3
+
+
+class Number(float):
+    def __str__(self):
+        return "not this"
+
+
+@dataclass
+class Turn:
+    role: str
+    content: object = None
+
+
+class Model:
+    def model_dump(self):
+        return {"role": Colour.RED, "content": "modelled"}
+
+
+class Scalar:
+    """Looks like a number of NumPy's."""
+
+    shape = ()
+
+    def item(self):
+        return 7
+
+
+class Image:
+    def save(self):
+        raise AssertionError
+
+
+def test_what_goes_in_is_made_plain(monkeypatch):
+    monkeypatch.setattr(Scalar, "__module__", "numpy")
+    messages = [
+        Turn("user", [Colour.RED, Level.HIGH, Number(2.5)]),
+        Model(),
+        OrderedDict(role=(1, Scalar())),
+        {"role": Image(), "content": Image, 1: print},
+    ]
+    plain = [
+        {"role": "user", "content": ["red", 3, 2.5]},
+        {"role": "red", "content": "modelled"},
+        {"role": (1, 7)},
+        {"role": "<Image>", "content": "<type>", 1: "<builtin_function_or_method>"},
+    ]
+
+    # As text: an enum's member is equal to its value, and is another object all the same.
+    assert repr(plain_copy("messages", messages)) == repr(plain)
+
+
+def test_a_copy_shares_nothing_with_what_was_given():
+    given = {"content": [{"type": "text"}]}
+    made = plain_copy("x", given)
+
+    made["content"][0]["type"] = "image"
+    assert given == {"content": [{"type": "text"}]}
+
+
+def test_what_holds_itself_cannot_be_copied():
+    given = []
+    given.append(given)
+
+    with pytest.raises(UsageError, match=r"^x must not hold itself, nor nest hundreds deep$"):
+        plain_copy("x", given)
+
+
+def test_dicts_are_asked_for_by_an_example():
+    assert plain_dicts("tools", ({"a": 1},), "{...}") == [{"a": 1}]
+    with pytest.raises(UsageError, match=r"^tools must be a list of dicts such as"):
+        plain_dicts("tools", "a", "{...}")
+    with pytest.raises(UsageError, match=r"^tools\[1\] must be a dict such as"):
+        plain_dicts("tools", [{}, 1], "{...}")
