@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -31,6 +32,34 @@ def test_the_paths_that_are_named_exist():
     ]
     assert missing == []
     assert "partial/window.py" in named(ROOT / "docs" / "glossary.md")
+
+
+def defined():
+    """The names of all classes, functions, attributes and fields in the sources."""
+    names = set()
+    for folder in ("partial", "stream", "analyzer", "src"):
+        for path in ROOT.glob(f"{folder}/**/*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                    names.add(node.name)
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    names.add(node.id)
+                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    names.add(node.attr)
+    return names
+
+
+def test_the_names_on_the_page_of_the_architecture_are_defined():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    tree = next(block for block in blocks if block.startswith("assistant_turn"))
+    readers = re.findall(r"(?:^|─ )([A-Za-z_]+)", tree, re.MULTILINE)
+    named = {*readers, *re.findall(r"`([A-Za-z]\w*(?:\.\w+)*)`", page)}
+    words = {"yield", "deltaparse", "steps", "src", "Steps", "reading", "message", "wire"}
+    known = defined()
+    missing = {name for name in named - words if not set(name.split(".")) <= known | words}
+    assert missing == set()
+    assert {"Window", "settle", "WireFormat.verified", "python_calls"} <= named
 
 
 @pytest.fixture
