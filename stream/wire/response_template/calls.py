@@ -17,7 +17,7 @@ from ..format import (
     ToolFormat,
     ToolsFormat,
 )
-from .pieces import Piece, What, anchors
+from .anchors import AnchorPart, PartKind, read_anchor
 
 __all__ = ["Calls", "read_calls"]
 
@@ -63,31 +63,31 @@ def read_calls(given: Field) -> Calls:
 
 
 def _opening(given: Field) -> Opening:
-    alternatives = anchors(given, "open", WHERE)
+    alternatives = read_anchor(given, "open", WHERE)
     if len(alternatives) != 1:
         raise FormatError(f"{WHERE}: one opener is all that can be said, not {len(alternatives)}")
-    pieces = [piece for piece in alternatives[0] if piece.what is not What.EDGE]
+    parts = [part for part in alternatives[0] if part.kind is not PartKind.EDGE]
     section = ""
     before: list[str] = []
     namespace = ""
     captures: list[tuple[str, str]] = []
-    for at, piece in enumerate(pieces):
-        if piece.what is What.CAPTURE:
-            captures.append((piece.text, ""))
-        elif piece.what is What.SPACE:
+    for at, part in enumerate(parts):
+        if part.kind is PartKind.CAPTURE:
+            captures.append((part.text, ""))
+        elif part.kind is PartKind.SPACE:
             if captures and captures[-1][1]:
                 captures[-1] = (captures[-1][0], captures[-1][1] + "\n")
-        elif piece.what is What.OPTIONAL:
+        elif part.kind is PartKind.OPTIONAL:
             if not before and not section and not captures:
-                section = piece.text
-            elif at + 1 < len(pieces) and pieces[at + 1] == Piece(What.CAPTURE, "name"):
-                namespace = piece.text
+                section = part.text
+            elif at + 1 < len(parts) and parts[at + 1] == AnchorPart(PartKind.CAPTURE, "name"):
+                namespace = part.text
             else:
-                raise FormatError(f"{WHERE}: {piece.text!r} that may be left out")
+                raise FormatError(f"{WHERE}: {part.text!r} that may be left out")
         elif captures:
-            captures[-1] = (captures[-1][0], captures[-1][1] + piece.text)
+            captures[-1] = (captures[-1][0], captures[-1][1] + part.text)
         else:
-            before.append(piece.text)
+            before.append(part.text)
     if not before and not section:
         raise FormatError(f"{WHERE}: no text begins it")
     if len(before) > 2:
@@ -98,16 +98,16 @@ def _opening(given: Field) -> Opening:
 def _closers(given: Field) -> tuple[list[str], str, tuple[str, ...]]:
     """The markers that close a call; what closes the section; what may end the turn instead."""
     alternatives = [
-        [piece for piece in pieces if piece.what not in (What.SPACE, What.EDGE)]
-        for pieces in anchors(given, "close", WHERE)
+        [part for part in parts if part.kind not in (PartKind.SPACE, PartKind.EDGE)]
+        for parts in read_anchor(given, "close", WHERE)
     ]
-    if any(piece.what is What.CAPTURE for pieces in alternatives for piece in pieces):
+    if any(part.kind is PartKind.CAPTURE for parts in alternatives for part in parts):
         raise FormatError(f"{WHERE}: a group in the close")
     if len(alternatives) > 1:
-        ends = tuple(piece.text for pieces in alternatives for piece in pieces)
+        ends = tuple(part.text for parts in alternatives for part in parts)
         return [], "", ends
-    texts = [piece.text for pieces in alternatives for piece in pieces if piece.what is What.TEXT]
-    section = [p.text for pieces in alternatives for p in pieces if p.what is What.OPTIONAL]
+    texts = [part.text for parts in alternatives for part in parts if part.kind is PartKind.TEXT]
+    section = [p.text for parts in alternatives for p in parts if p.kind is PartKind.OPTIONAL]
     return texts, "".join(section), ()
 
 
@@ -232,9 +232,9 @@ def _tagged_calls(
 def _json_arguments(given: Field) -> ArgumentsFormat:
     options = dict(given.get("content_args") or {})
     quotes = options.pop("string_delims", [])
-    bare = options.pop("unquoted_keys", False)
+    unquoted = options.pop("unquoted_keys", False)
     same = isinstance(quotes, list) and len(quotes) == 1 and quotes[0][0] == quotes[0][1:][0]
-    if options or bool(quotes) != bool(bare) or (quotes and not same):
+    if options or bool(quotes) != bool(unquoted) or (quotes and not same):
         raise FormatError(f"{WHERE}: content_args {given['content_args']!r} cannot be expressed")
     return ArgumentsFormat(quote=quotes[0][0]) if quotes else ArgumentsFormat()
 
@@ -247,19 +247,21 @@ def _tagged_arguments(given: Field) -> ArgumentsFormat:
         raise FormatError(f"{WHERE}: content_args {', '.join(options)} cannot be expressed")
     if value_parser.get("name") not in ("text", "json"):
         raise FormatError(f"{WHERE}: values are 'text' or 'json', not {value_parser!r}")
-    alternatives = anchors({"tag_pattern": pattern}, "tag", WHERE)
-    captures = [p.text for p in alternatives[0] if p.what is What.CAPTURE] if alternatives else []
+    alternatives = read_anchor({"tag_pattern": pattern}, "tag", WHERE)
+    captures = (
+        [p.text for p in alternatives[0] if p.kind is PartKind.CAPTURE] if alternatives else []
+    )
     if len(alternatives) != 1 or captures != ["key", "value"]:
         raise FormatError(f"{WHERE}: tag_pattern must have the groups key and value, in this order")
     texts: list[list[str]] = [[], [], []]
     place = 0
-    for piece in alternatives[0]:
-        if piece.what is What.CAPTURE:
+    for part in alternatives[0]:
+        if part.kind is PartKind.CAPTURE:
             place += 1
-        elif piece.what is What.SPACE:
+        elif part.kind is PartKind.SPACE:
             texts[place].append("\n")
-        elif piece.what is What.TEXT:
-            texts[place].append(piece.text)
+        elif part.kind is PartKind.TEXT:
+            texts[place].append(part.text)
     before, within, after = ("".join(part) for part in texts)
     strict = value_parser.get("name") == "json" and not (value_parser.get("args") or {}).get(
         "allow_non_json"

@@ -15,8 +15,8 @@ from ..format import (
     TurnFormat,
     WireFormat,
 )
+from .anchors import literals
 from .calls import Calls, read_calls
-from .pieces import literals
 
 __all__ = ["from_response_template"]
 
@@ -125,7 +125,7 @@ def _content(field: Mapping[str, Any] | None) -> tuple[ContentFormat, list[str]]
         return ContentFormat(), ends
     if len(start) != 1:
         raise FormatError("field 'content': one opener is all that can be said")
-    # What else may close it ends the turn.
+    # PartKind else may close it ends the turn.
     wrapped = ContentFormat(mode=ContentMode.ALWAYS_WRAPPED, start=start[0], end="".join(ends[:1]))
     return wrapped, ends[1:]
 

@@ -17,7 +17,12 @@ from deltaparse import (
     parse,
     to_response_template,
 )
-from deltaparse.stream.wire.response_template.pieces import Piece, What, anchors, literals
+from deltaparse.stream.wire.response_template.anchors import (
+    AnchorPart,
+    PartKind,
+    literals,
+    read_anchor,
+)
 
 from ....strategies.response_templates import CASES, CODER, GEMMA, MISTRAL, NAMED, QWEN
 from ....strategies.wire_by_hand import fed
@@ -232,12 +237,18 @@ def test_a_format_that_no_template_can_say(name, words):
         to_response_template(get_format(name))
 
 
-def test_the_pieces_of_a_pattern():
+def test_the_parts_of_a_pattern():
     pattern = r"\s*(?:<s>)?<\|a\|>\n(?P<name>\w+)(?=\{)(b|c)\Z"
-    text, capture = Piece(What.TEXT, "<|a|>\n"), Piece(What.CAPTURE, "name")
-    start = [Piece(What.SPACE), Piece(What.OPTIONAL, "<s>"), text, capture, Piece(What.EDGE)]
-    assert anchors({"open_pattern": pattern}, "open", "x") == [
-        [*start, Piece(What.TEXT, letter), Piece(What.EDGE)] for letter in "bc"
+    text, capture = AnchorPart(PartKind.TEXT, "<|a|>\n"), AnchorPart(PartKind.CAPTURE, "name")
+    start = [
+        AnchorPart(PartKind.SPACE),
+        AnchorPart(PartKind.OPTIONAL, "<s>"),
+        text,
+        capture,
+        AnchorPart(PartKind.EDGE),
+    ]
+    assert read_anchor({"open_pattern": pattern}, "open", "x") == [
+        [*start, AnchorPart(PartKind.TEXT, letter), AnchorPart(PartKind.EDGE)] for letter in "bc"
     ]
     assert literals({"close_pattern": r"\s*(?:<a>|\[b\])\s*"}, "close", "x") == ["<a>", "[b]"]
     assert literals({}, "close", "x") == []
