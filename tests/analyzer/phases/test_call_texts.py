@@ -22,7 +22,7 @@ from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Turns
 from deltaparse.stream import ContentFormat, ReasoningFormat
 
-from ...strategies import templates
+from ...strategies.templates import OWN
 
 texts = st.text("<[>]ab/ \n", max_size=12)
 NAME, OTHER = FUNCTIONS
@@ -113,14 +113,14 @@ def texts_of(source):
 
 
 def test_calls_have_the_same_id_and_no_end():
-    calls = texts_of(templates.IN_TAGS)
+    calls = texts_of(OWN.name_and_json_in_tags)
     assert NAME in calls(call())
     assert "</a>" not in calls(call(), call(1))
     assert calls(call(), call(1)).replace(OTHER, NAME) == calls(call(), call(0))
 
 
 def test_the_white_space_between_content_and_calls():
-    calls = texts_of(templates.WORDY)
+    calls = texts_of(OWN.json_list_behind_words)
     assert calls.separator("CALL>>>") == " "
     assert calls.separator("<never>") == calls.separator("") == ""
     assert calls.separator("<never>", default="\n") == "\n"
