@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from .strategies import templates
+from .strategies.templates import OWN
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,7 +30,7 @@ def test_the_benchmark_measures_and_writes(module, monkeypatch, tmp_path, capsys
     bench, settings = module("bench"), module("settings")
     monkeypatch.setattr(module("analysis"), "TEMPLATES", tmp_path)
     monkeypatch.setattr(module("peers"), "CHAT_PARSING", "nowhere")  # takes long to import
-    (tmp_path / "x.jinja").write_text(templates.TOOLS_ONLY, encoding="utf-8")
+    (tmp_path / "x.jinja").write_text(OWN.reasoning_beside_calls_only, encoding="utf-8")
     files = [str(tmp_path / "new" / name) for name in ("bench.json", "bench.svg")]
     assert bench.main(["--json", files[0], "--plot", files[1]], settings.TINY) == 0
     said = capsys.readouterr().out.splitlines()
@@ -111,11 +111,11 @@ def test_two_runs_are_compared(module, tmp_path, capsys):
 def test_the_benchmark_of_the_analysis_measures(module, monkeypatch, tmp_path, capsys):
     bench = module("analysis")
     monkeypatch.setattr(bench, "ROUNDS", 2)
-    row = bench.measure("x", templates.TOOLS_ONLY)
+    row = bench.measure("x", OWN.reasoning_beside_calls_only)
     assert row.verified
     assert row.renderings > 10
     assert min(row.compile, row.analysis, row.one, row.times_one) > 0
-    (tmp_path / "x.jinja").write_text(templates.WORDY, encoding="utf-8")
+    (tmp_path / "x.jinja").write_text(OWN.json_list_behind_words, encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["analysis.py", str(tmp_path)])
     assert bench.main() == 0
     assert "ms in total; " in capsys.readouterr().out

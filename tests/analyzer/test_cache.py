@@ -8,9 +8,9 @@ from deltaparse import ChatTemplate, UsageError, WireFormat, analyze
 from deltaparse.analyzer import cache
 from deltaparse.analyzer.cache import load_or_analyze
 
-from ..strategies import templates
+from ..strategies.templates import OWN
 
-SOURCE = templates.TOOLS_ONLY
+SOURCE = OWN.reasoning_beside_calls_only
 FOUND = analyze(SOURCE)
 OTHER = FOUND.replace(turn={"ends": ("<other>",)})
 

@@ -25,14 +25,10 @@ from deltaparse import (
 
 from .. import corpus
 from ..hangs import no_hang
-from ..strategies.templates import HEAD, template_of
+from ..strategies.templates import SOURCES, TOKEN, template_of
 from ..strategies.wire_json_and_tags import formats
-from .phases.test_shapes import SHAPES
-from .test_odd_templates import SOURCES, TOKEN
 
 REAL = [path.read_text(encoding="utf-8") for path in corpus.templates()]
-MADE = [source for source in SOURCES if source != HEAD]
-MADE += [source for _, source in SHAPES.values()]
 
 MARKER = re.compile(r"<[^<>{}%'\"\s]{1,40}>|\[[A-Z_/]{2,30}\]")
 OTHER_MARKERS = ["<call>", "</call>", "<think>", "[ACT]", "<|end|>", "<", ""]
@@ -177,7 +173,7 @@ def analysis_is_true(source):
 
 
 @settings(max_examples=100)
-@given(source=mutated(st.sampled_from(MADE) | formats().map(template_of)))
+@given(source=mutated(st.sampled_from(list(SOURCES.values())) | formats().map(template_of)))
 def test_templates_made_for_tests(source):
     with no_hang():
         analysis_is_true(source)

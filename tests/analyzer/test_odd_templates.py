@@ -11,13 +11,9 @@ from hypothesis import strategies as st
 from deltaparse import TemplateError, WireFormat, analyze
 
 from ..strategies import templates
+from ..strategies.templates import OWN
 
-TOKEN = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|[^{]+|\{", re.DOTALL)
-SOURCES = [
-    source
-    for name, source in vars(templates).items()
-    if name.isupper() and isinstance(source, str) and "messages" in source
-]
+SOURCES = list(templates.SOURCES.values())
 REFUSE = "{{ raise_exception('no') }}"
 MORE = [
     REFUSE,
@@ -35,7 +31,7 @@ MORE = [
 @st.composite
 def odd(draw):
     """A template with a piece or two left out, doubled, moved or put in."""
-    pieces = TOKEN.findall(draw(st.sampled_from(SOURCES)))
+    pieces = templates.TOKEN.findall(draw(st.sampled_from(SOURCES)))
     for _ in range(draw(st.integers(1, 3))):
         at, other = (draw(st.integers(0, len(pieces) - 1)) for _ in range(2))
         match draw(st.sampled_from("empty quote more swap double".split())):  # noqa: SIM905
@@ -79,7 +75,7 @@ ODD = {
         None,
     ),
     "it refuses to be a prompt, and more follows an answer than ends it": (
-        "{% if add_generation_prompt %}" + REFUSE + "{% endif %}" + templates.TOOLS_ONLY,
+        "{% if add_generation_prompt %}" + REFUSE + "{% endif %}" + OWN.reasoning_beside_calls_only,
         "renders no prompt for an answer",
     ),
     "what ends a turn is longer than a marker may be": (

@@ -11,7 +11,7 @@ from deltaparse.analyzer import renderer
 from deltaparse.analyzer.probes import NEXT_USER, TOOLS, USER, assistant, call, user
 from deltaparse.analyzer.renderer import Renderer
 
-from ..strategies import templates
+from ..strategies.templates import OWN
 
 SLOW = "{% for a in range(10**5) %}{% for b in range(10**5) %}{% endfor %}{% endfor %}"
 BURNS = {
@@ -40,7 +40,7 @@ BURNS = {
 
 @pytest.mark.parametrize("name", BURNS)
 def test_a_hostile_template_is_done_with_in_two_seconds(name):
-    source = BURNS[name] + templates.TOOLS_ONLY
+    source = BURNS[name] + OWN.reasoning_beside_calls_only
     start = time.thread_time()
     try:
         fmt = analyze(source)
@@ -53,10 +53,10 @@ def test_a_hostile_template_is_done_with_in_two_seconds(name):
 
 def test_when_the_time_is_up_everything_is_refused(monkeypatch):
     monkeypatch.setattr(renderer, "MAX_SECONDS", 0.0)
-    made = Renderer(ChatTemplate(templates.TOOLS_ONLY))
+    made = Renderer(ChatTemplate(OWN.reasoning_beside_calls_only))
     assert made.exhausted
     assert made([user()]) is None
-    fmt = analyze(ChatTemplate(templates.TOOLS_ONLY + " "))
+    fmt = analyze(ChatTemplate(OWN.reasoning_beside_calls_only + " "))
     assert not fmt.verified
 
 
@@ -67,7 +67,7 @@ def test_a_refusal_is_remembered_in_the_templates_words():
 
 
 def test_a_conversation_with_one_turn():
-    made = Renderer(ChatTemplate(templates.WORDY))
+    made = Renderer(ChatTemplate(OWN.json_list_behind_words))
     assert made.turn() == made([user(), assistant()])
     assert made.turn(content="", calls=[call()]) == made(
         [user(), assistant("", calls=[call()])], tools=TOOLS
@@ -77,7 +77,7 @@ def test_a_conversation_with_one_turn():
 
 
 def test_the_end_of_a_prompt():
-    made = Renderer(ChatTemplate(templates.SWITCHED))
+    made = Renderer(ChatTemplate(OWN.reasoning_forced_closed))
     assert made.prompt_tail().endswith("<a>[mind][/mind]")
     assert made.prompt_tail(context={"deep": True}).endswith("<a>[mind]")
     assert made.prompt_tail(f"{USER} and more").startswith(" and more")

@@ -9,18 +9,18 @@ from deltaparse.analyzer import Trace
 from deltaparse.analyzer.proof.conversations import TURNS
 from deltaparse.analyzer.trace import phase
 
-from ..strategies import templates
+from ..strategies.templates import OWN
 
 
 @pytest.fixture(scope="module")
 def traced():
     trace = Trace()
-    return analyze(templates.TOOLS_ONLY, trace=trace), trace
+    return analyze(OWN.reasoning_beside_calls_only, trace=trace), trace
 
 
 def test_a_trace_changes_nothing(traced):
     fmt, _ = traced
-    assert fmt == analyze(templates.TOOLS_ONLY)
+    assert fmt == analyze(OWN.reasoning_beside_calls_only)
 
 
 def test_every_phase_is_noted(traced):
@@ -40,7 +40,7 @@ def test_what_came_back_is_noted(traced):
 
 def test_what_did_not_come_back_is_noted():
     trace = Trace()
-    fmt = analyze(templates.OTHER_SYNTAX, trace=trace)
+    fmt = analyze(OWN.calls_in_prose, trace=trace)
     assert not fmt.verified
     assert "content" in trace.proved
 
@@ -68,7 +68,7 @@ def test_the_first_rendering_has_nothing_to_be_compared_with(traced):
 
 def test_a_refusal_is_noted_and_not_compared():
     trace = Trace()
-    analyze(templates.STRICT, trace=trace)
+    analyze(OWN.json_unmarked, trace=trace)
     refused = [made for made in trace.comparisons() if made.rendering.text is None]
     assert refused
     assert all(made.diff is None for made in refused)

@@ -10,7 +10,7 @@ from deltaparse.analyzer.probes import CONTENT, FUNCTIONS, NEXT_USER, REASONING,
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Frame, Turns
 
-from ..strategies import templates
+from ..strategies.templates import OWN
 
 
 def turns_of(source):
@@ -19,17 +19,17 @@ def turns_of(source):
 
 
 def test_a_turn_is_what_stands_between_its_header_and_its_end():
-    assert turns_of(templates.TOOLS_ONLY).body() == f"<say>{CONTENT}</say>"
+    assert turns_of(OWN.reasoning_beside_calls_only).body() == f"<say>{CONTENT}</say>"
 
 
 def test_a_turn_is_the_same_last_or_in_the_middle():
-    turns = turns_of(templates.WORDY)
+    turns = turns_of(OWN.json_list_behind_words)
     assert turns.body() == CONTENT
     assert turns.body(then=[user(NEXT_USER)]) == CONTENT
 
 
 def test_a_turn_has_what_is_asked_for_and_nothing_else():
-    turns = turns_of(templates.TOOLS_ONLY)
+    turns = turns_of(OWN.reasoning_beside_calls_only)
     assert FUNCTIONS[0] not in turns.body()
     called = turns.body(content="", calls=[call()], reasoning=REASONING)
     assert CONTENT not in called
@@ -37,21 +37,21 @@ def test_a_turn_has_what_is_asked_for_and_nothing_else():
 
 
 def test_the_end_is_as_the_template_wrote_it():
-    turns = turns_of(templates.TOOLS_ONLY)
+    turns = turns_of(OWN.reasoning_beside_calls_only)
     body, end = turns.body_and_end()
     assert (body, end.strip()) == (turns.body(), "</a>")
 
 
 def test_another_frame_cuts_another_turn():
-    turns = turns_of(templates.WORDY)
+    turns = turns_of(OWN.json_list_behind_words)
     other = turns.within(turns.frame.without(turns.frame.header))
     assert other.body().endswith(CONTENT)
     assert other.body() != turns.body()
 
 
 def test_there_is_no_turn_in_a_refusal_or_a_foreign_text():
-    assert turns_of(templates.STRICT).body(calls=[call(), call(1)]) is None
-    frame = turns_of(templates.WORDY).frame
+    assert turns_of(OWN.json_unmarked).body(calls=[call(), call(1)]) is None
+    frame = turns_of(OWN.json_list_behind_words).frame
     assert frame.body(None) is None
     assert frame.body("nothing of the sort") is None
     assert frame.body(f"{USER} and no header") is None

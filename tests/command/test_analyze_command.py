@@ -10,17 +10,17 @@ import pytest
 import deltaparse as dp
 from deltaparse.command.main import main
 
-from ..strategies import templates
+from ..strategies.templates import OWN
 from .plain import NO_JSON, PLAIN
 
 
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "b").mkdir()
-    (tmp_path / "a.jinja").write_text(templates.TOOLS_ONLY, encoding="utf-8")
-    (tmp_path / "b" / "c.jinja").write_text(templates.OTHER_SYNTAX, encoding="utf-8")
+    (tmp_path / "a.jinja").write_text(OWN.reasoning_beside_calls_only, encoding="utf-8")
+    (tmp_path / "b" / "c.jinja").write_text(OWN.calls_in_prose, encoding="utf-8")
     (tmp_path / "b" / "broken.jinja").write_text("{% for messages %}", encoding="utf-8")
-    config = json.dumps({"chat_template": templates.HEADED})
+    config = json.dumps({"chat_template": OWN.channels_without_a_system_message})
     (tmp_path / "b" / "tokenizer_config.json").write_text(config, encoding="utf-8")
     (tmp_path / "other.txt").write_text("not a template", encoding="utf-8")
     return tmp_path
@@ -59,7 +59,7 @@ def test_a_trace_shows_comparisons(folder, capfd):
 
 
 def test_a_trace_shows_refusals(tmp_path, capfd):
-    (tmp_path / "x.jinja").write_text(templates.STRICT, encoding="utf-8")
+    (tmp_path / "x.jinja").write_text(OWN.json_unmarked, encoding="utf-8")
     assert "\n  the template refuses it\n" in output(capfd, "--trace", tmp_path / "x.jinja")
 
 
@@ -86,7 +86,7 @@ def test_a_directory_as_json(folder, capfd):
         "b/c.jinja",
         "b/tokenizer_config.json",
     ]
-    assert found["a.jinja"] == json.loads(dp.analyze(templates.TOOLS_ONLY).to_json())
+    assert found["a.jinja"] == json.loads(dp.analyze(OWN.reasoning_beside_calls_only).to_json())
     assert "does not compile" in found["b/broken.jinja"]["error"]
 
 

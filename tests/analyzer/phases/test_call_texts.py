@@ -22,7 +22,7 @@ from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Turns
 from deltaparse.stream import ContentFormat, ReasoningFormat
 
-from ...strategies import templates
+from ...strategies.templates import OWN
 
 texts = st.text("<[>]ab/ \n", max_size=12)
 NAME, OTHER = FUNCTIONS
@@ -113,21 +113,21 @@ def texts_of(source):
 
 
 def test_all_calls_have_the_id_of_the_first():
-    calls = texts_of(templates.IN_TAGS.replace("'<do='", "'<do ' ~ call.id ~ '='"))
+    calls = texts_of(OWN.name_and_json_in_tags.replace("'<do='", "'<do ' ~ call.id ~ '='"))
     first, second = calls(call(), call(1)).split("<do ")[1:]
     assert first.strip() == second.strip().replace(OTHER, NAME)
     assert CALL_IDS[0] in first
 
 
 def test_calls_are_without_the_end_of_the_turn():
-    calls = texts_of(templates.IN_TAGS)
+    calls = texts_of(OWN.name_and_json_in_tags)
     assert calls(call()).strip().startswith(f"<do={NAME}>")
     assert "</a>" not in calls(call(), call(1))
     assert calls() == ""
 
 
 def test_the_white_space_between_content_and_calls():
-    calls = texts_of(templates.WORDY)
+    calls = texts_of(OWN.json_list_behind_words)
     assert calls.separator("CALL>>>") == " "
     assert calls.separator("<never>") == calls.separator("") == ""
     assert calls.separator("<never>", default="\n") == "\n"

@@ -8,7 +8,7 @@ from deltaparse import ChatTemplate
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.renderer import Renderer
 
-from ...strategies import templates
+from ...strategies.templates import OWN
 
 INSTRUCT = """{% for message in messages %}{% if message.role == 'user' -%}
 [ASK]{{ message.content }}[/ASK]
@@ -27,7 +27,7 @@ def frame_of(source, **tokens):
 
 
 def test_headers_ends_and_generation_prompt():
-    _, frame = frame_of(templates.FORCED)
+    _, frame = frame_of(OWN.reasoning_forced_open)
     assert [text.strip() for text in frame.turn.headers] == ["<a>"]
     assert frame.turn.ends == ("</a>",)
     assert frame.turn.generation_prompt.endswith("<a>[mind]\n")
@@ -45,7 +45,7 @@ def test_without_an_end_the_next_user_is_one():
 
 
 def test_a_prompt_at_every_end_is_no_part_of_the_turn():
-    _, frame = frame_of(templates.TOOLS_ONLY)
+    _, frame = frame_of(OWN.reasoning_beside_calls_only)
     assert frame.turn.ends == ("</a>",)
     assert "<a>" in frame.trailer
 
@@ -56,4 +56,4 @@ def test_no_frame(source):
 
 
 def test_templates_that_list_the_tools_without_asking_are_given_some():
-    assert frame_of(templates.STRICT)[1] is not None
+    assert frame_of(OWN.json_unmarked)[1] is not None

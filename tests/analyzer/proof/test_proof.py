@@ -12,7 +12,7 @@ from deltaparse.analyzer.proof.proof import verify
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Turns
 
-from ...strategies import templates
+from ...strategies.templates import OWN
 
 
 def proof(source, fmt):
@@ -22,7 +22,10 @@ def proof(source, fmt):
 
 
 def test_a_right_format_is_proved_on_every_turn_the_template_renders():
-    proved, failed = proof(templates.TOOLS_ONLY, analyze(templates.TOOLS_ONLY))
+    proved, failed = proof(
+        OWN.reasoning_beside_calls_only,
+        analyze(OWN.reasoning_beside_calls_only),
+    )
     assert failed == []
     assert proved == [turn.label for turn in TURNS]
 
@@ -38,7 +41,7 @@ def test_a_right_format_is_proved_on_every_turn_the_template_renders():
     ],
 )
 def test_a_wrong_format_is_not(change, label):
-    source = templates.TOOLS_ONLY
+    source = OWN.reasoning_beside_calls_only
     fmt = analyze(source).replace(**change)
     proved, failed = proof(source, fmt)
     assert label not in proved

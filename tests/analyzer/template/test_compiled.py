@@ -9,14 +9,20 @@ from deltaparse.analyzer.template.budget import Limits
 from deltaparse.analyzer.template.compiled import compiled
 from deltaparse.analyzer.template.sandbox import sandbox
 
-from ...strategies import templates
+from ...strategies.templates import OWN
 
 SOURCES = [
     "{% for m in messages %}{{ m.x ~ y }}{% set y = 1 %}{{ y }}{% endfor %}{{ loop_end }}",
     "{% macro f(a, b=c) %}{{ a }}{{ b }}{{ d }}{% endmacro %}{{ f(1) }}",
     "{% set ns = namespace(a=1) %}{{ ns.a }}{{ range(3) }}{{ e if f else g }}",
     "{% if x is defined %}{% set x = 2 %}{% endif %}{{ x }}",
-    *(templates.TOLD, templates.TOOLS_ONLY, templates.HEADED, templates.IN_PARTS, templates.INSIDE),
+    *(
+        OWN.reasoning_switched_by_the_user,
+        OWN.reasoning_beside_calls_only,
+        OWN.channels_without_a_system_message,
+        OWN.reasoning_as_a_part_of_content,
+        OWN.calls_inside_content,
+    ),
 ]
 
 

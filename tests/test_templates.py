@@ -1,0 +1,485 @@
+"""Chat templates of this project, one for each wire form: what the analysis finds and reads.
+
+They are in `templates/`, written for these tests in the manner of real ones. What a model with
+such a template writes stands here by hand, and is parsed at every cut, behind the prompt that the
+template makes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from deltaparse import ChatTemplate, WireFormat, analyze
+from deltaparse.analyzer.probes import PROBE_TEXTS
+
+from .strategies.templates import SOURCES
+from .strategies.wire_by_hand import fed
+
+CITY, DAYS = {"type": "string", "description": "where"}, {"type": "integer", "description": "many"}
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "look_up",
+            "description": "the weather",
+            "parameters": {"type": "object", "properties": {"city": CITY, "days": DAYS}},
+        },
+    },
+    {
+        "type": "function",
+        "function": {
+            "name": "say",
+            "description": "a word",
+            "parameters": {"type": "object", "properties": {"text": CITY}},
+        },
+    },
+]
+LOOK = ("look_up", {"city": "Ghent", "days": 3})
+SAY = ("say", {"text": "Hi <b>"})
+ASKED = {"role": "user", "content": "Will it rain?"}
+LOOKS, SAYS = '{"city": "Ghent", "days": 3}', '{"text": "Hi <b>"}'
+
+
+class Said(NamedTuple):
+    """What a model writes behind the prompt, and what it is."""
+
+    output: str
+    reasoning: str = ""
+    content: str = ""
+    calls: tuple = ()
+    ids: tuple = ()
+
+
+class Form(NamedTuple):
+    """What the analysis finds in a template, what it reports, and outputs of such a model."""
+
+    finds: dict
+    outputs: tuple
+    issues: tuple = ()
+
+
+def form(*outputs, issues=(), **finds):
+    """A form, the fields of its format given as `group__field`."""
+    return Form({tuple(key.split("__")): finds[key] for key in finds}, outputs, issues)
+
+
+def whole(output, reasoning="", content="Dry.", calls=(LOOK, SAY), ids=()):
+    """An output with content and two calls."""
+    return Said(output, reasoning, content, calls, ids)
+
+
+NOT_UNDERSTOOD = (
+    "tool calls are rendered, but their syntax was not understood: describe it with "
+    "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
+)
+FORMS = {
+    # Calls in JSON.
+    "json_in_tags": form(
+        whole(
+            "<ponder>\nhm\n</ponder>\n\nDry."
+            f'\n<call>\n{{"name": "look_up", "arguments": {LOOKS}}}\n</call>'
+            f'\n<call>\n{{"name": "say", "arguments": {SAYS}}}\n</call><|done|>\n',
+            "hm",
+        ),
+        tools__format="JSON_NATIVE",
+        tools__per_call_start="<call>\n",
+        tools__per_call_end="\n</call>",
+        reasoning__mode="TAG_BASED",
+        reasoning__start="<ponder>\n",
+        reasoning__end="\n</ponder>\n\n",
+        turn__ends=("<|done|>\n",),
+    ),
+    "json_list_behind_a_marker": form(
+        whole(
+            f'Dry.[CALLING][{{"name": "look_up", "arguments": {LOOKS}, "id": "k3Qz81abC"}}, '
+            f'{{"name": "say", "arguments": {SAYS}, "id": "k3Qz81abD"}}]</s>',
+            ids=("k3Qz81abC", "k3Qz81abD"),
+        ),
+        tools__section_start="[CALLING]",
+        tools__section_end="",
+        tools__array_wrapped=True,
+        tools__id_field="id",
+        reasoning__mode="NONE",
+        turn__headers=("[/ASK]", "[/RESULT]"),
+    ),
+    "json_list_behind_words": form(
+        whole(
+            f'Dry. CALL>>> [{{"name": "look_up", "arguments": {LOOKS}}}, '
+            f'{{"name": "say", "arguments": {SAYS}}}]</a>'
+        ),
+        tools__section_start="CALL>>> ",
+        tools__content_separator=" ",
+        tools__section_end="",
+        tools__array_wrapped=True,
+    ),
+    "json_nested_with_ids": form(
+        whole(
+            'Dry.{CALLS}[{"id": "c1", "type": "function", "function": {"name": "look_up", '
+            f'"arguments": {LOOKS}}}}}, {{"id": "c2", "type": "function", "function": '
+            f'{{"name": "say", "arguments": {SAYS}}}}}]{{END CALLS}}{{END}}\n',
+            ids=("c1", "c2"),
+        ),
+        tools__function_field="function",
+        tools__section_start="{CALLS}",
+        tools__section_end="{END CALLS}",
+        tools__id_field="id",
+    ),
+    "names_as_keys": form(
+        whole(
+            f'<|inside|>hm<|/inside|>Dry.<|calls|>[{{"look_up": {LOOKS}}}, {{"say": {SAYS}}}]'
+            "<|/calls|><|/assistant|>",
+            "hm",
+        ),
+        tools__name_is_key=True,
+        tools__section_start="<|calls|>",
+        tools__section_end="<|/calls|>",
+    ),
+    "json_unmarked": form(
+        Said(f'{{"name": "look_up", "parameters": {LOOKS}}}\n</a>', calls=(LOOK,)),
+        Said("Dry.</a>", content="Dry."),
+        tools__section_start="",
+        tools__per_call_start="",
+        tools__arguments_field="parameters",
+        tools__supports_parallel_calls=False,
+    ),
+    "json_list_unmarked": form(
+        Said(
+            f'[{{"name": "look_up", "arguments": {LOOKS}}}, '
+            f'{{"name": "say", "arguments": {SAYS}}}]</a>',
+            calls=(LOOK, SAY),
+        ),
+        Said("Dry.</a>", content="Dry."),
+        tools__array_wrapped=True,
+        tools__section_start="",
+        tools__per_call_start="",
+    ),
+    "python_dictionaries": form(
+        whole(
+            f"Dry.<call>{ {'name': LOOK[0], 'arguments': LOOK[1]} }</call>"
+            f"<call>{ {'name': SAY[0], 'arguments': SAY[1]} }</call></a>"
+        ),
+        tools__format="JSON_NATIVE",
+        arguments__python_literals=True,
+    ),
+    "arguments_given_as_text": form(
+        whole(
+            f'Dry.<do>{{"name": "look_up", "arguments": {LOOKS}}}</do>\n'
+            f'<do>{{"name": "say", "arguments": {SAYS}}}</do>\n</a>'
+        ),
+        tools__arguments_as_text=False,
+        tools__per_call_start="<do>",
+        content__requires_nonnull=True,
+    ),
+    "system_message_wanted": form(
+        whole(
+            f'Dry.<c>{{"name": "look_up", "arguments": {LOOKS}}}</c>'
+            f'<c>{{"name": "say", "arguments": {SAYS}}}</c></a>'
+        ),
+        tools__per_call_start="<c>",
+        tools__per_call_end="</c>",
+    ),
+    "calls_inside_content": form(
+        whole(
+            f'<mind>hm</mind><say>Dry.<acts>[{{"name": "look_up", "arguments": {LOOKS}}}, '
+            f'{{"name": "say", "arguments": {SAYS}}}]</acts></say></a>',
+            "hm",
+        ),
+        content__mode="ALWAYS_WRAPPED",
+        content__start="<say>",
+        content__end="</say>",
+        tools__section_start="<acts>",
+        tools__section_end="</acts>",
+    ),
+    "calls_behind_the_end_of_a_turn": form(
+        whole(
+            f'Dry.</a>call:<b>{{"name": "look_up", "arguments": {LOOKS}}}'
+            f'</a>call:<b>{{"name": "say", "arguments": {SAYS}}}</a>'
+        ),
+        turn__ends=("</a>",),
+    ),
+    # The name beside the arguments, which are JSON.
+    "name_and_json_in_tags": form(
+        whole(f"Dry.<do=look_up>{LOOKS}</do><do=say>{SAYS}</do></a>"),
+        tools__format="TAG_WITH_JSON",
+        function__name_prefix="<do=",
+        function__name_suffix=">",
+        function__close="</do>",
+    ),
+    "name_and_json_on_lines": form(
+        whole(
+            f"Dry.\nAction: look_up\nAction Input: {LOOKS}\n"
+            f"\nAction: say\nAction Input: {SAYS}\n</a>"
+        ),
+        function__name_prefix="\nAction: ",
+        function__name_suffix="\nAction Input: ",
+    ),
+    "one_call_at_most": form(
+        whole(f"Dry.<c>look_up<j>{LOOKS}</a>", calls=(LOOK,)),
+        tools__per_call_start="<c>",
+        function__name_suffix="<j>",
+        tools__supports_parallel_calls=False,
+    ),
+    "name_id_and_json": form(
+        whole(
+            "<thoughts>hm</thoughts>Dry.<|calls_start|>"
+            f"<|call_start|>look_up<|call_id|>c:0<|call_args|>{LOOKS}<|call_stop|>"
+            f"<|call_start|>say<|call_id|>c:1<|call_args|>{SAYS}<|call_stop|>"
+            "<|calls_stop|><|im_stop|>",
+            "hm",
+            ids=("c:0", "c:1"),
+        ),
+        call_id__position="BETWEEN_FUNC_AND_ARGS",
+        call_id__prefix="<|call_id|>",
+        call_id__suffix="<|call_args|>",
+        tools__section_start="<|calls_start|>",
+    ),
+    "id_and_name_in_one_tag": form(
+        whole(
+            f'Dry.<call id="c1" name="look_up">{LOOKS}</call>'
+            f'<call id="c2" name="say">{SAYS}</call></a>',
+            ids=("c1", "c2"),
+        ),
+        call_id__position="PRE_FUNC_NAME",
+        call_id__suffix='" name="',
+    ),
+    "id_behind_the_arguments": form(
+        whole(
+            f"Dry.<call>look_up<args>{LOOKS}<id>c1</call><call>say<args>{SAYS}<id>c2</call></a>",
+            ids=("c1", "c2"),
+        ),
+        call_id__position="POST_ARGS",
+        call_id__prefix="<id>",
+    ),
+    "own_quotes": form(
+        whole(
+            "<hidden>\nhm\n</hidden>Dry.<do>call:look_up{city:<q>Ghent<q>,days:3}</do>"
+            "<do>call:say{text:<q>Hi <b><q>}</do></turn>\n",
+            "hm",
+        ),
+        arguments__quote="<q>",
+        function__name_prefix="call:",
+    ),
+    "recipients": form(
+        whole(f"all\nDry.@@look_up\n{LOOKS}@@say\n{SAYS}</a>"),
+        content__start="@@all\n",
+        function__name_prefix="@@",
+        turn__generation_prompt="<a>@@",
+    ),
+    # Arguments in tags of their own.
+    "tagged_arguments": form(
+        whole(
+            "hm\n</mull>\nDry.\n<act>\n<function=look_up>\n<parameter=city>\nGhent\n</parameter>\n"
+            "<parameter=days>\n3\n</parameter>\n</function>\n</act>"
+            "\n<act>\n<function=say>\n<parameter=text>\nHi <b>\n</parameter>\n</function>\n</act>"
+            "<|tail|>\n",
+            "hm",
+        ),
+        tools__format="TAG_WITH_TAGGED",
+        tools__per_call_start="<act>\n",
+        function__name_prefix="<function=",
+        function__close="</function>\n",
+        arguments__name_prefix="<parameter=",
+        arguments__value_suffix="\n</parameter>\n",
+        reasoning__mode="FORCED_OPEN",
+    ),
+    "keys_and_values_in_tags": form(
+        whole(
+            "<reason>hm</reason>\nDry.\n<use>look_up\n<key>city</key>\n<value>Ghent</value>"
+            "\n<key>days</key>\n<value>3</value>\n</use>"
+            "\n<use>say\n<key>text</key>\n<value>Hi <b></value>\n</use>",
+            "hm",
+        ),
+        tools__format="TAG_WITH_TAGGED",
+        arguments__name_prefix="<key>",
+        arguments__name_suffix="</key>\n",
+        arguments__value_prefix="<value>",
+        reasoning__mode="TAG_BASED",
+    ),
+    "tags_that_tell_types": form(
+        whole(
+            'Dry.\n\n<|X|calls>\n<|X|invoke name="look_up">\n'
+            '<|X|arg name="city" string="true">Ghent</|X|arg>\n'
+            '<|X|arg name="days" string="false">3</|X|arg>\n</|X|invoke>\n'
+            '<|X|invoke name="say">\n<|X|arg name="text" string="true">Hi <b></|X|arg>\n'
+            "</|X|invoke>\n</|X|calls></a>"
+        ),
+        arguments__name_suffix='" string="true">',
+        arguments__literal_name_suffix='" string="false">',
+    ),
+    # Calls in Python.
+    "python_list_in_markers": form(
+        whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|></a>'),
+        tools__format="PYTHONIC",
+        tools__section_start="<|do|>",
+        tools__array_wrapped=True,
+    ),
+    "python_lines_in_markers": form(
+        whole("Dry.<calls>look_up(city='Ghent', days=3)\nsay(text='Hi <b>')</calls></a>"),
+        tools__format="PYTHONIC",
+        tools__section_start="<calls>",
+        tools__array_wrapped=False,
+    ),
+    "python_unmarked": form(
+        Said("[look_up(city='Ghent', days=3), say(text='Hi <b>')]</a>", calls=(LOOK, SAY)),
+        Said("Dry.</a>", content="Dry."),
+        tools__format="PYTHONIC",
+        tools__section_start="",
+    ),
+    # Messages with headers.
+    "channels": form(
+        whole(
+            "<|channel|>musing<|body|>hm<|close|><|open|>assistant<|channel|>reply<|body|>Dry."
+            "<|close|><|open|>assistant to=functions.look_up<|channel|>work json<|body|>"
+            f"{LOOKS}<|run|><|open|>assistant<|channel|>work to=functions.say<|body|>{SAYS}<|run|>",
+            "hm",
+        ),
+        channels__start="<|open|>",
+        channels__channel="<|channel|>",
+        channels__message="<|body|>",
+        channels__recipient=" to=",
+        channels__reasoning=("musing",),
+        function__namespace="functions.",
+    ),
+    "channels_without_a_system_message": form(
+        whole(
+            "<part>mull<text>hm<stop><go>model<part>say<text>Dry.<done>"
+            f"<go>model to fn.look_up<part>work<text>{LOOKS}<act>"
+            f"<go>model to fn.say<part>work<text>{SAYS}<act>",
+            "hm",
+        ),
+        channels__start="<go>",
+        channels__recipient=" to ",
+        channels__reasoning=("mull",),
+        function__namespace="fn.",
+    ),
+    # Where reasoning stands.
+    "reasoning_forced_open": form(
+        Said("hm[/mind]Dry.</a>", "hm", "Dry."),
+        reasoning__mode="FORCED_OPEN",
+        reasoning__start="[mind]\n",
+        reasoning__end="[/mind]",
+    ),
+    "reasoning_forced_closed": form(
+        Said("Dry.</a>", "", "Dry."),
+        Said("[mind]hm[/mind]Dry.</a>", "hm", "Dry."),
+        reasoning__mode="FORCED_CLOSED",
+        turn__generation_prompt="<a>[mind][/mind]",
+    ),
+    "reasoning_switched_by_the_user": form(
+        Said("hm[/mind]Dry.</a>", "hm", "Dry."),
+        reasoning__mode="FORCED_CLOSED",
+        turn__generation_prompt="<a>[mind]",
+    ),
+    "reasoning_dropped_from_history": form(
+        whole(
+            "hm\n</musing>Dry.<|Calls|><|Call|>function<|sep|>look_up\n"
+            f"```json\n{LOOKS}\n```<|/Call|>\n<|Call|>function<|sep|>say\n"
+            f"```json\n{SAYS}\n```<|/Call|><|/Calls|><|/Assistant|>",
+            "hm\n",
+        ),
+        reasoning__mode="FORCED_OPEN",
+        reasoning__end="</musing>",
+        function__name_prefix="function<|sep|>",
+        arguments__end="\n```",
+    ),
+    "reasoning_up_to_a_delimiter": form(
+        Said("hm\n=== ANSWER ===\nDry.</a>", "hm", "Dry."),
+        reasoning__mode="DELIMITER",
+        reasoning__start="",
+        reasoning__end="\n=== ANSWER ===\n",
+    ),
+    "reasoning_beside_calls_only": form(
+        Said(
+            f'<act>[{{"number": "0", "tool": "look_up", "input": {LOOKS}}},'
+            f'{{"number": "1", "tool": "say", "input": {SAYS}}}]</act>\n</a>',
+            calls=(LOOK, SAY),
+        ),
+        Said("<say>Dry.</say></a>", content="Dry."),
+        reasoning__mode="TOOLS_ONLY",
+        reasoning__start="<plan>",
+        content__mode="ALWAYS_WRAPPED",
+        tools__generated_id_field="number",
+        turn__generation_prompt="\n<a><plan></plan>",
+    ),
+    "reasoning_as_a_part_of_content": form(
+        Said("[MULL]hm[/MULL]Dry.</a>", "hm", "Dry."),
+        reasoning__start="[MULL]",
+        reasoning__end="[/MULL]",
+    ),
+    # Content in markers.
+    "wrapped_content": form(
+        Said(
+            "<|START_PLAN|>hm<|END_PLAN|><|START_CALLS|>[\n"
+            f'    {{"call_number": "0", "tool": "look_up", "input": {LOOKS}}},\n'
+            f'    {{"call_number": "1", "tool": "say", "input": {SAYS}}}\n]<|END_CALLS|>',
+            "hm",
+            calls=(LOOK, SAY),
+        ),
+        Said("<|START_ANSWER|>Dry.<|END_ANSWER|><|END_TURN|>", content="Dry."),
+        content__mode="ALWAYS_WRAPPED",
+        content__start="<|START_ANSWER|>",
+        reasoning__mode="TOOLS_ONLY",
+        reasoning__start="<|START_PLAN|>",
+        tools__name_field="tool",
+        tools__arguments_field="input",
+    ),
+    "content_wrapped_beside_reasoning": form(
+        Said("<mind>hm</mind><say>Dry.</say></a>", "hm", "Dry."),
+        Said("The tag <say> says it.</a>", content="The tag <say> says it."),
+        content__mode="WRAPPED_WITH_REASONING",
+        content__start="<say>",
+    ),
+    # What a template cannot tell.
+    "reasoning_asked_for": form(
+        Said("<muse>hm</muse><reply>Dry.</reply></a>", "hm", "Dry."),
+        reasoning__start="<muse>",
+        content__start="<reply>",
+        issues=("reasoning between <muse> and </muse> is asked for, with muse, but never shown",),
+    ),
+    "calls_not_shown": form(
+        Said("Dry.</a>", content="Dry."),
+        tools__format="NONE",
+        tools__supports_tools=True,
+        issues=("the template does not render tool calls",),
+    ),
+    "calls_in_prose": form(
+        Said("Dry.\nI do say text Hi</a>", content="Dry.\nI do say text Hi"),
+        tools__format="NONE",
+        tools__supports_tools=True,
+        issues=(NOT_UNDERSTOOD,),
+    ),
+}
+
+
+def test_each_template_has_its_row():
+    assert sorted(FORMS) == sorted(SOURCES)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_analysis_finds_the_form_and_proves_it(name):
+    fmt, found = analyze(SOURCES[name]), FORMS[name]
+    assert {key: getattr(getattr(fmt, key[0]), key[1]) for key in found.finds} == found.finds
+    assert fmt.issues == found.issues
+    assert fmt.verified is not bool(found.issues)
+    assert WireFormat.from_json(fmt.to_json()) == fmt
+    assert not [probe for probe in PROBE_TEXTS if probe in fmt.to_json()]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [(name, said) for name, found in FORMS.items() for said in found.outputs]
+)
+def test_what_such_a_model_writes_is_read(name, said):
+    template = ChatTemplate(SOURCES[name])
+    messages = [{"role": "system", "content": "Be brief."}, ASKED]
+    prompt = template.render(messages, tools=TOOLS, add_generation_prompt=True)
+    parser = fed(analyze(template), said.output, prompt=prompt, tools=TOOLS)
+    message = parser.message
+
+    assert (message.reasoning_content, message.content) == (said.reasoning, said.content)
+    assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == [*said.calls]
+    assert all(call.complete for call in message.tool_calls)
+    assert not said.ids or [call.id for call in message.tool_calls] == [*said.ids]
+    assert parser.issues == []
