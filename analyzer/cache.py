@@ -19,6 +19,7 @@ from tempfile import NamedTemporaryFile
 
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import WireFormat
+from deltaparse.version import __version__
 
 from .template.chat_template import ChatTemplate
 
@@ -53,8 +54,6 @@ def load_or_analyze(
 
 
 def _key(template: ChatTemplate) -> str:
-    from deltaparse.version import __version__
-
     parts = [__version__, WireFormat().to_json()]
     parts += [template.source, template.bos_token, template.eos_token]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

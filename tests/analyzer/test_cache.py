@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import deltaparse
 from deltaparse import ChatTemplate, UsageError, WireFormat, analyze
+from deltaparse.analyzer import cache
 from deltaparse.analyzer.cache import load_or_analyze
 
 from ..strategies import templates
@@ -50,7 +50,7 @@ def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeyp
     ):
         load_or_analyze(tmp_path, template, made)
     assert len(list(tmp_path.iterdir())) == 5
-    monkeypatch.setattr(deltaparse, "__version__", "next")
+    monkeypatch.setattr(cache, "__version__", "next")
     load_or_analyze(tmp_path, ChatTemplate(SOURCE), made)
     assert len(list(tmp_path.iterdir())) == 6
 
