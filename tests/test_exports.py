@@ -6,6 +6,7 @@ import ast
 import importlib
 import os
 import pickle
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import deltaparse
 from deltaparse import partial
 
+REPOSITORY = Path(__file__).parents[1]
 ROOT = Path(deltaparse.__file__).parent
 ENGINE = ["partial", "stream"]
 ON_IT = ["analyzer", "gate", "grammar", "protocols", "servers", "tool_parsers"]
@@ -145,3 +147,10 @@ def test_the_contract_of_names():
     assert len(deltaparse.__all__) < 60
     primitives = "search Found Held Absent Pattern heal_json HealedJson JsonScanner Markers"
     assert set(primitives.split()) <= set(partial.__all__)
+
+
+def test_the_version_is_written_in_one_place():
+    pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    source = (REPOSITORY / pyproject["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
+    assert pyproject["project"]["dynamic"] == ["version"]
+    assert f'__version__ = "{deltaparse.__version__}"' in source.splitlines()

@@ -113,14 +113,14 @@ def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
 
 
 def _cut(text: str, end: int) -> str:
-    """The end of a text that a difference is beside: -1 its last characters, 1 its first."""
+    """Return the end of a text that a difference is beside: -1 its last characters, 1 its first."""
     if len(text) <= SHOWN_BESIDE:
         return repr(text)
     return f"...{text[-SHOWN_BESIDE:]!r}" if end < 0 else f"{text[:SHOWN_BESIDE]!r}..."
 
 
 def _group(name: str, group: Any) -> Iterator[str]:
-    """The lines of one group of fields, none if it says nothing."""
+    """Yield the lines of one group of fields, none if it says nothing."""
     if name == "code" and not group.function:
         return
     values = {part.name: getattr(group, part.name) for part in fields(group)}
@@ -135,7 +135,7 @@ def _group(name: str, group: Any) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """A field's value; white space in a marker must be seen."""
+    """Write a field's value; white space in a marker must be seen."""
     if value is True:
         return "yes"
     if isinstance(value, tuple):

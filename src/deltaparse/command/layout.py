@@ -36,7 +36,7 @@ NAME, CONTENT, THOUGHT = Slot("name", "NAME"), Slot("text", "CONTENT"), Slot("te
 
 
 def sample(fmt: dp.WireFormat) -> str:
-    """A turn in this format with all that it can have, words in capitals for the rest.
+    """Write a turn in this format with all that it can have; words in capitals are the text.
 
     Calls that stand in no markers are known from content by their place, at the start, and so
     are shown without it.
@@ -60,12 +60,12 @@ def sample(fmt: dp.WireFormat) -> str:
 
 
 def sample_call(fmt: dp.WireFormat, index: int = 0) -> str:
-    """One call with its markers; `index` counts calls from 0."""
+    """Write one call with its markers; `index` counts calls from 0."""
     return "".join(_filled(_call(fmt, index)))
 
 
 def ebnf(fmt: dp.WireFormat) -> str:
-    """The grammar of a turn in this format, a rule for each line."""
+    """Write the grammar of a turn in this format, a rule for each line."""
     rules = dict(_channel_rules(fmt) if fmt.facts.has_channels else _rules(fmt))
     width = max(map(len, rules))
     return "\n".join(f"{name:<{width}} = {body}" for name, body in rules.items())
@@ -143,7 +143,7 @@ def _reasoning(fmt: dp.WireFormat) -> list[Element]:
 
 
 def _call(fmt: dp.WireFormat, index: int = 0) -> list[Element]:
-    """The elements of one call, with its markers."""
+    """Return the elements of one call, with its markers."""
     tools = fmt.tools
     if tools.format is dp.ToolFormat.JSON_NATIVE:
         inner = _json_call(tools, index)
@@ -214,7 +214,7 @@ def _argument(fmt: dp.WireFormat) -> list[Element]:
 
 
 def _messages(fmt: dp.WireFormat) -> Iterator[Element]:
-    """A turn in channels: reasoning, content, and a call."""
+    """Yield the elements of a turn in channels: reasoning, content, and a call."""
     marks = fmt.channels
     again = marks.start + _role(fmt)
     closers = [end for end in marks.ends[1:] if end not in fmt.turn.ends] or list(marks.ends[:1])
