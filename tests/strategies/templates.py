@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from deltaparse import ReasoningMode
+from deltaparse import ChatTemplate, ReasoningMode, TemplateError
 
 from .wire_json_and_tags import is_unmarked
+
+
+def compiles(source):
+    """Whether a text is a template."""
+    try:
+        ChatTemplate(source)
+    except TemplateError:
+        return False
+    return True
 
 
 def quoted(text):
