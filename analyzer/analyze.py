@@ -40,8 +40,8 @@ def analyze(
 
     The template is rendered with conversations that differ in one thing, and the markers are
     read off the differences. Then conversations that were not used so are rendered and parsed
-    back: `verified` says that all came back, `issues` what did not, and what the template does
-    not tell. A pure function of the template, remembered by its text.
+    back: `verified` says that all came back; `issues` reports what did not, and what the template
+    does not show. A pure function of the template, remembered by its text.
 
     Args:
         template: the template, or its source.

@@ -3,8 +3,8 @@
     DIRECTORY/SHA256.json     the wire format of one template
 
 The name is a hash of all that the format depends on: the template with its tokens, the version of
-this package, and the fields that a format has. So a file is good for ever or never looked at. What
-cannot be read as a format is made anew; files appear whole, by renaming.
+this package, and the fields that a format has. So a file never goes stale: it is right, or nobody
+looks for it. What cannot be read as a format is made anew; files appear whole, by renaming.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Every text is one that no template writes, so that where it stands in a rendering is certain.
 They are plain words, without markup, quotes or edges of white space, so that every template
-passes them through; ids have nine letters or digits, the strictest form that is asked for.
+shows them as they are; ids have nine letters or digits, the strictest form that is asked for.
 """
 
 from __future__ import annotations

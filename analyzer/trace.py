@@ -1,8 +1,8 @@
 """What an analysis looked at: each rendering, in which phase, and the evidence in them.
 
-Nothing of it takes part in the analysis: the `Renderer` notes what it renders, and phases are
-told by the functions that `phase` marks. Comparisons and evidence are made of the notes
-afterwards, so they show what the template wrote, not what the analysis thought of it.
+Nothing of it takes part in the analysis: the `Renderer` notes what it renders, under the label of
+the phase whose function runs. Comparisons and evidence are made of the notes afterwards, so they
+show what the template wrote, not what the analysis made of it.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ SHOWN_BY = {
     "channels": ("", CONTENT),
     "code": ("T", FUNCTIONS[0]),
 }
-"""By which phase and beside which probe the markers of a group are to be seen."""
+"""For each group of fields how the labels of its phases begin, and which probe is beside them."""
 
 WORD = re.compile(r"\w+")
 
 CONTEXT = 48
-"""Characters that are shown on either side of a piece of evidence."""
+"""Characters that are shown on either side of a text that is evidence."""
 
 USUAL = frozenset({"role", "content", "name", "tool_call_id", "tool_calls"})
 MOST_KEYS = 3
-SAID = {"add_generation_prompt": "generation prompt", "tools": "tools"}
+SWITCHED_ON = {"add_generation_prompt": "generation prompt", "tools": "tools"}
+"""What the label of a conversation has for settings that are on."""
 
 LONGEST_TEXT = 32
 """Characters of a message's text that stand in the label of a conversation."""
@@ -55,9 +56,12 @@ LONGEST_TEXT = 32
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A conversation and what the template made of it, None where it refused.
+    """A conversation, and what the template made of it.
 
-    `parts` are the messages and settings of the conversation, in words.
+    Attributes:
+        phase: the label of the phase that asked for it; `deltaparse.analyzer.phases` lists them.
+        parts: the messages and settings of the conversation, in words.
+        text: what the template wrote; None where it refused.
     """
 
     phase: str
@@ -74,7 +78,10 @@ class Rendering:
 class Comparison:
     """A rendering beside the earlier one of the conversation most like it.
 
-    `diff` has what `base` has alone on the left; None where there is nothing to compare.
+    Attributes:
+        rendering: the later one.
+        base: the earlier one; None for the first.
+        diff: their difference, `base` on the left; None where one of them is missing or refused.
     """
 
     rendering: Rendering
@@ -84,7 +91,15 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a text of the format was seen first: `before` and `after` are what stands round it."""
+    """Where a text of the format was seen first.
+
+    Attributes:
+        field: its place in the format: `reasoning.start`.
+        text: the text, without the white space round it where it was not seen with that.
+        rendering: the rendering in which it stands.
+        before: the characters before it there.
+        after: the characters behind it there.
+    """
 
     field: str
     text: str
@@ -94,10 +109,11 @@ class Evidence:
 
 
 class Trace:
-    """The notes of one analysis; give an empty one to `analyze`.
+    """The notes of one analysis: pass an empty one to `analyze`.
 
-    `proved` are the labels of the turns that came back when they were parsed, `disproved` what
-    was wrong with the others.
+    Attributes:
+        proved: the labels of the turns that came back when they were parsed.
+        disproved: for each of the others, what was wrong.
     """
 
     def __init__(self) -> None:
@@ -108,7 +124,7 @@ class Trace:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Note what is rendered meanwhile under this phase, an outer one taking over again."""
+        """Note under this label what is rendered in the body of a `with`."""
         outer, self._phase = self._phase, name
         try:
             yield
@@ -116,17 +132,17 @@ class Trace:
             self._phase = outer
 
     def note(self, messages: Messages, settings: Mapping[str, Any], text: str | None) -> None:
-        """Note a rendering, or that an earlier one was looked at again."""
+        """Note a rendering, new or asked for again."""
         self._notes.append((self._phase, messages, settings, text))
 
     @property
     def renderings(self) -> tuple[Rendering, ...]:
-        """What was rendered, in order; what a phase looked at more than once stands once."""
+        """What was rendered, in order; what a phase asked for more than once stands once."""
         made: dict[Rendering, None] = {}
         for name, messages, settings, text in self._notes:
             parts = [_described(message) for message in messages]
-            parts += [f"{key}={value}" for key, value in settings.items() if key not in SAID]
-            parts += [words for key, words in SAID.items() if settings.get(key)]
+            parts += [f"{key}={value}" for key, value in settings.items() if key not in SWITCHED_ON]
+            parts += [words for key, words in SWITCHED_ON.items() if settings.get(key)]
             made[Rendering(name, tuple(parts), text)] = None
         return tuple(made)
 
@@ -161,7 +177,7 @@ class Trace:
 
 
 class Traced(Protocol):
-    """What a function that is a phase is given first."""
+    """The first argument of a function that is a phase."""
 
     @property
     def trace(self) -> Trace: ...
@@ -171,7 +187,7 @@ R = TypeVar("R", bound=Traced)
 
 
 def phase(name: str) -> Callable[[Callable[Concatenate[R, P], T]], Callable[Concatenate[R, P], T]]:
-    """Mark a function as a phase of the analysis; what it is given first renders for it."""
+    """Mark a function as a phase: what its first argument renders is noted under this label."""
 
     def marked(find: Callable[Concatenate[R, P], T]) -> Callable[Concatenate[R, P], T]:
         @wraps(find)
@@ -194,7 +210,7 @@ def _places(made: Rendering, text: str, probe: str) -> Iterator[int]:
 
 
 def _unlike(made: Rendering, phase: str, probe: str) -> tuple[bool, bool]:
-    """What speaks against a rendering as the evidence for a group."""
+    """How bad a rendering is as evidence for a group."""
     return probe not in (made.text or ""), not made.phase.startswith(phase)
 
 
@@ -204,7 +220,7 @@ def _seen(name: str, text: str, made: Rendering, at: int) -> Evidence:
 
 
 def _described(message: Mapping[str, Any]) -> str:
-    """A message in a few words: who says it, and what there is of it."""
+    """A message in a few words: whose it is, and what is in it."""
     content = message.get("content")
     said = [_short(content)] if isinstance(content, str) and content else []
     if not isinstance(content, str):

@@ -48,9 +48,9 @@ DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsFinding:
-    """The groups of a format that say how calls are written, and what could not be found out.
+    """How a template writes calls: groups of the wire format, and what could not be found out.
 
-    `ends`: end-of-turn markers of turns that have calls, beside those of every turn.
+    `ends` are the end-of-turn markers of turns that have calls, beside those of every turn.
     """
 
     format: ToolsFormat = field(default_factory=ToolsFormat)
@@ -164,10 +164,15 @@ def markers_of(before: str, between: str | None, after: str) -> CallMarkers:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """One call: what stands before its name, between name and arguments, and behind these.
+    """One call with one argument, taken apart.
 
-    `within` stands between an argument's name and its value, None where they are one object;
-    `tail` is what of that object stands behind the value, and `quote` round its strings.
+    Attributes:
+        before: the text before the function's name.
+        between: the text between that and the argument's name, or the object of all arguments.
+        within: the text between the argument's name and its value; None where they are an object.
+        after: the text behind the value, or the object.
+        tail: what of the object stands behind the value.
+        quote: what stands round the object's strings, where that is not JSON's.
     """
 
     before: str

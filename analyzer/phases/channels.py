@@ -1,4 +1,4 @@
-"""Turns of several messages, each with a header: told by what reasoning and content share.
+"""Turns of several messages, each with a header: known by what reasoning and content share.
 
 Where the marker before reasoning and the one before content differ in one word only, that word
 is the name of a channel, and what stands round it the marks of a header.
@@ -28,7 +28,7 @@ WORD = re.compile(r"\w+")
 
 
 def with_channels(fmt: WireFormat) -> WireFormat:
-    """The format with its channels, if its markers are those of headers; else as it is.
+    """Return the format with its channels if its markers are those of headers, else as it is.
 
     The function's markers are then parts of a header too, and no longer stand by themselves.
     """

@@ -50,10 +50,13 @@ TAKEN = frozenset({"arguments", "content", "function", "id", "name", "role", "to
 
 @dataclass(frozen=True, slots=True)
 class ReasoningFinding:
-    """The format, and under which key a message carries reasoning, "" if the template drops it.
+    """How a template marks reasoning, and where a message has it.
 
-    `issues` says what the template does not show. `answer` are the markers of content beside
-    reasoning, where the template only tells the model of them.
+    Attributes:
+        format: the reasoning group of the wire format.
+        key: the key of a message under which the template reads reasoning; "" if it shows none.
+        issues: what the template does not show.
+        answer: the markers of content beside reasoning, where the template only describes them.
     """
 
     format: ReasoningFormat
@@ -133,7 +136,7 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
 
 @phase("R2")
 def _described_to_the_model(render: Renderer) -> ReasoningFinding:
-    """The markers that a prompt with a switch on describes to the model, as empty pairs.
+    """Find markers that a prompt describes to the model while a switch is on, as empty pairs.
 
     So may a template ask for reasoning that it shows nowhere: `between <think></think>`.
     """
@@ -157,9 +160,9 @@ def _described_to_the_model(render: Renderer) -> ReasoningFinding:
 
 
 def _unended(turns: Turns) -> tuple[str, ...]:
-    """The issue of a template that shows reasoning as it is, so that content may follow at once.
+    """The issue of a template that shows reasoning and content with nothing between them.
 
-    In parts of the content it is the template that writes all of them alike.
+    Reasoning that is a part of the content is none: there the template writes all parts alike.
     """
     for key in _keys(turns.render):
         body = turns.body(reasoning=REASONING, key=key)
@@ -175,14 +178,14 @@ def _round_content(turns: Turns) -> tuple[str, str]:
 
 
 def _closing(marker: str) -> str:
-    """What closes a marker where markers come in pairs: `</think>` for `<think>`."""
+    """The closing marker of a pair: `</think>` for `<think>`."""
     return f"{marker[:1]}/{marker[1:]}"
 
 
 def _keys(render: Renderer) -> tuple[str, ...]:
-    """The keys that may hold reasoning: the usual ones, and what the template reads besides.
+    """The keys that may hold reasoning: the usual ones, and others that the template reads.
 
-    All of these are tried at once first: most templates show none of them.
+    The others are tried all at once first: most templates show none of them.
     """
     more = sorted(render.template.keys - TAKEN - set(REASONING_KEYS))[:MOST_TRIED]
     for said in (assistant(), assistant("", calls=[call()])):
@@ -193,9 +196,9 @@ def _keys(render: Renderer) -> tuple[str, ...]:
 
 
 def _once(body: str, other: str) -> bool:
-    """Whether the reasoning stands in a turn once, with `other`.
+    """Whether a turn has the reasoning once, and `other`.
 
-    Twice it stands where a template writes a list of parts as it is.
+    A template that writes a list of parts as it is has it twice.
     """
     return body.count(REASONING) == 1 and other in body
 

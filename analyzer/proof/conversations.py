@@ -1,9 +1,9 @@
 """The turns that prove a format: none of them is a probe, and all are as awkward as they may be.
 
-Text has what formats are made of, quotes, backslashes, braces, markup, white space at its edges;
-values are of every type, and strings among them look like values of other types, which only the
-schema tells apart. What the markers of a format itself stand in is left out: whether they were
-text, no parser could tell.
+Text has what formats are made of: quotes, backslashes, braces, markup, white space at its edges.
+Values are of every type, and some strings look like values of other types, so that only the schema
+says what they are. A text in which a marker of the format stands is replaced, a value left out:
+no parser could know that it is not the marker.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ PROOF_TOOLS: list[dict[str, Any]] = [
     }
     for name in FUNCTIONS
 ]
-"""The functions that are called, as the parser knows them: each value has its type."""
+"""The functions that are called, as the parser gets them: each value has its type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a turn is made of, and so what must come back."""
+    """What is in a turn, and so what must come back; `label` names it for people."""
 
     label: str
     content: str = ""
@@ -100,7 +100,7 @@ TURNS = (
 
 
 def turns_without(markers: Iterable[str]) -> list[Turn]:
-    """The turns, with nothing in them that one of the markers stands in."""
+    """The turns, with no text or value in them in which one of the markers stands."""
     cores = {marker.strip() for marker in markers} - {""}
 
     def marked(value: Any) -> bool:

@@ -1,9 +1,4 @@
-"""The proof: render conversations that were no probes, parse the turns back, compare.
-
-A turn is rendered as the last of a conversation and before another, and parsed whole, with and
-without its end; the last, as a model writes it, one character at a time too. What a template leaves
-out of a rendering is not expected back.
-"""
+"""The proof of a format: render conversations that were no probes, parse the turns, compare."""
 
 from __future__ import annotations
 
@@ -23,6 +18,27 @@ from .conversations import PROOF_TOOLS, Turn, turns_without
 
 __all__ = ["verify"]
 
+# A format is right if the parser reads with it what the model writes. There is no model here, but
+# the template writes down what models have written: so a turn that is rendered and parsed must
+# come back, to the character.
+#
+# It must not be a probe. The phases would have to be very wrong for those not to come back; formats
+# fail on quotes, on a number among strings, on a second call, on no argument. So the turns are as
+# awkward as turns may be (`conversations`), and the only words that they share with the probes are
+# the names of the functions.
+#
+# It must not ask for more than a template can show, or right formats would fail:
+#
+# - A history is not what was written. Reasoning of earlier turns is dropped, and is put back where
+#   the model writes it; texts are trimmed; a third call is left out. What a rendering does not show
+#   is not expected back from it.
+# - The last turn and one in the middle differ in some templates, and only one of them is as the
+#   model writes it. It is enough if one comes back.
+# - What would be a marker of the format itself is left out of texts: no parser could know better.
+#
+# Each turn is parsed with its end and without, as servers cut it off or do not. To go through it by
+# the character takes many times as long, so only the first rendering of each turn does.
+
 LONGEST_QUOTE = 160
 """Characters of a text that are shown when it did not come back."""
 
@@ -31,7 +47,7 @@ LONGEST_QUOTE = 160
 def verify(
     turns: Turns, reasoning: ReasoningFinding, fmt: WireFormat
 ) -> tuple[list[str], list[str]]:
-    """Parse renderings back.
+    """Parse with a format what the template renders.
 
     Returns the labels of the turns that came back, and what is wrong with the others.
     """
@@ -50,9 +66,9 @@ def verify(
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A turn as the model would write it, after which prompt; what of it the template renders.
+    """A turn as the model would write it, after a prompt, and what should come back of it.
 
-    `end` is the end of the turn as the template wrote it; `calls` how many of them it has.
+    `end` is the end of the turn as the template wrote it; `calls` the number of calls in it.
     """
 
     prompt: str
@@ -103,7 +119,7 @@ def _wire(turn: Turn, body: str, end: str, shown: int, fmt: WireFormat, *, dropp
 
 
 def _difference(turn: Turn, wire: Wire, fmt: WireFormat, *, streamed: bool) -> str:
-    """What is wrong with what comes back, "" if nothing; `streamed`: by characters too."""
+    """What is wrong with what comes back, "" if nothing; `streamed`: parse by characters too."""
     tools = PROOF_TOOLS if turn.calls else None
     shown = (made["function"] for made in turn.calls[: wire.calls])
     expected = [
@@ -126,7 +142,7 @@ def _difference(turn: Turn, wire: Wire, fmt: WireFormat, *, streamed: bool) -> s
 
 
 def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict[str, Any]:
-    """What of the arguments the template shows: some trim texts that stand as they are."""
+    """The arguments as the template shows them: some trim strings that stand in no quotes."""
     plain = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED and not fmt.arguments.quoted_strings
 
     def shown(value: Any) -> Any:

@@ -28,7 +28,7 @@ from .plain_values import plain_copy, plain_dicts
 
 __all__ = ["ChatTemplate"]
 
-# Names that model cards tell the caller to pass, and what they are where the caller does not.
+# Names that model cards ask the caller to pass, and what they are where the caller does not.
 # Both come from Firefunction v2: the tools as JSON text, and the time of day.
 CARD_NAMES: dict[str, Callable[[list[Any] | None], str]] = {
     "functions": lambda tools: json.dumps(tools, indent=2, ensure_ascii=False) if tools else "",

@@ -33,7 +33,7 @@ def attribute_steps(values: Iterable[Any]) -> int:
 
 
 def _multiplied(budget: Budget, value: Any, args: Args, kwargs: Kwargs) -> int:
-    """Each character, or item, becomes as much as the arguments tell."""
+    """Each character, or item, becomes as much as the arguments say."""
     given = (*args, *kwargs.values())
     return (1 + budget.size(value)) * (1 + _integers(given) + sum(map(budget.size, given)))
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-from deltaparse import ReasoningMode
+from deltaparse import ChatTemplate, ReasoningMode, TemplateError
 
 from .wire_json_and_tags import is_unmarked
 
@@ -17,6 +17,15 @@ OWN = SimpleNamespace(**SOURCES)
 """The same, as `OWN.json_in_tags`."""
 TOKEN = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|[^{]+|\{", re.DOTALL)
 """A part of a template: a statement, an expression, or text."""
+
+
+def compiles(source):
+    """Whether a text is a template."""
+    try:
+        ChatTemplate(source)
+    except TemplateError:
+        return False
+    return True
 
 
 def quoted(text):

@@ -1,4 +1,4 @@
-"""Compiling a template, and what its tree tells."""
+"""Compiling a template, and what its syntax tree says."""
 
 from __future__ import annotations
 
