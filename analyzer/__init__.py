@@ -3,7 +3,7 @@
 Users import what is here. Nothing of it is lazy, because all of it needs Jinja.
 """
 
-from .analyze import analyze
+from .analysis import analyze
 from .template.chat_template import ChatTemplate
 from .trace import Comparison, Evidence, Rendering, Trace
 

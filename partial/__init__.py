@@ -32,7 +32,7 @@ from .json_text.readers import (
     json_value,
 )
 from .json_text.repair import Repairs, repaired_json
-from .markers import LONGEST_MARKER, Markers, markers
+from .markers import LONGEST_MARKER, Markers, marker_set
 from .python_text.to_json import PythonReading, python_arguments, python_value
 from .surrogates import escape_surrogates, is_whole, replace_surrogates
 from .text_decoder import TextDecoder
@@ -106,7 +106,7 @@ __all__ = [
     "json_space",
     "json_string",
     "json_value",
-    "markers",
+    "marker_set",
     "peek",
     "python_arguments",
     "python_value",

@@ -17,7 +17,7 @@ from .json_text.compact import spelled
 from .surrogates import SURROGATES
 from .waiting import Lane
 
-__all__ = ["LONGEST_MARKER", "Markers", "markers"]
+__all__ = ["LONGEST_MARKER", "Markers", "marker_set"]
 
 LONGEST_MARKER = 256
 """Characters that a marker may have: no real one has 40, and all its beginnings are kept."""
@@ -140,7 +140,11 @@ class Markers:
         return found.end() if found else -1
 
 
-@lru_cache(maxsize=256)
-def markers(literals: frozenset[str]) -> Markers:
+def marker_set(literals: Iterable[str]) -> Markers:
     """The same `Markers` object for the same literals: patterns are compiled once."""
+    return _markers(frozenset(literals))
+
+
+@lru_cache(maxsize=256)
+def _markers(literals: frozenset[str]) -> Markers:
     return Markers(literals)

@@ -125,6 +125,17 @@ def test_the_packages_are_attributes():
         assert name in dir(deltaparse)
 
 
+def test_no_name_hides_a_module():
+    modules = {name: importlib.import_module(name) for name in FILES if "." in name}
+    hidden = [
+        name
+        for name, module in modules.items()
+        if getattr(importlib.import_module(name.rpartition(".")[0]), name.rpartition(".")[2])
+        is not module
+    ]
+    assert hidden == []
+
+
 def test_names_are_pickled_and_imported_with_a_star():
     for name in deltaparse.__all__:
         exported = getattr(deltaparse, name)

@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable
 from enum import Enum, auto
 
+from deltaparse.partial import marker_set
+
 from .format import WireFormat
-from .spellings import marker_set, spellings, stripped, trailing
+from .spellings import spellings, stripped, trailing
 
 __all__ = ["ChannelMarkers", "HeaderPart"]
 

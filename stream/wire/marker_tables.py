@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 
-from deltaparse.partial import Markers
+from deltaparse.partial import Markers, marker_set
 
 from .channel_markers import ChannelMarkers
 from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
-from .spellings import leading, marker_set, preceded, trailing
+from .spellings import leading, preceded, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
 

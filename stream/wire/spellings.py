@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deltaparse.partial import Markers, markers
-
-__all__ = ["leading", "marker_set", "preceded", "spellings", "stripped", "trailing"]
+__all__ = ["leading", "preceded", "spellings", "stripped", "trailing"]
 
 
 def leading(marker: str) -> str:
@@ -42,8 +40,3 @@ def spellings(marker: str) -> list[str]:
 def preceded(core: str, space: str) -> list[str]:
     """The core behind each end of `space`, the whole of it first; none of an empty core."""
     return [space[cut:] + core for cut in range(len(space) + 1)] if core else []
-
-
-def marker_set(literals: Iterable[str]) -> Markers:
-    """The `Markers` object that looks for these texts; the same for the same texts."""
-    return markers(frozenset(literals))

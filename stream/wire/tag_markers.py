@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from deltaparse.partial import marker_set
+
 from .format import CallIdPosition, ToolFormat, WireFormat
-from .spellings import leading, marker_set, spellings, stripped
+from .spellings import leading, spellings, stripped
 
 __all__ = ["TaggedMarkers", "tagged_markers"]
 

@@ -33,7 +33,7 @@ from ..strategies.call_patterns import FAMILIES, read
 THREADS = 8
 CACHES = (
     marker_tables.marker_tables,
-    markers,
+    markers._markers,
     tagged_markers.tagged_markers,
     code._ends,
     python_head._patterns,

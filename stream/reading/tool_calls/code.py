@@ -15,10 +15,10 @@ import re
 from functools import lru_cache
 from json.encoder import encode_basestring
 
-from deltaparse.partial import Markers, Steps, StringSink, Window, spelled, until
+from deltaparse.partial import Markers, Steps, StringSink, Window, marker_set, spelled, until
 
 from ...wire.format import ToolFormat, WireFormat
-from ...wire.spellings import marker_set, spellings
+from ...wire.spellings import spellings
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .call import Call

@@ -12,7 +12,7 @@ order, also such as the schema does not know.
 
 from __future__ import annotations
 
-from deltaparse.partial import Steps, at, json_space, markers, peek, skip_if_here
+from deltaparse.partial import Steps, at, json_space, marker_set, peek, skip_if_here
 
 from ...wire.format import CallIdPosition, ToolFormat
 from ...wire.tag_markers import TaggedMarkers, tagged_markers
@@ -26,7 +26,7 @@ from .tagged_head import read_name, tagged_head
 
 __all__ = ["tagged_call"]
 
-NULL = markers(frozenset({"null"}))
+NULL = marker_set({"null"})
 
 
 def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> Steps[bool]:
