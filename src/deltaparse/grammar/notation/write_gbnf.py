@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from ..rules.rulebook import GrammarRules
 from ..rules.rules import (
+    QUANTIFIERS,
     Chars,
     Choice,
     Expr,
@@ -24,17 +25,13 @@ from ..rules.rules import (
     Sequence,
     TextUntil,
     Token,
-    except_chars,
+    class_ranges,
 )
 from ..rules.until import until_rules
 
 __all__ = ["to_gbnf"]
 
 ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
-
-LAST_CHAR = 0x10FFFF
-
-COUNTS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
 def to_gbnf(grammar: GrammarRules) -> str:
@@ -88,9 +85,9 @@ class _Writer:
     def _repeated(self, body: Expr, least: int, most: int | None, rule: str) -> str:
         inner = body.body if isinstance(body, Token) else body
         single = isinstance(inner, Literal | Chars | Ref | TextUntil)
-        if (least, most) in COUNTS:
+        if (least, most) in QUANTIFIERS:
             text = self._expr(inner, rule)
-            return (text if single else f"({text})") + COUNTS[least, most]
+            return (text if single else f"({text})") + QUANTIFIERS[least, most]
         text = self._expr(inner, rule) if single else self._helper(inner, rule)
         if least == most:
             return f"{text}{{{least}}}"
@@ -113,28 +110,26 @@ class _Writer:
 
 def _class(expr: Chars) -> str:
     """Write a class; what goes to the last character there is, by what it leaves out."""
-    rest = except_chars(expr)
-    if not isinstance(rest, Chars):
+    ranges, negated = class_ranges(expr)
+    if not ranges:
         # All there are; what each engine takes `.` for differs.
         return r'([^\n] | "\n")'
-    negated = expr.ranges[-1][1] == LAST_CHAR
-    ranges = (rest if negated else expr).ranges
-    signs = "".join(sign for sign in "^-" if any(low <= ord(sign) <= high for low, high in ranges))
-    pieces = sorted((_range(low, high) for low, high in _without(ranges, "-^")), key=_is_escape)
-    if signs and not pieces and not negated:
-        signs = signs.replace("^", r"\x5e")
-    return f"[{'^' * negated}{''.join(pieces)}{signs}]"
+    last = "".join(char for char in "^-" if any(low <= ord(char) <= high for low, high in ranges))
+    first = sorted((_range(low, high) for low, high in _without(ranges, "-^")), key=_is_escape)
+    if last and not first and not negated:
+        last = last.replace("^", r"\x5e")
+    return f"[{'^' * negated}{''.join(first)}{last}]"
 
 
-def _without(ranges: Iterable[tuple[int, int]], signs: str) -> Iterator[tuple[int, int]]:
+def _without(ranges: Iterable[tuple[int, int]], chars: str) -> Iterator[tuple[int, int]]:
     """Cut characters, in the order of their codes, out of ranges."""
     for low, high in ranges:
         start = low
-        for sign in map(ord, signs):
-            if start <= sign <= high:
-                if start < sign:
-                    yield start, sign - 1
-                start = sign + 1
+        for code in map(ord, chars):
+            if start <= code <= high:
+                if start < code:
+                    yield start, code - 1
+                start = code + 1
         if start <= high:
             yield start, high
 
@@ -144,8 +139,8 @@ def _range(low: int, high: int) -> str:
     return first if low == high else f"{first}{'-' if low + 1 < high else ''}{last}"
 
 
-def _is_escape(piece: str) -> bool:
-    return piece.startswith((r"\x", r"\u")) or r"-\x" in piece or r"-\u" in piece
+def _is_escape(span: str) -> bool:
+    return span.startswith((r"\x", r"\u")) or r"-\x" in span or r"-\u" in span
 
 
 def _escaped(char: str, others: str = "") -> str:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from ..rules.rulebook import ROOT, GrammarRules
 from ..rules.rules import (
+    QUANTIFIERS,
     Chars,
     Choice,
     Expr,
@@ -22,13 +23,11 @@ from ..rules.rules import (
     Sequence,
     TextUntil,
     Token,
-    except_chars,
+    class_ranges,
     walk,
 )
 
 __all__ = ["to_lark"]
-
-COUNTS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
 def to_lark(grammar: GrammarRules) -> str:
@@ -119,14 +118,14 @@ def _quoted(text: str) -> str:
 
 
 def _count(least: int, most: int | None) -> str:
-    if (least, most) in COUNTS:
-        return COUNTS[least, most]
+    if (least, most) in QUANTIFIERS:
+        return QUANTIFIERS[least, most]
     return f"{{{least},{'' if most is None else most}}}"
 
 
 def _until(until: TextUntil) -> str:
     """Write raw text up to a marker: what has the marker, or another, at its end only."""
-    # All in one pattern: engines give up where they must look at many at a time.
+    # All in one pattern: engines stop where they must look at many at a time.
     ended = [text for text in until.others if until.marker.endswith(text)]
     wrong = [f"(?:{'|'.join(map(_regex, [until.marker, *ended]))})(?s:.)"]
     wrong += [_regex(text) for text in until.others if text not in ended]
@@ -144,16 +143,14 @@ def _regex(text: str) -> str:
 
 
 def _class(expr: Chars) -> str:
-    rest = except_chars(expr)
-    if not isinstance(rest, Chars):
+    ranges, negated = class_ranges(expr)
+    if not ranges:
         return "(?s:.)"
-    negated = expr.ranges[-1][1] == 0x10FFFF
-    ranges = (rest if negated else expr).ranges
-    pieces = (
+    spans = (
         _in_class(chr(low)) + (f"-{_in_class(chr(high))}" if low < high else "")
         for low, high in ranges
     )
-    return f"[{'^' * negated}{''.join(pieces)}]"
+    return f"[{'^' * negated}{''.join(spans)}]"
 
 
 def _in_class(char: str) -> str:

@@ -1,4 +1,4 @@
-"""What texts begin with: put before an expression, or taken away from it."""
+"""The beginnings of texts: put before an expression, or taken away from it."""
 
 from __future__ import annotations
 
@@ -42,15 +42,14 @@ def _begins_with_literal(expr: Expr, rules: RuleBook) -> bool:
 
 
 def without(prefix: str, expr: Expr, rules: Mapping[str, Expr]) -> Expr:
-    """Take a text away that an expression's own begin with; those that do not are left out."""
+    """Make the texts of an expression that begin with `prefix`, without it."""
     if not prefix:
         return expr
     match expr:
         case Literal(text) if text.startswith(prefix):
             return literal(text[len(prefix) :])
         case Choice(options):
-            found = [without(prefix, option, rules) for option in options]
-            return choice(*(option for option in found if option != NOTHING))
+            return choice(*(without(prefix, option, rules) for option in options))
         case Sequence((Literal(text), *rest)) if prefix.startswith(text):
             return without(prefix[len(text) :], seq(*rest), rules)
         case Sequence((first, *rest)):

@@ -1,4 +1,4 @@
-"""Rules on their way to becoming a grammar: named, counted, and checked for what engines refuse."""
+"""Rules while a grammar is made: named, counted, and checked for what engines refuse."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from .rules import (
     Repeat,
     Sequence,
     Token,
-    choice,
     may_be_empty,
     not_empty,
     optional,
-    repeat,
-    seq,
+    rebuilt,
     walk,
 )
 
@@ -58,7 +56,7 @@ class RuleBook:
         self._size = 0
 
     def reserve(self, name: str) -> Ref:
-        """Take a name like `name` for a rule to be given later, with `define`."""
+        """Take a name like `name` for a rule whose body follows, with `define`."""
         # What llama.cpp and Lark both take for a name: not `_`, and no digit first.
         name = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
         name = name[:40] if name[:1].isalpha() else f"rule-{name[:40]}".strip("-")
@@ -70,7 +68,7 @@ class RuleBook:
         return Ref(unique)
 
     def define(self, ref: Ref, body: Expr) -> Ref:
-        """Say what a reserved rule is; `body` is never the empty text."""
+        """Set the body of a reserved rule, which is never the empty text."""
         self._size += sum(1 for _ in walk(body))
         if self._size > MAX_SIZE:
             raise UsageError(f"the grammar gets too large: more than {MAX_SIZE} parts")
@@ -132,13 +130,8 @@ def _pruned(expr: Expr, ending: set[str]) -> Expr:
     match expr:
         case Ref(name) if name not in ending:
             return NOTHING
-        case Sequence(parts):
-            return seq(*(_pruned(part, ending) for part in parts))
-        case Choice(options):
-            kept = (_pruned(option, ending) for option in options)
-            return choice(*(option for option in kept if option != NOTHING))
-        case Repeat(body, least, most):
-            return repeat(_pruned(body, ending), least, most)
+        case Sequence() | Choice() | Repeat():
+            return rebuilt(expr, lambda part: _pruned(part, ending))
         case _:
             return expr
 

@@ -1,10 +1,10 @@
 """Grammars as data: what a constrained sampler may write, apart from any engine's notation.
 
 A grammar is rules by name; a rule's body is an expression of seven kinds. `Literal`, `Chars`,
-`Sequence`, `Choice`, `Repeat` and `Ref` are what every engine has. `Token` says that its text can
-be told by reading on as long as it fits, which engines with a lexer need to know; to others it
-means nothing. `TextUntil` is raw text up to and with a marker, which each writer puts in its own
-way, since GBNF has no negation.
+`Sequence`, `Choice`, `Repeat` and `Ref` are what every engine has. `Token` says that its text ends
+where nothing more of it fits, which engines with a lexer need to know; to others it means nothing.
+`TextUntil` is raw text up to and with a marker, which each writer puts in its own way, since GBNF
+has no negation.
 
 Build expressions with the functions: they keep them small, and repeat nothing that may be empty,
 which llama.cpp takes for left recursion.
@@ -12,14 +12,16 @@ which llama.cpp takes for left recursion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 __all__ = [
+    "ANY_CHAR",
     "EMPTY",
     "MAX_REPEAT",
     "NOTHING",
+    "QUANTIFIERS",
     "Chars",
     "Choice",
     "Expr",
@@ -31,11 +33,13 @@ __all__ = [
     "Token",
     "chars",
     "choice",
+    "class_ranges",
     "except_chars",
     "literal",
     "may_be_empty",
     "not_empty",
     "optional",
+    "rebuilt",
     "repeat",
     "seq",
     "token",
@@ -44,6 +48,9 @@ __all__ = [
 
 MAX_REPEAT = 1_000
 """Largest bound of a `Repeat`. llama.cpp refuses from 2,000 on, and copies what repeats."""
+
+QUANTIFIERS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+"""How engines and regular expressions write the common bounds of a `Repeat`."""
 
 LAST_CHAR = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -115,7 +122,7 @@ NOTHING = Choice(())
 
 
 def literal(text: str) -> Expr:
-    """Make a text that is given, maybe empty."""
+    """Make a fixed text, which may be empty."""
     return Literal(text) if text else EMPTY
 
 
@@ -133,9 +140,9 @@ def chars(*ranges: tuple[int, int] | str) -> Expr:
 
 def _without_surrogates(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     for low, high in pairs:
-        for piece in ((low, min(high, SURROGATES[0] - 1)), (max(low, SURROGATES[1] + 1), high)):
-            if piece[0] <= piece[1]:
-                yield piece
+        for span in ((low, min(high, SURROGATES[0] - 1)), (max(low, SURROGATES[1] + 1), high)):
+            if span[0] <= span[1]:
+                yield span
 
 
 def except_chars(expr: Expr) -> Expr:
@@ -147,23 +154,35 @@ def except_chars(expr: Expr) -> Expr:
     return chars(*(gap for gap in (*gaps, (at, LAST_CHAR)) if gap[0] <= gap[1]))
 
 
+def class_ranges(expr: Chars) -> tuple[tuple[tuple[int, int], ...], bool]:
+    """Return the ranges to write a class with, and whether they are those that it leaves out.
+
+    That is how a class is written that goes up to the last character; of all there are, it leaves
+    out none.
+    """
+    if expr.ranges[-1][1] < LAST_CHAR:
+        return expr.ranges, False
+    rest = except_chars(expr)
+    return rest.ranges if isinstance(rest, Chars) else (), True
+
+
 def seq(*parts: Expr) -> Expr:
     """Put parts one after the other; neighbouring literals become one."""
     flat: list[Expr] = []
     for part in parts:
-        for piece in part.parts if isinstance(part, Sequence) else (part,):
-            if piece == NOTHING:
+        for inner in part.parts if isinstance(part, Sequence) else (part,):
+            if inner == NOTHING:
                 return NOTHING
-            alone = _only_char(piece)
-            if alone and flat and isinstance(flat[-1], Literal):
-                flat[-1] = Literal(flat[-1].text + alone)
+            text = _only_text(inner)
+            if text and flat and isinstance(flat[-1], Literal):
+                flat[-1] = Literal(flat[-1].text + text)
             else:
-                flat.append(Literal(alone) if alone else piece)
+                flat.append(Literal(text) if text else inner)
     return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
 
 
-def _only_char(expr: Expr) -> str:
-    """The text of a literal, or of a class of one character; otherwise none."""
+def _only_text(expr: Expr) -> str:
+    """Return the text of a literal, or of a class of one character; otherwise none."""
     match expr:
         case Literal(text):
             return text
@@ -173,8 +192,11 @@ def _only_char(expr: Expr) -> str:
             return ""
 
 
+ANY_CHAR = chars((0, LAST_CHAR))
+
+
 def choice(*options: Expr) -> Expr:
-    """Let one of the options stand, each taken once."""
+    """Let one of the options stand, each taken once; `NOTHING` is no option."""
     flat: dict[Expr, None] = {}
     for option in options:
         flat |= dict.fromkeys(option.options if isinstance(option, Choice) else (option,))
@@ -207,7 +229,7 @@ def token(body: Expr) -> Expr:
 
 
 def may_be_empty(expr: Expr) -> bool:
-    """Tell whether the empty text fits. A `Ref` is not looked into: no rule made here is empty."""
+    """Whether the empty text fits. A `Ref` is not looked into: no rule made here is empty."""
     match expr:
         case Sequence(parts):
             return all(map(may_be_empty, parts))
@@ -220,18 +242,36 @@ def may_be_empty(expr: Expr) -> bool:
 
 
 def not_empty(expr: Expr) -> Expr:
-    """What `expr` may be, the empty text left out."""
+    """Make what `expr` may be, without the empty text."""
     match expr:
         case Sequence(parts) if may_be_empty(expr):
             # The first part that is not empty may be any of them.
-            pieces = (seq(not_empty(part), *parts[i + 1 :]) for i, part in enumerate(parts))
-            return choice(*pieces)
+            return choice(*(seq(not_empty(part), *parts[i + 1 :]) for i, part in enumerate(parts)))
         case Choice(options):
             return choice(*map(not_empty, options))
         case Repeat(body, 0, most):
             return repeat(body, 1, most)
         case _:
             return expr
+
+
+def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Make an expression anew of its changed parts.
+
+    Raises:
+        TypeError: it has no parts.
+    """
+    match expr:
+        case Sequence(parts):
+            return seq(*map(change, parts))
+        case Choice(options):
+            return choice(*map(change, options))
+        case Repeat(body, least, most):
+            return repeat(change(body), least, most)
+        case Token(body):
+            return token(change(body))
+        case _:
+            raise TypeError(f"an expression without parts: {expr}")
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

@@ -1,7 +1,7 @@
 """Raw text up to a marker, for engines that know no negation.
 
 The automaton of Aho and Corasick (for one marker, that of Knuth, Morris and Pratt), a rule for each
-state: how much of a marker the text ends with tells all that matters of it. A state's rule says
+state: how much of a marker the text ends with. Nothing else of it matters. A state's rule says
 which state each character leads to; the marker's end is the end of the text.
 """
 
@@ -22,8 +22,8 @@ MAX_MARKERS = 1_000
 def text_until(marker: str, *others: str) -> TextUntil:
     r"""Make the texts that end with their first `marker`, and have none of `others` in them.
 
-    So the argument of a call is written whose end is told by `marker` alone, and the text is just
-    what a parser reads that stops at the first marker. One of `others` that is the marker's own
+    An argument that ends at `marker` alone is written so, and a parser that stops at the first
+    marker reads just this text. One of `others` that is the marker's own
     end may end the text with it: up to "\n</p>" and without "</p>", say.
 
     Raises:

@@ -45,7 +45,7 @@ from .schema_scalars import fitting, integer, number, string
 __all__ = ["MAX_SCHEMAS", "Compiler", "Dialect", "NotExpressed", "SchemaRules", "schema_rules"]
 
 MAX_SCHEMAS = 20_000
-"""Schemas looked at for one set of rules, those counted that arise when schemas are joined."""
+"""Schemas read for one set of rules, with those that arise when schemas are joined."""
 
 Plain = dict[str, Any]
 Dialect: TypeAlias = Callable[[RuleBook, Spacing], JsonText]
@@ -60,7 +60,7 @@ class NotExpressed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SchemaRules:
-    """What a schema became: `value` stands for its values, and refers to rules in `rules`."""
+    """A compiled schema: `value` is the text of its values, and refers to rules in `rules`."""
 
     value: Expr
     rules: RuleBook
@@ -111,7 +111,7 @@ def schema_rules(
 
 
 class Compiler:
-    """One run of `schema_rules`; what `schema_containers.Values` asks for."""
+    """Compiles one schema document, adding rules to a book; the `Values` of objects and arrays."""
 
     def __init__(
         self, document: Schema, json_text: JsonText, rules: RuleBook, closed: bool
@@ -141,7 +141,7 @@ class Compiler:
             self.rules.define(ref, make(schema, path, ref.name))
 
     def report(self, path: str, keyword: str) -> None:
-        """Note that a keyword is not expressed."""
+        """Report a keyword that the rules do not express."""
         self.not_expressed[NotExpressed(path, keyword)] = None
 
     def value(self, schema: Schema, path: str, name: str) -> Expr:
@@ -193,8 +193,9 @@ class Compiler:
     def _choice(self, schemas: list[Schema], path: str, name: str) -> Expr:
         if path.endswith("/oneOf"):
             self._check_one(schemas, path)
-        values = [self.value(schema, step(path, i), name) for i, schema in enumerate(schemas)]
-        return choice(*(value for value in values if value != NOTHING))
+        return choice(
+            *(self.value(schema, step(path, i), name) for i, schema in enumerate(schemas))
+        )
 
     def _check_one(self, schemas: list[Schema], path: str) -> None:
         """Report `oneOf` where a text might fit more than one of its schemas."""
@@ -219,8 +220,7 @@ class Compiler:
             self._check_one(schema["oneOf"], step(path, "oneOf"))
         branches = expanded(schema, path, self.target, self.report)
         self._spend(len(branches), path)
-        values = [self.plain(branch, path, name) for branch in branches]
-        return choice(*(value for value in values if value != NOTHING))
+        return choice(*(self.plain(branch, path, name) for branch in branches))
 
     def plain(self, schema: Plain, path: str, name: str) -> Expr:
         """Make the values of a schema that combines no others."""

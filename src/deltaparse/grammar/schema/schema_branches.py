@@ -1,4 +1,4 @@
-"""What a schema combines, multiplied out: plain schemas, any one of which must hold."""
+"""Schemas that combine others, multiplied out: plain schemas, any one of which must hold."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from deltaparse.partial import UsageError
+from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
 
 from .schema_document import MAX_DEPTH, Schema, canonical, check_schema, step
 from .schema_merge import merged, plain
@@ -31,7 +32,7 @@ def expanded(
         schema: the schema.
         path: its place, for errors and reports.
         target: looks up a `$ref`, given the place of the schema that has it.
-        report: is told of keywords that could not be joined, and where.
+        report: takes the place and the name of each keyword that could not be joined.
         depth: of the recursion.
 
     Raises:
@@ -75,7 +76,7 @@ def _conjuncts(
 
 
 def apart(a: Plain, b: Plain, closed: bool) -> bool:
-    """Tell whether no text made for `a` is valid for `b`."""
+    """Whether no text made for `a` is valid for `b`."""
     return (
         _types(a).isdisjoint(_types(b))
         or _values_apart(a, b)
@@ -86,14 +87,12 @@ def apart(a: Plain, b: Plain, closed: bool) -> bool:
 
 def _types(schema: Plain) -> set[str]:
     if "enum" in schema:
-        names = {bool: "boolean", str: "string", list: "array", dict: "object", type(None): "null"}
-        return {names.get(type(value), "number") for value in schema["enum"]}
-    every = ["object", "array", "string", "number", "boolean", "null"]
-    return {name.replace("integer", "number") for name in schema.get("type", every)}
+        return set(map(type_of, schema["enum"]))
+    return {name.replace("integer", "number") for name in schema.get("type", ALL_TYPES)}
 
 
 def _values_apart(a: Any, b: Any) -> bool:
-    """Tell whether two schemas have enums with nothing in common."""
+    """Whether two schemas have enums with nothing in common."""
     if not isinstance(a, dict) or not isinstance(b, dict):
         return False
     a, b = plain(a), plain(b)
@@ -103,7 +102,7 @@ def _values_apart(a: Any, b: Any) -> bool:
 
 
 def _member_apart(a: Plain, b: Plain, name: str) -> bool:
-    """Tell whether a member that `a` always has is never right for `b`."""
+    """Whether a member that `a` always has is never right for `b`."""
     first, second = (side.get("properties", {}).get(name, True) for side in (a, b))
     if second is True and b.get("additionalProperties") is False:
         second = name in b.get("properties", {}) or "patternProperties" in b
@@ -111,7 +110,7 @@ def _member_apart(a: Plain, b: Plain, name: str) -> bool:
 
 
 def _lacks_member(a: Plain, b: Plain, closed: bool) -> bool:
-    """Tell whether `b` requires a member that is not offered for `a`."""
+    """Whether `b` requires a member that is not offered for `a`."""
     if _types(a) != {"object"}:
         return False
     shut = a.get("additionalProperties", not (closed and "properties" in a)) is False

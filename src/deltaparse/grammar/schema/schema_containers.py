@@ -34,7 +34,7 @@ Plain = dict[str, Any]
 
 
 class Values(Protocol):
-    """What knows how to make the values inside."""
+    """Makes the values inside of an object or an array."""
 
     rules: RuleBook
     json_text: JsonText
@@ -44,11 +44,11 @@ class Values(Protocol):
         """Make the text of a schema's values."""
 
     def report(self, path: str, keyword: str) -> None:
-        """Note that a keyword is not expressed."""
+        """Report a keyword that the rules do not express."""
 
 
 class Member(NamedTuple):
-    """One of several things in order: its text without a separator."""
+    """One of several texts in order, without its separator."""
 
     text: Expr
     required: bool
@@ -63,7 +63,7 @@ def object_(values: Values, schema: Plain, path: str, name: str) -> Expr:
     members = [member for member in members if member.text != NOTHING]
     extra: Expr = NOTHING
     if "patternProperties" in schema:
-        # Keys that a pattern matches cannot be told from others, so no others are offered.
+        # Which keys a pattern matches the rules do not know, so no others are offered.
         values.report(path, "patternProperties")
     elif rest is not False:
         names = [*schema.get("properties", {}), *schema.get("required", [])]
@@ -131,7 +131,7 @@ def _bracketed(values: Values, brackets: str, body: Expr, *, may_be_empty: bool)
     options = [values.json_text.within(brackets, body)]
     if may_be_empty:
         options.append(values.json_text.within(brackets, EMPTY))
-    return choice(*(option for option in options if option != NOTHING))
+    return choice(*options)
 
 
 def _first(extra: Expr, values: Values, low: int, high: int | None) -> Expr:
@@ -209,7 +209,7 @@ def _item(values: Values, schema: Schema, path: str, name: str) -> Expr:
 def _in_order(
     values: Values, name: str, items: list[Expr], rest: Expr, least: int, most: int | None
 ) -> Expr:
-    """Make one or more items: those given, as far as they go, then others of `rest`."""
+    """Make one or more items: those of `items`, as far as they go, then others of `rest`."""
     another = values.json_text.after_comma(rest)
     count = len(items)
     if not items:

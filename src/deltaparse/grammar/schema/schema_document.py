@@ -1,4 +1,4 @@
-"""A JSON Schema as it was given: that it is one, within limits, and what its pointers point at."""
+"""A JSON Schema as a document: checked, within limits, and with its pointers looked up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_NODES = 100_000
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
-"""Keywords that say what other schemas say."""
+"""Keywords that bring in what other schemas say."""
 
 
 def step(path: str, *keys: str | int) -> str:

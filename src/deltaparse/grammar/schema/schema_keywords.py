@@ -27,16 +27,18 @@ _UNKNOWN_TO = {
     "array": BY_TYPE["array"] & {"contains", "minContains", "maxContains", "unevaluatedItems"},
 }
 ALL_KEYWORDS = frozenset().union(*BY_TYPE.values())
-OTHER_KEYWORDS = frozenset({"type", "enum", "then", "else"})  # the latter two are told by `if`
+OTHER_KEYWORDS = frozenset(
+    {"type", "enum", "then", "else"}
+)  # the latter two go with `if`, which is reported
 
 
 def unknown(type_: str) -> frozenset[str]:
-    """Return the keywords of a type that the makers of its values know nothing of."""
+    """Return the keywords of a type that the makers of its values do not read."""
     return _UNKNOWN_TO.get(type_, frozenset())
 
 
 def types_of(schema: dict[str, Any]) -> list[str]:
-    """Tell the types: those named, or those that there are keywords for, or all."""
+    """Return the types: those named, or those that there are keywords for, or all."""
     types = schema.get("type") or [
         name for name in TYPES if name != "integer" and schema.keys() & BY_TYPE.get(name, set())
     ]

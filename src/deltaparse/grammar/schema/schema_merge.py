@@ -80,7 +80,7 @@ def conjunction(*schemas: Schema) -> Schema:
 def merged(a: Plain, b: Plain, report: Callable[[str], None]) -> Plain | None:
     """Make one of two plain schemas, or None if no value fits both.
 
-    `report` is told the keywords that hold in both and cannot be made one: the first is kept.
+    `report` takes the keywords that hold in both and cannot be made one: the first is kept.
     """
     result = {**b, **a}
     for key in a.keys() & b.keys() - TOGETHER:

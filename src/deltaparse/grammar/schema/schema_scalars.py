@@ -1,7 +1,7 @@
 """Strings, numbers and enums of a JSON Schema, as text of JSON.
 
-Each function takes a plain schema and `report`, which is told the keywords that it has and that are
-not expressed; it makes what fits the others.
+Each function takes a plain schema, makes the text that fits it, and gives to `report` the keywords
+that it does not express.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from ..rules.rules import MAX_REPEAT, NOTHING, Chars, Expr, Repeat, repeat, token
-from ..text.json_text import ANY_CHAR, JsonText
+from deltaparse.stream.reading.tool_calls.schema import type_of
+
+from ..rules.rules import ANY_CHAR, MAX_REPEAT, NOTHING, Chars, Expr, Repeat, repeat, token
+from ..text.json_text import JsonText
 from ..text.numbers import MAX_DIGITS, Bound, integers, numbers
 from ..text.patterns import NotRegular, lengths, pattern_text
 from ..text.string_formats import format_text
@@ -42,7 +44,7 @@ def string_text(schema: Plain, report: Report) -> Expr:
 
 
 def _shape(schema: Plain, report: Report) -> Expr | None:
-    """What pattern or format say, the pattern first."""
+    """Make the texts of `pattern` or `format`, of the former if there are both."""
     result = None
     if "pattern" in schema:
         try:
@@ -76,7 +78,7 @@ def _sized(text: Expr, least: int, most: int | None, report: Report) -> Expr:
 
 
 def _limited(count: int | None, keyword: str, report: Report) -> int | None:
-    """Give up a bound that is too large to be counted to."""
+    """Report a bound that is too large to be counted to, and do without it."""
     if count is None or count <= MAX_REPEAT:
         return count
     report(keyword)
@@ -143,7 +145,7 @@ def fitting(values: list[Any], schema: Plain, report: Report) -> list[Any]:
 
 
 def _fits(value: Any, schema: Plain) -> tuple[bool, set[str]]:
-    """Tell whether a value fits, and which keywords were not looked at."""
+    """Whether a value fits, and which keywords were not looked at."""
     if "type" in schema and not _has_type(value, schema["type"]):
         return False, set()
     match value:
@@ -167,11 +169,8 @@ def _fits(value: Any, schema: Plain) -> tuple[bool, set[str]]:
 
 
 def _has_type(value: Any, types: list[str]) -> bool:
-    names = {bool: ["boolean"], str: ["string"], list: ["array"], dict: ["object"]}
-    names |= {int: ["integer", "number"], float: ["number"], type(None): ["null"]}
-    if isinstance(value, float) and value == int(value):
-        return "integer" in types or "number" in types
-    return any(name in types for name in names[type(value)])
+    kind = type_of(value)
+    return kind in types or (kind == "number" and "integer" in types and value == int(value))
 
 
 def _within(value: float, schema: Plain) -> bool:

@@ -17,20 +17,20 @@ from typing import Any
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
+    ANY_CHAR,
     EMPTY,
     NOTHING,
     Chars,
-    Choice,
     Expr,
     Literal,
     Repeat,
-    Sequence,
     Token,
     chars,
     choice,
     except_chars,
     literal,
     optional,
+    rebuilt,
     repeat,
     seq,
     token,
@@ -38,7 +38,6 @@ from ..rules.rules import (
 from .numbers import digit_span
 
 __all__ = [
-    "ANY_CHAR",
     "COMPACT",
     "DUMPS",
     "EITHER",
@@ -68,7 +67,7 @@ COMPACT = Spacing()
 """`{"a":1,"b":[]}`"""
 
 DUMPS = Spacing(comma=SPACE, colon=SPACE)
-"""`{"a": 1, "b": []}`, as `json.dumps` writes when it is told nothing."""
+"""`{"a": 1, "b": []}`, as `json.dumps` writes by default."""
 
 EITHER = Spacing(comma=optional(token(SPACE)), colon=optional(token(SPACE)))
 """Any mixture of these two."""
@@ -78,10 +77,8 @@ _ANY_SPACE = optional(token(choice(SPACE, INDENT)))
 FLEXIBLE = Spacing(_ANY_SPACE, _ANY_SPACE, _ANY_SPACE)
 """A space, or a new line and an indentation, at any of these places, or nothing."""
 
-ANY_CHAR = chars((0, 0x10FFFF))
-
 MAX_KEY = 40
-"""Characters by which a key is told from others, each of them a level of nesting."""
+"""Characters of a key that set it apart from others; each of them is a level of nesting."""
 
 PLAIN = except_chars(chars((0, 0x1F), '"', "\\"))
 """Characters that may stand for themselves in a JSON string."""
@@ -94,7 +91,7 @@ ESCAPED = chars((0, 0x1F), "<", ">", "&", "'", (0x7F, 0x10FFFF))
 
 @lru_cache(maxsize=4096)
 def common(a: Expr, b: Expr) -> Expr:
-    """The characters that are both in `a` and in `b`."""
+    """Make the characters that are both in `a` and in `b`."""
     ranges = [*_ranges(except_chars(a)), *_ranges(except_chars(b))]
     return except_chars(chars(*ranges))
 
@@ -108,7 +105,7 @@ def _escaped(expr: Expr) -> Expr:
     """Spell one character of a class with an escape, where a serializer would."""
     short = [code for char, code in SHORT.items() if common(expr, chars(char)) != NOTHING]
     units = (_hex_units(low, high) for low, high in _ranges(common(expr, ESCAPED)))
-    return seq(Literal("\\"), choice(*(way for way in (chars(*short), *units) if way != NOTHING)))
+    return seq(Literal("\\"), choice(chars(*short), *units))
 
 
 def _hex_units(low: int, high: int) -> Expr:
@@ -161,7 +158,7 @@ _ESCAPE = _escaped(ANY_CHAR)
 
 
 class JsonText:
-    """What is made of JSON in one book of rules: with names for what comes again and again."""
+    """Makes the text of JSON, adding to a book the rules that come again and again."""
 
     __slots__ = ("_escape", "_rules", "any_char", "spacing")
 
@@ -177,25 +174,19 @@ class JsonText:
         return expr
 
     def spelled(self, expr: Expr) -> Expr:
-        """Spell in a JSON string what `expr` says of its characters. It must have no `Ref`."""
+        """Spell a text as it stands in a JSON string. `expr` must have no `Ref`."""
         match expr:
             case Literal(text):
                 return seq(*map(_fixed, _RUNS.findall(text)))
             case Chars():
                 return self.any_char if expr == ANY_CHAR else self._char(expr)
-            case Sequence(parts):
-                return seq(*map(self.spelled, parts))
-            case Choice(options):
-                return choice(*map(self.spelled, options))
-            case Repeat(body, least, most):
-                return repeat(self.spelled(body), least, most)
             case _:
-                raise TypeError(f"not a part of a string: {expr}")
+                return rebuilt(expr, self.spelled)
 
     def _char(self, expr: Chars) -> Expr:
         """Spell one character of a class."""
         escape = self._escape if common(expr, _ESCAPABLE) == _ESCAPABLE else _escaped(expr)
-        return choice(*(way for way in (common(expr, PLAIN), escape) if way != NOTHING))
+        return choice(common(expr, PLAIN), escape)
 
     def quoted(self, text: Expr) -> Expr:
         """Make the JSON string of a text."""
@@ -242,7 +233,7 @@ _RUNS = re.compile(r"""[^\x00-\x1f"\\<>&'\x7f-\U0010ffff]+|.""", re.DOTALL)
 
 @lru_cache(maxsize=1024)
 def _fixed(text: str) -> Expr:
-    """Spell a run that is given: as any of the serializers do, and in lower case."""
+    """Spell a fixed run: as any of the serializers do, and in lower case."""
     ways = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
     if text in "<>&'":
         ways.add(f"\\u{ord(text):04x}")
@@ -250,7 +241,7 @@ def _fixed(text: str) -> Expr:
 
 
 def other_texts(texts: Iterable[str]) -> Expr:
-    """Make any text that is none of `texts`: as keys that are not given must be.
+    """Make any text that is none of `texts`: as keys must be that a schema does not name.
 
     Of texts longer than `MAX_KEY`, it leaves out all that begin as they do.
     """

@@ -1,4 +1,4 @@
-"""JSON in which strings stand between quotes of the format's own, and keys bare.
+"""JSON in which strings stand between quotes of the format's own, and keys in none.
 
 Seen as `{city:<|"|>Oslo<|"|>,days:3}`. Between the quotes a string stands as it is, without
 escapes, so it is any text without the quote; what a schema says of one is kept as far as its
@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
+    ANY_CHAR,
     NOTHING,
     Chars,
-    Choice,
     Expr,
     Literal,
-    Repeat,
-    Sequence,
-    Token,
     chars,
-    choice,
     except_chars,
+    rebuilt,
     repeat,
     seq,
     token,
@@ -29,12 +26,12 @@ from .json_text import JsonText, Spacing, common
 
 __all__ = ["OwnQuotes"]
 
-ANY_TEXT = Repeat(chars((0, 0x10FFFF)), 0, None)
+ANY_TEXT = repeat(ANY_CHAR)
 KEY = repeat(chars("az", "AZ", "09", "_", "-", "."), 1, 64)
 
 
 class OwnQuotes(JsonText):
-    """What is made of such values in one book of rules, by the names that JSON has for it."""
+    """Makes the text of such values, by the names that JSON has for them."""
 
     __slots__ = ("_quote", "_rules_of")
 
@@ -53,8 +50,8 @@ class OwnQuotes(JsonText):
 
     def pair(self, key: Expr, value: Expr) -> Expr:
         """Write a member of an object, whose key has no quotes."""
-        bare = key if isinstance(key, Literal) else KEY
-        return seq(token(bare), token(Literal(":")), self.spacing.colon, value)
+        name = key if isinstance(key, Literal) else KEY
+        return seq(token(name), token(Literal(":")), self.spacing.colon, value)
 
 
 def _raw(expr: Expr, allowed: Expr, quote: str) -> Expr:
@@ -64,14 +61,5 @@ def _raw(expr: Expr, allowed: Expr, quote: str) -> Expr:
             return NOTHING if quote in text else expr
         case Chars():
             return common(expr, allowed)
-        case Sequence(parts):
-            return seq(*(_raw(part, allowed, quote) for part in parts))
-        case Choice(options):
-            kept = (_raw(option, allowed, quote) for option in options)
-            return choice(*(option for option in kept if option != NOTHING))
-        case Repeat(body, least, most):
-            return repeat(_raw(body, allowed, quote), least, most)
-        case Token(body):
-            return token(_raw(body, allowed, quote))
         case _:
-            raise TypeError(f"not a part of a string: {expr}")
+            return rebuilt(expr, lambda part: _raw(part, allowed, quote))

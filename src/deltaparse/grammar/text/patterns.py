@@ -11,9 +11,11 @@ A pattern is looked for anywhere in the text, so what has no `^` or `$` has any 
 from __future__ import annotations
 
 from ..rules.rules import (
+    ANY_CHAR,
     EMPTY,
     MAX_REPEAT,
     NOTHING,
+    QUANTIFIERS,
     Chars,
     Choice,
     Expr,
@@ -26,7 +28,6 @@ from ..rules.rules import (
     repeat,
     seq,
 )
-from .json_text import ANY_CHAR
 
 __all__ = ["MAX_PATTERN", "NotRegular", "lengths", "pattern_text"]
 
@@ -61,11 +62,11 @@ CLASSES = {
 
 CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "0": "\0"}
 HEX = {"x": 2, "u": 4}
-COUNTED = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+COUNTED = {char: bounds for bounds, char in QUANTIFIERS.items()}
 
 
 class NotRegular(ValueError):
-    """The pattern is none, or says what this module does not translate; the text says what."""
+    """A pattern that is none, or that this module does not translate; the text says why."""
 
 
 def pattern_text(pattern: str) -> Expr:
@@ -221,7 +222,7 @@ class _Reader:
 
 
 def lengths(expr: Expr) -> tuple[int, int | None]:
-    """Tell the fewest and the most characters of a text without references; None: any number."""
+    """Return the fewest and the most characters of a text without a `Ref`; None: any number."""
     match expr:
         case Literal(text):
             return len(text), len(text)

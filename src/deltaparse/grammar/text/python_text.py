@@ -1,7 +1,7 @@
 r"""Python literals as text: what `repr` writes, and what models write that mix it with JSON.
 
 A string stands in quotes of either kind, `True` and `true` are the same. Escapes are those that
-Python and JSON share, for parsers mend what is nearly JSON, where `\x` is none.
+Python and JSON share, for parsers repair what is nearly JSON, where `\x` is none.
 """
 
 from __future__ import annotations
@@ -9,21 +9,19 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..rules.rules import (
+    ANY_CHAR,
     NOTHING,
     Chars,
-    Choice,
     Expr,
     Literal,
-    Repeat,
-    Sequence,
     chars,
     choice,
     except_chars,
-    repeat,
+    rebuilt,
     seq,
     token,
 )
-from .json_text import ANY_CHAR, JsonText, common
+from .json_text import JsonText, common
 
 __all__ = ["PythonText", "ReprText"]
 
@@ -37,7 +35,7 @@ UNIT = seq(Literal("u"), _UNIT, HEX, HEX)
 
 
 class PythonText(JsonText):
-    """What is made of Python literals in one book of rules, by the names that JSON has for it."""
+    """Makes the text of Python literals, by the names that JSON has for them."""
 
     __slots__ = ()
 
@@ -50,11 +48,11 @@ class PythonText(JsonText):
     def quoted(self, text: Expr) -> Expr:
         """Make the string of a text, in double quotes or single ones."""
         ways = (seq(Literal(q), _spelled(text, q), Literal(q)) for q in "\"'")
-        return choice(*(token(way) for way in ways if way != NOTHING))
+        return choice(*map(token, ways))
 
 
 class ReprText(PythonText):
-    """The same with strings in single quotes only, which tell a Python dictionary from JSON."""
+    """The same with strings in single quotes only: they set Python apart from JSON."""
 
     __slots__ = ()
 
@@ -69,14 +67,8 @@ def _spelled(expr: Expr, quote: str) -> Expr:
             return Literal("".join(_escaped(char, quote) for char in text))
         case Chars():
             return _char(expr, quote)
-        case Sequence(parts):
-            return seq(*(_spelled(part, quote) for part in parts))
-        case Choice(options):
-            return choice(*(_spelled(option, quote) for option in options))
-        case Repeat(body, least, most):
-            return repeat(_spelled(body, quote), least, most)
         case _:
-            raise TypeError(f"not a part of a string: {expr}")
+            return rebuilt(expr, lambda part: _spelled(part, quote))
 
 
 def _escaped(char: str, quote: str) -> str:
@@ -97,4 +89,4 @@ def _char(expr: Chars, quote: str) -> Expr:
     if expr == ANY_CHAR:
         escapes.append(UNIT)
     escape = seq(Literal("\\"), choice(*escapes)) if escapes else NOTHING
-    return choice(*(way for way in (plain, escape) if way != NOTHING))
+    return choice(plain, escape)

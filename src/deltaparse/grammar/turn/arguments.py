@@ -16,21 +16,17 @@ from ..rules.rules import (
     EMPTY,
     NOTHING,
     Chars,
-    Choice,
     Expr,
     Literal,
     Ref,
-    Repeat,
-    Token,
     choice,
     literal,
     optional,
-    repeat,
+    rebuilt,
     seq,
     token,
     walk,
 )
-from ..rules.rules import Sequence as Parts
 from ..schema.json_schema import Compiler, Dialect, NotExpressed, schema_rules
 from ..schema.schema_branches import expanded
 from ..schema.schema_containers import Member, ordered
@@ -81,7 +77,7 @@ class Arguments:
                 dialect=self.dialect,
             )
         except UsageError as error:
-            raise _of(tool, error) from None
+            raise _in_tool(tool, error) from None
         self._note(tool, found.not_expressed)
         return found.value
 
@@ -134,12 +130,9 @@ class Arguments:
                     (marks.literal_name_suffix, value.others()),
                 ]
             head = f"{marks.name_prefix}{key}"
-            found = (
-                seq(literal(head + suffix + marks.value_prefix), text)
-                for suffix, text in ways
-                if text != NOTHING
+            return choice(
+                *(seq(literal(head + suffix + marks.value_prefix), text) for suffix, text in ways)
             )
-            return choice(*found)
 
         return self._in_order(tool, self.dialect, member, self._after(marks.separator))
 
@@ -164,12 +157,12 @@ class Arguments:
                     if text != NOTHING:
                         whole = self.rules.add(f"{name}-argument", text)
                         members.append(Member(whole, parameter.required))
-                options.append(_all(self.rules, tool.name, members, after))
+                options.append(_any_of(self.rules, tool.name, members, after))
             compiler.finish()
             found = choice(*options)
             self.rules.grammar(found)
         except UsageError as error:
-            raise _of(tool, error) from None
+            raise _in_tool(tool, error) from None
         self._note(tool, compiler.not_expressed)
         return found
 
@@ -183,19 +176,22 @@ class Arguments:
 
 
 def _dialect(fmt: WireFormat) -> Dialect:
-    """Tell how values are written that are no strings, or are inside of others."""
+    """How values are written that are no strings, or are inside of others."""
     if fmt.arguments.quote:
         return partial(OwnQuotes, quote=fmt.arguments.quote)
     return PythonText if fmt.arguments.python_literals else JsonText
 
 
 def _needed(text: Expr, parameter: Parameter) -> Expr:
+    """Refuse an argument that must be there and cannot."""
     if text == NOTHING and parameter.required:
         raise UsageError(f"{parameter.path}: no value fits")
     return text
 
 
-def _all(rules: RuleBook, name: str, members: list[Member], after: Callable[[Expr], Expr]) -> Expr:
+def _any_of(
+    rules: RuleBook, name: str, members: list[Member], after: Callable[[Expr], Expr]
+) -> Expr:
     some = ordered(rules, name, members, after)
     if any(member.required for member in members):
         return some
@@ -215,7 +211,7 @@ def _parameters(branch: Mapping[str, Any], report: Callable[[str, str], None]) -
     ]
 
 
-def _of(tool: Tool, error: UsageError) -> UsageError:
+def _in_tool(tool: Tool, error: UsageError) -> UsageError:
     return UsageError(f"tool {tool.name!r}: {error}")
 
 
@@ -224,15 +220,7 @@ def _spelled(expr: Expr, copies: Mapping[str, Ref], speller: JsonText) -> Expr:
     match expr:
         case Ref(name):
             return copies[name]
-        case Token(body):
-            return token(_spelled(body, copies, speller))
-        case Parts(parts):
-            return seq(*(_spelled(part, copies, speller) for part in parts))
-        case Choice(options):
-            return choice(*(_spelled(option, copies, speller) for option in options))
-        case Repeat(body, least, most):
-            return repeat(_spelled(body, copies, speller), least, most)
         case Literal() | Chars():
             return speller.spelled(expr)
         case _:
-            raise TypeError(f"not a part of JSON: {expr}")
+            return rebuilt(expr, lambda part: _spelled(part, copies, speller))

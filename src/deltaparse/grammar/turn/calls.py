@@ -4,7 +4,7 @@
     item  = per_call_start call per_call_end
 
 White space at markers is what the template writes, while that in JSON is what `Spacing` allows:
-models are trained on the one and choose the other. What a call is, each family says for itself.
+models are trained on the one and choose the other. Each family has its own `call`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from deltaparse.stream.wire.tag_markers import tagged_markers
 from ..rules.leading import lead
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
+    ANY_CHAR,
     EMPTY,
     Expr,
     Literal,
@@ -43,7 +44,7 @@ ID = Token(repeat(chars("az", "AZ", "09", "_", "-"), 1, 64))
 
 INDEX = Token(repeat(chars("09"), 1, 4))
 
-CODE = seq(except_chars(chars("{", " ", "\t", "\n", "\r")), repeat(chars((0, 0x10FFFF))))
+CODE = seq(except_chars(chars("{", " ", "\t", "\n", "\r")), repeat(ANY_CHAR))
 """Code: what begins with a brace would be JSON."""
 
 
@@ -58,7 +59,7 @@ class Calls:
         self.rules = rules
         self.arguments = Arguments(fmt, rules, spacing)
         dialect = self.arguments.dialect
-        # Round the arguments: where what a call begins with tells how it is spelled.
+        # The JSON round the arguments: its first quote shows how all of it is spelled.
         self._json = (ReprText if dialect is PythonText else dialect)(rules, spacing)
 
     def text(self, *, parallel: bool) -> Expr:

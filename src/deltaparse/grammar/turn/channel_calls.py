@@ -4,8 +4,8 @@
     header = channel word recipient name [constrain] message
            | recipient name channel word [constrain] message
 
-Which channel calls stand on and what is said of their form the format does not tell, since
-parsers do not care: any word does, and the model knows its own.
+On which channel calls stand, and which word `constrain` has, is not in the format, since parsers
+do not care. So any word fits, and the model knows its own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from deltaparse.stream.wire.channel_markers import ChannelMarkers
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
+    ANY_CHAR,
     EMPTY,
     Expr,
     Literal,
@@ -36,7 +37,6 @@ from .request import Tool
 
 __all__ = ["ChannelCalls", "free_turn"]
 
-LAST_CHAR = 0x10FFFF
 LETTERS = chars("az", "_")
 WORD = token(repeat(LETTERS, 1, 20))
 
@@ -74,14 +74,14 @@ class ChannelCalls:
 
     def free(self, calls: Expr) -> Expr:
         """Make the whole turn: messages of any kind, the last of which may be `calls`."""
-        last = choice(calls, self.content(repeat(chars((0, LAST_CHAR)))))
+        last = choice(calls, self.content(repeat(ANY_CHAR)))
         if not self.channels.ends or self.next == EMPTY:
             return seq(self.reasoning(), last)
         said = repeat(seq(self.content(self._any_body()), self.next))
         return seq(self.reasoning(), said, self.reasoning(), last)
 
     def _any_body(self) -> Expr:
-        ends = dict.fromkeys(text.strip() for text in self.channels.ends)
+        ends = dict.fromkeys(map(str.strip, self.channels.ends))
         return text_until(*ends)
 
     def content(self, body: Expr) -> Expr:

@@ -26,7 +26,7 @@ def offered(
     """Return the functions that a request lets the model call, none for "none".
 
     Args:
-        tools: OpenAI tools, or bare function descriptions.
+        tools: OpenAI tools, or function descriptions.
         tool_choice: "auto", "none", "required", or an OpenAI tool choice object.
 
     Raises:

@@ -48,8 +48,8 @@ def structural_tag(
     Returns what xgrammar takes as JSON, `GrammarCompiler.compile_structural_tag(...)`.
 
     Raises:
-        UsageError: as for `gbnf`; and where a turn may begin with a call that nothing tells from
-            text: Python without brackets or markers.
+        UsageError: as for `gbnf`; and where calls may begin like text: Python without brackets or
+            markers.
     """
     grammar = gbnf(
         fmt,
@@ -106,7 +106,7 @@ def _other_text(fmt: WireFormat) -> Format:
     """Make text that begins otherwise than calls in no markers do."""
     tools = fmt.tools
     if tools.format is ToolFormat.PYTHONIC and not tools.array_wrapped:
-        raise UsageError("calls begin like text in this format, so no tag tells them from it")
+        raise UsageError("calls begin like text in this format, so no tag can set them apart")
     bracket = "[" if tools.array_wrapped else "{"
     return {"type": "regex", "pattern": rf"([^\{bracket}\s][\s\S]*)?"}
 

@@ -57,7 +57,7 @@ class ValueEnd:
         return seq(until, literal(self.trailing))
 
     def after(self, value: Expr) -> Expr:
-        """Put the marker behind a value that tells its own end."""
+        """Put the marker behind a value that shows its own end."""
         return seq(value, literal(self.marker + self.trailing))
 
     def after_text(self, text: Expr) -> Expr:
@@ -65,7 +65,7 @@ class ValueEnd:
         return seq(token(seq(text, literal(self.marker))), literal(self.trailing))
 
     def may_stand_in(self, text: Expr) -> bool:
-        """Tell whether one of the markers might: whether all its characters might."""
+        """Whether one of the markers might stand in a text: whether all its characters might."""
         ranges = [span for expr in walk(text) for span in _spans(expr)]
         return any(
             all(any(low <= ord(char) <= high for low, high in ranges) for char in core)
@@ -98,7 +98,7 @@ class TaggedValue:
         if is_any and _says_nothing(self._schema):
             return self._end.text(self._compiler.rules)
         if is_any or "string" not in types or self._end.quotes:
-            # Where strings are among all types, they are told by their quotes.
+            # Where a value may be of any type, a string shows by its quotes.
             return self._as_json()
         texts, others, bound = self._parts(types)
         if None in texts:
@@ -118,12 +118,12 @@ class TaggedValue:
         return self._choice(self._parts({"string"})[1])
 
     def _as_json(self) -> Expr:
-        value = self._compiler.value(self._schema, self._path, self._name)
-        return NOTHING if value == NOTHING else self._end.after(value)
+        return self._end.after(self._compiler.value(self._schema, self._path, self._name))
 
     def _choice(self, options: Iterable[Expr | None]) -> Expr:
-        kept = [option for option in options if option is not None and option != NOTHING]
-        return self._compiler.rules.add(self._name, choice(*kept)) if kept else NOTHING
+        return self._compiler.rules.add(
+            self._name, choice(*(option for option in options if option is not None))
+        )
 
     def _parts(self, types: Collection[str]) -> tuple[list[Expr | None], list[Expr], bool]:
         """Take the value apart.
@@ -150,8 +150,7 @@ class TaggedValue:
                     texts.append(self._string(said))
                     continue
                 bound = bound or kind not in FREE or bool(said)
-                made = compiler.plain({**said, "type": [kind]}, path, self._name)
-                others += [end.after(made)] if made != NOTHING else []
+                others.append(end.after(compiler.plain({**said, "type": [kind]}, path, self._name)))
         return texts, others, bound
 
     def _report(self, keyword: str) -> None:

@@ -11,14 +11,16 @@ __all__ = ["Thought", "TurnStart", "turn_start"]
 
 
 class Thought(Enum):
-    """What comes of reasoning."""
+    """Where a turn stands with reasoning.
+
+    NONE:      it is over, or there is none.
+    POSSIBLE:  the model may begin with it.
+    OPEN:      it has begun.
+    """
 
     NONE = auto()
-    """It is over, or there is none."""
     POSSIBLE = auto()
-    """The model may begin with it."""
     OPEN = auto()
-    """It has begun."""
 
 
 @dataclass(frozen=True, slots=True)

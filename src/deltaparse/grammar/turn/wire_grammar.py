@@ -121,7 +121,7 @@ def gbnf(
 
 
 class _TurnRules:
-    """One run of `gbnf`."""
+    """Makes the rules of one turn; what the schemas say beyond them is in `not_expressed`."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _TurnRules:
         self.not_expressed: list[NotExpressed] = []
 
     def whole(self, response_schema: Mapping[str, Any] | None) -> Expr:
-        """Make the turn from its start, with content of a schema, if one is given, or calls."""
+        """Make the turn from its start: calls, or content of a schema where there is one."""
         ways = []
         if response_schema is not None:
             ways.append(self._content(response_schema))
@@ -156,7 +156,7 @@ class _TurnRules:
         return self._after_reasoning(choice(*ways))
 
     def from_trigger(self) -> Expr:
-        """Make what follows from a trigger on: calls, without the white space before them."""
+        """Make the text from a trigger on: calls, without the white space before them."""
         calls = self._calls()
         code = self.calls.code()
         own = without(leading(self.fmt.code.start), code, self.rules.rules)
