@@ -35,10 +35,8 @@ if isfile(join(__path__[0], "partial")):  # noqa: PTH113, PTH118
     raise ImportError(NO_LINKS)
 
 if TYPE_CHECKING:
-    from deltaparse.analyzer import ChatTemplate
-    from deltaparse.analyzer import analysis as analyze
-
     from . import partial
+    from .analyzer import ChatTemplate, analyze
     from .gate import Candidate, Candidates, Decision, ExecutableCall, Telemetry, ToolGate
     from .grammar import Grammar, gbnf, structural_tag
     from .partial import DeltaParseError, FormatError, MalformedOutput, TemplateError, UsageError

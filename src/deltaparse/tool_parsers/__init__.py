@@ -10,7 +10,7 @@ by `register_tool_parser`.
 
 from .base import BaseToolParser, ParseResult, ToolCallItem
 from .factory import create_tool_parser, register_tool_parser, tool_parser_from_config
-from .safe_value import safe_value
+from .values import safe_value
 from .wire_parser import WireToolParser
 
 __all__ = [
