@@ -31,7 +31,8 @@ from .json_text.readers import (
     json_string,
     json_value,
 )
-from .json_text.repair import Repairs, repaired_json
+from .json_text.repair import repaired_json
+from .json_text.repairs import Repairs
 from .markers import LONGEST_MARKER, Markers, marker_set
 from .python_text.to_json import PythonReading, python_arguments, python_value
 from .surrogates import escape_surrogates, is_whole, replace_surrogates

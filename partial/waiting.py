@@ -23,15 +23,15 @@ circle is freed by the garbage collector alone, and servers run without it for l
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .window import Window
+from typing import Any
 
 __all__ = ["Emit", "Lane", "StringSink", "Waiter", "never_split"]
 
 Emit = Callable[[str], None]
 """Takes text that is certain."""
+
+Step = Callable[[Any], str | None]
+"""Takes the window and reads in it; returns what is to be emitted, None to be resumed."""
 
 
 def never_split(text: str) -> int:  # noqa: ARG001 - whatever it is
@@ -81,7 +81,7 @@ class Waiter:
     def __init__(
         self,
         emit: Emit,
-        step: Callable[[Window], str | None] | None,
+        step: Step | None,
         sink: Emit,
         lane: Lane | None = None,
     ) -> None:

@@ -31,7 +31,8 @@ from ..surrogates import escape_surrogates
 from ..window import Window
 from .compact import compact_json, sound_json
 from .lexer import CLOSERS, MAX_DEPTH, NUMBER, JsonLexer, JsonState, whole_end
-from .repair import Repairs, json_document
+from .repair import json_document
+from .repairs import Repairs
 
 __all__ = ["HealedJson", "JsonPath", "closing", "heal_json"]
 

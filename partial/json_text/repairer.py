@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from ..surrogates import SURROGATES
 from ..waiting import Emit, Lane
@@ -25,9 +24,7 @@ from .lexer import (
     JsonLexer,
 )
 from .readers import json_space
-
-if TYPE_CHECKING:
-    from .repair import Repairs
+from .repairs import Repairs
 
 __all__ = ["OWN_QUOTE", "Repairer"]
 

@@ -12,7 +12,8 @@ from .compact import CompactJson
 from .heal import HealedJson, closing, heal_json
 from .lexer import MAX_DEPTH, JsonLexer, JsonState
 from .readers import ENDS
-from .repair import Repairs, json_document
+from .repair import json_document
+from .repairs import Repairs
 
 __all__ = ["JsonScanner"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ..json_text.compact import spelled
 from ..json_text.lexer import MAX_TOKEN, match_end
-from ..json_text.repair import Note
+from ..json_text.repairs import Note
 from ..surrogates import SURROGATES, escape_surrogates
 from ..waiting import Lane
 from ..window import Steps, Window

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..json_text.lexer import MAX_DEPTH, MAX_TOKEN, match_end
-from ..json_text.repair import Note
+from ..json_text.repairs import Note
 from ..text_readers import peek
 from ..waiting import Emit
 from ..window import Steps, Window

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..json_text.lexer import MAX_TOKEN
-from ..json_text.repair import Note
+from ..json_text.repairs import Note
 from ..waiting import Emit
 from ..window import Window
 
