@@ -27,12 +27,12 @@ __all__ = ["all_formats", "get_format", "list_formats", "models_of", "nearest", 
 NAMES = "names.json"
 REGISTERING = Lock()
 CLOSENESS = 0.5
-"""How alike two names must be, of 1, for one to be offered instead of the other."""
+"""How alike two names must be, of 1, for a message to suggest one for the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What is registered under a name; without a format, it is in the file of that name."""
+    """A registered name; without a format, the file of that name holds it."""
 
     aliases: tuple[str, ...]
     models: str = ""
@@ -42,15 +42,15 @@ class _Entry:
 def get_format(name: str) -> WireFormat:
     """The wire format of this name or alias, in upper or lower case, with `-` or `_`.
 
-    It is not `verified`: no template was rendered to prove it. Give the parser the rendered
-    prompt, as always; without it, the format's own generation prompt is taken.
+    It is not `verified`: no template was rendered to prove it. The parser wants the rendered
+    prompt, as always; without it, the format's own generation prompt sets the state.
 
     Raises:
         UsageError: there is no such format; the text names those that are spelled like it.
     """
     own = _own_name(name)
     if own is None:
-        raise UsageError(f"no format is called {name!r}{nearest(name, _spellings())}")
+        raise UsageError(f"no format is called {name!r}{nearest(name, _all_names())}")
     return _entries()[own].format or _built_in(own)
 
 
@@ -82,7 +82,7 @@ def register_format(
     if isinstance(aliases, str):
         raise UsageError(f"aliases is a list of names, not {aliases!r}")
     made = fmt if isinstance(fmt, WireFormat) else _from_file(fmt)
-    own, others = _spelling(name), tuple(dict.fromkeys(map(_spelling, aliases)))
+    own, others = _normalized(name), tuple(dict.fromkeys(map(_normalized, aliases)))
     _entries()  # takes the lock itself where nothing is registered yet
     with REGISTERING:
         taken = [known for known in (own, *others) if _own_name(known) is not None]
@@ -93,10 +93,12 @@ def register_format(
         entries = {}
         for known, entry in _entries().items():
             if known not in (own, *others):
-                kept = (alias for alias in entry.aliases if _spelling(alias) not in (own, *others))
+                kept = (
+                    alias for alias in entry.aliases if _normalized(alias) not in (own, *others)
+                )
                 entries[known] = _Entry(tuple(kept), entry.models, entry.format)
         entries[own] = _Entry(tuple(alias for alias in others if alias != own), "", made)
-        # Whoever is looking looks at a table that does not change.
+        # Replaced as a whole: other threads may be reading the old one.
         Registered.entries = entries
     return made
 
@@ -123,18 +125,20 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 def _own_name(name: object) -> str | None:
     """The name that a name or an alias stands for."""
-    spelled = _spelling(name)
+    spelled = _normalized(name)
     entries = _entries()
     if spelled in entries:
         return spelled
-    return next((own for own in entries if spelled in map(_spelling, entries[own].aliases)), None)
+    return next((own for own in entries if spelled in map(_normalized, entries[own].aliases)), None)
 
 
-def _spellings() -> list[str]:
+def _all_names() -> list[str]:
+    """All names and aliases."""
     return [text for name, entry in _entries().items() for text in (name, *entry.aliases)]
 
 
-def _spelling(name: object) -> str:
+def _normalized(name: object) -> str:
+    """The one spelling of a name that all its spellings are compared by."""
     if not isinstance(name, str) or not name.strip():
         raise UsageError(f"the name of a format is a text, like 'hermes', not {name!r}")
     return name.strip().lower().replace("-", "_")
@@ -154,13 +158,13 @@ def _from_file(path: object) -> WireFormat:
 
 
 class Registered:
-    """All names; the one thing in the library that a caller can change for all others."""
+    """Holds all names: the one thing in the library that a caller can change for all others."""
 
     entries: ClassVar[Mapping[str, _Entry] | None] = None
 
 
 def _entries() -> Mapping[str, _Entry]:
-    """What is registered; the names are read when they are first asked for."""
+    """All entries by name; the built-in ones are read when they are first asked for."""
     entries = Registered.entries
     if entries is None:
         text = (files(__package__) / NAMES).read_text(encoding="utf-8")
@@ -169,7 +173,7 @@ def _entries() -> Mapping[str, _Entry]:
             for name, entry in json.loads(text).items()
         }
         with REGISTERING:
-            # Another may have been quicker, and have added to it.
+            # Another thread may have been quicker, and have added to it.
             if Registered.entries is None:
                 Registered.entries = built_in
             entries = Registered.entries

@@ -1,10 +1,10 @@
 """The `response_template` of a transformers checkpoint, as a wire format and back.
 
 Version 1 of that standard: a start anchor, and fields that begin at one text or pattern and end at
-another, each with a parser for what is between. What of it markers and layouts can say becomes a
-`WireFormat`, which streams the arguments where transformers gives raw text up to the close; the
-rest is a `FormatError` that names it. White space round values is trimmed there and belongs to the
-markers here; text that no field takes is dropped there and content here.
+another, each with a parser for the text between. What markers and layouts can express of it becomes
+a `WireFormat`; the rest is a `FormatError` that names it. Three things differ on purpose: arguments
+stream, where transformers holds their text until the close; white space round values belongs to the
+markers, where it is trimmed there; and text that no field takes is content, where it is dropped.
 """
 
 from .reading import from_response_template

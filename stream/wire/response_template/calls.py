@@ -39,7 +39,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What begins a call: the markers, and the captures with the text behind each."""
+    """The beginning of a call: its markers, and the captures, each with the text behind it."""
 
     section: str
     before: tuple[str, ...]
@@ -48,7 +48,11 @@ class Opening:
 
 
 def read_calls(given: Field) -> Calls:
-    """How calls are written, according to the field. Raises `FormatError`."""
+    """The groups of a format that say how calls are written, from the field.
+
+    Raises:
+        FormatError: the field says what a wire format cannot.
+    """
     opening = _opening(given)
     closers, section_end, ends = _closers(given)
     roles = _roles(given)
@@ -96,7 +100,7 @@ def _opening(given: Field) -> Opening:
 
 
 def _closers(given: Field) -> tuple[list[str], str, tuple[str, ...]]:
-    """The markers that close a call; what closes the section; what may end the turn instead."""
+    """The markers that close a call, that of the section, and those that end the turn instead."""
     alternatives = [
         [part for part in parts if part.kind not in (PartKind.SPACE, PartKind.EDGE)]
         for parts in read_anchor(given, "close", WHERE)
@@ -112,7 +116,7 @@ def _closers(given: Field) -> tuple[list[str], str, tuple[str, ...]]:
 
 
 def _roles(given: Field) -> dict[str, tuple[str, ...]]:
-    """Where name, arguments and id come from: a path into the content, or a group."""
+    """Where name, arguments and id come from: a path into the content, or a capture."""
     transform = given.get("transform", "{content}")
     function = transform.get("function") if isinstance(transform, Mapping) else transform
     each = bool(given.get("transform_each"))

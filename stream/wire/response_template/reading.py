@@ -42,9 +42,9 @@ CONTENT = "content"
 def from_response_template(template: Mapping[str, Any]) -> WireFormat:
     """The wire format that a transformers `response_template` describes.
 
-    `template` is the template, or a tokenizer configuration that has one. Give the parser the
-    rendered prompt, as for transformers. Arguments in tags are typed by the `tools` of the parser;
-    without, a value is what it looks like, where transformers leaves text.
+    `template` is the template, or a tokenizer configuration that has one. The parser wants the
+    rendered prompt, as transformers does. Arguments in tags have the types that the parser's
+    `tools` say; without tools, a value is what it looks like, where transformers leaves text.
 
     Raises:
         FormatError: no template of version 1, or one that says what a wire format cannot; the text
@@ -116,7 +116,7 @@ def _reasoning(given: Mapping[str, Mapping[str, Any]]) -> ReasoningFormat:
 
 
 def _content(field: Mapping[str, Any] | None) -> tuple[ContentFormat, list[str]]:
-    """How content is marked, and what ends the turn."""
+    """The content markers, and the end-of-turn markers."""
     if field is None:
         return ContentFormat(), []
     _check_text(CONTENT, field)
@@ -131,7 +131,7 @@ def _content(field: Mapping[str, Any] | None) -> tuple[ContentFormat, list[str]]
 
 
 def _check_text(name: str, field: Mapping[str, Any]) -> None:
-    """Refuse what makes of a text another thing than the text."""
+    """Refuse a field that makes something else of its text."""
     parser = field.get("content", "text")
     if parser != "text":
         raise FormatError(f"field {name!r}: it is text, not {parser!r}")
@@ -141,6 +141,6 @@ def _check_text(name: str, field: Mapping[str, Any]) -> None:
 
 
 def _padded(marker: str, after: str = "\n") -> str:
-    """A marker with the line ends that models write beside it, which transformers trims."""
+    """A marker with the line ends that models write at it, and transformers trims."""
     before = "\n" if len(after) > 1 else ""
     return f"{before}{marker.strip()}{after}"

@@ -18,8 +18,8 @@ SPACE = r"\s*"
 def to_response_template(fmt: WireFormat) -> dict[str, Any]:
     """The transformers `response_template` that reads what a wire format describes.
 
-    It is for `tokenizer.response_template`, as plain data. White space beside markers is trimmed by
-    it, and arguments in tags are text unless transformers is given the tools.
+    Returns plain data, for `tokenizer.response_template`. It trims white space at markers, and
+    arguments in tags are text unless transformers has the tools.
 
     Raises:
         FormatError: the format says what a response template cannot; the text names it.
@@ -69,7 +69,7 @@ def _refuse(fmt: WireFormat) -> None:
         "arguments that are JSON in a text": tools.arguments_as_text,
         "ids that hold the name": fmt.call_id.holds_name,
         "ids behind the arguments": fmt.call_id.position is CallIdPosition.POST_ARGS,
-        "types that a marker tells": fmt.arguments.literal_name_suffix.strip(),
+        "types that a marker names": fmt.arguments.literal_name_suffix.strip(),
         "code": fmt.code.function,
     }
     found = [what for what, there in cannot.items() if there]

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import pytest
 from hypothesis import given
 
-from deltaparse import FormatError, ReasoningMode, ToolFormat, ToolsFormat, WireFormat
+from deltaparse import (
+    CallIdPosition,
+    ContentMode,
+    FormatError,
+    ReasoningMode,
+    ToolFormat,
+    ToolsFormat,
+    WireFormat,
+)
 
 from ...strategies.wire_by_hand import TAGS
 from ...strategies.wire_json_and_tags import formats
@@ -70,3 +79,24 @@ def test_replace_names_what_there_is():
         TAGS.replace(tools={"open": "<x>"})
     with pytest.raises(FormatError, match="must be one of"):
         ToolsFormat(format="XML")
+    with pytest.raises(FormatError, match="turn must be a TurnFormat"):
+        TAGS.replace(turn=("<a>",))
+    with pytest.raises(FormatError, match="has no '_hash'"):
+        WireFormat.from_json('{"_hash": 1}')
+
+
+@pytest.mark.parametrize("kind", [ReasoningMode, ContentMode, ToolFormat, CallIdPosition])
+def test_help_says_what_each_word_means(kind):
+    for word in kind:
+        assert re.search(rf"^    {word}: +\S", kind.__doc__, re.MULTILINE)
+
+
+GROUPS = [field.default_factory for field in dataclasses.fields(WireFormat())]
+
+
+@pytest.mark.parametrize("kind", [WireFormat, *filter(dataclasses.is_dataclass, GROUPS)])
+def test_help_says_what_each_field_means(kind):
+    named = re.findall(r"^    ([a-z_][a-z_, ]*): +\S", kind.__doc__, re.MULTILINE)
+    assert {name for names in named for name in names.split(", ")} == {
+        field.name for field in dataclasses.fields(kind)
+    }

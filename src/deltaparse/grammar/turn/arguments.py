@@ -13,7 +13,6 @@ from deltaparse.stream.reading.tool_calls.schema import argument_types
 from ..rules.leading import lead
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
-    EMPTY,
     NOTHING,
     Chars,
     Expr,
@@ -157,7 +156,9 @@ class Arguments:
                     if text != NOTHING:
                         whole = self.rules.add(f"{name}-argument", text)
                         members.append(Member(whole, parameter.required))
-                options.append(_any_of(self.rules, tool.name, members, after))
+                some = ordered(self.rules, tool.name, members, after)
+                needed = any(member.required for member in members)
+                options.append(some if needed else optional(some))
             compiler.finish()
             found = choice(*options)
             self.rules.grammar(found)
@@ -187,15 +188,6 @@ def _needed(text: Expr, parameter: Parameter) -> Expr:
     if text == NOTHING and parameter.required:
         raise UsageError(f"{parameter.path}: no value fits")
     return text
-
-
-def _any_of(
-    rules: RuleBook, name: str, members: list[Member], after: Callable[[Expr], Expr]
-) -> Expr:
-    some = ordered(rules, name, members, after)
-    if any(member.required for member in members):
-        return some
-    return EMPTY if some == NOTHING else optional(some)
 
 
 def _parameters(branch: Mapping[str, Any], report: Callable[[str, str], None]) -> list[Parameter]:

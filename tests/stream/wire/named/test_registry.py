@@ -35,7 +35,7 @@ def test_the_names_that_users_type(name):
 def test_no_name_or_alias_stands_for_two():
     names = [text for name, aliases in list_formats().items() for text in (name, *aliases)]
     assert len(set(names)) == len(names)
-    assert all(text == registry._spelling(text) for text in names)
+    assert all(text == registry._normalized(text) for text in names)
 
 
 def test_the_list_has_names_with_their_aliases():

@@ -1,0 +1,155 @@
+"""The facts of a format: what follows from it, as all its readers see it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+
+from deltaparse import WireFormat, get_format, list_formats
+from deltaparse.stream.request import behind_reasoning
+from deltaparse.stream.wire.marker_tables import Role, marker_tables
+
+from ...strategies.wire_by_hand import TAGS, UNMARKED
+from ...strategies.wire_json_and_tags import formats
+
+JSON = {"format": "JSON_NATIVE", "name_field": "name", "arguments_field": "arguments"}
+THINK = {"mode": "TAG_BASED", "start": "<think>", "end": "</think>"}
+
+
+def test_of_a_format_that_says_nothing():
+    facts = WireFormat().facts
+    no = ("has_calls", "has_channels", "has_reasoning", "in_one_list", "is_tagged")
+    assert not any(getattr(facts, name) for name in (*no, "unmarked_calls", "writes_ids"))
+    assert facts.openers == facts.closers == ()
+    assert facts.turn_so_far() == facts.turn_so_far("any prompt") == ""
+
+
+def test_they_are_made_once_and_go_with_no_copy():
+    fmt = get_format("hermes")
+    assert fmt.facts is fmt.facts
+    for other in (copy.copy(fmt), copy.deepcopy(fmt), pickle.loads(pickle.dumps(fmt))):
+        assert other == fmt
+        assert other.facts is not fmt.facts
+        assert other.facts.openers == fmt.facts.openers
+
+
+def test_the_markers_of_calls_come_outermost_first():
+    tags = WireFormat().replace(
+        tools={
+            "format": "TAG_WITH_JSON",
+            "section_start": "<calls>",
+            "section_end": "</calls>",
+            "per_call_start": "\n<call>",
+            "per_call_end": "</call>\n",
+        },
+        function={"name_prefix": "<f=", "close": "</f>"},
+    )
+    assert tags.facts.is_tagged
+    assert tags.facts.openers == ("<calls>", "\n<call>", "<f=")
+    assert tags.facts.closers == ("</calls>", "</call>\n", "</f>")
+    # What stands round a name stands in JSON where the name does.
+    as_json = tags.replace(tools=JSON)
+    assert as_json.facts.openers == ("<calls>", "\n<call>")
+    assert as_json.facts.closers == ("</calls>", "</call>\n")
+
+
+@pytest.mark.parametrize(
+    ("changes", "unmarked"),
+    [
+        ({}, False),
+        ({"tools": JSON}, True),
+        ({"tools": {"format": "PYTHONIC"}}, True),
+        ({"tools": JSON | {"section_start": " \n"}}, True),
+        ({"tools": JSON | {"section_start": "<calls>"}}, False),
+        ({"tools": JSON | {"per_call_start": "<call>"}}, False),
+        ({"tools": JSON, "code": {"start": "<code>", "function": "f"}}, True),
+        ({"tools": JSON, "channels": {"message": "<m>"}}, False),
+    ],
+)
+def test_calls_in_no_markers(changes, unmarked):
+    fmt = WireFormat().replace(**changes)
+    assert fmt.facts.unmarked_calls is unmarked
+    assert marker_tables(fmt, calls=True).unmarked is unmarked
+    assert not marker_tables(fmt, calls=False).unmarked
+
+
+@pytest.mark.parametrize(
+    ("changes", "writes"),
+    [
+        ({"tools": JSON}, False),
+        ({"tools": JSON | {"id_field": "id"}}, True),
+        ({"tools": JSON | {"generated_id_field": "n"}}, True),
+        ({"call_id": {"position": "POST_ARGS"}}, True),
+    ],
+)
+def test_ids(changes, writes):
+    assert WireFormat().replace(**changes).facts.writes_ids is writes
+
+
+def test_calls_in_channels_need_no_syntax_of_their_own():
+    facts = WireFormat().replace(channels={"message": "<m>"}).facts
+    assert (facts.has_channels, facts.has_calls) == (True, True)
+    assert not WireFormat().replace(channels={"message": " "}).facts.has_channels
+
+
+@pytest.mark.parametrize(
+    ("headers", "generated", "mode", "prompt", "turn"),
+    [
+        (("<a>",), "<a><think>", "FORCED_OPEN", "", "<think>"),
+        (("<a>",), "<a><think>", "FORCED_OPEN", "hi<a>so<a>", ""),
+        (("<a>", "<a>!"), "", "TAG_BASED", "hi<a>! go", " go"),
+        (("<a>",), "", "TAG_BASED", "a tail", "a tail"),
+        (("<a>",), "", "FORCED_OPEN", "", ""),
+        ((), "", "FORCED_OPEN", "", "<think>"),
+        ((), "", "TAG_BASED", "", ""),
+        ((), "", "FORCED_OPEN", "hi", ""),
+        ((), "hi<think>", "FORCED_OPEN", "", "<think>"),
+        ((), "", "TAG_BASED", "a<think>b<think>c", "<think>c"),
+    ],
+)
+def test_what_a_prompt_holds_of_the_turn(headers, generated, mode, prompt, turn):
+    fmt = WireFormat().replace(
+        turn={"headers": headers, "generation_prompt": generated}, reasoning=THINK | {"mode": mode}
+    )
+    assert fmt.facts.turn_so_far(prompt) == turn
+
+
+def test_behind_reasoning():
+    assert behind_reasoning(UNMARKED) == (UNMARKED, "")
+    channels = get_format("gpt_oss")
+    assert behind_reasoning(channels) == (channels, "")
+    think = WireFormat().replace(turn={"headers": ("<a>",)}, reasoning=THINK)
+    assert behind_reasoning(think) == (think, "<a><think></think>")
+    delimited = WireFormat().replace(reasoning={"mode": "DELIMITER", "end": "[END]"})
+    assert behind_reasoning(delimited) == (WireFormat(), "")
+
+
+@given(formats())
+def test_tables_have_the_markers_that_the_facts_name(fmt):
+    tables = marker_tables(fmt, calls=True)
+    found = {literal.strip() for literal in tables.call_starts.literals}
+    assert found == {text.strip() for text in (*fmt.facts.openers, fmt.code.start)} - {""}
+
+
+@pytest.mark.parametrize("name", list_formats())
+def test_every_spelling_that_is_looked_for_has_a_meaning(name):
+    tables = marker_tables(get_format(name), calls=True)
+    for place in ("in_content", "in_content_end", "at_edge", "in_reasoning", "after_call"):
+        for literal in getattr(tables, place).literals:
+            assert tables.role(literal) in Role
+            assert tables.trailing(literal).strip() == ""
+
+
+def test_equal_markers_rank_by_what_is_lost():
+    fmt = TAGS.replace(
+        turn={"headers": ("<think>",), "ends": ("</call>", "</think>")},
+        reasoning=THINK,
+        tools={"per_call_end": "</call>"},
+    )
+    tables = marker_tables(fmt, calls=True)
+    assert tables.role("</think>") is Role.REASONING_END
+    assert tables.role("<think>") is Role.REASONING_START
+    assert tables.role("</call>") is Role.TOOL_END
