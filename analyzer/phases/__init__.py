@@ -23,5 +23,5 @@ the same things, so that the two can be read side by side.
     proof  turns rendered, and what they parse to      whether all of it is right        ..proof
 
 `channels` renders nothing: it reads the markers that were found another way. `pythonic` is T1 to A2
-in one, for Python says what stands where. In which order they run, and why, is said in `analyze`.
+in one, for Python says what stands where. In which order they run, and why: see `analysis`.
 """

@@ -83,7 +83,7 @@ class CallTexts:
         if at < 0:
             return ""
         before, after = without_reasoning(body[:at], self.reasoning), body[at:]
-        if self.content.end:
+        if self.content.end:  # a start marker alone is taken for the section's
             before, after = self.outside(before, after)
         body = before + after
         for end in self.turns.frame.turn.ends:

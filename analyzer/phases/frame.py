@@ -39,7 +39,7 @@ __all__ = ["find_frame", "without_start_of_calls"]
 #
 # What only a later phase can see is not guessed at here. A marker that begins each call, or
 # reasoning in every turn, is in the header at first, and content's end marker in the end of the
-# turn; `analyze` has the frame corrected when they are known.
+# turn; `analysis` has the frame corrected when they are known.
 #
 # It costs seven renderings of short conversations, and less than that: those that other phases
 # ask for too are remembered.

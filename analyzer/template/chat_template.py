@@ -1,6 +1,6 @@
 """Chat templates: a conversation in, the text that the model reads out.
 
-What a template finds is what transformers' `apply_chat_template` gives it, so the same template
+What a template finds is what it finds in transformers' `apply_chat_template`, so the same template
 renders to the same text. Templates are hostile input all the same: they run in a `sandbox`, under
 `Limits`.
 """

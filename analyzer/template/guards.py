@@ -101,7 +101,7 @@ def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
         budget = budget_of(context)
         given = value
         if name == "join" and not isinstance(value, str):
-            # To add up the lengths of what a generator gives, it must be kept.
+            # To add up the lengths of what a generator yields, that must be kept.
             given = list(budget.watch(value))
         budget.pay(STEP + budget.size(given))
         if estimate:

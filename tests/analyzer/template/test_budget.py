@@ -136,7 +136,7 @@ def test_what_is_made_must_not_be_too_much(value, limits, message):
 
 
 @pytest.mark.parametrize("value", ["a" * 10, ["a"], nested(3), 2**64 - 1, None, 1.5, [1, 2]])
-def test_what_is_made_is_handed_on(value):
+def test_what_is_made_is_returned(value):
     assert budget(text=10, value=99, depth=3, memory=200).made(value) is value
 
 
