@@ -2,7 +2,8 @@
 # into .venv. Variables:
 #   PYTHON=python3.12    the interpreter that .venv is made with
 #   ARGS="-k json -x"    arguments for pytest (test), the benchmarks (bench) or the fuzzer (fuzz)
-#   WHEEL=1              test the built wheel instead of src; the default where CI is set, WHEEL= undoes it
+#   WHEEL=1              test the built wheel instead of src, and measure what is covered; the default
+#                        where CI is set, WHEEL= undoes it
 #   T=60                 seconds to fuzz
 
 PYTHON ?= python3
@@ -28,7 +29,8 @@ test: $(if $(WHEEL),test-wheel,test-src) ## run the tests
 test-src: .venv/dev.stamp
 	$(BIN)/pytest -n auto $(ARGS)
 
-# The last line of the program makes sure that it was the installed package that was tested.
+# The last line of the program makes sure that it was the installed package that was tested. All the
+# tests together are measured: which lines and branches of the package they run.
 test-wheel:
 	$(call make-venv,.venv-wheel)
 	.venv-wheel/bin/$(PIP) wheel --no-deps --wheel-dir .venv-wheel/dist .
@@ -36,7 +38,7 @@ test-wheel:
 	.venv-wheel/bin/python -P -c 'import sys, pytest; \
 	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
 	sys.exit(code if "site-packages" in where else "not the wheel was tested but " + where)' \
-	-n auto -o pythonpath= $(ARGS)
+	-n auto -o pythonpath= $(if $(ARGS),$(ARGS),--cov)
 
 lint: .venv/dev.stamp ## check style and types
 	$(BIN)/ruff check

@@ -166,7 +166,7 @@ def main() -> int:
     import atheris
 
     with atheris.instrument_imports(include=["deltaparse"]):
-        found = [target for target in find(options.match) if target.takes_bytes]
+        found = find(options.match)
     runs = redo(found) if options.redo else explore(found, end)
     if options.json:
         options.json.write_text(json.dumps(runs), encoding="utf-8")

@@ -1,13 +1,15 @@
 """The targets of the fuzzers: every property and every state machine of tests/, one by one.
 
-A property becomes a target by being written, unless it needs a fixture. What breaks one is kept in
-.fuzz/, in a folder with the target's name, as hypothesis keeps it; both drivers put it there.
+A property becomes a target by being written, unless it needs a fixture; one with `parametrize`
+becomes a target for each case. What breaks one is kept in .fuzz/, in a folder with the target's
+name, as hypothesis keeps it; both drivers put it there.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import shutil
 import sys
 import time
@@ -15,7 +17,7 @@ import traceback
 import unittest
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial, wraps
+from functools import wraps
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -23,7 +25,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.reporting import with_reporter
@@ -34,10 +36,13 @@ KEPT = ROOT / ".fuzz"
 
 sys.path.insert(0, str(ROOT))
 
-from tests.hangs import Hang, no_hang  # noqa: E402 - found by the line before
+from tests import corpus  # noqa: E402 - found by the line before
+from tests.hangs import Hang, no_hang  # noqa: E402
 
 SHRINKING = 20
 """Seconds more, for a target that has failed, to make what failed small."""
+LONGEST_NAME = 30
+"""Characters of a case's name; it has its number where that is longer."""
 EXPLORE = (Phase.reuse, Phase.generate, Phase.shrink)
 REDO = (Phase.reuse,)
 
@@ -52,27 +57,20 @@ class Target:
     Args:
         name: what it is called in reports, and in .fuzz/.
         test: what `@given` made of it.
-        sets: the sets of arguments that it is given beside what it draws.
     """
 
-    def __init__(self, name: str, test: Any, sets: Sequence[dict[str, Any]] = ({},)) -> None:
+    def __init__(self, name: str, test: Any) -> None:
         self.name = name
         self.tried = 0
         self.seconds = 0.0
         self.failure = ""
         self.kept = KEPT / name
         self._test = test
-        self._sets = sets
         self._end = float("inf")
         self._before = 0
         self._failing = False
         test.hypothesis.inner_test = self._counted(test.hypothesis.inner_test)
         self._set(EXPLORE)
-
-    @property
-    def takes_bytes(self) -> bool:
-        """Whether it is a function of bytes alone."""
-        return self._sets == ({},)
 
     def one_input(self) -> Callable[[bytes], object]:
         """The target as a function of bytes, which a fuzzer may mutate."""
@@ -86,12 +84,9 @@ class Target:
         """
         self._set(phases)
         start = time.monotonic()
-        for at, arguments in enumerate(self._sets, 1):
-            self._end = start + seconds * at / len(self._sets)
-            self._before = self.tried
-            self._guarded(partial(self._test, **arguments))
-            if self.failure:
-                break
+        self._end = start + seconds
+        self._before = self.tried
+        self._guarded(self._test)
         self.seconds += time.monotonic() - start
         self._end = float("inf")
 
@@ -183,11 +178,34 @@ def targets_of(module: ModuleType, match: str = "") -> Iterator[Target]:
             yield Target(label, get_state_machine_test(value))
         elif name.startswith("test_") and hasattr(value, "hypothesis"):
             marks = [*_marks(module), *_marks(value)]
-            sets = tuple(_parameter_sets(marks))
-            needs = inspect.signature(value).parameters.keys()
-            skipped = any(mark.name == "skipif" and mark.args[0] for mark in marks)
-            if sets and needs <= sets[0].keys() and not skipped:
-                yield Target(label, value, sets)
+            for case, arguments in _cases(marks):
+                test = fixed(value, arguments) if arguments else value
+                if inspect.signature(test).parameters == {} and not _is_skipped(marks):
+                    yield Target(label + case, test)
+
+
+def fixed(test: Any, arguments: dict[str, Any]) -> Any:
+    """A property with some of its arguments given: it asks for nothing but what it draws."""
+    inner = test.hypothesis.inner_test
+    signature = inspect.signature(inner)
+    left = [each for name, each in signature.parameters.items() if name not in arguments]
+    signature = signature.replace(parameters=left)
+
+    @wraps(inner)
+    def with_arguments(*args: Any, **kwargs: Any) -> Any:
+        return inner(**arguments, **signature.bind(*args, **kwargs).arguments)
+
+    vars(with_arguments)["__signature__"] = signature
+    return given(**test.hypothesis._given_kwargs)(with_arguments)  # noqa: SLF001 - no other way
+
+
+def _is_skipped(marks: list[pytest.Mark]) -> bool:
+    """Whether what a test needs is not there."""
+    here = corpus.FOLDER is not None
+    return any(
+        (mark.name == "skipif" and mark.args[0]) or (mark.name == "corpus" and not here)
+        for mark in marks
+    )
 
 
 def _marks(marked: Any) -> list[pytest.Mark]:
@@ -196,16 +214,21 @@ def _marks(marked: Any) -> list[pytest.Mark]:
     return [getattr(mark, "mark", mark) for mark in (marks if isinstance(marks, list) else [marks])]
 
 
-def _parameter_sets(marks: list[pytest.Mark]) -> Iterator[dict[str, Any]]:
-    """The arguments of each case that the `parametrize` marks of a test make; one without marks."""
-    rows = [list(_parameters(*mark.args[:2])) for mark in marks if mark.name == "parametrize"]
+def _cases(marks: list[pytest.Mark]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The cases that the `parametrize` marks of a test make, with names; one without marks."""
+    rows = [list(_rows(*mark.args[:2])) for mark in marks if mark.name == "parametrize"]
     for chosen in product(*rows):
-        yield {name: value for row in chosen for name, value in row.items()}
+        names = "-".join(name for name, _ in chosen)
+        case = f"[{names}]" if names else ""
+        yield case, {name: value for _, row in chosen for name, value in row.items()}
 
 
-def _parameters(names: str | Sequence[str], values: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """The arguments of each row of one `parametrize`."""
+def _rows(
+    names: str | Sequence[str], values: Sequence[Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The arguments of each row of one `parametrize`, with a name that a file can have."""
     keys = names.replace(",", " ").split() if isinstance(names, str) else names
-    for value in values:
-        given = value.values if hasattr(value, "marks") else value if len(keys) > 1 else (value,)
-        yield dict(zip(keys, given, strict=True))
+    for at, value in enumerate(values):
+        row = value.values if hasattr(value, "marks") else value if len(keys) > 1 else (value,)
+        name = re.sub(r"\W+", "_", "-".join(map(repr, row))).strip("_")
+        yield name if 0 < len(name) <= LONGEST_NAME else str(at), dict(zip(keys, row, strict=True))
