@@ -39,7 +39,8 @@ class Window:
     """The unread text of one stream.
 
     `text` from `pos` on is unread; `base` is the offset of its beginning. `waiter` is what the
-    sub-parser that waits left behind; while it has a lane, the window is empty.
+    sub-parser that waits left behind; while it has a lane, the window is empty. `emits_prompt`:
+    the prompt's text is emitted too, for what is read now must come out whole.
     """
 
     __slots__ = (
@@ -49,6 +50,7 @@ class Window:
         "_offsets",
         "base",
         "closed",
+        "emits_prompt",
         "pos",
         "text",
         "waiter",
@@ -64,6 +66,7 @@ class Window:
         self.pos = 0
         self.closed = closed
         self.waiter: Waiter | None = None
+        self.emits_prompt = False
         self.base = offset
         self._marks = 0
 
@@ -79,8 +82,8 @@ class Window:
 
     @property
     def prompt_end(self) -> int:
-        """The index into `text` before which it is the prompt's."""
-        return max(-self.base, 0)
+        """The index into `text` before which it is the prompt's, and is not emitted."""
+        return 0 if self.emits_prompt else max(-self.base, 0)
 
     @property
     def unread(self) -> str:
@@ -140,7 +143,7 @@ class Window:
 
     def clipped(self, start: int, end: int) -> str:
         """The text between two indices, without what of it is the prompt's."""
-        if self.base < 0:
+        if self.base < 0 and not self.emits_prompt:
             start = max(start, -self.base)
         return self.text[start:end]
 

@@ -104,7 +104,9 @@ class StreamParser(Feeder):
         """Say that the output has ended; return the last deltas. A second call returns [].
 
         `reason` is the engine's: "length" when the output was cut off, "stop" when the model
-        ended it, None when that is not known: then the text decides.
+        ended it, None when that is not known: such a turn counts as cut. A call is complete when
+        its arguments are whole, whatever the reason; at "stop" the last closer may be missing, or
+        a part of it, for engines leave out the string at which they stop.
 
         Raises:
             UsageError: for another reason.
@@ -118,14 +120,15 @@ class StreamParser(Feeder):
         if self._record is not None:
             self._record.reasons.append(reason)
         sink = self._sink
-        sink.natural = reason != "length"
-        self._finish_reason = "stop" if sink.natural else "length"
+        sink.natural = reason in ("stop", "tool_calls")
+        self._finish_reason = "stop"
         self._end_text()
         sink.content(self._resume() or "")
-        sink.finish(required=self._request.required)
-        if reason is None and any(issue.kind == "truncated_call" for issue in sink.issues):
+        sink.finish(required=self._request.required and reason != "length")
+        truncated = any(issue.kind == "truncated_call" for issue in sink.issues)
+        if reason == "length" or truncated:
             self._finish_reason = "length"
-        elif sink.natural and sink.calls:
+        elif sink.calls:
             self._finish_reason = "tool_calls"
         return self._emitted()
 

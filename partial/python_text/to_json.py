@@ -99,7 +99,7 @@ def python_arguments(
     Otherwise as `python_value`.
     """
     out = Writer(src, emit, max_depth, [Frame(closer, "{", "}", "=")], "key")
-    if src.offset >= 0:
+    if src.offset >= 0 or src.emits_prompt:
         emit("{")
     return (yield from _reading(src, out, note))
 

@@ -66,7 +66,7 @@ class Writer:
 
     def write(self, text: str) -> None:
         """Write more of what was begun, unless all that was read is the prompt's."""
-        if self.src.offset <= 0:
+        if self.src.offset <= 0 and not self.src.emits_prompt:
             return
         if not self.slots:
             self.emit(text)

@@ -113,6 +113,13 @@ class MessageBuilder:
         self.out.append(ToolCallDelta(index, call_id, name))
         return part
 
+    def add_to_first(self, arguments: str) -> None:
+        """Put arguments that the prompt had into the first delta of the call that was begun."""
+        first, part = self.out[-1], self.open
+        if isinstance(first, ToolCallDelta) and part is not None:
+            first.arguments = arguments
+            part.write(arguments)
+
     def arguments(self, text: str) -> None:
         """Emit text of the arguments of the call that is open."""
         part = self.open

@@ -7,7 +7,7 @@ name; later ones the index and more of the arguments.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["ContentDelta", "Delta", "ReasoningDelta", "ToolCallDelta", "arguments_deltas"]
@@ -43,13 +43,16 @@ class ToolCallDelta:
     """The beginning of a tool call, or more of its arguments.
 
     `index` counts the calls of the turn from 0; `id` and `name` are set in a call's first delta
-    and None in all others; `arguments` is the next of the JSON text, often "" in the first.
+    and None in all others; `arguments` is the next of the JSON text, often "" in the first. `last`
+    is True in the delta that completes the call: its arguments are whole, and it may be executed.
+    A call that was cut off has none.
     """
 
     index: int
     id: str | None = None
     name: str | None = None
     arguments: str = ""
+    last: bool = field(default=False, compare=False)
 
     def to_openai(self) -> dict[str, Any]:
         """Return the `delta` object; id, type and name are left out, not null, after the first."""
@@ -72,6 +75,7 @@ def arguments_deltas(index: int) -> Callable[[str], ToolCallDelta]:
         delta.index = index
         delta.id = delta.name = None
         delta.arguments = arguments
+        delta.last = False
         return delta
 
     return make

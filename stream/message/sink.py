@@ -9,6 +9,7 @@ from deltaparse.partial import Emit, MalformedOutput, UsageError
 
 from .builder import InlineReasoning, MessageBuilder
 from .counts import Counts, RunningCounts
+from .deltas import ToolCallDelta
 from .ids import CallPlace, IdFactory, made_id
 from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
@@ -159,6 +160,17 @@ class Sink:
         part.span = (max(offset, 0), max(offset, 0))
         self.calls += 1
 
+    def complete_call(self) -> None:
+        """The arguments of the open call are whole: its last delta says so."""
+        part, out = self.builder.open, self.builder.out
+        if part is None:
+            return
+        delta = out[-1] if out else None
+        if not isinstance(delta, ToolCallDelta) or delta.index != self.calls - 1:
+            delta = ToolCallDelta(self.calls - 1)
+            out.append(delta)
+        delta.last = True
+
     @property
     def open_arguments(self) -> str:
         """The arguments of the open call so far."""
@@ -199,7 +211,7 @@ class Sink:
             if all(part.kind is Reasoning for part in parts):
                 self.content("".join(part.text.getvalue() for part in parts))
         self._end_content()
-        if required and self.natural and not self.calls:
+        if required and not self.calls:
             self.issue("missing_call", (0, 0), "tool_choice asked for a call")
 
     def message(self) -> Message:
@@ -213,21 +225,32 @@ class Sink:
         return self.amounts.counts(self.builder.characters)
 
     def start(self, id_factory: IdFactory, prompt: str) -> None:
-        """Drop what the prompt gave, which is read. A call that it left open is announced."""
+        """Drop what the prompt gave, which is read, but for a call that it left open.
+
+        That comes out whole, for who gets the second half of its arguments has no call.
+        """
         self._id_factory = id_factory
         self._prompt = prompt
         builder = self.builder
         if not builder.parts and not self.issues:
             return
+        index, part = self.calls - 1, builder.open
+        begun = [
+            delta
+            for delta in builder.out
+            if isinstance(delta, ToolCallDelta) and delta.index == index
+        ]
         builder.forget()
         self.issues.clear()
         self.calls = 0
         self.amounts.start(0)
-        part = builder.open
-        if part is not None and part.kind is ToolCall:
-            self.begin_call(part.name, part.call_id, 0)
-        else:
+        if part is None or part.kind is not ToolCall:
             builder.open = None
+            return
+        self.begin_call(part.name, part.call_id, 0)
+        builder.add_to_first("".join(delta.arguments for delta in begun))
+        if begun[-1].last:
+            self.complete_call()
 
     def _end_content(self) -> None:
         if self._fence is not None:

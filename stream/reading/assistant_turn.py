@@ -17,6 +17,7 @@ from .content_writer import Before, ContentWriter
 from .reading import Reading
 from .reasoning import reasoning
 from .tool_calls.dispatch import tool_calls
+from .tool_calls.tagged_head import may_become
 
 __all__ = ["assistant_turn"]
 
@@ -57,6 +58,9 @@ def _sections(reading: Reading, before: Before, *, second_time: bool = False) ->
         writer = writer if before is Before.TEXT else ContentWriter(reading, before)
         checkpoint = reading.checkpoint()
         marker = "" if before is Before.TEXT else (yield from _next_marker(reading, before))
+        if not marker and before is Before.CALL and _report_cut_marker(reading):
+            checkpoint.commit()
+            return
         if not marker:
             # White space at the end belongs to the marker before it, if there is one.
             if src.unread or not src.closed or before is Before.START:
@@ -95,6 +99,18 @@ def _sections(reading: Reading, before: Before, *, second_time: bool = False) ->
 def _report_repeated(reading: Reading, start: int, marker: str) -> None:
     span = (start, reading.src.offset)
     reading.sink.issue("repeated_marker", span, f"{marker!r} was written again")
+
+
+def _report_cut_marker(reading: Reading) -> bool:
+    """Read what the output ends in, behind a call, if it is the beginning of a marker."""
+    src, start = reading.src, reading.src.offset
+    rest = src.text[src.pos :]
+    if not src.closed or not rest or not may_become(src, reading.tables.after_call):
+        return False
+    src.pos = len(src.text)
+    detail = f"the output ends in a marker, not emitted: {rest!r}"
+    reading.sink.issue("cut_marker", (start, src.offset), detail)
+    return True
 
 
 def _next_marker(reading: Reading, before: Before) -> Steps[str]:

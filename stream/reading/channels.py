@@ -167,6 +167,7 @@ def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -
     ends = reading.tables.channels.after_body
     call = Call(reading, checkpoint)
     call.called(name, header.span[0])
+    src.emits_prompt = True
     body = reading.checkpoint()
     char = yield from json_space(src)
     marker = yield from at(src, ends)
@@ -183,6 +184,7 @@ def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -
     else:
         body.commit()
         yield from _object(reading, call, char)
+    src.emits_prompt = False
     body.commit()
     checkpoint.commit()
 

@@ -226,6 +226,8 @@ def _fields(tools: ToolsFormat) -> Mapping[str, Field]:
         "name": Field.NAME,
         "arguments": Field.ARGUMENTS,
         "parameters": Field.ARGUMENTS,
+        "args": Field.ARGUMENTS,
+        "input": Field.ARGUMENTS,
         "id": Field.ID,
         "function": Field.FUNCTION,
         "type": Field.TYPE,

@@ -33,7 +33,8 @@ class TaggedMarkers:
     behind_value:                    what may follow a value's own marker, and so proves that it
                                      was no text; empty where nothing ends calls: it proves itself.
     behind_call:                     what may follow a marker that only stands behind arguments.
-    has_ends:                        there are markers that end calls.
+    closers:                         the markers that end the function, the call, or all calls.
+    has_ends:                        there are such markers.
     """
 
     __slots__ = (
@@ -42,6 +43,7 @@ class TaggedMarkers:
         "arguments_start",
         "behind_call",
         "behind_value",
+        "closers",
         "has_ends",
         "id_end",
         "id_ends",
@@ -101,6 +103,7 @@ class TaggedMarkers:
         )
         self.behind_call = marker_set(outer)
         self.turn_ends = turn_ends
+        self.closers = marker_set(ends)
         self.has_ends = bool(ends)
 
 

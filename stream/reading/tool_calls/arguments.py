@@ -39,7 +39,7 @@ def closers_of(lexer: JsonLexer) -> str:
 def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     """Read the value of the arguments' key, emitting it as it comes.
 
-    Sets `call.whole` when it is a whole object; null and an empty string stand for an empty one.
+    Closes the call when it is a whole object; null and an empty string stand for an empty one.
     Where the call may be repaired, an object that is nearly JSON is emitted as JSON, and
     `call.repairs` counts what was repaired.
     """
@@ -62,7 +62,8 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     if char == "n":
         call.not_emitted.clear()
         emit("{}")
-    call.whole = char in "{n"
+    if char in "{n":
+        call.close()
     return WHOLE
 
 
@@ -70,27 +71,33 @@ def _text_arguments(src: Window, call: Call, emit: Emit) -> Steps[Ending]:
     """Read arguments that are a JSON string holding JSON; the opening quote is read."""
     held = HeldText(emit)
     closed = yield from json_decoded(src, held.write)
-    call.whole = closed and (held.empty or held.whole)
-    if not call.whole:
+    whole = closed and (held.empty or held.whole)
+    if not whole:
         call.not_emitted.append(held.rest)
     if not closed:
         ended = src.closed and not src.unread
         return CUT if ended else Ending.broken("the string of the arguments does not end")
-    if held.empty:
-        emit("{}")
+    if whole:
+        emit("{}" if held.empty else held.closer)
+        call.close()
     return WHOLE
 
 
 class HeldText:
-    """Emits text that is one JSON object, as far as it is certain, and nothing else."""
+    """Emits text that is one JSON object, as far as it is certain, and nothing else.
 
-    __slots__ = ("_behind", "_emit", "_lexer", "_src", "empty")
+    The bracket that closes it is held back in `closer`: only the end of the string says that
+    nothing follows, and arguments that are whole must not come before that is known.
+    """
+
+    __slots__ = ("_behind", "_emit", "_lexer", "_src", "closer", "empty")
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._lexer = JsonLexer()
         self._src = Window()
         self._behind: list[str] = []
+        self.closer = ""
         self.empty = True
 
     def write(self, text: str) -> None:
@@ -106,7 +113,10 @@ class HeldText:
         src.feed(escape_surrogates(text))
         if lexer.state not in (JsonState.DONE, JsonState.BROKEN):
             pos = lexer.scan(src.text, src.pos)
-            if pos > src.pos:
+            if lexer.state is JsonState.DONE:
+                self._emit(src.take(pos - 1))
+                self.closer = src.take(pos)
+            elif pos > src.pos:
                 self._emit(src.take(pos))
         if lexer.state in (JsonState.DONE, JsonState.BROKEN):
             self._behind.append(src.take(len(src.text)))
@@ -114,9 +124,13 @@ class HeldText:
     @property
     def whole(self) -> bool:
         """Whether it is one object, all there, and white space at most behind it."""
-        return self._lexer.state is JsonState.DONE and not self.rest.strip()
+        return self._lexer.state is JsonState.DONE and not self._after.strip()
 
     @property
     def rest(self) -> str:
         """The text that was not emitted."""
+        return self.closer + self._after
+
+    @property
+    def _after(self) -> str:
         return "".join(self._behind) + self._src.unread

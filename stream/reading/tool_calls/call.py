@@ -34,7 +34,8 @@ class Call:
     `started` says that its arguments have begun, `whole` that they are a whole JSON object;
     `repairs` counts what was repaired in them, `ambiguous` the markers in them that were taken
     for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
-    are members beside name, id and arguments, which mean nothing; both are reported.
+    are members beside name, id and arguments, which mean nothing; `odd_member` is the key of the
+    arguments where it is not the format's. All three are reported.
     """
 
     __slots__ = (
@@ -49,6 +50,7 @@ class Call:
         "id",
         "name",
         "not_emitted",
+        "odd_member",
         "repairs",
         "sink",
         "started",
@@ -70,6 +72,7 @@ class Call:
         self.ambiguous = 0
         self.not_emitted: list[str] = []
         self.extra_members: list[str] = []
+        self.odd_member = ""
         self.repairs: Counter[str] = Counter()
         self._announced = False
         self._held: list[str] = []
@@ -137,8 +140,22 @@ class Call:
             sink.begin_call(self.name, self.id, self.checkpoint.start)
             sink.arguments("".join(self._held))
             self._announced = True
+            if self.whole:
+                self._complete()
             self.checkpoint.commit()
         self._held.clear()
+
+    def close(self) -> None:
+        """The arguments are a whole object now: the call is complete, and may be executed."""
+        if not self.whole:
+            self.whole = True
+            if self._announced:
+                self._complete()
+
+    def _complete(self) -> None:
+        if self.sink.policies.duplicate_keys == "error":
+            self._check_keys(self.sink.open_arguments)
+        self.sink.complete_call()
 
     def end(self, *, cut: bool = False) -> bool:
         """The call has ended, or was cut off. Returns whether it was one."""
@@ -147,7 +164,10 @@ class Call:
         sink = self.sink
         if not self.started and not cut:
             self.emit("{}")
-            self.started = self.whole = True
+            self.started = True
+            self.close()
+            detail = f"the call of {self.name!r} has no arguments: {{}}"
+            sink.issue("missing_arguments", self.checkpoint.span, detail)
         self.announce(last=True)
         if self.repairs:
             made = ", ".join(f"{name} ({times})" for name, times in self.repairs.items())
@@ -156,13 +176,14 @@ class Call:
         if self.ambiguous:
             detail = f"{self.ambiguous} times, what ends a value was text in {self.name!r}"
             sink.issue("ambiguous_marker", self.checkpoint.span, detail)
+        if self.odd_member and self._announced:
+            detail = f"the arguments of {self.name!r} are called {self.odd_member!r}"
+            sink.issue("odd_member", self.checkpoint.span, detail)
         if self.extra_members and self._announced:
             extra = "".join(self.extra_members)
             detail = f"left out beside the arguments of {self.name!r}: {extra!r}"
             sink.issue("unused_member", self.checkpoint.span, detail)
         if self._announced:
-            if self.whole and sink.policies.duplicate_keys == "error":
-                self._check_keys(sink.open_arguments)
             sink.end_call(complete=self.whole, end=self._reading.src.offset)
         elif self._verdict == "drop":
             sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")

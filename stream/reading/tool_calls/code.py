@@ -66,8 +66,8 @@ def coded_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
 def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> Steps[Ending]:
     """Read code, which begins here or with `begun`, up to one of `ends` or the end of the input.
 
-    It is emitted as the one argument of the call, whose name is known. Sets `call.whole` when
-    all of it was read.
+    It is emitted as the one argument of the call, whose name is known. Closes the call
+    when all of it was read.
     """
 
     def write(text: str) -> None:
@@ -76,15 +76,13 @@ def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> S
     call.started = True
     call.announce()
     emit = call.emit
-    # What begins in the prompt is the prompt's.
-    if src.offset >= 0:
-        emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
+    emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
     write(begun)
     marker = yield from until(src, ends, write, string=StringSink(emit))
     if not marker and not call.sink.natural:
         return CUT
     emit('"}')
-    call.whole = True
+    call.close()
     return WHOLE
 
 

@@ -36,6 +36,8 @@ def tool_calls(
             break
         src.pos += len(more)
         yield from json_space(src)
+    # A call that the prompt began comes out whole.
+    src.emits_prompt = True
     if code and marker == code:
         called = yield from coded_calls(reading, checkpoint)
     elif fmt.tools.format is ToolFormat.PYTHONIC:
@@ -45,6 +47,7 @@ def tool_calls(
         called = yield from tagged_call(reading, checkpoint, prefixed=prefixed)
     else:
         called = yield from json_calls(reading, checkpoint)
+    src.emits_prompt = False
     if not called:
         (emit_text or reading.sink.content)(checkpoint.text())
     checkpoint.commit()

@@ -92,7 +92,6 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
         text = call.checkpoint.text()
         sink.issue("truncated_call", call.checkpoint.span, f"no name: {text!r}")
         return True
-    call.whole = call.whole and sink.natural
     if not call.whole:
         detail = f"the output ends in the call of {call.name!r}; not emitted: {rest!r}"
         sink.issue("truncated_call", (start, src.offset), detail)
@@ -119,7 +118,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     if role is not None and (call.whole or (repairs and role is Role.TOOL_END)):
         if call.started and not call.whole:
             call.emit(closers)
-            call.whole = True
+            call.close()
         detail = f"the brackets of the call of {call.name!r} were closed: {problem}"
         sink.issue("repaired_arguments", (start, start), detail)
         return call.end()
@@ -129,13 +128,15 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     lost = "what follows is content" if tables.unmarked and not rest else ""
     lost = lost or f"not emitted: {''.join(rest)!r}"
     detail = f"{problem} in the call of {call.name!r}; {lost}"
-    if role is Role.TURN_END:
+    if call.whole:
+        sink.issue("repaired_arguments", call.checkpoint.span, detail)
+    elif role is Role.TURN_END:
         sink.issue("truncated_call", (start, start), detail)
     else:
         _report_malformed(call, detail)
-    call.whole = False
     called = call.end(cut=True)
     if tables.unmarked:
+        src.emits_prompt = False
         writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
         yield from until(src, tables.in_content, writer.emit)
         writer.end()

@@ -75,6 +75,8 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
             detail = f"an empty list: {checkpoint.text()!r}"
             reading.sink.issue("no_calls", checkpoint.span, detail)
             return True
+    if not char:
+        return (yield from settle(reading, Call(reading, checkpoint), CUT))
     if char != "{":
         return False
     called = yield from _call_object(reading, checkpoint)
@@ -210,6 +212,9 @@ def _member(
     if field is Field.ID and not call.id:
         return (yield from _id(src, call, key, char))
     if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
+        own = reading.fmt.tools.arguments_field
+        if own and key != own:
+            call.odd_member = key
         return (yield from json_arguments(src, call))
     if unmarked and field is not Field.TYPE and not call.started:
         # Where no marker says that this is a call, an object with other keys is text.

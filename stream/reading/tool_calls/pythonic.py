@@ -118,7 +118,7 @@ def python_call(reading: Reading, call: Call) -> Steps[bool]:
         ending = replace(CUT, held=read.held)
     else:
         ending = WHOLE
-        call.whole = True
+        call.close()
     return (yield from settle(reading, call, ending))
 
 

@@ -37,8 +37,9 @@ def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> 
     """
     m = tagged_markers(reading.fmt)
     call = Call(reading, checkpoint)
-    if not (yield from tagged_head(reading, call, m, prefixed=prefixed)):
-        return False
+    ending = yield from tagged_head(reading, call, m, prefixed=prefixed)
+    if ending is not WHOLE:
+        return (yield from settle(reading, call, ending)) if ending else False
     if reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
         ending = yield from tagged_arguments(reading, call, m)
     else:
@@ -71,5 +72,5 @@ def _id_behind(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[None]:
     yield from json_space(src)
     if m.id_start.literals and not (yield from skip_if_here(src, m.id_start)):
         return
-    call.id = yield from read_name(src, (), m.id_ends)
+    call.id = (yield from read_name(src, (), m.id_ends)) or ""
     yield from skip_if_here(src, m.id_end)

@@ -32,6 +32,7 @@ from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
 from .schema import ALL_TYPES, argument_types
+from .tagged_head import may_become
 from .values import Value
 
 __all__ = ["tagged_arguments"]
@@ -68,19 +69,34 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         first = False
         yield from json_space(src)
         yield from skip_if_here(src, m.separator)
-    if src.closed and not src.unread and not sink.natural:
+    yield from skip_if_here(src, m.arguments_end)
+    yield from json_space(src)
+    if not (yield from _closed(reading, m)):
         return CUT
     call.emit("}")
-    call.whole = True
-    yield from skip_if_here(src, m.arguments_end)
+    call.close()
     return WHOLE
+
+
+def _closed(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
+    """Whether the arguments end here: at a closer of the function, or of the call.
+
+    More arguments could follow anything else. A stop string may have swallowed the last closer,
+    or part of it, but no other; where the format has none, what follows the call ends it.
+    """
+    src = reading.src
+    if (yield from at(src, m.closers)):
+        return True
+    if len(m.closers.literals) > 1 or not (src.closed and reading.sink.natural):
+        return not m.closers.literals and bool(src.unread)
+    return may_become(src, m.closers)
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read what stands between arguments and is none."""
     start = src.offset
     left_out: list[str] = []
-    yield from until(src, m.in_arguments, left_out.append)
+    yield from until(src, m.in_arguments, left_out.append, certain=True)
     if left_out:
         detail = f"left out between arguments: {''.join(left_out)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)

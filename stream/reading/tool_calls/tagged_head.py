@@ -12,8 +12,9 @@ from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers
 from ..reading import Reading
 from .call import Call
+from .ending import CUT, WHOLE, Ending
 
-__all__ = ["LONGEST_NAME", "is_readable", "read_name", "tagged_head"]
+__all__ = ["LONGEST_NAME", "is_readable", "may_become", "read_name", "tagged_head"]
 
 LONGEST_NAME = 256
 """Characters that the name of a function, or an id, may have."""
@@ -22,26 +23,25 @@ NAME_SO_FAR = re.compile(r"\s*+[^\s\"'`<>{}()]*+\s*+")
 INDEX = re.compile(r"[^\w\s][0-9]+\Z")
 
 
-def tagged_head(reading: Reading, call: Call, m: TaggedMarkers, *, prefixed: bool) -> Steps[bool]:
-    """Read up to the arguments; return whether this is a call."""
+def tagged_head(
+    reading: Reading, call: Call, m: TaggedMarkers, *, prefixed: bool
+) -> Steps[Ending | None]:
+    """Read up to the arguments; WHOLE if this is a call, CUT if it may become one, else None."""
     src, fmt, tools = reading.src, reading.fmt, reading.sink.tools or ()
     position = fmt.call_id.position
     yield from json_space(src)
     if position is CallIdPosition.PRE_FUNC_NAME and not prefixed and not fmt.call_id.holds_name:
         yield from skip_if_here(src, m.id_start)
-        call.id = yield from read_name(src, (), m.id_ends)
+        call.id = (yield from read_name(src, (), m.id_ends)) or ""
         yield from skip_if_here(src, m.id_end)
         yield from json_space(src)
-    if (
-        m.name_prefix.literals
-        and not prefixed
-        and not (yield from skip_if_here(src, m.name_prefix))
-    ):
-        return False
+    if m.name_prefix.literals and not prefixed:
+        if not (yield from skip_if_here(src, m.name_prefix)):
+            return CUT if may_become(src, m.name_prefix) else None
     start = src.offset
     name = yield from read_name(src, tools, m.name_ends)
     if not name:
-        return False
+        return CUT if name is None else None
     if fmt.call_id.holds_name:
         call.id, name = name, INDEX.sub("", name)
     if name not in tools:
@@ -52,19 +52,22 @@ def tagged_head(reading: Reading, call: Call, m: TaggedMarkers, *, prefixed: boo
     if position is CallIdPosition.BETWEEN_FUNC_AND_ARGS:
         yield from json_space(src)
         if (yield from skip_if_here(src, m.id_start)):
-            call.id = yield from read_name(src, (), m.id_ends)
+            call.id = (yield from read_name(src, (), m.id_ends)) or ""
         yield from skip_if_here(src, m.id_end)
     yield from json_space(src)
     yield from skip_if_here(src, m.arguments_start)
     yield from json_space(src)
     if not (yield from _arguments_stand_here(src, m)):
-        return False
+        return CUT if may_become(src, m.in_arguments) else None
     call.called(name, start)
-    return True
+    return WHOLE
 
 
-def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str]:
-    """Read a name, or an id, up to what ends it; "" if there is none."""
+def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str | None]:
+    """Read a name, or an id, up to what ends it.
+
+    Returns "" if there is none, and None if the input ends in what may become one, all unread.
+    """
     limit = LONGEST_NAME + ends.longest
     while True:
         text = src.text[src.pos : src.pos + limit]
@@ -77,9 +80,17 @@ def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str]:
         if end > start and start <= LONGEST_NAME:
             src.pos += start
             return name
-        if final or end > start:
+        if end > start or len(text) == limit:
             return ""
+        if src.closed:
+            return None
         yield
+
+
+def may_become(src: Window, markers: Markers) -> bool:
+    """Whether the input ends here, or in what may become one of the markers."""
+    rest = src.text[src.pos :]
+    return src.closed and any(text.startswith(rest) for text in markers.literals)
 
 
 def is_readable(written: str, known: Collection[str], ends: Markers) -> bool:
