@@ -15,7 +15,7 @@ from deltaparse import (
     list_formats,
     suggest_formats,
 )
-from deltaparse.tool_parsers import values as safe_value
+from deltaparse.tool_parsers import safe_value
 
 from ..strategies.call_patterns import FAMILIES, read
 from .work import counted, is_linear
