@@ -1,6 +1,7 @@
 """What the analysis of a chat template costs, for each template in a directory.
 
-    python bench/analysis.py           a table over ../shared/corpus/templates
+    python bench/analysis.py           a table over the corpus: templates/ in the folder that
+                                       DELTAPARSE_CORPUS names, or in ../shared/corpus
     python bench/analysis.py --json    the same as JSON
     python bench/analysis.py DIR       over other templates
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import statistics
 import sys
@@ -27,7 +29,8 @@ import deltaparse as dp
 from deltaparse.analyzer import Trace
 from deltaparse.analyzer.probes import TOOLS, assistant, call, result, user
 
-TEMPLATES = Path(__file__).parents[2] / "shared" / "corpus" / "templates"
+CORPUS = os.environ.get("DELTAPARSE_CORPUS") or Path(__file__).parents[2] / "shared" / "corpus"
+TEMPLATES = Path(CORPUS) / "templates"
 ROUNDS = 3
 TO_REACH = 150
 

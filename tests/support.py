@@ -1,4 +1,4 @@
-"""What the tests share: sub-parsers fed piece by piece, ways to cut a text, JSON of all sorts."""
+"""What the tests share: sub-parsers fed chunk by chunk, ways to cut a text, JSON of all sorts."""
 
 from __future__ import annotations
 
@@ -80,23 +80,23 @@ def three_ways(steps, text, expected, *, then=" and more", at_end=False):
     anywhere, with `then` after it, which stays untouched. `expected` is the result, all that is
     emitted, and what of `text` stays unread. `at_end`: only the end of the input ends it.
     """
-    for pieces in ([text], ["", *text]):
+    for chunks in ([text], ["", *text]):
         driver = Driver(steps)
-        for done, piece in enumerate(pieces):
-            assert driver.running, f"did not wait for more than {pieces[:done]!r}"
-            driver.feed(piece)
+        for done, chunk in enumerate(chunks):
+            assert driver.running, f"did not wait for more than {chunks[:done]!r}"
+            driver.feed(chunk)
         if at_end:
-            assert driver.running, f"did not wait for the end after {pieces!r}"
+            assert driver.running, f"did not wait for the end after {chunks!r}"
             driver.close()
-        assert not driver.running, f"still waits after {pieces!r}"
+        assert not driver.running, f"still waits after {chunks!r}"
         got = (driver.result, driver.text, driver.src.unread)
-        assert got == expected, f"{got!r} from {pieces!r}"
+        assert got == expected, f"{got!r} from {chunks!r}"
     result, emitted, unread = expected
     for cut in range(0 if at_end else len(text) + 1):
-        pieces = [text[:cut], text[cut:] + then]
-        read = drive(steps, pieces)
+        chunks = [text[:cut], text[cut:] + then]
+        read = drive(steps, chunks)
         got = (read.result, "".join(read.emitted), read.unread)
-        assert got == (result, emitted, unread + then), f"{got!r} from {pieces!r}"
+        assert got == (result, emitted, unread + then), f"{got!r} from {chunks!r}"
 
 
 def cuts(text):
@@ -146,7 +146,7 @@ ODD += ["\\u12", "\\ud83d", "\ud83d", "\xa0", "\ufeff", "1e5", "00", "//", "\\x4
 
 @st.composite
 def nearly_json(draw):
-    """JSON texts with a few pieces of them deleted, replaced or put in."""
+    """JSON texts with a few parts of them deleted, replaced or put in."""
     text = draw(json_texts())
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(text)))
@@ -155,7 +155,7 @@ def nearly_json(draw):
 
 
 def certain(text):
-    """For each cut of a JSON text, the place up to which what came may be handed out.
+    """For each cut of a JSON text, the place up to which what came may be emitted.
 
     That is the cut, but the beginning of the escape, number or literal that it cuts; a number
     that ends at the cut is cut too, for it may go on.

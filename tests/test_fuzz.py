@@ -71,22 +71,22 @@ def sample(tmp_path, monkeypatch):
     del sys.modules["sample"]
 
 
-def test_what_fails_is_told_and_kept_until_it_holds(sample, monkeypatch):
+def test_what_fails_is_reported_and_kept_until_it_holds(sample, monkeypatch):
     module, targets = sample
     monkeypatch.setattr(hangs, "LONGEST", 1)
     found = {target.name.partition(".")[2]: target for target in targets.targets_of(module)}
     for target in found.values():
         target.run(0.2)
-    told = {
+    reported = {
         "test_waits": "x=1000",
         "test_every_case[0_10]": "x=10",
         "test_raises": "DID NOT RAISE",
         "test_never_ends": "Hangs on {'x': ",
         "Machine": "state.add(more=",
     }
-    assert found.keys() == {"test_holds", "test_every_case[0_20]", "test_every_case[2]", *told}
-    assert {name for name, target in found.items() if target.failure} == told.keys()
-    assert all(words in found[name].failure for name, words in told.items())
+    assert found.keys() == {"test_holds", "test_every_case[0_20]", "test_every_case[2]", *reported}
+    assert {name for name, target in found.items() if target.failure} == reported.keys()
+    assert all(words in found[name].failure for name, words in reported.items())
     assert all(target.tried for target in found.values())
 
     again = found["test_raises"]

@@ -97,7 +97,7 @@ def every_way(name, **parts):
 
 
 def is_whole(parser):
-    """Whether there is one call and nothing to be told."""
+    """Whether there is one call and nothing to report."""
     calls = parser.message.tool_calls
     return not parser.issues and [call.complete for call in calls] == [True]
 
@@ -171,9 +171,9 @@ def test_a_match_of_a_pattern():
     for size, given_up in ((MAX_HOLD - 2, 0), (MAX_HOLD - 1, 1)):
         search = PatternSearch(Pattern("<[^>]*>"))
         text = f"<{'x' * size}>"
-        pieces = [piece for char in text for piece in search.feed(char)] + search.finish()
+        chunks = [chunk for char in text for chunk in search.feed(char)] + search.finish()
         assert search.given_up == given_up
-        assert all(isinstance(piece, str) for piece in pieces) == bool(given_up)
+        assert all(isinstance(chunk, str) for chunk in chunks) == bool(given_up)
 
 
 def test_a_pattern():

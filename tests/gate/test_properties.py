@@ -18,7 +18,7 @@ from deltaparse.gate import Decision, Reason, ToolGate
 from ..strategies.gate_samples import BLOCK, BRACKET, CITY, TOOLS, tag, tool
 
 GATE = ToolGate(TOOLS)
-PIECES = [
+SNIPPETS = [
     *("<tool", "</tool>", '<tool name="', '">', '<tool name="now">', "{}", CITY, tag(), BLOCK),
     *(
         BRACKET,
@@ -74,7 +74,7 @@ PIECES = [
         "\t",
     ),
 ]
-TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12).map("".join)
+TEXTS = st.lists(st.sampled_from(SNIPPETS) | st.text(max_size=4), max_size=12).map("".join)
 VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -12,8 +12,8 @@ from deltaparse import StreamParser
 def read(fmt, tools, text, *, whole, **options):
     """The calls in a text, and what had to be decided."""
     parser = StreamParser(fmt, tools=tools, **options)
-    for piece in [text] if whole else text:
-        parser.feed(piece)
+    for chunk in [text] if whole else text:
+        parser.feed(chunk)
     parser.finish("stop")
     return parser.message, parser.issues
 

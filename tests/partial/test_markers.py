@@ -27,13 +27,13 @@ METACHARACTERS = [*"[]^-\\$#.*", "a|b", "(?:", "[a-z]", "{2}", "&&", "~~", "||",
 
 @st.composite
 def cases(draw):
-    """A set of markers and a text made of them, of their pieces and of other characters."""
+    """A set of markers and a text made of them, of parts of these and of other characters."""
     alphabet = st.sampled_from(draw(st.sampled_from(ALPHABETS)))
     word = st.text(alphabet, max_size=4)
     literals = draw(st.sets(word, max_size=4))
-    pieces = {text[:end] for text in literals for end in range(1, len(text) + 1)}
-    piece = st.sampled_from(sorted(pieces)) | word if pieces else word
-    return literals, "".join(draw(st.lists(piece, max_size=8)))
+    parts = {text[:end] for text in literals for end in range(1, len(text) + 1)}
+    part = st.sampled_from(sorted(parts)) | word if parts else word
+    return literals, "".join(draw(st.lists(part, max_size=8)))
 
 
 def first(text, pos, literals, *, final):

@@ -31,7 +31,7 @@ def test_the_reasoning_is_that_of_the_engine(case):
         ("<|start|>model\n<think>a</think>\n\n", "Hi", (0, 0), 0),
     ],
 )
-def test_places_are_told_in_characters_of_the_output(prompt, text, span, rest_at):
+def test_places_are_in_characters_of_the_output(prompt, text, span, rest_at):
     split = ReasoningSplit(TAGS, prompt=prompt)
     for char in text:
         split.feed(char)

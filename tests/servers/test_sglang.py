@@ -155,13 +155,13 @@ def test_parsing_a_whole_output_leaves_the_stream_alone():
     assert detector.prev_tool_call_arr == [{"name": "f", "arguments": '{"a": 1}'}]
 
 
-def test_a_call_that_is_cut_off_is_told():
+def test_a_call_that_is_cut_off_is_reported():
     detector = made(TAGS)
     assert streamed(detector, [CALL[: CALL.index("1}")]]) == ("", [("f", '{"a": ')])
     assert detector.incomplete_tool_call_indices == {0}
 
 
-def test_the_models_own_ids_are_told():
+def test_the_models_own_ids_are_reported():
     text = '[CALLS][{"name": "f", "arguments": {}, "id": "abc"}]'
     assert made(LIST).detect_and_parse(text).calls[0].tool_call_id == "abc"
     assert made(TAGS).detect_and_parse(CALL).calls[0].tool_call_id is None

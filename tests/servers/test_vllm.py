@@ -244,7 +244,7 @@ def test_a_delimiter_that_no_prompt_can_show():
     assert len(streamed(made(fmt), [CALL])[2]) == 1
 
 
-def test_a_call_that_is_cut_off_is_handed_on_as_it_is():
+def test_a_call_that_is_cut_off_is_emitted_as_it_is():
     text = CALL[: CALL.index("1}")]
     got = streamed(made(TAGS), list(text))
     assert got == whole(made(TAGS), text)

@@ -16,9 +16,7 @@ from ..strategies.wire_json_and_tags import any_text
 from ..support import cuts
 from .fake_servers import Tokens, fold, ids, request
 
-PIECES = (
-    "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
-)
+GIVEN = "previous_text current_text delta_text previous_token_ids current_token_ids delta_token_ids"
 PARAMETERS = {
     "adjust_initial_state_from_prompt": ["self", "prompt_token_ids"],
     "adjust_request": ["self", "request"],
@@ -26,8 +24,8 @@ PARAMETERS = {
     "extract_content_ids": ["self", "input_ids"],
     "extract_reasoning": ["self", "model_output", "request"],
     "extract_reasoning_content": ["self", "model_output", "request"],
-    "extract_reasoning_content_streaming": ["self", *PIECES.split()],
-    "extract_reasoning_streaming": ["self", *PIECES.split()],
+    "extract_reasoning_content_streaming": ["self", *GIVEN.split()],
+    "extract_reasoning_streaming": ["self", *GIVEN.split()],
     "finish_streaming": ["self"],
     "has_engine_confirmed_reasoning_end": ["self"],
     "is_reasoning_end": ["self", "input_ids"],
@@ -212,7 +210,7 @@ def test_a_prompt_that_opens_or_closes_reasoning_need_not_be_known():
         assert streamed(parser, list("hm</think>Hi")) == ("hm", "Hi")
 
 
-def test_markers_are_told():
+def test_markers_are_reported():
     assert made(TAGS).reasoning_start_str == "<think>"
     assert made(TAGS).reasoning_end_str == "</think>"
     assert (made(NONE).reasoning_start_str, made(NONE).reasoning_end_str) == (None, None)

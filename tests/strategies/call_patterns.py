@@ -12,7 +12,7 @@ from .wire_by_hand import KEYED, LIST, TAGS, UNMARKED
 from .wire_channels import HARMONY
 
 WHOLE = 1 << 30
-"""The size of a piece that is the whole text."""
+"""The size of a chunk that is the whole text."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ FAMILIES = {
 
 
 def read(fmt, text, size=WHOLE, reason="stop", **options):
-    """The parser after `text`, which it was fed in pieces of `size` and finished with `reason`."""
+    """The parser after `text`, which it was fed in chunks of `size` and finished with `reason`."""
     parser = StreamParser(fmt, **options)
     for at in range(0, len(text), size):
         parser.feed(text[at : at + size])
@@ -85,7 +85,7 @@ def kinds(parser):
     return {issue.kind for issue in parser.issues}
 
 
-def told(parser):
+def emitted(parser):
     """All that came out: content, reasoning, ids, names and arguments, and what issues say."""
     content, reasoning, calls = as_joined(parser.message)
     details = [issue.detail for issue in parser.issues]

@@ -96,7 +96,7 @@ MINE_CALL = '<use>{"name": "f", "arguments": {}}</use>'
 
 
 def chunkings(text):
-    """The text, or bytes, whole, one by one, in pieces of some sizes, and at every single cut."""
+    """The text, or bytes, whole, one by one, in chunks of some sizes, and at every single cut."""
     yield [text]
     for size in (1, 2, 3, 5, 8):
         yield [text[at : at + size] for at in range(0, len(text), size)]
@@ -109,7 +109,7 @@ def fed(fmt, text, reason="stop", **options):
     first = None
     for texts in chunkings(text):
         parser = StreamParser(fmt, **options)
-        deltas = [delta for piece in texts for delta in parser.feed(piece)]
+        deltas = [delta for chunk in texts for delta in parser.feed(chunk)]
         deltas += parser.finish(reason)
         assert joined(deltas) == as_joined(parser.message)
         if first is None:

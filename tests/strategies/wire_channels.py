@@ -156,12 +156,12 @@ def soups(draw):
     """A format and text made of its markers, of parts of them, of names and JSON."""
     fmt = draw(channel_formats())
     channels, names = fmt.channels, (*fmt.channels.reasoning, "final")
-    chunks = fragments(markers_of(fmt))
-    chunks += [channels.channel + name + channels.message for name in names]
-    chunks += [channels.channel + name for name in names]
+    parts = fragments(markers_of(fmt))
+    parts += [channels.channel + name + channels.message for name in names]
+    parts += [channels.channel + name for name in names]
     call = channels.recipient + fmt.function.namespace + "f" + channels.message
-    chunks += [call, call + '{"a": "<b>", "n": 12.5e-2}', call + '{"a": [tru', call + "no"]
-    chunks += [channels.recipient + name for name in ("user", "python", fmt.function.namespace)]
-    chunks += [*fmt.turn.headers, *ROLES, channels.start + "user", '{"a": 1}', "{", "}", "]", ","]
-    chunks += ["text", " ", "\n", "<", "é😀", '"', "\\", "a < b", "final", "json", "to="]
-    return fmt, draw(mixed(chunks))
+    parts += [call, call + '{"a": "<b>", "n": 12.5e-2}', call + '{"a": [tru', call + "no"]
+    parts += [channels.recipient + name for name in ("user", "python", fmt.function.namespace)]
+    parts += [*fmt.turn.headers, *ROLES, channels.start + "user", '{"a": 1}', "{", "}", "]", ","]
+    parts += ["text", " ", "\n", "<", "é😀", '"', "\\", "a < b", "final", "json", "to="]
+    return fmt, draw(mixed(parts))

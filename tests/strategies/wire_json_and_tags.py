@@ -240,10 +240,10 @@ def write(fmt, turn, ids=()):
             body = "[" + ", ".join(made) + "]"
         else:
             opened, closed = ("[", "]") if tools.array_wrapped else ("", "")
-            chunks = [
+            parts = [
                 tools.per_call_start + opened + text + closed + tools.per_call_end for text in made
             ]
-            body = tools.separator.join(chunks)
+            body = tools.separator.join(parts)
         wire += tools.content_separator + tools.section_start + body + tools.section_end
     return wire
 
@@ -315,13 +315,13 @@ def soups(draw, formats=any_format):
     """A format and text made of its markers, of parts of them and of JSON, in any order."""
     fmt = draw(formats)
     call = '{"name": "f", "arguments": {"a": "<b>", "n": 12.5e-2}}'
-    chunks = fragments(markers_of(fmt))
-    chunks += [call, f"[{call}, {call}]", call[:30], '{"f": {}}', '"id": "7"', "{", "}", "]", ","]
-    chunks += ['{"name": "f", "why": ["x"], "type": 1, "arguments": [1, "y"], "name": "g"}']
-    chunks += ['{"name": "f", "arguments": "{\\"a\\": 12} z"}', '{"name": "f", "arguments": "[1, ']
-    chunks += ["f", "1", "True", '"x"', "s", "n"]
-    chunks += ["text", " ", "\n", "<", "[", "é😀", '"', "\\", "a < b"]
-    return fmt, draw(mixed(chunks))
+    parts = fragments(markers_of(fmt))
+    parts += [call, f"[{call}, {call}]", call[:30], '{"f": {}}', '"id": "7"', "{", "}", "]", ","]
+    parts += ['{"name": "f", "why": ["x"], "type": 1, "arguments": [1, "y"], "name": "g"}']
+    parts += ['{"name": "f", "arguments": "{\\"a\\": 12} z"}', '{"name": "f", "arguments": "[1, ']
+    parts += ["f", "1", "True", '"x"', "s", "n"]
+    parts += ["text", " ", "\n", "<", "[", "é😀", '"', "\\", "a < b"]
+    return fmt, draw(mixed(parts))
 
 
 any_text = written().map(lambda case: (case[0], case[2])) | soups()

@@ -320,8 +320,8 @@ def soup_texts(name):
     """Text made of the markers of a named format, of parts of them and of wire text."""
     wire, fmt = WIRES[name], get_format(name)
     document = json.loads(fmt.to_json())
-    chunks = [text for text in texts_of(document) if text.strip()]
-    chunks += [text.strip() for text in chunks] + [text[:3] for text in chunks]
-    chunks += [part for text in wire for part in (text, text[:9], text[9:], text[:-4]) if part]
-    chunks += ["f", "Hi", '{"a": 1}', "{", "}", "[", "]", ",", " ", "\n", "<", "é😀", '"']
-    return mixed(chunks, most=10)
+    parts = [text for text in texts_of(document) if text.strip()]
+    parts += [text.strip() for text in parts] + [text[:3] for text in parts]
+    parts += [part for text in wire for part in (text, text[:9], text[9:], text[:-4]) if part]
+    parts += ["f", "Hi", '{"a": 1}', "{", "}", "[", "]", ",", " ", "\n", "<", "é😀", '"']
+    return mixed(parts, most=10)

@@ -114,6 +114,6 @@ def fragments(markers):
     return whole + [marker[:cut] for marker in whole for cut in (1, 3)]
 
 
-def mixed(chunks, *, most=14):
+def mixed(parts, *, most=14):
     """Text made of these chunks, in any order."""
-    return st.lists(st.sampled_from(chunks), max_size=most).map("".join)
+    return st.lists(st.sampled_from(parts), max_size=most).map("".join)

@@ -143,12 +143,12 @@ def calls_text(draw, fmt, calls):
 def soups(draw, formats):
     """A format and text made of its markers, of parts of them and of Python, in any order."""
     fmt = draw(formats)
-    chunks = fragments(markers_of(fmt))
-    chunks += ["f(a=1)", "f(a='x", "g(", "f(1)", "f()", "run(x=[(1, 'b'), None]", "functions.f("]
-    chunks += ["[", "]", "(", ")", "{", ",", ";", " ", "\n", "'", '"', "\\", "=", "a=", "b=True"]
-    chunks += ["f", "foo.call(", 'q="x")', "print(1)", "1.5", "nan", "é😀", "a < b", "#"]
-    chunks += ['{"name": "f", "parameters": {"a": 1}}']
-    return fmt, draw(mixed(chunks))
+    parts = fragments(markers_of(fmt))
+    parts += ["f(a=1)", "f(a='x", "g(", "f(1)", "f()", "run(x=[(1, 'b'), None]", "functions.f("]
+    parts += ["[", "]", "(", ")", "{", ",", ";", " ", "\n", "'", '"', "\\", "=", "a=", "b=True"]
+    parts += ["f", "foo.call(", 'q="x")', "print(1)", "1.5", "nan", "é😀", "a < b", "#"]
+    parts += ['{"name": "f", "parameters": {"a": 1}}']
+    return fmt, draw(mixed(parts))
 
 
 @st.composite

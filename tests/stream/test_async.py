@@ -31,7 +31,7 @@ TEXT = f"<think>\nhm\n</think>\n\nWell. {CALL} And more."
 def quiet(monkeypatch):
     """Nothing is said of what is collected, not even by a warning, which is an error here."""
     noise = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda told: noise.append(told.exc_value))
+    monkeypatch.setattr(sys, "unraisablehook", lambda reported: noise.append(reported.exc_value))
     yield
     gc.collect()
     assert noise == []
@@ -79,23 +79,23 @@ async def collect(deltas, into):
 
 @pytest.mark.parametrize("stop", range(0, len(TEXT), 9))
 async def test_a_task_that_is_cancelled_has_what_had_come(stop):
-    pieces, got = Pieces(TEXT, stop), []
-    task = asyncio.create_task(collect(aiter_deltas(pieces, TAGS), got))
-    await pieces.waits.wait()
+    chunks, got = Pieces(TEXT, stop), []
+    task = asyncio.create_task(collect(aiter_deltas(chunks, TAGS), got))
+    await chunks.waits.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert got == so_far(TEXT[:stop])
-    assert pieces.left
+    assert chunks.left
 
 
 async def test_time_that_runs_out():
-    pieces, got = Pieces(TEXT, 40), []
+    chunks, got = Pieces(TEXT, 40), []
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await collect(aiter_deltas(pieces, TAGS), got)
+            await collect(aiter_deltas(chunks, TAGS), got)
     assert got == so_far(TEXT[:40])[: len(got)]
-    assert pieces.left
+    assert chunks.left
 
 
 @pytest.mark.parametrize("count", range(6))
@@ -108,16 +108,16 @@ async def test_a_stream_that_is_closed_gives_no_more_and_reads_no_more(count):
     with pytest.raises(StopAsyncIteration):
         await anext(deltas)
     # The rest is still its owner's.
-    rest = [piece async for piece in source]
+    rest = [chunk async for chunk in source]
     assert TEXT.endswith("".join(rest))
     assert bool(rest)
 
 
 async def test_a_stream_that_is_left_in_a_loop():
-    pieces = Pieces(TEXT)
-    async for _ in aiter_deltas(pieces, TAGS):
+    chunks = Pieces(TEXT)
+    async for _ in aiter_deltas(chunks, TAGS):
         break
-    assert 0 < pieces.given < len(TEXT)
+    assert 0 < chunks.given < len(TEXT)
 
 
 @pytest.mark.parametrize("stop", range(0, len(TEXT), 9))
@@ -212,11 +212,11 @@ def test_options_are_checked_at_once(iterate):
 
 
 def test_an_iterable_that_raises():
-    def pieces():
+    def chunks():
         yield TEXT[:30]
         raise OSError
 
-    deltas, got = iter_deltas(pieces(), TAGS), []
+    deltas, got = iter_deltas(chunks(), TAGS), []
     with pytest.raises(OSError):
         got.extend(deltas)
     assert joined(got) == joined(so_far(TEXT[:30]))

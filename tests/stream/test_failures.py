@@ -1,9 +1,4 @@
-"""What goes wrong in other parsers, case by case, and what is right.
-
-The number in a test's name is that of the row in the collection of failures that users report,
-which says where they were seen. `ELSEWHERE` has the rows that another part is tested for, and
-those that do not concern the engine.
-"""
+"""What goes wrong in other parsers, as their users report it, case by case, and what is right."""
 
 from __future__ import annotations
 
@@ -46,16 +41,6 @@ from ..support import as_joined, joined
 
 F = [("f", '{"a": 1}')]
 G = ("g", '{"b": [true, "x"]}')
-ROWS = {*map(str, range(1, 57)), *(f"57{letter}" for letter in "abcdefg")}
-ELSEWHERE = {
-    "15": "the cost of a character: test_work.py",
-    "31": "what wrote an output that no format was given for: formats/test_suggest.py",
-    "57d": "which arguments a template wants: the analyzer's",
-    "57e": "what a template does not show: the analyzer's",
-    "57f": "triggers of a grammar: the analyzer's",
-    "57g": "log probabilities belong to tokens, which the engine never sees",
-}
-
 TAGGED, KIMI, PYTHON = map(get_format, ("qwen3_coder", "kimi_k2", "llama4_pythonic"))
 PROPERTIES = {
     "s": {"type": "string"},
@@ -67,20 +52,10 @@ PROPERTIES = {
 TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": PROPERTIES}}]
 
 
-def test_every_row_has_a_test_or_a_reason():
-    named = {
-        number
-        for name in globals()
-        for number in re.findall(r"(?<=_)(\d+[a-g]?)(?=_)", name if "test_" in name else "")
-    }
-    assert named | set(ELSEWHERE) >= ROWS
-    assert not named & set(ELSEWHERE)
-
-
 # Chunks
 
 
-def test_1_a_marker_split_over_chunks_is_found_and_does_not_leak():
+def test_a_marker_split_over_chunks_is_found_and_does_not_leak():
     parser = StreamParser(TAGS)
     texts = ["hi <ca", 'll>{"name":"f","arguments":{}}</ca', "ll>"]
     given = [joined(parser.feed(text))[0] for text in texts]
@@ -89,12 +64,12 @@ def test_1_a_marker_split_over_chunks_is_found_and_does_not_leak():
     assert calls(parser) == [("f", "{}")]
 
 
-def test_8_what_cannot_become_a_marker_is_released_at_once():
+def test_what_cannot_become_a_marker_is_released_at_once():
     parser = StreamParser(TAGS)
     assert [joined(parser.feed(text))[0] for text in ("a <ca", "b", "<")] == ["a ", "<cab", ""]
 
 
-def test_3_several_events_in_one_chunk_all_come():
+def test_several_events_in_one_chunk_all_come():
     parser = StreamParser(TAGS)
     text = f"<think>\nhm\n</think>\n\nWell.\n{CALL}\n{OTHER}<|end|>"
     content, reasoning, made = joined(parser.feed(text))
@@ -102,7 +77,7 @@ def test_3_several_events_in_one_chunk_all_come():
     assert [name for _, name, _ in made] == ["f", "g"]
 
 
-def test_6_a_call_with_empty_arguments_token_by_token():
+def test_a_call_with_empty_arguments_token_by_token():
     parser = StreamParser(TAGS)
     for text in ["<call>", '{"name":"f",', '"arguments":', "{}", "}", "</call>"]:
         parser.feed(text)
@@ -110,14 +85,14 @@ def test_6_a_call_with_empty_arguments_token_by_token():
     assert calls(parser) == [("f", "{}")]
 
 
-def test_9_name_and_arguments_come_as_soon_as_they_are_certain():
+def test_name_and_arguments_come_as_soon_as_they_are_certain():
     parser = StreamParser(TAGS)
     assert parser.feed('<call>{"name": "f') == []
     assert joined(parser.feed('", "arguments": {"code": "'))[2][0][1:] == ("f", '{"code": "')
     assert [delta.arguments for delta in parser.feed("print(1)")] == ["print(1)"]
 
 
-def test_42_a_number_split_over_chunks_keeps_its_text():
+def test_a_number_split_over_chunks_keeps_its_text():
     texts = ['<call>{"name":"f","arguments":{"x": 1', "2", ".", "5", "e", "-2", "}}</call>"]
     parser = StreamParser(TAGS)
     for text in texts:
@@ -125,7 +100,7 @@ def test_42_a_number_split_over_chunks_keeps_its_text():
     assert calls(parser) == [("f", '{"x": 12.5e-2}')]
 
 
-def test_11_finish_is_idempotent_and_nothing_comes_after_the_arguments():
+def test_finish_is_idempotent_and_nothing_comes_after_the_arguments():
     parser = StreamParser(TAGS)
     parser.feed(CALL)
     assert parser.feed(" \n") == []
@@ -133,7 +108,7 @@ def test_11_finish_is_idempotent_and_nothing_comes_after_the_arguments():
     assert parser.finish("stop") == []
 
 
-def test_13_arguments_are_passed_on_as_spelled():
+def test_arguments_are_emitted_as_spelled():
     arguments = '{"b":1,  "a":false, "e": "\\u00e9\\/", "n": 1.10, "big": 9007199254740993}'
     assert calls(fed(TAGS, f'<call>{{"name":"f","arguments":{arguments}}}</call>')) == [
         ("f", arguments)
@@ -143,39 +118,39 @@ def test_13_arguments_are_passed_on_as_spelled():
 # Reasoning
 
 
-def test_17_a_call_in_reasoning_that_goes_on_is_reasoning():
+def test_a_call_in_reasoning_that_goes_on_is_reasoning():
     parser = fed(TAGS, f"<think>maybe {CALL} no</think>ok")
     assert parser.message.parts == [Reasoning(f"maybe {CALL} no"), Content("ok")]
     assert kinds(parser) == ["tool_in_reasoning"]
     assert parser.finish_reason == "stop"
 
 
-def test_18_a_call_after_which_reasoning_never_ends_is_a_call():
+def test_a_call_after_which_reasoning_never_ends_is_a_call():
     parser = fed(TAGS, f"<think>let me look{CALL}")
     assert parser.message.reasoning_content == "let me look"
     assert calls(parser) == F
     assert parser.finish_reason == "tool_calls"
 
 
-def test_17_a_call_in_reasoning_that_is_cut_off_stays_reasoning():
+def test_a_call_in_reasoning_that_is_cut_off_stays_reasoning():
     parser = fed(TAGS, f"<think>let me look{CALL}", "length")
     assert parser.message.parts == [Reasoning(f"let me look{CALL}")]
     assert parser.finish_reason == "length"
 
 
-def test_17_a_closing_marker_in_a_string_of_a_deferred_call_does_not_end_reasoning():
+def test_a_closing_marker_in_a_string_of_a_deferred_call_does_not_end_reasoning():
     call = '<call>{"name":"f","arguments":{"x":"</think>"}}</call>'
     assert calls(fed(TAGS, f"<think>now {call}")) == [("f", '{"x":"</think>"}')]
 
 
-def test_23_the_word_for_a_call_in_reasoning_is_not_a_call():
+def test_the_word_for_a_call_in_reasoning_is_not_a_call():
     parser = fed(TAGS, "<think>I could use <call> here</think>x")
     assert parser.message.reasoning_content == "I could use <call> here"
     assert parser.issues == []
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_19_reasoning_that_is_not_closed_is_reasoning(reason):
+def test_reasoning_that_is_not_closed_is_reasoning(reason):
     parser = fed(TAGS, "<think>step 1, st", reason)
     assert parser.message.parts == [Reasoning("step 1, st")]
     assert kinds(parser) == ["unclosed_reasoning"]
@@ -195,29 +170,29 @@ def test_19_reasoning_that_is_not_closed_is_reasoning(reason):
         ("<|start|>model\nThe ans", "sum</think>4", ""),
     ],
 )
-def test_20_21_22_the_prompt_sets_the_state_and_gives_nothing(prompt, content, reasoning):
+def test_the_prompt_sets_the_state_and_gives_nothing(prompt, content, reasoning):
     message = fed(TAGS, "sum</think>4", prompt=prompt).message
     assert (message.content, message.reasoning_content) == (content, reasoning)
 
 
-def test_22_a_marker_that_begins_in_the_prompt_is_read():
+def test_a_marker_that_begins_in_the_prompt_is_read():
     parser = fed(TAGS, "ink>so</think>x", prompt="<|start|>model\n<th")
     assert parser.message.parts == [Reasoning("so"), Content("x")]
 
 
-def test_22_a_call_that_begins_in_the_prompt_is_announced():
+def test_a_call_that_begins_in_the_prompt_is_announced():
     parser = fed(
         TAGS, " 1}}</call>", prompt='<|start|>model\n<call>{"name": "f", "arguments": {"a":'
     )
     assert calls(parser) == [("f", " 1}")]
 
 
-def test_24_only_the_white_space_of_the_template_is_removed():
+def test_only_the_white_space_of_the_template_is_removed():
     parser = fed(TAGS, "<think>\n\n- a\n- b\n\n</think>\n\n\n  code")
     assert parser.message.parts == [Reasoning("\n- a\n- b\n"), Content("\n  code")]
 
 
-def test_25_interleaved_reasoning_keeps_its_order():
+def test_interleaved_reasoning_keeps_its_order():
     parser = fed(TAGS, f"<think>a</think>x<think>b</think>{CALL}<think>c</think>y")
     assert [type(part) for part in parser.message.parts] == [
         Reasoning,
@@ -235,7 +210,7 @@ def test_reasoning_to_a_delimiter():
     assert calls(parser) == F
 
 
-def test_20_a_start_marker_that_the_prompt_had_already_is_left_out():
+def test_a_start_marker_that_the_prompt_had_already_is_left_out():
     parser = fed(TAGS, "<think>\nhm</think>x", prompt="<|start|>model\n<think>\n")
     assert parser.message.parts == [Reasoning("hm"), Content("x")]
     assert kinds(parser) == ["repeated_marker"]
@@ -244,7 +219,7 @@ def test_20_a_start_marker_that_the_prompt_had_already_is_left_out():
 # Text round calls
 
 
-def test_27_text_before_between_and_after_calls_is_kept():
+def test_text_before_between_and_after_calls_is_kept():
     parser = fed(TAGS, f"a{CALL}b{OTHER}c")
     texts = [part.text for part in parser.message.parts if isinstance(part, Content)]
     assert texts == ["a", "b", "c"]
@@ -264,23 +239,23 @@ def test_27_text_before_between_and_after_calls_is_kept():
         '<call>{"na',
     ],
 )
-def test_23_28_what_is_no_call_is_text(text):
+def test_what_is_no_call_is_text(text):
     parser = fed(TAGS, text)
     assert parser.message.content == text
     assert parser.finish_reason == "stop"
 
 
-def test_30_with_no_tools_or_choice_none_tool_syntax_is_text():
+def test_with_no_tools_or_choice_none_tool_syntax_is_text():
     assert fed(TAGS, CALL, tools=[]).message.content == CALL
     assert fed(TAGS, CALL, tool_choice="none").message.content == CALL
 
 
-def test_33_an_end_of_turn_string_is_trimmed_also_when_split():
+def test_an_end_of_turn_string_is_trimmed_also_when_split():
     assert fed(TAGS, "ok<|end|>").message.content == "ok"
     assert fed(TAGS, f"{CALL}<|end|>").message.content == ""
 
 
-def test_34_the_closer_that_is_the_stop_string_never_comes():
+def test_the_closer_that_is_the_stop_string_never_comes():
     parser = fed(TAGS, CALL.removesuffix("\n</call>"))
     assert parser.message.tool_calls[0].complete
     assert (
@@ -289,27 +264,27 @@ def test_34_the_closer_that_is_the_stop_string_never_comes():
     )
 
 
-def test_35_half_a_character_waits_for_the_other_half():
+def test_half_a_character_waits_for_the_other_half():
     parser = StreamParser(TAGS)
     encoded = "né😀".encode()
     given = [joined(parser.feed(encoded[at : at + 1]))[0] for at in range(len(encoded))]
     assert given == ["n", "", "é", "", "", "", "😀"]
 
 
-def test_35_bytes_that_are_no_text_become_the_replacement_character():
+def test_bytes_that_are_no_text_become_the_replacement_character():
     parser = StreamParser(TAGS)
     parser.feed(b"a\xff\xf0\x9f")
     parser.finish("stop")
     assert parser.message.content == "a\ufffd\ufffd"
 
 
-def test_33_the_header_written_again_is_left_out():
+def test_the_header_written_again_is_left_out():
     parser = fed(TAGS, "<|start|>model\nHello")
     assert parser.message.content == "Hello"
     assert kinds(parser) == ["repeated_marker"]
 
 
-def test_33_a_header_after_the_end_is_left_out_and_text_after_it_told():
+def test_a_header_after_the_end_is_left_out_and_text_after_it_reported():
     parser = fed(TAGS, "ok<|end|>\n<|start|>model\n")
     assert parser.message.content == "ok"
     assert kinds(parser) == ["repeated_marker"]
@@ -325,7 +300,7 @@ def test_33_a_header_after_the_end_is_left_out_and_text_after_it_told():
     "value",
     ['if(x){ "}" }', "</call>", "<call>", "\\", "a\nb", "</think>", "<|end|>", "[CALLS][{", "😀"],
 )
-def test_37_38_markers_and_brackets_in_strings_are_inert(value):
+def test_markers_and_brackets_in_strings_are_inert(value):
     arguments = json.dumps({"c": value})
     assert calls(fed(TAGS, f'<call>{{"name": "f", "arguments": {arguments}}}</call>')) == [
         ("f", arguments)
@@ -347,11 +322,11 @@ def test_37_38_markers_and_brackets_in_strings_are_inert(value):
         '[{"name":"f","arguments":{}}]',
     ],
 )
-def test_47_49_every_layout_of_a_call_without_arguments(call):
+def test_every_layout_of_a_call_without_arguments(call):
     assert calls(fed(TAGS, f"<call>{call}</call>")) == [("f", "{}")]
 
 
-def test_48_arguments_in_a_string_come_as_the_json_they_hold():
+def test_arguments_in_a_string_come_as_the_json_they_hold():
     inner = {"q": 'a "b" \\ é', "n": [1, {"x": "😀"}]}
     text = json.dumps(json.dumps(inner))
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{text}}}</call>')
@@ -359,12 +334,12 @@ def test_48_arguments_in_a_string_come_as_the_json_they_hold():
     assert parser.message.tool_calls[0].complete
 
 
-def test_53_an_id_after_the_arguments_is_the_calls_id():
+def test_an_id_after_the_arguments_is_the_calls_id():
     text = '[CALLS][{"name": "f", "arguments": {"a": 1}, "id": "k3Qz81abC"}]'
     assert fed(LIST, text).message.tool_calls == [ToolCall("k3Qz81abC", "f", '{"a": 1}', True)]
 
 
-def test_53_a_number_as_id_and_fields_of_other_names():
+def test_a_number_as_id_and_fields_of_other_names():
     text = '<plan>so</plan><act>[\n  {"number": 0, "tool": "f", "input": {"a": 1}}\n]</act>'
     parser = fed(WRAPPED, text)
     assert parser.message.parts == [Reasoning("so"), ToolCall("0", "f", '{"a": 1}', True)]
@@ -390,7 +365,7 @@ def test_the_name_as_key_also_for_several_calls_in_one_object():
         ('{"a":1}}}', '{"a":1}'),
     ],
 )
-def test_44_brackets_that_are_missing_or_too_many_are_mended(bad, arguments):
+def test_brackets_that_are_missing_or_too_many_are_repaired(bad, arguments):
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}</call>!')
     assert calls(parser) == [("f", arguments)]
     assert parser.message.tool_calls[0].complete
@@ -412,7 +387,7 @@ def test_44_brackets_that_are_missing_or_too_many_are_mended(bad, arguments):
         ('{"a": 1 /* one */}', '{"a": 1 }', ["comments"]),
     ],
 )
-def test_43_44_nearly_json_is_handed_on_as_json(bad, arguments, repairs):
+def test_nearly_json_is_emitted_as_json(bad, arguments, repairs):
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}}}</call>')
     assert calls(parser) == [("f", arguments)]
     assert parser.message.tool_calls[0].complete
@@ -427,7 +402,7 @@ def test_43_44_nearly_json_is_handed_on_as_json(bad, arguments, repairs):
 
 
 @pytest.mark.parametrize("bad", ["{oops}", '{"a":}', '{"a": 01}', '{"a" "b"}', "[1]", "7", '"x"'])
-def test_45_arguments_that_cannot_be_mended_leave_an_incomplete_call(bad):
+def test_arguments_that_cannot_be_repaired_leave_an_incomplete_call(bad):
     parser = fed(TAGS, f'<call>{{"name":"f","arguments":{bad}}}</call> more')
     assert [call.complete for call in parser.message.tool_calls] == [False]
     assert parser.message.content == " more"
@@ -449,7 +424,7 @@ def test_45_arguments_that_cannot_be_mended_leave_an_incomplete_call(bad):
         ('<call>{"name":"f","arguments":{"a":1}', '{"a":1}', {"a": 1}),
     ],
 )
-def test_46_a_call_that_is_cut_off_says_so(text, arguments, healed):
+def test_a_call_that_is_cut_off_says_so(text, arguments, healed):
     parser = fed(TAGS, text, "length")
     (call,) = parser.message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("f", arguments, False)
@@ -458,7 +433,7 @@ def test_46_a_call_that_is_cut_off_says_so(text, arguments, healed):
     assert kinds(parser) == ["truncated_call"]
 
 
-def test_46_a_call_cut_before_its_name_is_told_and_not_shown():
+def test_a_call_cut_before_its_name_is_reported_and_not_shown():
     parser = fed(TAGS, 'So: <call>\n{"name": "get_wea', "length")
     assert parser.message.parts == [Content("So: ")]
     assert "get_wea" in parser.issues[0].detail
@@ -470,13 +445,13 @@ def test_a_separator_that_no_call_follows_is_text():
     assert (calls(parser), parser.message.content) == ([("f", "{}")], "")
 
 
-def test_50_an_unknown_tool_is_flagged_and_passed_on():
+def test_an_unknown_tool_is_flagged_and_emitted():
     parser = fed(TAGS, CALL, tools=[{"type": "function", "function": {"name": "g"}}])
     assert calls(parser) == F
     assert kinds(parser) == ["unknown_tool"]
 
 
-def test_51_an_orphan_closer_is_left_out_only_after_a_call():
+def test_an_orphan_closer_is_left_out_only_after_a_call():
     assert fed(TAGS, f"{CALL}</call>").message.content == ""
     assert fed(TAGS, "a</call>").message.content == "a</call>"
 
@@ -498,7 +473,7 @@ def test_51_an_orphan_closer_is_left_out_only_after_a_call():
         '{"name": "f", "parameters": 7}',
     ],
 )
-def test_57c_other_json_and_code_is_text(text):
+def test_other_json_and_code_is_text(text):
     assert fed(UNMARKED, text).message.content == text
 
 
@@ -510,7 +485,7 @@ def test_57c_other_json_and_code_is_text(text):
         '{"type": "function", "name": "f", "arguments": {"a": 1}}<|end|>',
     ],
 )
-def test_57c_an_object_with_name_and_arguments_at_the_start_is_a_call(text):
+def test_an_object_with_name_and_arguments_at_the_start_is_a_call(text):
     parser = fed(UNMARKED, text)
     assert calls(parser) == F
     assert parser.message.content == ""
@@ -542,11 +517,11 @@ def test_a_format_that_opens_reasoning_needs_no_prompt():
 # Every way of cutting, one engine
 
 
-def test_2_5_markers_merged_with_their_neighbours_and_pieces_of_many_tokens():
-    pieces = ["<ca", "ll", ">\n{", '"name": "f", "arg', 'uments": {"a": 1', "}}\n</", "call>ok"]
+def test_markers_merged_with_their_neighbours_and_chunks_of_many_tokens():
+    chunks = ["<ca", "ll", ">\n{", '"name": "f", "arg', 'uments": {"a": 1', "}}\n</", "call>ok"]
     parser = StreamParser(TAGS)
-    for piece in pieces:
-        parser.feed(piece)
+    for chunk in chunks:
+        parser.feed(chunk)
     parser.finish("stop")
     assert (calls(parser), parser.message.content) == (F, "ok")
     for size in range(1, 60):
@@ -558,19 +533,19 @@ def test_2_5_markers_merged_with_their_neighbours_and_pieces_of_many_tokens():
         assert parser.message == parse(whole, TAGS)
 
 
-def test_4_the_end_of_reasoning_and_the_start_of_a_call_in_one_piece():
+def test_the_end_of_reasoning_and_the_start_of_a_call_in_one_chunk():
     parser = StreamParser(TAGS)
     parser.feed("<think>")
     _, reasoning, made = joined(parser.feed(f"Write it.</think>{CALL}"))
     assert (reasoning, [call[1:] for call in made]) == ("Write it.", F)
 
 
-def test_7_the_stream_is_what_the_whole_is():
+def test_the_stream_is_what_the_whole_is():
     whole = f"<think>\nhm\n</think>\n\nWell.\n{CALL}\n{OTHER}<|end|>"
     assert joined(iter_deltas(whole, TAGS)) == as_joined(parse(whole, TAGS, finish_reason="stop"))
 
 
-def test_10_54_name_and_arguments_in_one_piece_give_both_and_the_name_once():
+def test_name_and_arguments_in_one_chunk_give_both_and_the_name_once():
     deltas = list(iter_deltas([CALL], TAGS)) + list(iter_deltas(CALL, TAGS))
     first, *later = (delta for delta in deltas if isinstance(delta, ToolCallDelta))
     assert (first.name, first.arguments) == ("f", "")
@@ -578,7 +553,7 @@ def test_10_54_name_and_arguments_in_one_piece_give_both_and_the_name_once():
     assert "".join(delta.arguments for delta in later) == '{"a": 1}' * 2
 
 
-def test_12_no_beginning_of_the_arguments_is_json():
+def test_no_beginning_of_the_arguments_is_json():
     so_far = ""
     for delta in iter_deltas(OTHER, TAGS):
         so_far += delta.arguments
@@ -588,7 +563,7 @@ def test_12_no_beginning_of_the_arguments_is_json():
     assert so_far == G[1]
 
 
-def test_14_parsers_of_one_format_know_nothing_of_each_other():
+def test_parsers_of_one_format_know_nothing_of_each_other():
     one, two = StreamParser(TAGS), StreamParser(TAGS)
     for a, b in zip(f"x{CALL}", f"<think>{OTHER}", strict=False):
         one.feed(a)
@@ -599,7 +574,7 @@ def test_14_parsers_of_one_format_know_nothing_of_each_other():
 
 @pytest.mark.parametrize("fmt", [TAGS, UNMARKED, TAGGED, KIMI, PYTHON, HARMONY])
 @pytest.mark.parametrize("unit", ["[f(a=", "{", '{"name": "f", "arguments": ', "<function=f>"])
-def test_16_deep_and_hostile_output_is_text_or_an_issue(fmt, unit):
+def test_deep_and_hostile_output_is_text_or_an_issue(fmt, unit):
     parser = StreamParser(fmt)
     deltas = parser.feed("<call>" + unit * 5_000) + parser.feed(unit * 5_000)
     deltas += parser.finish("stop")
@@ -607,18 +582,18 @@ def test_16_deep_and_hostile_output_is_text_or_an_issue(fmt, unit):
     assert "internal_error" not in kinds(parser)
 
 
-def test_26_reasoning_has_the_field_that_most_clients_read():
+def test_reasoning_has_the_field_that_most_clients_read():
     assert ReasoningDelta("hm").to_openai() == {"reasoning_content": "hm"}
     message = parse("<think>hm</think>x", TAGS).to_openai()
     assert message == {"role": "assistant", "content": "x", "reasoning_content": "hm"}
 
 
-def test_29_what_follows_a_valid_output_does_not_lose_it():
+def test_what_follows_a_valid_output_does_not_lose_it():
     parser = fed(TAGS, f"Well.{CALL}<think>")
     assert (parser.message.content, calls(parser)) == ("Well.", F)
 
 
-def test_32_without_its_special_tokens_a_call_is_text_and_not_lost():
+def test_without_its_special_tokens_a_call_is_text_and_not_lost():
     """What a decoder left out cannot be known; a format for calls in no markers reads these."""
     unmarked = '{"name": "f", "arguments": {"a": 1}}'
     assert fed(TAGS, unmarked).message.content == unmarked
@@ -643,20 +618,20 @@ def values(parser):
     "value",
     ["x</parameter>y", "a < b", "</function>", "<![CDATA[x]]>", '"q"', "<parameter>", "</param"],
 )
-def test_38_a_value_in_tags_may_hold_what_ends_it(value):
+def test_a_value_in_tags_may_hold_what_ends_it(value):
     parser = fed(TAGGED, in_tags(("s", value), ("i", 1)), tools=TOOLS)
     assert values(parser) == {"s": value, "i": 1}
     assert set(kinds(parser)) <= {"ambiguous_marker"}
 
 
-def test_39_white_space_at_markers_may_be_left_out():
+def test_white_space_at_markers_may_be_left_out():
     text = "<tool_call><function=f><parameter=s>1</parameter><parameter=i>2</parameter></function>"
     parser = fed(TAGGED, f"{text}</tool_call>", tools=TOOLS)
     assert (values(parser), parser.issues) == ({"s": "1", "i": 2}, [])
 
 
 @pytest.mark.parametrize("value", ["    x = 1\n", "\n\nx", "\tx\n\n", " ", "\n", ""])
-def test_40_of_a_string_one_line_break_of_the_template_a_side_is_removed(value):
+def test_of_a_string_one_line_break_of_the_template_a_side_is_removed(value):
     assert values(fed(TAGGED, in_tags(("s", value)), tools=TOOLS)) == {"s": value}
 
 
@@ -677,25 +652,25 @@ def test_40_of_a_string_one_line_break_of_the_template_a_side_is_removed(value):
         ("i", "twelve", "twelve"),
     ],
 )
-def test_41_the_schema_says_what_a_value_is(key, text, value):
+def test_the_schema_says_what_a_value_is(key, text, value):
     parser = fed(TAGGED, in_tags((key, text)), tools=TOOLS)
     assert values(parser) == {key: value}
     assert type(values(parser)[key]) is type(value)
-    # A value that is none of its types is kept as the text that it is, and told.
+    # A value that is none of its types is kept as the text that it is, and reported.
     assert ("repaired_arguments" in kinds(parser)) == (text == "twelve")
 
 
-def test_42_numbers_keep_their_text_in_tags():
+def test_numbers_keep_their_text_in_tags():
     parser = fed(TAGGED, in_tags(("i", "9007199254740993"), ("e", "1.10")), tools=TOOLS)
     assert parser.message.tool_calls[0].arguments == '{"i": 9007199254740993, "e": 1.10}'
 
 
-def test_43_python_calls_and_literals():
+def test_python_calls_and_literals():
     parser = fed(PYTHON, "[f(s='it\\'s', b=True, e=None, o={'a': (1, 2)})]")
     assert values(parser) == {"s": "it's", "b": True, "e": None, "o": {"a": [1, 2]}}
 
 
-def test_36_an_escaped_pair_may_be_cut_anywhere():
+def test_an_escaped_pair_may_be_cut_anywhere():
     call = '<call>{"name":"f","arguments":{"s":"\\uD83D\\uDE00"}}</call>'
     assert calls(fed(TAGS, call)) == [("f", '{"s":"\\uD83D\\uDE00"}')]
     for cut in range(len(call)):
@@ -704,7 +679,7 @@ def test_36_an_escaped_pair_may_be_cut_anywhere():
             json.dumps(call_cut.healed(), ensure_ascii=False).encode()
 
 
-def test_36_half_a_pair_in_a_name_or_an_id_is_the_replacement_character():
+def test_half_a_pair_in_a_name_or_an_id_is_the_replacement_character():
     name = r'{"name":"f\ud83d","arguments":{}}'
     assert calls(fed(TAGS, f"<call>{name}</call>")) == [("f\ufffd", "{}")]
     assert calls(fed(KEYED, r'<|calls|>[{"f\ud83d":{}}]<|/calls|>')) == [("f\ufffd", "{}")]
@@ -713,7 +688,7 @@ def test_36_half_a_pair_in_a_name_or_an_id_is_the_replacement_character():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         ("[1,2]", "[1,2]"),
         ("7", "'7'"),
@@ -726,15 +701,15 @@ def test_36_half_a_pair_in_a_name_or_an_id_is_the_replacement_character():
     ],
 )
 @pytest.mark.parametrize("reason", ["stop", "length"])
-def test_28_45_arguments_that_are_no_object_are_told(arguments, told, reason):
+def test_arguments_that_are_no_object_are_reported(arguments, reported, reason):
     ended = arguments[0] != '"' or (arguments[-1] == '"' and arguments[-2] != "\\")
     text = f'<call>{{"name":"f","arguments":{arguments}' + "}</call>" * ended
     parser = fed(TAGS, text, reason)
     assert [call.complete for call in parser.message.tool_calls] == [False]
-    assert any(told in issue.detail for issue in parser.issues)
+    assert any(reported in issue.detail for issue in parser.issues)
 
 
-def test_28_what_stands_beside_the_arguments_is_told():
+def test_what_stands_beside_the_arguments_is_reported():
     call = '{"name":"f","why":["so"],"type":"function","arguments":{},"arguments":{"b":2}}'
     parser = fed(TAGS, f"<call>{call}</call>")
     assert calls(parser) == [("f", "{}")]
@@ -742,7 +717,7 @@ def test_28_what_stands_beside_the_arguments_is_told():
     assert 'why: ["so"], arguments: {"b":2}' in parser.issues[0].detail
 
 
-def test_45_nothing_is_guessed_at():
+def test_nothing_is_guessed_at():
     parser = fed(TAGS, '<call>{"name":"f","arguments":{"cmd":"a "b" c"}}</call>')
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete) == ('{"cmd":"a "', False)
@@ -757,7 +732,7 @@ def test_45_nothing_is_guessed_at():
         (UNMARKED, '{"name": "f", "parameters": {"a": [1}} Hello<|end|>', "}} Hello"),
     ],
 )
-def test_28_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
+def test_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
     parser = fed(fmt, text)
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
     assert parser.message.content == rest
@@ -766,7 +741,7 @@ def test_28_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest)
     assert shown.message.content == text.removesuffix("<|end|>")
 
 
-def test_28_what_stands_between_calls_of_a_list_is_text_after_a_call():
+def test_what_stands_between_calls_of_a_list_is_text_after_a_call():
     call = '{"name": "f", "arguments": {}, "id": "1"}'
     parser = fed(LIST, f'[CALLS][{call}, {{"x": 1}}, {call}]\n\n  Done.')
     assert [type(part) for part in parser.message.parts] == [ToolCall, Content, ToolCall, Content]
@@ -776,7 +751,7 @@ def test_28_what_stands_between_calls_of_a_list_is_text_after_a_call():
     assert dropped.message.content == ""
 
 
-def test_49_arguments_in_any_order_missing_unknown_and_twice():
+def test_arguments_in_any_order_missing_unknown_and_twice():
     parser = fed(TAGGED, in_tags(("i", 2), ("new", "x"), ("s", 1), ("i", 3)), tools=TOOLS)
     arguments = parser.message.tool_calls[0].arguments
     assert arguments == '{"i": 2, "new": "x", "s": "1", "i": 3}'
@@ -786,7 +761,7 @@ def test_49_arguments_in_any_order_missing_unknown_and_twice():
         parse(in_tags(("i", 2), ("i", 3)), TAGGED, tools=TOOLS, policies=policies)
 
 
-def test_50_a_name_in_tags_that_begins_like_a_tool_s_later_one():
+def test_a_name_in_tags_that_begins_like_a_tool_s_later_one():
     """With names that hold what no name should, all tools count, not the first alone."""
     tools = [{"name": "f"}, {"name": "multi edit"}]
     text = in_tags(("s", "x")).replace("=f>", "=multi edit>")
@@ -801,7 +776,7 @@ def test_50_a_name_in_tags_that_begins_like_a_tool_s_later_one():
         (TAGS, CALL.removesuffix("</call>"), '{"a": 1}'),
     ],
 )
-def test_51_an_opening_or_a_closer_may_be_missing(fmt, text, made):
+def test_an_opening_or_a_closer_may_be_missing(fmt, text, made):
     parser = fed(fmt, text, tools=TOOLS)
     assert calls(parser) == [("f", made)]
     assert parser.message.content.strip() == ""
@@ -810,12 +785,12 @@ def test_51_an_opening_or_a_closer_may_be_missing(fmt, text, made):
 # Protocol
 
 
-def test_52_indices_count_from_0_in_order():
+def test_indices_count_from_0_in_order():
     deltas = [d for d in iter_deltas([CALL + OTHER + CALL], TAGS) if isinstance(d, ToolCallDelta)]
     assert [delta.index for delta in deltas if delta.name] == [0, 1, 2]
 
 
-def test_53_one_id_for_a_call_in_its_first_delta():
+def test_one_id_for_a_call_in_its_first_delta():
     made = [d for d in iter_deltas(CALL, TAGS) if isinstance(d, ToolCallDelta)]
     assert [bool(delta.id) for delta in made] == [True] + [False] * (len(made) - 1)
     assert re.fullmatch("call_[0-9a-z]{24}", made[0].id)
@@ -834,11 +809,11 @@ def test_53_one_id_for_a_call_in_its_first_delta():
         ("x", None, "stop"),
     ],
 )
-def test_55_the_reason_for_the_end(text, reason, finish_reason):
+def test_the_reason_for_the_end(text, reason, finish_reason):
     assert fed(TAGS, text, reason).finish_reason == finish_reason
 
 
-def test_56_what_is_absent_is_left_out():
+def test_what_is_absent_is_left_out():
     for delta in iter_deltas(f"<think>\nhm\n</think>\n\nx{CALL}", TAGS):
         (given,) = delta.to_openai().values()
         assert given
@@ -857,14 +832,14 @@ def test_56_what_is_absent_is_left_out():
         "<|channel|>analysis to=functions.f<|message|>",
     ],
 )
-def test_57a_a_header_in_channels_has_its_parts_in_any_order(header):
+def test_a_header_in_channels_has_its_parts_in_any_order(header):
     """More of them: test_channels.py."""
     assert calls(fed(HARMONY, f"{header}{{}}<|call|>")) == [("f", "{}")]
 
 
 @pytest.mark.parametrize("opened", ["", "<|tool_calls_section_begin|>"])
 @pytest.mark.parametrize("closed", ["", "<|tool_calls_section_end|>"])
-def test_57b_a_section_may_be_left_open_or_out_and_ids_hold_names(opened, closed):
+def test_a_section_may_be_left_open_or_out_and_ids_hold_names(opened, closed):
     made = [
         f"<|tool_call_begin|>functions.f:{at}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
         for at in range(2)

@@ -1,6 +1,6 @@
-"""The short ways that text takes past the sub-parsers, against the long way, piece by piece.
+"""The short ways that text takes past the sub-parsers, against the long way, chunk by chunk.
 
-A parser that records takes none of them, so the two must hand out the same for every piece.
+A parser that records takes none of them, so the two must emit the same for every chunk.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def made(fmt, kw, **more):
 def test_the_short_way_gives_what_the_long_way_gives(case, kw, data, reason, as_bytes):
     fmt, text = case
     text += data.draw(st.sampled_from(["", PROSE]))
-    pieces = data.draw(st.one_of(cuts(text), st.just(list(text))))
+    chunks = data.draw(st.one_of(cuts(text), st.just(list(text))))
     parser, recording = made(fmt, kw), made(fmt, kw, record=True)
-    for piece in pieces:
-        given_piece = piece.encode() if as_bytes else piece
-        assert parser.feed(given_piece) == recording.feed(piece)
+    for chunk in chunks:
+        given_chunk = chunk.encode() if as_bytes else chunk
+        assert parser.feed(given_chunk) == recording.feed(chunk)
         if data.draw(st.booleans()):
             assert parser.counts == recording.counts
             assert parser.message == recording.message
@@ -61,8 +61,8 @@ def test_a_parser_that_collects_nothing_hands_out_the_same(case, kw, data, reaso
     fmt, text = case
     kw.pop("policies", None)
     collecting, parser = made(fmt, kw), made(fmt, kw, collect=False)
-    for piece in data.draw(cuts(text)):
-        assert parser.feed(piece) == collecting.feed(piece)
+    for chunk in data.draw(cuts(text)):
+        assert parser.feed(chunk) == collecting.feed(chunk)
     assert parser.finish(reason) == collecting.finish(reason)
     assert parser.issues == collecting.issues
     assert parser.counts == collecting.counts

@@ -14,7 +14,7 @@ import pytest
 from deltaparse import Policies
 from deltaparse.partial import MAX_DEPTH
 
-from ..strategies.call_patterns import FAMILIES, kinds, read, told
+from ..strategies.call_patterns import FAMILIES, emitted, kinds, read
 from .work import counted, is_linear, peak
 
 SIZE = 4_500
@@ -22,7 +22,7 @@ SIZE = 4_500
 
 BROKEN = {"malformed_arguments"}
 TRUNCATED = {"truncated_call"}
-MENDED = {"repaired_arguments"}
+REPAIRED = {"repaired_arguments"}
 UNMARKED = ("unmarked objects", "Python", "methods")
 PYTHON = ("Python", "Python in markers", "methods")
 # Values that may be anything are strings then, as they were written.
@@ -40,9 +40,9 @@ def said(default, *others):
 
 # What follows a broken call in no markers is content.
 IN_VALUE = said(BROKEN, (BROKEN | {"text_after_tool_call"}, UNMARKED), (set(), TAGS))
-IN_SCALAR = IN_VALUE | dict.fromkeys(TYPED, MENDED)
-IN_STRING = said(MENDED | TRUNCATED, (TRUNCATED, PYTHON), (set(), TAGS), (MENDED, TYPED))
-NO_END = said(TRUNCATED, (set(), TAGS), (MENDED, TYPED))
+IN_SCALAR = IN_VALUE | dict.fromkeys(TYPED, REPAIRED)
+IN_STRING = said(REPAIRED | TRUNCATED, (TRUNCATED, PYTHON), (set(), TAGS), (REPAIRED, TYPED))
+NO_END = said(TRUNCATED, (set(), TAGS), (REPAIRED, TYPED))
 NO_NAME = said(set(), ({"odd_header"}, ["channels"]))
 ROWS = {
     "brackets": ({"v": "[" * SIZE}, "[", IN_VALUE),
@@ -71,7 +71,7 @@ def work(monkeypatch):
 
 
 def every_way(fmt, text, **options):
-    """The parser after the text, which gave the same as text and as bytes, in pieces and whole."""
+    """The parser after the text, which gave the same as text and as bytes, in chunks and whole."""
     whole = read(fmt, text, **options)
     for given, size in ((text, 1), (text, 4), (text.encode(), 3)):
         parser = read(fmt, given, size, **options)
@@ -82,7 +82,7 @@ def every_way(fmt, text, **options):
 
 
 @pytest.mark.parametrize(("name", "row"), CASES)
-def test_what_is_beyond_measure_is_told_or_kept_as_text(work, name, row):
+def test_what_is_beyond_measure_is_reported_or_kept_as_text(work, name, row):
     family = FAMILIES[name]
     parts, unit, expected = ROWS[row]
     ((part, value),) = parts.items()
@@ -90,7 +90,7 @@ def test_what_is_beyond_measure_is_told_or_kept_as_text(work, name, row):
     parser = every_way(family.format, text)
 
     # In arguments, NUL is written as JSON has it.
-    assert told(parser).replace(r"\u0000", "\0").count(unit) >= value.count(unit)
+    assert emitted(parser).replace(r"\u0000", "\0").count(unit) >= value.count(unit)
     assert kinds(parser) == expected[name]
     if part == "n" and not expected[name] and name != "methods":
         assert parser.message.content == text
@@ -104,11 +104,11 @@ def test_a_hundred_thousand_brackets_and_a_megabyte_of_anything(name):
     for part, value in (("v", "[" * 100_000), *((part, "9" * (1 << 20)) for part in "nikv")):
         if family.has(part):
             text = family.write(**{part: value})
-            whole, pieces = read(family.format, text), read(family.format, text, 1 << 12)
-            assert pieces.message == whole.message
-            assert pieces.issues == whole.issues
+            whole, chunks = read(family.format, text), read(family.format, text, 1 << 12)
+            assert chunks.message == whole.message
+            assert chunks.issues == whole.issues
             assert "internal_error" not in kinds(whole)
-            assert told(whole).count(value[0]) >= len(value)
+            assert emitted(whole).count(value[0]) >= len(value)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -118,14 +118,14 @@ def test_what_is_written_over_and_over(work, name, share):
     family = FAMILIES[name]
 
     def written(count):
-        pieces = []
+        chunks = []
         for at in range(count):
             call = family.write(n=f"w{at}w")
             named = call.index(f"w{at}w") + len(f"w{at}w")
-            pieces.append(call[: named + int((len(call) - named) * share)])
-        return "".join(pieces)
+            chunks.append(call[: named + int((len(call) - named) * share)])
+        return "".join(chunks)
 
-    found = told(every_way(family.format, written(100)))
+    found = emitted(every_way(family.format, written(100)))
     assert [at for at in range(100) if f"w{at}w" not in found] == []
     assert is_linear(work, lambda text: read(family.format, text, 7), written(100), written(400))
 
@@ -155,7 +155,7 @@ DROPPED = {
 
 
 @pytest.mark.parametrize("name", DROPPED)
-def test_what_is_handed_to_nobody_is_not_kept(name):
+def test_what_is_not_emitted_is_not_kept(name):
     family, parts = DROPPED[name]
     text = FAMILIES[family].write(**parts)
     assert peak(lambda: read(FAMILIES[family].format, text, 1 << 10)) < 1 << 16
@@ -165,7 +165,7 @@ def test_what_is_handed_to_nobody_is_not_kept(name):
 def test_of_a_long_argument_there_are_few_copies(name):
     family = FAMILIES[name]
     text = family.write(v='"' + "x" * (1 << 20) + '"')
-    # Where only the end of a value says what it is, it is joined, judged and handed on then.
+    # Where only the end of a value says what it is, it is joined, judged and emitted then.
     copies = 6 if name in TAGS + TYPED else 3
     assert peak(lambda: read(family.format, text, 1 << 10)) < copies << 20
 

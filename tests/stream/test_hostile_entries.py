@@ -15,7 +15,7 @@ from deltaparse import (
     list_formats,
     suggest_formats,
 )
-from deltaparse.tool_parsers import values as safe_value
+from deltaparse.tool_parsers import safe_value
 
 from ..strategies.call_patterns import FAMILIES, read
 from .work import counted, is_linear
@@ -61,7 +61,7 @@ def test_what_is_not_whole_is_no_result_and_passes_no_gate(name, value):
         decision = gate.decide(output, issues=issues)
         assert decision.calls == ()
         assert decision.reason
-        # What is logged, and what the model is told, does not grow with what it wrote.
+        # What is logged, and what the model is shown, does not grow with what it wrote.
         assert len(repr(decision)) < 3_000
 
 

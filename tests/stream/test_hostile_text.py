@@ -13,7 +13,7 @@ import pytest
 
 from deltaparse import ReasoningFormat, ToolsFormat, TurnFormat, WireFormat
 
-from ..strategies.call_patterns import FAMILIES, kinds, read, told
+from ..strategies.call_patterns import FAMILIES, emitted, kinds, read
 
 MARKERS = {
     "prefixes": ("<", "<<", "<<<", "<<<<", "<<<<<"),
@@ -40,14 +40,14 @@ def test_markers_that_nest_overlap_or_begin_one_another(name):
             arguments_field="arguments",
         ),
     )
-    pieces = [*MARKERS[name], '{"name": "f", "arguments": {"q": "w"}}', "w"]
-    for text in map("".join, product(pieces, repeat=3)):
+    chunks = [*MARKERS[name], '{"name": "f", "arguments": {"q": "w"}}', "w"]
+    for text in map("".join, product(chunks, repeat=3)):
         whole = read(fmt, text)
         for size in (1, 2):
             parser = read(fmt, text, size)
             assert (parser.message, parser.issues) == (whole.message, whole.issues), text
         assert "internal_error" not in kinds(whole), text
-        assert told(whole).count("w") >= text.count("w"), text
+        assert emitted(whole).count("w") >= text.count("w"), text
 
 
 ODD = ["\0", "\ufeff", "\u202e", "\x1b[2J", "\x7f", "\U0010ffff"]
@@ -70,7 +70,7 @@ def test_odd_characters_and_bytes_that_are_no_text(name, odd):
             assert (parser.message, parser.issues) == (whole.message, whole.issues)
         assert ("invalid_text" in kinds(whole)) == (odd not in ODD)
         assert "internal_error" not in kinds(whole)
-        assert {"x", "y"} <= set(told(whole))
+        assert {"x", "y"} <= set(emitted(whole))
         json.dumps(whole.message.to_openai(), ensure_ascii=False).encode()
         for call in whole.message.tool_calls:
             assert not call.complete or json.loads(call.arguments)
@@ -91,7 +91,7 @@ def test_wherever_the_output_ends_nothing_is_lost(name, value, kind):
     for cut in range(len(text) + 1):
         words = set(re.findall(r"w[a-z]w|12345|67890", text[:cut]))
         for reason in ("stop", "length"):
-            found = told(read(family.format, text[:cut], reason=reason, tools=tools))
+            found = emitted(read(family.format, text[:cut], reason=reason, tools=tools))
             assert {word for word in words if word not in found} == set(), text[:cut]
 
 

@@ -90,7 +90,7 @@ def test_5_arguments_parse_at_their_end_and_not_before(family, data):
 
 @in_families(streaming)
 @given(data=st.data())
-def test_5_json_is_passed_on_as_it_was_written(family, data):
+def test_5_json_is_emitted_as_it_was_written(family, data):
     fmt, before, text = data.draw(family.streamed)
     (call,) = parse(before + text, fmt).tool_calls
     assert call.arguments == text

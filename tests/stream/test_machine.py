@@ -35,10 +35,10 @@ sizes = st.sampled_from([1, 2, 3, 5, 8, 20, 60])
 junk = st.one_of(st.text(max_size=6), st.text("\ud83d\ude00aé"), st.binary(max_size=6))
 
 
-def text_of(pieces):
-    """The text that pieces of text and of bytes make: each run of one kind is read as a whole."""
+def text_of(chunks):
+    """The text that chunks of text and of bytes make: each run of one kind is read as a whole."""
     text = ""
-    for kind, run in groupby(filter(None, pieces), type):
+    for kind, run in groupby(filter(None, chunks), type):
         whole = kind().join(run)
         if kind is str:
             text += whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -62,10 +62,10 @@ class Watched:
         self.parser, self.rest, self.fed, self.deltas = parser, rest, [*fed], [*deltas]
         self.reason = None
 
-    def feed(self, *pieces):
-        for piece in pieces:
-            self.deltas += self.parser.feed(piece)
-            self.fed.append(piece)
+    def feed(self, *chunks):
+        for chunk in chunks:
+            self.deltas += self.parser.feed(chunk)
+            self.fed.append(chunk)
         self.check()
 
     def finish(self, reason):
@@ -79,7 +79,7 @@ class Watched:
         return Watched(parser, self.rest, self.fed, self.deltas)
 
     def check(self):
-        """The sum is the message, so nothing was retracted; each call is told in its order."""
+        """The sum is the message, so nothing was retracted; each call is emitted in its order."""
         message, seen = self.parser.message, self.parser.counts
         content, reasoning, calls = joined(self.deltas)
         assert (content, reasoning, calls) == as_joined(message)
@@ -126,12 +126,12 @@ class ParserMachine(RuleBasedStateMachine):
     @rule(parser=running, cuts=st.lists(sizes, min_size=1, max_size=9), as_bytes=st.booleans())
     def feed(self, parser, cuts, as_bytes):
         for size in cuts:
-            piece, parser.rest = parser.rest[:size], parser.rest[size:]
-            parser.feed(piece if as_bytes else piece.decode("utf-8", "replace"))
+            chunk, parser.rest = parser.rest[:size], parser.rest[size:]
+            parser.feed(chunk if as_bytes else chunk.decode("utf-8", "replace"))
 
-    @rule(parser=running, piece=junk)
-    def feed_junk(self, parser, piece):
-        parser.feed(piece)
+    @rule(parser=running, chunk=junk)
+    def feed_junk(self, parser, chunk):
+        parser.feed(chunk)
 
     @rule(parser=running)
     def feed_again(self, parser):
@@ -156,11 +156,11 @@ class ParserMachine(RuleBasedStateMachine):
         parser.finish(reason)
         return parser
 
-    @rule(parser=ended, piece=junk, reason=reasons)
-    def go_on_after_the_end(self, parser, piece, reason):
+    @rule(parser=ended, chunk=junk, reason=reasons)
+    def go_on_after_the_end(self, parser, chunk, reason):
         before = state(parser.parser)
         with pytest.raises(UsageError):
-            parser.parser.feed(piece)
+            parser.parser.feed(chunk)
         assert parser.parser.finish(reason) == []
         assert state(parser.parser) == state(parser.parser.fork()) == before
 
@@ -173,10 +173,10 @@ class ParserMachine(RuleBasedStateMachine):
             self.compare(each)
 
     def compare(self, watched):
-        """It gave what parsers give that are asked nothing: of the same pieces, of the whole."""
+        """It gave what parsers give that are asked nothing: of the same chunks, of the whole."""
         parser = watched.parser
         same = StreamParser(self.fmt, **self.kw)
-        deltas = [delta for piece in watched.fed for delta in same.feed(piece)]
+        deltas = [delta for chunk in watched.fed for delta in same.feed(chunk)]
         assert deltas + same.finish(watched.reason) == watched.deltas
         assert state(same) == state(parser)
 

@@ -60,9 +60,9 @@ def odd_cases(draw):
     except FormatError:
         assume(False)
     others = [*WORDS, text, *(marker for *_, marker in markers_in(document))]
-    pieces = draw(st.lists(st.sampled_from(others), max_size=3))
-    pieces += draw(st.lists(st.sampled_from(mixed), min_size=1, max_size=2))
-    return fmt, "".join(draw(st.lists(st.sampled_from(pieces), max_size=8)))
+    parts = draw(st.lists(st.sampled_from(others), max_size=3))
+    parts += draw(st.lists(st.sampled_from(mixed), min_size=1, max_size=2))
+    return fmt, "".join(draw(st.lists(st.sampled_from(parts), max_size=8)))
 
 
 @given(case=odd_cases(), kw=options, reason=reasons, data=st.data())

@@ -64,12 +64,12 @@ def plain_texts(draw):
     halves = [marker[: len(marker) // 2] for marker in markers]
     inside = st.sampled_from([*WORDS, *halves, *calls, *(call + made for made in calls), call])
     thought = st.lists(inside, max_size=5).map("".join)
-    piece = (
+    chunk = (
         inside
         | st.sampled_from(["a" + end, "a" + call_end])
         | thought.map(lambda text: start + text + end)
     )
-    text = "".join(draw(st.lists(piece, max_size=8)))
+    text = "".join(draw(st.lists(chunk, max_size=8)))
     unclosed = draw(st.just("") | thought.map(lambda text: start + text))
     return markers, text + unclosed + draw(st.sampled_from(["", "<end>"]))
 
@@ -108,7 +108,7 @@ def joined(parts):
     return made
 
 
-def told(message):
+def parts_of(message):
     """The same of a message."""
     kinds = {Content: "content", Reasoning: "thought", ToolCall: "called"}
     return [(kinds[type(part)], getattr(part, "text", "") or part.arguments) for part in message]
@@ -117,7 +117,7 @@ def told(message):
 @given(case=plain_texts(), data=st.data())
 def test_the_parts_are_those_that_stand_in_the_text(case, data):
     markers, text = case
-    for pieces in ([text], list(text), data.draw(cuts(text))):
-        parser, _ = run(format_of(markers), pieces)
-        assert joined(told(parser.message.parts)) == joined(read(markers, text))
+    for chunks in ([text], list(text), data.draw(cuts(text))):
+        parser, _ = run(format_of(markers), chunks)
+        assert joined(parts_of(parser.message.parts)) == joined(read(markers, text))
         assert all(call.complete for call in parser.message.tool_calls)

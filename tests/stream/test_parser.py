@@ -144,7 +144,7 @@ def test_a_bug_of_ours_loses_no_output(monkeypatch):
     assert [issue.kind for issue in parser.issues] == ["internal_error"]
 
 
-def test_after_a_bug_of_ours_half_a_character_at_the_end_is_told(monkeypatch):
+def test_after_a_bug_of_ours_half_a_character_at_the_end_is_reported(monkeypatch):
     def breaks(*_):
         raise ZeroDivisionError
 
@@ -208,12 +208,12 @@ def test_the_span_of_an_issue_is_where_it_stands():
 
 # Bytes, and halves of characters.
 
-PIECES = [CALL, "<think>\n", "\n</think>\n\n", "plain", "é€😀", "\ufffd", "<call>\n{", '"']
+PARTS = [CALL, "<think>\n", "\n</think>\n\n", "plain", "é€😀", "\ufffd", "<call>\n{", '"']
 
 
 @given(
     st.lists(
-        st.sampled_from([*(piece.encode() for piece in PIECES), b"\xff", b"\xf0\x9f", b"\xa9"])
+        st.sampled_from([*(chunk.encode() for chunk in PARTS), b"\xff", b"\xf0\x9f", b"\xa9"])
     ),
     st.data(),
 )
@@ -224,27 +224,27 @@ def test_bytes_cut_anywhere_give_what_the_whole_gives(parts, data):
     whole.feed(text)
     whole.finish()
     parser = StreamParser(TAGS)
-    deltas = [delta for piece in data.draw(cuts(output)) for delta in parser.feed(piece)]
+    deltas = [delta for chunk in data.draw(cuts(output)) for delta in parser.feed(chunk)]
     deltas += parser.finish()
-    told = [issue for issue in parser.issues if issue.kind == "invalid_text"]
+    reported = [issue for issue in parser.issues if issue.kind == "invalid_text"]
 
     assert parser.message == whole.message
     assert joined(deltas) == as_joined(whole.message)
-    assert [issue for issue in parser.issues if issue not in told] == whole.issues
-    assert len(told) == (text.count("\ufffd") > output.count("\ufffd".encode()))
-    for issue in told:
+    assert [issue for issue in parser.issues if issue not in reported] == whole.issues
+    assert len(reported) == (text.count("\ufffd") > output.count("\ufffd".encode()))
+    for issue in reported:
         assert text[slice(*issue.span)].strip("\ufffd") != text[slice(*issue.span)]
 
 
-@given(st.lists(st.sampled_from([*PIECES, "\ud83d", "\ude00", "\ud83d\ude00"])), st.data())
+@given(st.lists(st.sampled_from([*PARTS, "\ud83d", "\ude00", "\ud83d\ude00"])), st.data())
 def test_no_surrogate_leaves(parts, data):
     parser = StreamParser(TAGS)
-    deltas = [delta for piece in data.draw(cuts("".join(parts))) for delta in parser.feed(piece)]
+    deltas = [delta for chunk in data.draw(cuts("".join(parts))) for delta in parser.feed(chunk)]
     deltas += parser.finish()
-    given_out = [delta.to_openai() for delta in deltas]
-    given_out += [parser.message.to_openai(), *(issue.detail for issue in parser.issues)]
+    emitted = [delta.to_openai() for delta in deltas]
+    emitted += [parser.message.to_openai(), *(issue.detail for issue in parser.issues)]
 
-    text = json.dumps(given_out, ensure_ascii=False)
+    text = json.dumps(emitted, ensure_ascii=False)
     assert text.encode(errors="replace").decode() == text
 
 
@@ -257,11 +257,11 @@ def test_no_surrogate_leaves(parts, data):
         (b"<call>\n{\x80", (8, 9), "1 sequence was not UTF-8 and became U+FFFD"),
     ],
 )
-def test_what_is_not_utf_8_is_told_at_the_end(output, span, detail):
-    for pieces in chunkings(output):
+def test_what_is_not_utf_8_is_reported_at_the_end(output, span, detail):
+    for chunks in chunkings(output):
         parser = StreamParser(TAGS, prompt="<|start|>model\n")
-        for piece in pieces:
-            parser.feed(piece)
+        for chunk in chunks:
+            parser.feed(chunk)
         assert "invalid_text" not in kinds(parser)
         parser.finish()
         (issue,) = (issue for issue in parser.issues if issue.kind == "invalid_text")
@@ -270,7 +270,7 @@ def test_what_is_not_utf_8_is_told_at_the_end(output, span, detail):
 
 
 @pytest.mark.parametrize(
-    ("pieces", "given"),
+    ("chunks", "given"),
     [
         (["a\ud83d", "\ude00b"], ["a", "😀b", ""]),
         (["a\ud83d", "b"], ["a", "\ufffdb", ""]),
@@ -279,9 +279,9 @@ def test_what_is_not_utf_8_is_told_at_the_end(output, span, detail):
         (["你\ud83d", "", "\ude00"], ["你", "", "😀", ""]),
     ],
 )
-def test_half_a_pair_waits_for_the_next_piece(pieces, given):
+def test_half_a_pair_waits_for_the_next_chunk(chunks, given):
     parser = StreamParser(TAGS)
-    content = [joined(parser.feed(piece))[0] for piece in pieces]
+    content = [joined(parser.feed(chunk))[0] for chunk in chunks]
     assert [*content, joined(parser.finish())[0]] == given
     assert ("invalid_text" in kinds(parser)) == any("\ufffd" in text for text in given)
 
@@ -304,8 +304,8 @@ def test_genuine_replacement_characters_are_no_issue():
 
 def test_the_span_counts_text_that_went_past_the_decoder():
     parser = StreamParser(TAGS)
-    for piece in ("<think>\n", "plain", "né", b"", "x\ud83d", "\n</think>\n\n", CALL, b"\xff"):
-        parser.feed(piece)
+    for chunk in ("<think>\n", "plain", "né", b"", "x\ud83d", "\n</think>\n\n", CALL, b"\xff"):
+        parser.feed(chunk)
     parser.finish()
     (issue,) = (issue for issue in parser.issues if issue.kind == "invalid_text")
     assert issue.span == (16, 16 + 1 + len("\n</think>\n\n") + len(CALL) + 1)

@@ -48,31 +48,31 @@ def feed_rest(parser, texts, reason):
 def test_a_copy_goes_on_as_its_original_does(case, kw, data, reason, as_bytes):
     fmt, text = case
     output = text.encode() if as_bytes else text
-    pieces = data.draw(cuts(output))
-    at = data.draw(st.integers(0, len(pieces)))
+    chunks = data.draw(cuts(output))
+    at = data.draw(st.integers(0, len(chunks)))
     parser = StreamParser(fmt, record=True, **kw)
-    before = [delta for piece in pieces[:at] for delta in parser.feed(piece)]
+    before = [delta for chunk in chunks[:at] for delta in parser.feed(chunk)]
     made = copies(parser)
     assert [state(copy) for copy in made] == [state(parser)] * len(made)
-    rest = feed_rest(parser, pieces[at:], reason)
+    rest = feed_rest(parser, chunks[at:], reason)
 
     assert joined(before + rest) == as_joined(parser.message)
     for copy in made:
-        assert feed_rest(copy, pieces[at:], reason) == rest
+        assert feed_rest(copy, chunks[at:], reason) == rest
         assert state(copy) == state(parser)
     plain = StreamParser(fmt, **kw)
-    feed_rest(plain, pieces, reason)
+    feed_rest(plain, chunks, reason)
     assert state(plain) == state(parser)
 
 
 @pytest.mark.parametrize("output", [TEXT, TEXT.encode()])
 def test_at_every_cut(output):
-    for pieces in chunkings(output):
+    for chunks in chunkings(output):
         parser = StreamParser(TAGS, record=True)
-        before = parser.feed(pieces[0])
+        before = parser.feed(chunks[0])
         copy = StreamParser.restore(parser.snapshot())
-        rest = feed_rest(copy, pieces[1:], "stop")
-        assert feed_rest(parser, pieces[1:], "stop") == rest
+        rest = feed_rest(copy, chunks[1:], "stop")
+        assert feed_rest(parser, chunks[1:], "stop") == rest
         assert joined(before + rest) == as_joined(copy.message)
 
 

@@ -75,10 +75,10 @@ def typed(key, value):
     return f'<arg name="{key}" text="{"yes" if is_text else "no"}">{text}</arg>\n'
 
 
-def fed(fmt, pieces):
+def fed(fmt, chunks):
     parser = StreamParser(fmt)
-    for piece in pieces:
-        parser.feed(piece)
+    for chunk in chunks:
+        parser.feed(chunk)
     parser.finish("stop")
     return parser
 

@@ -123,8 +123,8 @@ def test_one_gate_one_pattern_one_suggestion():
     def all_three():
         decisions = [gate.decide(f'<tool name="f">{{"a": {at}}}</tool>') for at in range(20)]
         search = PatternSearch(pattern)
-        pieces = [piece for _ in range(50) for piece in search.feed("a <b> <c")] + search.finish()
-        return [decision.calls for decision in decisions], pieces, suggest_formats(hermes)
+        chunks = [chunk for _ in range(50) for chunk in search.feed("a <b> <c")] + search.finish()
+        return [decision.calls for decision in decisions], chunks, suggest_formats(hermes)
 
     for found in at_once(*[all_three] * THREADS):
         assert found == all_three()

@@ -34,7 +34,7 @@ ROWS = [
     ("calls that open reasoning", TAGS, "", f"<think>{CALL}"),
     ("drafts", TAGS, '<think><call>{"name": "f", "arguments": {}}</call>', "<call> no "),
     ("a string", TAGS, '<call>{"name": "f", "arguments": {"a": "', 'x = \\"y\\" \\u00e9\\n '),
-    ("a mended string", TAGS, '<call>{"name": "f", "arguments": {"a": "', "x\ny \\d "),
+    ("a repaired string", TAGS, '<call>{"name": "f", "arguments": {"a": "', "x\ny \\d "),
     ("nested", TAGS, '<call>{"name": "f", "arguments": {"a": [', '{"b": [1, "x", null]}, '),
     ("before the name", TAGS, '<call>{"arguments": {"a": [', '{"b": [1, "x", null]}, '),
     ("no object in a string", TAGS, '<call>{"name": "f", "arguments": "[', "1, "),
@@ -100,17 +100,17 @@ def work(monkeypatch):
     return counted(monkeypatch)
 
 
-@pytest.mark.parametrize("piece", [1, 7, 10**9], ids=["characters", "pieces", "whole"])
+@pytest.mark.parametrize("size", [1, 7, 10**9], ids=["characters", "chunks", "whole"])
 @pytest.mark.parametrize(("fmt", "start", "unit"), [r[1:] for r in ROWS], ids=[r[0] for r in ROWS])
-def test_8_work_and_buffers_do_not_grow_with_what_came_before(work, fmt, start, unit, piece):
+def test_8_work_and_buffers_do_not_grow_with_what_came_before(work, fmt, start, unit, size):
     shares = []
     for size in (1_000, 8_000):
         text = unit * (size // len(unit))
         parser = StreamParser(fmt, tools=TOOLS)
         parser.feed(start)
         work.clear()
-        for at in range(0, len(text), piece):
-            parser.feed(text[at : at + piece])
+        for at in range(0, len(text), size):
+            parser.feed(text[at : at + size])
         parser.finish("stop")
         shares.append(sum(work) / len(text))
         assert "internal_error" not in [issue.kind for issue in parser.issues]
@@ -121,8 +121,8 @@ def test_8_work_and_buffers_do_not_grow_with_what_came_before(work, fmt, start, 
 def test_8_white_space_in_a_value_is_looked_at_once(before):
     written = []
     value = Value(written.append, lambda _: None, ("string", "number", "boolean", "null"))
-    for piece in (before, *" \n" * 5_000):
-        value.write(piece)
+    for chunk in (before, *" \n" * 5_000):
+        value.write(chunk)
     assert value._core == before
     assert written == []
     value.write("x")

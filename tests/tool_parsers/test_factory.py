@@ -22,10 +22,8 @@ from deltaparse.tool_parsers import (
     WireToolParser,
     factory,
     register_tool_parser,
+    safe_value,
     tool_parser_from_config,
-)
-from deltaparse.tool_parsers import (
-    values as safe_value,
 )
 
 

@@ -19,7 +19,7 @@ from ..machines import Sampler, accepts, grammar_of
 ATOMS = st.sampled_from(
     ["a", "b", ".", "\\d", "[ab]", "[^a]", "[a-c-]", "\\.", "\\x61", "\\u0062", "[\\]\\\\]"]
 )
-PIECES = st.recursive(
+PARTS = st.recursive(
     ATOMS,
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,}", "{0,2}", "*?"])).map(
@@ -33,7 +33,7 @@ PIECES = st.recursive(
 
 
 @given(
-    PIECES, st.sampled_from(["", "^"]), st.sampled_from(["", "$"]), st.text("abc1.]\\", max_size=5)
+    PARTS, st.sampled_from(["", "^"]), st.sampled_from(["", "$"]), st.text("abc1.]\\", max_size=5)
 )
 def test_patterns_are_found_where_python_finds_them(pattern, start, end, text):
     pattern = f"{start}{pattern}{end}"
@@ -41,7 +41,7 @@ def test_patterns_are_found_where_python_finds_them(pattern, start, end, text):
     assert accepts(grammar, text) == bool(re.search(pattern, text, re.ASCII))
 
 
-@given(st.sampled_from(PATTERNS) | PIECES, st.integers())
+@given(st.sampled_from(PATTERNS) | PARTS, st.integers())
 def test_in_what_is_made_the_pattern_is_found(pattern, seed):
     text = Sampler(grammar_of(pattern_text(pattern)), random.Random(seed)).text()
     assert re.search(pattern, text)

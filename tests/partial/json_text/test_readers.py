@@ -26,7 +26,7 @@ S = JsonState
 KEYS = {"truncated": ["", '"', '"a\\', '"a" '], "malformed_json": ["1", '"a" 1', '"a"}', ","]}
 NO_STRINGS = ["a", '"a\nb"', '"a\\x"', '"' + "a" * 2 * MAX_TOKEN]
 ESCAPES = ["\\ud83d", "\\uDE00", "\\\\", "\\/", '\\"', "\\n", "\\u0041", "😀", "\ud83d", "u", "d8"]
-# The mark shows what of a string is handed out so far: half of a surrogate pair is not.
+# The mark shows what of a string is emitted so far: half of a surrogate pair is not.
 DECODED = ["aˇ", "aˇ\\", "aˇ\\u004", "a\\u0041ˇ", "aˇ\\ud83d", "\\\\ud83dˇ", "\\\\ˇ\\ud83d"]
 DECODED += ["ˇ\\ud83d\\ude0", "\\ud83d\\ude00ˇ", "\\ud83d!ˇ", "\\ud83d\\nˇ", "a\\ude00ˇ"]
 
@@ -151,6 +151,6 @@ def test_an_escape_that_begins_in_the_prompt_is_decoded():
     assert "".join(read.emitted) == '"y\n'
 
 
-def test_half_a_pair_at_the_end_of_the_input_is_not_handed_on():
+def test_half_a_pair_at_the_end_of_the_input_is_not_emitted():
     read = drive(json_decoded, ["a\\ud83d"])
     assert (read.result, "".join(read.emitted), read.unread) == (False, "a", "\\ud83d")

@@ -20,7 +20,7 @@ REASONED = "<think>\nhm, so\n</think>\n\nHello"
 
 
 def states(fmt, texts, **given_options):
-    """Whether reasoning is open, after each piece and after the end."""
+    """Whether reasoning is open, after each chunk and after the end."""
     parser = StreamParser(fmt, **given_options)
     found = []
     for text in texts:
@@ -32,8 +32,8 @@ def states(fmt, texts, **given_options):
 
 @pytest.mark.parametrize("reasoning", ["separate", "inline", "raw"])
 def test_reasoning_is_open_between_its_markers(reasoning):
-    pieces = ["Well", "<thi", "nk>\n", "hm", "\n</thi", "nk>\n\n", "Hello"]
-    assert states(TAGS, pieces, reasoning=reasoning) == [
+    chunks = ["Well", "<thi", "nk>\n", "hm", "\n</thi", "nk>\n\n", "Hello"]
+    assert states(TAGS, chunks, reasoning=reasoning) == [
         False,
         False,
         True,
@@ -62,15 +62,15 @@ def test_reasoning_and_calls():
 
 
 def test_reasoning_in_channels():
-    pieces = ["<|channel|>analysis", "<|message|>", "hm", "<|end|>", "<|start|>assistant"]
-    assert states(HARMONY, pieces) == [False, True, True, False, False, False]
+    chunks = ["<|channel|>analysis", "<|message|>", "hm", "<|end|>", "<|start|>assistant"]
+    assert states(HARMONY, chunks) == [False, True, True, False, False, False]
 
 
 def test_what_was_seen():
     parser = StreamParser(TAGS)
     assert parser.counts == Counts()
-    for piece in ("<think>\n", "hm", ", so", "\n</think>\n\n", "Hello", CALL[:-20], CALL[-20:]):
-        parser.feed(piece)
+    for chunk in ("<think>\n", "hm", ", so", "\n</think>\n\n", "Hello", CALL[:-20], CALL[-20:]):
+        parser.feed(chunk)
     assert parser.counts == Counts(
         content=Amount(5, 3), reasoning=Amount(6, 3), tool_calls=Amount(len('{"a": 1}'), 1)
     )
@@ -96,16 +96,16 @@ def test_the_prompt_is_not_counted():
 
 
 @given(case=soups(), kw=options, data=st.data())
-def test_all_that_was_handed_out_is_counted_once(case, kw, data):
+def test_all_that_was_emitted_is_counted_once(case, kw, data):
     fmt, text = case
-    pieces = data.draw(cuts(text))
-    parser, _ = run(fmt, pieces, **kw)
+    chunks = data.draw(cuts(text))
+    parser, _ = run(fmt, chunks, **kw)
     seen = (parser.counts.content, parser.counts.reasoning, parser.counts.tool_calls)
     message = parser.message
     arguments = sum(len(call.arguments) for call in message.tool_calls)
     written = len(message.content) + len(message.reasoning_content)
 
-    assert sum(amount.chunks for amount in seen) == len(pieces)
+    assert sum(amount.chunks for amount in seen) == len(chunks)
     assert sum(amount.characters for amount in seen) == written + arguments
     assert parser.counts.tool_calls.characters == arguments
     if "reasoning" not in kw:

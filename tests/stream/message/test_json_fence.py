@@ -32,9 +32,9 @@ STARTS = [
         "",
     ),
 ]
-PIECES = ["```", "``", "`", "json", "JSON", "js", "\n", " ", "\t", " " * 70, VALUE, "{", "}"]
-PIECES += ['"', "1", "2.", "tr", "ue", "null", "x", ",", '{"a": [', "<think>\n", "</think>"]
-PIECES += [CALL, "<call>", "<|end|>"]
+PARTS = ["```", "``", "`", "json", "JSON", "js", "\n", " ", "\t", " " * 70, VALUE, "{", "}"]
+PARTS += ['"', "1", "2.", "tr", "ue", "null", "x", ",", '{"a": [', "<think>\n", "</think>"]
+PARTS += [CALL, "<call>", "<|end|>"]
 # Half of a surrogate pair is replaced before anyone sees it.
 sound_texts = json_texts().filter(is_whole)
 # Nor does a marker of any of the formats stand in them.
@@ -63,8 +63,8 @@ def test_the_fence_is_left_out_at_every_cut(text, fence, close, data):
         fence = "```\n"
     wire = fence + text.lstrip() + close
     fmt, start, end = data.draw(st.sampled_from(STARTS))
-    pieces = data.draw(cuts(start + wire + end))
-    parser, deltas = run(fmt, pieces, response_schema=SCHEMA)
+    chunks = data.draw(cuts(start + wire + end))
+    parser, deltas = run(fmt, chunks, response_schema=SCHEMA)
 
     assert parser.message.content == text.lstrip()
     assert joined(deltas) == as_joined(parser.message)
@@ -73,7 +73,7 @@ def test_the_fence_is_left_out_at_every_cut(text, fence, close, data):
 
 @given(
     st.lists(
-        st.sampled_from(PIECES),
+        st.sampled_from(PARTS),
         max_size=8,
     ).map("".join),
     st.sampled_from(["separate", "inline", "raw"]),
@@ -92,9 +92,9 @@ def test_any_text_gives_the_same_at_every_cut(text, reasoning, reason, data):
         assert parser.issues == whole.issues
     # What there is of it beside white space, there is of it in what was made.
     plain, _ = run(TAGS, [text], reason, reasoning=reasoning)
-    told = "".join(issue.detail for issue in whole.issues if issue.kind == "code_block")
+    reported = "".join(issue.detail for issue in whole.issues if issue.kind == "code_block")
     left = plain.message.content.count("`") - whole.message.content.count("`")
-    assert left == told.count("`")
+    assert left == reported.count("`")
 
 
 @given(text=unmarked_texts.filter(lambda text: "`" not in text), data=st.data())
@@ -143,7 +143,7 @@ def test_what_is_a_code_block(text, content, left_out):
     assert kinds(parser) == (["code_block"] if left_out else [])
 
 
-def test_it_is_told_what_was_left_out():
+def test_what_was_left_out_is_reported():
     (issue,) = asked(TAGS, f"<think>\nhm\n</think>\n\n{BLOCK}").issues
     assert "'```json\\n'" in issue.detail
     assert "'\\n```'" in issue.detail

@@ -185,8 +185,8 @@ def test_malformed_arguments(family, choice):
     parser = fed(family.fmt, text, tools=TOOLS, policies=policies)
     assert not any(call.complete for call in parser.message.tool_calls)
     assert "malformed_arguments" in kinds(parser)
-    told = parser.message.content + "".join(issue.detail for issue in parser.issues)
-    assert "oops" in told
+    reported = parser.message.content + "".join(issue.detail for issue in parser.issues)
+    assert "oops" in reported
     assert len(parser.message.tool_calls) == (choice != "text")
     assert ("oops" in parser.message.content) == (choice == "text")
     good = fed(family.fmt, family.f + family.g, tools=TOOLS, policies=policies)
@@ -227,7 +227,7 @@ def test_what_only_looks_like_a_call_is_text_to_the_byte(name, text):
     assert (parser.message.parts, parser.issues) == ([Content(text)], [])
 
 
-def test_text_between_arguments_in_tags_is_told():
+def test_text_between_arguments_in_tags_is_reported():
     fmt = FAMILIES["TAG_WITH_TAGGED"].fmt.replace(arguments={"separator": ","})
     text = named("f", "<parameter=a>1</parameter>, well <parameter=l>[]</parameter>")
     parser = fed(fmt, text, tools=TOOLS)

@@ -132,7 +132,7 @@ HEADERS = [
 
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("end", ["<|call|>", "<|end|>", "<|return|>", "", "\n", START])
-def test_57a_a_header_has_its_parts_in_any_order(header, end):
+def test_a_header_has_its_parts_in_any_order(header, end):
     parser = fed(HARMONY, f'{THINK}{START}{header}{{"a": 1}}{end}', tools=TOOLS)
     assert calls(parser) == [F]
     assert parser.message.reasoning_content == "hm"
@@ -216,7 +216,7 @@ def test_a_header_after_text_is_one():
     assert parser.message.content == "HelloWellBye"
 
 
-def test_33_end_markers_do_not_leak():
+def test_end_markers_do_not_leak():
     for ends in ("<|return|>" * 3, "<|end|><|return|>", " <|return|>\n<|call|>\n"):
         parser = fed(HARMONY, FINAL + ends)
         assert (parser.message.content, parser.issues) == ("Hello", [])
@@ -256,7 +256,7 @@ def test_without_tools_a_call_is_text(options):
     assert parser.finish_reason == "stop"
 
 
-def test_a_message_by_someone_else_is_told_only():
+def test_a_message_by_someone_else_is_only_reported():
     result = "<|start|>functions.f to=assistant<|channel|>commentary<|message|>12<|end|>"
     parser = fed(HARMONY, CALL + result + START + FINAL)
     assert (parser.message.content, calls(parser)) == ("Hello", [F])
@@ -301,7 +301,7 @@ def test_a_header_without_a_message(text, reason, kind, content):
     assert parser.finish_reason == ("length" if reason != "stop" else "stop")
 
 
-def test_words_in_a_header_that_mean_nothing_are_told():
+def test_words_in_a_header_that_mean_nothing_are_reported():
     parser = fed(HARMONY, "<|channel|>final I think so<|message|>Hello")
     assert parser.message.content == "Hello"
     (issue,) = parser.issues
@@ -406,7 +406,7 @@ def test_markers_in_a_string_are_text():
     assert calls(parser) == [("f", body)]
 
 
-def test_34_the_end_marker_may_be_the_stop_string():
+def test_the_end_marker_may_be_the_stop_string():
     for reason, finish in (("stop", "tool_calls"), (None, "tool_calls"), ("length", "length")):
         parser = fed(HARMONY, CALL.removesuffix("<|call|>"), reason)
         assert parser.finish_reason == finish
@@ -454,10 +454,8 @@ def test_code_is_an_argument_to_the_byte(code, data):
 def test_code_streams():
     parser = StreamParser(PYTHON)
     parser.feed("<|channel|>analysis to=functions.python<|message|>")
-    given_out = "".join(
-        delta.arguments for text in ("x", ' = "', "y") for delta in parser.feed(text)
-    )
-    assert given_out == '{"code": "x = \\"y'
+    emitted = "".join(delta.arguments for text in ("x", ' = "', "y") for delta in parser.feed(text))
+    assert emitted == '{"code": "x = \\"y'
     assert "".join(delta.arguments for delta in parser.finish("stop")) == '"}'
 
 

@@ -36,9 +36,14 @@ def text_until(marker: str, *others: str) -> TextUntil:
 
 
 def until_rules(until: TextUntil, name: str, stem: str) -> Mapping[str, Expr]:
-    """Make rules for `until`: the first is called `name`, the others `stem` and a number."""
+    """Make rules for `until`: the first is called `name`, the others `stem` and a number.
+
+    The numbers count the beginnings of the markers by length, then in the order of the markers, so
+    that the same markers always make the same text.
+    """
     markers = (until.marker, *until.others)
-    states = sorted({marker[:n] for marker in markers for n in range(len(marker))}, key=len)
+    beginnings = dict.fromkeys(marker[:n] for marker in markers for n in range(len(marker)))
+    states = sorted(beginnings, key=len)
     names = {state: f"{stem}{i}" if i else name for i, state in enumerate(states)}
     alphabet = sorted({char for marker in markers for char in marker})
     rules: dict[str, Expr] = {}

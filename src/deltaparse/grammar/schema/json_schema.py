@@ -228,7 +228,7 @@ class Compiler:
         def report(keyword: str) -> None:
             self.report(path, keyword)
 
-        for keyword in schema.keys() - ALL_KEYWORDS - OTHER_KEYWORDS:
+        for keyword in sorted(schema.keys() - ALL_KEYWORDS - OTHER_KEYWORDS):
             if not keyword.startswith("x-"):
                 report(keyword)
         if "enum" in schema:

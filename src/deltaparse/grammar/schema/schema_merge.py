@@ -83,7 +83,7 @@ def merged(a: Plain, b: Plain, report: Callable[[str], None]) -> Plain | None:
     `report` takes the keywords that hold in both and cannot be made one: the first is kept.
     """
     result = {**b, **a}
-    for key in a.keys() & b.keys() - TOGETHER:
+    for key in sorted(a.keys() & b.keys() - TOGETHER):
         if key in LARGER or key in SMALLER:
             result[key] = (max if key in LARGER else min)(a[key], b[key])
         elif key == "type":

@@ -188,7 +188,7 @@ def test_it_streams():
         ("f(a=1)]", '{"a": 1}', "left out: ']'"),
     ],
 )
-def test_what_is_mended_is_told(text, arguments, repair):
+def test_what_is_repaired_is_reported(text, arguments, repair):
     parser = fed(SECTION, f"<calls>{text.removesuffix('</calls>')}</calls>!")
     assert calls(parser) == [("f", arguments)]
     assert parser.message.tool_calls[0].complete
@@ -202,7 +202,7 @@ BROKEN += ["f(a=</calls>", "f(a=[oops</calls>", "f(a=[('x'</calls>"]
 
 
 @pytest.mark.parametrize("text", BROKEN)
-def test_what_cannot_be_mended_leaves_an_incomplete_call(text):
+def test_what_cannot_be_repaired_leaves_an_incomplete_call(text):
     text = text.removesuffix("</calls>")
     parser = fed(SECTION, f"<calls>[{text}</calls> more")
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
@@ -306,7 +306,7 @@ def test_what_the_prompt_began(prompt, text, arguments):
 
 @pytest.mark.parametrize("text", ["f(a=[", "[f(a=", "(", "[", "f(a=1);", "f", "f(a='", "{'a':"])
 def test_8_work_does_not_grow_with_what_came_before(text, monkeypatch):
-    """Calls in calls (FAILURES 16), and other nests: each character is looked at so many times."""
+    """Calls in calls, and other nests: each character is looked at so many times."""
     seen = []
     find, feed, end_of = Markers.find, Window.feed, python_json.match_end
 

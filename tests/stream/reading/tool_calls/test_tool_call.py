@@ -1,4 +1,4 @@
-"""What a call says of itself beside its arguments: whether it was mended, and where it stood."""
+"""What a call says of itself beside its arguments: whether it was repaired, and where it stood."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ....strategies.wire_named import WIRES
 
 HERMES = get_format("hermes")
 CODER = get_format("qwen3_coder")
-MENDED = [
+REPAIRED = [
     (HERMES, '<tool_call>{"name": "f", "arguments": {\'a\': 1}}</tool_call>'),
     (HERMES, '<tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'),
     (HERMES, '<tool_call>{"name": "f", "arguments": {"a": 1}</tool_call>'),
@@ -23,8 +23,8 @@ def flags(parser):
     return [(call.repaired, call.complete) for call in parser.message.tool_calls]
 
 
-@pytest.mark.parametrize(("fmt", "text"), MENDED)
-def test_a_call_that_was_mended_says_so(fmt, text):
+@pytest.mark.parametrize(("fmt", "text"), REPAIRED)
+def test_a_call_that_was_repaired_says_so(fmt, text):
     assert flags(fed(fmt, text)) == [(True, True)]
     assert flags(fed(fmt, f"Well. {text}")) == [(True, True)]
 
@@ -36,14 +36,14 @@ def test_a_call_as_the_model_writes_it_was_not(name):
 
 def test_the_calls_beside_it_were_not():
     good = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
-    for bad in (text for fmt, text in MENDED if fmt is HERMES):
+    for bad in (text for fmt, text in REPAIRED if fmt is HERMES):
         assert [flag for flag, _ in flags(fed(HERMES, good + bad + good))] == [False, True, False]
 
 
-def test_what_is_not_mended_is_not_complete():
+def test_what_is_not_repaired_is_not_complete():
     policies = Policies(malformed_arguments="strict")
     parser = StreamParser(HERMES, policies=policies)
-    parser.feed(MENDED[0][1])
+    parser.feed(REPAIRED[0][1])
     parser.finish()
     assert flags(parser) == [(False, False)]
 

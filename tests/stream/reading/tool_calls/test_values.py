@@ -12,21 +12,21 @@ from deltaparse.stream.reading.tool_calls.values import Value
 
 from ....support import cuts, is_json, json_texts, nearly_json
 
-PIECES = ["{", "}", "[", "]", "(", ")", '"', "'", ",", ": ", "1", "-", ".5", "e", " ", "\n", "x"]
-PIECES += ["true", "True", "nu", "null", "None", "\\", "é", '{"a": 1}', "{'a': True}", "[1, 2]"]
-texts = nearly_json() | st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+PARTS = ["{", "}", "[", "]", "(", ")", '"', "'", ",", ": ", "1", "-", ".5", "e", " ", "\n", "x"]
+PARTS += ["true", "True", "nu", "null", "None", "\\", "é", '{"a": 1}', "{'a': True}", "[1, 2]"]
+texts = nearly_json() | st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
 whole_texts = (json_texts() | nearly_json().filter(is_json)).filter(
     lambda text: text.strip()[0] != '"'
 )
 types = st.just(ALL_TYPES) | st.frozensets(st.sampled_from(sorted(ALL_TYPES)), min_size=1)
 
 
-def written(pieces, types, *, python=False):
+def written(chunks, types, *, python=False):
     """The JSON that is written of a value, and what was noted."""
     out, notes = [], []
     value = Value(out.append, notes.append, types, python=python)
-    for piece in pieces:
-        value.write(piece)
+    for chunk in chunks:
+        value.write(chunk)
     value.end()
     return "".join(out), notes
 

@@ -20,7 +20,7 @@ NAMES = sorted(list_formats())
 
 
 def fed(fmt, wire, **kw):
-    """The parser after the text, which gave the same whole, by character and in pieces."""
+    """The parser after the text, which gave the same whole, by character and in chunks."""
     first = None
     for size in (len(wire) or 1, 1, 3, 5):
         texts = [wire[at : at + size] for at in range(0, len(wire), size)]

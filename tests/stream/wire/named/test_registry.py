@@ -48,14 +48,14 @@ def test_the_list_has_names_with_their_aliases():
     ("name", "offered"),
     [("herms", "'hermes'"), ("Qwen-3-Coder", "'qwen3_coder'"), ("deepseekv3.1", "'deepseekv31'")],
 )
-def test_an_unknown_name_is_told_with_the_nearest(name, offered):
+def test_an_unknown_name_is_reported_with_the_nearest(name, offered):
     with pytest.raises(UsageError, match="no format is called") as raised:
         get_format(name)
     assert name in str(raised.value)
     assert offered in str(raised.value)
 
 
-def test_a_name_like_no_other_is_told_with_all():
+def test_a_name_like_no_other_is_reported_with_all():
     with pytest.raises(UsageError, match=r"there are apertus, apriel.*hermes"):
         get_format("zzzzzz")
 
