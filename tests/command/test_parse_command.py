@@ -162,7 +162,7 @@ def test_prompt(run, files):
     [
         ([], "length", ["truncated_call"]),
         (["--finish", "length"], "length", ["truncated_call"]),
-        (["--finish", "stop"], "tool_calls", ["truncated_call"]),
+        (["--finish", "stop"], "length", ["truncated_call"]),
     ],
 )
 def test_finish(run, files, argv, reason, kinds):

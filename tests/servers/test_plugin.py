@@ -46,7 +46,7 @@ def test_every_named_format_starts_behind_its_reasoning(name):
     assert not parser.in_reasoning
     text = "<|channel|>final<|message|>Hi" if fmt.channels.message else "Hi"
     parser.feed(text)
-    parser.finish()
+    parser.finish("stop")
     assert (parser.message.reasoning_content, parser.issues) == ("", [])
     assert parser.message.content == "Hi"
 

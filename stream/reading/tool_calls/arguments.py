@@ -20,6 +20,8 @@ from .ending import CUT, WHOLE, Ending
 
 __all__ = ["closers_of", "json_arguments", "object_value"]
 
+ENDS = (JsonState.DONE, JsonState.BROKEN)
+
 
 def object_value(src: Window, call: Call) -> Steps[JsonLexer]:
     """Read an object or array of the arguments, as the format spells it, emitting JSON."""
@@ -111,14 +113,13 @@ class HeldText:
             self.empty = not text
         # Half a surrogate pair cannot be sent as text; in JSON it is spelled.
         src.feed(escape_surrogates(text))
-        if lexer.state not in (JsonState.DONE, JsonState.BROKEN):
+        if lexer.state not in ENDS:
             pos = lexer.scan(src.text, src.pos)
-            if lexer.state is JsonState.DONE:
-                self._emit(src.take(pos - 1))
-                self.closer = src.take(pos)
-            elif pos > src.pos:
-                self._emit(src.take(pos))
-        if lexer.state in (JsonState.DONE, JsonState.BROKEN):
+            certain = pos - (lexer.state in ENDS[:1])
+            if certain > src.pos:
+                self._emit(src.take(certain))
+            self.closer = src.take(pos)
+        if lexer.state in ENDS:
             self._behind.append(src.take(len(src.text)))
 
     @property

@@ -21,7 +21,7 @@ from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
 from .ending import CUT, WHOLE, Ending, settle
-from .tagged_arguments import tagged_arguments
+from .tagged_arguments import end_of_arguments, tagged_arguments
 from .tagged_head import read_name, tagged_head
 
 __all__ = ["tagged_call"]
@@ -40,12 +40,13 @@ def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> 
     ending = yield from tagged_head(reading, call, m, prefixed=prefixed)
     if ending is not WHOLE:
         return (yield from settle(reading, call, ending)) if ending else False
-    if reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
-        ending = yield from tagged_arguments(reading, call, m)
-    else:
-        ending = yield from _json_arguments(reading, call, m)
+    tagged = reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
+    read_arguments = tagged_arguments if tagged else _json_arguments
+    ending = yield from read_arguments(reading, call, m)
     if ending is WHOLE:
         yield from _id_behind(reading, call, m)
+    if ending is WHOLE and tagged:
+        ending = yield from end_of_arguments(reading, call, m)
     return (yield from settle(reading, call, ending))
 
 

@@ -35,7 +35,7 @@ from .schema import ALL_TYPES, argument_types
 from .tagged_head import may_become
 from .values import Value
 
-__all__ = ["tagged_arguments"]
+__all__ = ["end_of_arguments", "tagged_arguments"]
 
 GAP = 64
 """White space characters that may stand between the markers behind a value."""
@@ -70,26 +70,31 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         yield from json_space(src)
         yield from skip_if_here(src, m.separator)
     yield from skip_if_here(src, m.arguments_end)
-    yield from json_space(src)
-    if not (yield from _closed(reading, m)):
+    return WHOLE
+
+
+def end_of_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
+    """Close the object, if the arguments end here; what stands behind them is read."""
+    yield from json_space(reading.src)
+    if not (yield from _ends_here(reading, m)):
         return CUT
     call.emit("}")
     call.close()
     return WHOLE
 
 
-def _closed(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
+def _ends_here(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
     """Whether the arguments end here: at a closer of the function, or of the call.
 
     More arguments could follow anything else. A stop string may have swallowed the last closer,
     or part of it, but no other; where the format has none, what follows the call ends it.
     """
-    src = reading.src
+    src, natural = reading.src, reading.sink.natural
     if (yield from at(src, m.closers)):
         return True
-    if len(m.closers.literals) > 1 or not (src.closed and reading.sink.natural):
-        return not m.closers.literals and bool(src.unread)
-    return may_become(src, m.closers)
+    if not m.has_ends:
+        return not may_become(src, m.key) if src.unread else natural
+    return len(m.closers.literals) == 1 and natural and may_become(src, m.closers)
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:

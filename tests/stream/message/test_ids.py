@@ -71,7 +71,12 @@ def test_the_model_s_own_id_is_kept():
 def test_a_call_that_is_looked_at_twice_has_one_id():
     """A call in reasoning is read as a draft before it is known to be one."""
     numbers = itertools.count()
-    message = parse(f"<think>so {CALL}{OTHER}", TAGS, id_factory=lambda _: f"n{next(numbers)}")
+    message = parse(
+        f"<think>so {CALL}{OTHER}",
+        TAGS,
+        finish_reason="stop",
+        id_factory=lambda _: f"n{next(numbers)}",
+    )
     assert ids(message) == ["n0", "n1"]
 
 

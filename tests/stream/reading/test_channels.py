@@ -359,7 +359,9 @@ def test_the_prompt_sets_the_state(prefill, output, parts):
 def test_a_call_that_the_prompt_began():
     prompt = f'{START}<|channel|>commentary to=functions.f<|message|>{{"a": '
     parser = fed(HARMONY, "1}<|call|>", prompt=prompt)
-    assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [("f", "1}")]
+    assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [
+        ("f", '{"a": 1}')
+    ]
 
 
 # Arguments.
@@ -373,7 +375,7 @@ def test_a_call_that_the_prompt_began():
         ('{"a": 1}}<|call|>', '{"a": 1}', True, "repaired_arguments"),
         ('"{\\"a\\": 1}"<|call|>', '{"a": 1}', True, None),
         ("null<|call|>", "{}", True, None),
-        ("<|call|>", "{}", True, None),
+        ("<|call|>", "{}", True, "missing_arguments"),
         ("", "", False, "truncated_call"),
         ('{"a": "x', '{"a": "x', False, "truncated_call"),
         ("print(1)<|call|>", "", False, "malformed_arguments"),

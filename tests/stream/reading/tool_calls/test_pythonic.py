@@ -249,7 +249,7 @@ def test_a_call_that_is_cut_off_says_so(text, arguments, healed, reason):
     assert (call.name, call.arguments, call.complete) == ("f", arguments, False)
     assert call.healed() == healed
     assert set(kinds(parser)) == {"truncated_call"}
-    assert parser.finish_reason == ("tool_calls" if reason == "stop" else "length")
+    assert parser.finish_reason == "length"
     assert "('x'" not in text or '"x' in "".join(issue.detail for issue in parser.issues)
 
 
@@ -294,12 +294,12 @@ def test_calls_in_reasoning():
     [
         ("<calls>", "[f(a=1)]", '{"a": 1}'),
         ("<calls>[f(", "a=1)]", '{"a": 1}'),
-        ("<calls>[f(a", "=1)]", '"a": 1}'),
-        ("<calls>[f(a=", "1)]", "1}"),
-        ("<calls>[f(a='x", "y')]", 'y"}'),
+        ("<calls>[f(a", "=1)]", '{"a": 1}'),
+        ("<calls>[f(a=", "1)]", '{"a": 1}'),
+        ("<calls>[f(a='x", "y')]", '{"a": "xy"}'),
     ],
 )
-def test_what_the_prompt_began(prompt, text, arguments):
+def test_a_call_that_the_prompt_began_comes_out_whole(prompt, text, arguments):
     parser = fed(SECTION, text, prompt=f"<|start|>model\n{prompt}")
     assert calls(parser) == [("f", arguments)]
 
@@ -438,7 +438,7 @@ def test_code_that_the_prompt_began():
     parser = fed(CODE, "x = 1", prompt="<|start|>model\n<|code|>")
     assert calls(parser) == [("python", '{"code": "x = 1"}')]
     parser = fed(CODE, "= 1", prompt="<|start|>model\n<|code|>x ")
-    assert calls(parser) == [("python", '= 1"}')]
+    assert calls(parser) == [("python", '{"code": "x = 1"}')]
 
 
 def test_a_held_call_of_code_is_text_where_it_is_not_whole():

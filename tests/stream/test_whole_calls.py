@@ -1,0 +1,228 @@
+"""When a call is whole: nothing complete that was cut, at any cut, in any family.
+
+In JSON the bracket that closes the arguments completes a call, in tags and Python the closer of
+the function or of the call, in code what ends it. `last` stands in the delta of that moment.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import ContentDelta, StreamParser, ToolCallDelta, get_format, parse
+
+from ..strategies.call_patterns import FAMILIES as PATTERNS
+from ..strategies.wire_by_hand import LIST, TAGS
+from ..support import joined
+from .invariants import run
+from .test_invariants import in_families, options, reasons
+
+Q = get_format("qwen3_coder")
+GLM = get_format("glm45")
+HERMES = get_format("hermes")
+QWEN = "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n"
+
+
+def made(message):
+    """Name, arguments and completeness of each call."""
+    return [(call.name, call.arguments, call.complete) for call in message.tool_calls]
+
+
+def kinds(parser):
+    return [issue.kind for issue in parser.issues]
+
+
+def finished(fmt, text, reason=None, **kw):
+    return run(fmt, [text], reason, **kw)[0]
+
+
+@in_families()
+@given(data=st.data(), reason=st.sampled_from([None, "length"]))
+def test_10_no_cut_makes_a_whole_call(family, data, reason):
+    fmt, _, wire = data.draw(family.written)
+    tools = family.tools[0]
+    whole = parse(wire, fmt, finish_reason="stop", tools=tools).tool_calls
+    for cut in range(len(wire)):
+        calls = parse(wire[:cut], fmt, finish_reason=reason, tools=tools).tool_calls
+        for call, same in zip(calls, whole, strict=False):
+            if call.complete:
+                assert call.arguments == same.arguments
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("reason", [None, "length"])
+def test_10_of_two_arguments_no_cut_leaves_one(name, reason):
+    pattern = PATTERNS[name]
+    one, two = pattern.write(k="a", v='"b"'), pattern.write(k="ab", v='"c"')
+    for text in (one, one + two):
+        whole = parse(text, pattern.format, finish_reason="stop").tool_calls
+        for cut in range(len(text)):
+            calls = parse(text[:cut], pattern.format, finish_reason=reason).tool_calls
+            for call, same in zip(calls, whole, strict=False):
+                assert not call.complete or call.arguments == same.arguments, text[:cut]
+
+
+@in_families()
+@given(data=st.data(), kw=options, reason=reasons)
+def test_last_stands_in_the_delta_that_completes_a_call(family, data, kw, reason):
+    fmt, text = data.draw(family.texts)
+    parser = StreamParser(fmt, **kw)
+    sizes = data.draw(st.integers(1, 9))
+    seen, last = {}, set()
+    chunks = [text[at : at + sizes] for at in range(0, len(text), sizes)]
+    for deltas in (*map(parser.feed, chunks), parser.finish(reason)):
+        for delta in deltas:
+            if isinstance(delta, ToolCallDelta):
+                assert delta.index not in last
+                assert delta.arguments or delta.name
+                seen[delta.index] = seen.get(delta.index, "") + delta.arguments
+                if delta.last:
+                    last.add(delta.index)
+                    assert isinstance(json.loads(seen[delta.index]), dict)
+    calls = parser.message.tool_calls
+    assert last == {index for index, call in enumerate(calls) if call.complete}
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "complete"),
+    [
+        (Q, QWEN, {None: False, "stop": False, "length": False}),
+        (Q, QWEN + "</func", {None: False, "stop": False, "length": False}),
+        (Q, QWEN + "</function>", {None: True, "stop": True, "length": True}),
+        (Q, QWEN + "<tool_call>", {None: False, "stop": False, "length": False}),
+        (Q, QWEN + "<|im_end|>", {None: False, "stop": False, "length": False}),
+        (
+            GLM,
+            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n",
+            {None: False, "stop": True, "length": False},
+        ),
+        (
+            GLM,
+            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_c",
+            {None: False, "stop": True, "length": False},
+        ),
+        (
+            HERMES,
+            '<tool_call>{"name": "f", "arguments": {"a": 1}',
+            dict.fromkeys([None, "length"], True),
+        ),
+        (HERMES, '<tool_call>{"name": "f"', dict.fromkeys([None, "stop", "length"], False)),
+        (get_format("llama4_pythonic"), "[f(a=1)", dict.fromkeys([None, "stop", "length"], True)),
+        (get_format("llama4_pythonic"), "[f(a=1", dict.fromkeys([None, "stop", "length"], False)),
+        (
+            get_format("llama3_json"),
+            "<|python_tag|>print(1)",
+            {None: False, "stop": True, "length": False},
+        ),
+    ],
+)
+def test_what_completes_a_call(fmt, text, complete):
+    for reason, expected in complete.items():
+        parser = finished(fmt, text, reason)
+        (call,) = parser.message.tool_calls
+        assert call.complete is expected, reason
+        length = reason == "length" or not expected
+        assert parser.finish_reason == ("length" if length else "tool_calls")
+        assert ("truncated_call" in kinds(parser)) is not expected
+
+
+def test_arguments_that_are_text_do_not_parse_before_the_string_ends():
+    fmt = TAGS.replace(tools={"arguments_as_text": True})
+    text = '<call>{"name": "f", "arguments": "{\\"a\\": 1}"}</call>'
+    parser = StreamParser(fmt)
+    before = text.index('"}</call>')
+    deltas = [delta for char in text[:before] for delta in parser.feed(char)]
+    assert joined(deltas)[2][0][2] == '{"a": 1'
+    assert [(delta.arguments, delta.last) for delta in parser.feed('"')] == [("}", True)]
+
+
+@pytest.mark.parametrize("member", ["args", "parameters", "input"])
+def test_other_spellings_of_the_arguments_are_read_and_reported(member):
+    parser = finished(HERMES, f'<tool_call>{{"name": "f", "{member}": {{"a": 1}}}}</tool_call>')
+    assert made(parser.message) == [("f", '{"a": 1}', True)]
+    assert kinds(parser) == ["odd_member"]
+
+
+def test_of_several_argument_members_the_first_is_taken_and_the_other_reported():
+    text = '<tool_call>{"name": "f", "args": {"a": 1}, "arguments": {"b": 2}}</tool_call>'
+    parser = finished(HERMES, text)
+    assert made(parser.message) == [("f", '{"a": 1}', True)]
+    assert kinds(parser) == ["odd_member", "unused_member"]
+
+
+def test_a_call_without_arguments_is_one_of_none_and_reported():
+    parser = finished(HERMES, '<tool_call>{"name": "f"}</tool_call>')
+    assert made(parser.message) == [("f", "{}", True)]
+    assert kinds(parser) == ["missing_arguments"]
+
+
+@in_families()
+@given(data=st.data())
+def test_a_call_that_the_prompt_began_comes_out_whole(family, data):
+    fmt, _, wire = data.draw(family.written)
+    tools = family.tools[0]
+    whole = parse(wire, fmt, finish_reason="stop", tools=tools).tool_calls
+    for cut in range(0, len(wire), 3):
+        prompt = (fmt.turn.headers or ("",))[0] + wire[:cut]
+        parser, deltas = run(fmt, list(wire[cut:]), "stop", tools=tools, prompt=prompt)
+        calls = parser.message.tool_calls
+        assert [(call.name, call.arguments, call.complete) for call in calls] == [
+            (call.name, call.arguments, True) for call in whole[len(whole) - len(calls) :]
+        ]
+        assert [call[2] for call in joined(deltas)[2]] == [call.arguments for call in calls]
+
+
+def test_the_first_delta_has_what_the_prompt_had_of_the_call():
+    prompt = HERMES.turn.generation_prompt + '<tool_call>\n{"name": "f", "arguments": {"a"'
+    parser = StreamParser(HERMES, prompt=prompt)
+    first, second = parser.feed(": 1}")
+    assert (first.name, first.arguments, second.arguments, second.last) == (
+        "f",
+        '{"a"',
+        ": 1}",
+        True,
+    )
+
+
+@pytest.mark.parametrize("reason", [None, "length"])
+@pytest.mark.parametrize(
+    ("fmt", "text"),
+    [
+        (get_format("mistral_small"), "[TOOL_CALLS]"),
+        (get_format("mistral_small"), "[TOOL_CALLS]f"),
+        (get_format("mistral_small"), "[TOOL_CALLS]f[AR"),
+        (Q, "<tool_call>\n<fun"),
+        (Q, "<tool_call>\n<function=f"),
+        (LIST, "[CALLS]"),
+        (LIST, '[CALLS][{"na'),
+    ],
+)
+def test_a_head_that_is_cut_off_is_markup(fmt, text, reason):
+    for size in (1, len(text)):
+        chunks = [text[at : at + size] for at in range(0, len(text), size)]
+        parser, _ = run(fmt, ["So. ", *chunks], reason)
+        assert parser.message.content.strip() == "So."
+        assert kinds(parser) == ["truncated_call"]
+
+
+@pytest.mark.parametrize("reason", [None, "stop", "length"])
+@pytest.mark.parametrize(
+    "rest", ["</tool", "\n</tool_call", "</tool_call>\n<tool_c", "</tool_call>\n<"]
+)
+def test_half_a_marker_behind_a_call_is_markup(rest, reason):
+    text = '<tool_call>{"name": "f", "arguments": {}}' + rest
+    for chunks in ([text], list(text)):
+        parser, _ = run(HERMES, chunks, reason)
+        assert made(parser.message) == [("f", "{}", True)]
+        assert (parser.message.content, kinds(parser)) == ("", ["cut_marker"])
+
+
+@pytest.mark.parametrize("reason", [None, "stop", "length"])
+@pytest.mark.parametrize("text", ["a <", "a <tool_c", "1 <"])
+def test_prose_that_ends_in_the_beginning_of_a_marker_is_content(text, reason):
+    parser, deltas = run(HERMES, list(text), reason)
+    assert "".join(delta.text for delta in deltas if isinstance(delta, ContentDelta)) == text
+    assert parser.issues == []
