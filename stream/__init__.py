@@ -16,7 +16,7 @@ from .iterate import AsyncDeltaIterator, DeltaIterator, aiter_deltas, iter_delta
 from .message.counts import Amount, Counts
 from .message.deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta
 from .message.ids import CallPlace, IdFactory, call_id, nine_character_id
-from .message.message import Content, Issue, Message, Part, Reasoning, ToolCall
+from .message.message import Attempt, Content, Issue, Message, Part, Reasoning, ToolCall
 from .message.policies import Policies
 from .parser import StreamParser
 from .wire.format import (
@@ -55,6 +55,7 @@ __all__ = [
     "Amount",
     "ArgumentsFormat",
     "AsyncDeltaIterator",
+    "Attempt",
     "CallIdFormat",
     "CallIdPosition",
     "CallPlace",

@@ -11,7 +11,7 @@ from .feeding import Feeder
 from .message.counts import Counts
 from .message.deltas import Delta
 from .message.ids import IdFactory, MadeIds, call_id
-from .message.message import Issue, Message
+from .message.message import Attempt, Issue, Message
 from .message.policies import Policies
 from .reading.assistant_turn import assistant_turn
 from .reading.reading import Reading
@@ -151,6 +151,11 @@ class StreamParser(Feeder):
     def issues(self) -> list[Issue]:
         """What had to be decided so far."""
         return list(self._sink.issues)
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """Every call that was begun so far, in order, and what became of it."""
+        return list(self._sink.attempts)
 
     @property
     def in_reasoning(self) -> bool:

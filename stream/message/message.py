@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from deltaparse.partial import MAX_DEPTH
 
-__all__ = ["Content", "Issue", "Message", "Part", "Reasoning", "ToolCall"]
+__all__ = ["Attempt", "Content", "Issue", "Message", "Part", "Reasoning", "ToolCall"]
+
+
+Status = Literal[
+    "in_reasoning", "truncated", "broken", "unknown_tool", "repaired", "complete", "not_a_call"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,28 @@ class Issue:
     kind: str
     span: tuple[int, int]
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A call that the model began, and what became of it.
+
+    `name` is "" where the output does not come so far; `span` the half-open range of characters
+    of the output that it was read from. `status` is the first of these that fits:
+
+    `in_reasoning`  it stands in reasoning, and was a draft
+    `truncated`     the output ends in it
+    `broken`        its arguments are no JSON object
+    `unknown_tool`  its function is not one of the tools
+    `repaired`      something in it or beside it had to be repaired
+    `complete`      it is whole
+    `not_a_call`    behind the marker that begins a call there was none; `detail` says what
+    """
+
+    name: str
+    span: tuple[int, int]
+    status: Status
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)

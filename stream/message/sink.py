@@ -12,7 +12,7 @@ from .counts import Counts, RunningCounts
 from .deltas import ToolCallDelta
 from .ids import CallPlace, IdFactory, made_id
 from .json_fence import JsonFence
-from .message import Content, Issue, Message, Reasoning, ToolCall
+from .message import Attempt, Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
 
 __all__ = ["Sink", "Verdict"]
@@ -29,7 +29,8 @@ class Sink:
     """What the sub-parsers emit to, and ask what the rules of the request are.
 
     `content`, `reasoning` and `arguments` take text for the message, which `builder` builds;
-    `writers` are what text for each kind of part arrives at in the end.
+    `writers` are what text for each kind of part arrives at in the end. `attempts` has each call
+    that was begun.
 
     `tools` are the functions that may be called, each with the JSON Schema of its arguments; None
     for any. `only` is the one that `tool_choice` names. `natural` says, once the input is closed,
@@ -48,6 +49,7 @@ class Sink:
         "_repaired_ahead",
         "amounts",
         "arguments",
+        "attempts",
         "builder",
         "calls",
         "content",
@@ -75,6 +77,7 @@ class Sink:
         offset: Callable[[], int] | None = None,
     ) -> None:
         self.issues: list[Issue] = []
+        self.attempts: list[Attempt] = []
         self.calls = 0
         self.natural = True
         self.seen_reasoning = False
@@ -232,7 +235,7 @@ class Sink:
         self._id_factory = id_factory
         self._prompt = prompt
         builder = self.builder
-        if not builder.parts and not self.issues:
+        if not (builder.parts or self.issues or self.attempts):
             return
         index, part = self.calls - 1, builder.open
         begun = [
@@ -242,6 +245,7 @@ class Sink:
         ]
         builder.forget()
         self.issues.clear()
+        self.attempts.clear()
         self.calls = 0
         self.amounts.start(0)
         if part is None or part.kind is not ToolCall:

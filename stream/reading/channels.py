@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from deltaparse.partial import Steps, at, json_space, until, whitespace
 
+from ..message.message import Attempt
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
 from .content_writer import Before, ContentWriter
@@ -110,6 +111,9 @@ def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Bef
     if ended and (is_call or not sink.natural):
         kind = "truncated_call" if is_call else "odd_header"
         sink.issue(kind, checkpoint.span, f"the output ends in a header: {text!r}")
+        if is_call:
+            name = _function(reading, header.recipient)
+            sink.attempts.append(Attempt(name, checkpoint.span, "truncated"))
         return Before.END
     at_marker = src.text.startswith(tables.channels.ends, src.pos)
     is_text = header.has_text or header.addressed or not (ended or at_marker)

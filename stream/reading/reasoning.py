@@ -8,6 +8,8 @@ in here is one is a policy; the default waits until it is known (`Policies.tool_
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from deltaparse.partial import Steps, at, skip, until
 
 from ..wire.marker_tables import Role
@@ -93,6 +95,7 @@ def _deferred(reading: Reading, *, second_time: bool) -> Steps[Checkpoint | None
         else:
             sink.issue("tool_in_reasoning", checkpoint.span, "reasoning did not end: a call")
             return checkpoint
+    sink.attempts += [replace(tried, status="in_reasoning") for tried in draft.sink.attempts]
     sink.reasoning(checkpoint.text())
     checkpoint.commit()
     return None

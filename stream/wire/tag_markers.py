@@ -33,7 +33,9 @@ class TaggedMarkers:
     behind_value:                    what may follow a value's own marker, and so proves that it
                                      was no text; empty where nothing ends calls: it proves itself.
     behind_call:                     what may follow a marker that only stands behind arguments.
-    closers:                         the markers that end the function, the call, or all calls.
+    closers:                         what proves that a call has ended: the markers that end the
+                                     function, the call, or all calls; where neither function nor
+                                     call has one, the next call too. Of these, `ends` end calls.
     has_ends:                        there are such markers.
     """
 
@@ -44,6 +46,7 @@ class TaggedMarkers:
         "behind_call",
         "behind_value",
         "closers",
+        "ends",
         "has_ends",
         "id_end",
         "id_ends",
@@ -103,7 +106,9 @@ class TaggedMarkers:
         )
         self.behind_call = marker_set(outer)
         self.turn_ends = turn_ends
-        self.closers = marker_set(ends)
+        own = stripped([function.close, fmt.tools.per_call_end])
+        self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
+        self.ends = marker_set(ends)
         self.has_ends = bool(ends)
 
 

@@ -226,3 +226,51 @@ def test_prose_that_ends_in_the_beginning_of_a_marker_is_content(text, reason):
     parser, deltas = run(HERMES, list(text), reason)
     assert "".join(delta.text for delta in deltas if isinstance(delta, ContentDelta)) == text
     assert parser.issues == []
+
+
+@in_families()
+@given(data=st.data(), kw=options, reason=reasons)
+def test_each_call_that_was_begun_has_an_attempt(family, data, kw, reason):
+    fmt, text = data.draw(family.texts)
+    first = None
+    for chunks in ([text], list(text)):
+        parser, _ = run(fmt, chunks, reason, **kw)
+        attempts = parser.attempts
+        shown = {(call.name, call.complete) for call in parser.message.tool_calls}
+        tried = {
+            (attempt.name, attempt.status not in ("truncated", "broken")) for attempt in attempts
+        }
+        assert shown <= tried
+        assert all(start <= end for start, end in (attempt.span for attempt in attempts))
+        assert first is None or attempts == first
+        first = attempts
+
+
+@pytest.mark.parametrize(
+    ("text", "kw", "expected"),
+    [
+        ('<tool_call>{"name": "f", "arguments": {}}</tool_call>', {}, [("f", "complete")]),
+        ('<tool_call>{"name": "f", "arguments": {"a": True}}</tool_call>', {}, [("f", "repaired")]),
+        ('<tool_call>{"name": "f", "arguments": {"a": x}}</tool_call>', {}, [("f", "broken")]),
+        ('<tool_call>{"name": "f", "arguments": 5}</tool_call>', {}, [("f", "broken")]),
+        ('<tool_call>{"name": "f", "arguments": {"a": ', {}, [("f", "truncated")]),
+        ('<tool_call>{"na', {}, [("", "truncated")]),
+        (
+            '<tool_call>{"name": "f", "arguments": {"a": True}}</tool_call>',
+            {"tools": [{"name": "g"}]},
+            [("f", "unknown_tool")],
+        ),
+        ("<tool_call> here it is", {}, [("", "not_a_call")]),
+        (
+            '<think><tool_call>{"name": "f", "arguments": {"a": </tool_call></think>no',
+            {},
+            [("f", "in_reasoning")],
+        ),
+        ("Hi", {}, []),
+    ],
+)
+def test_what_became_of_a_call_that_was_begun(text, kw, expected):
+    fmt = HERMES.replace(reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"})
+    for chunks in ([text], list(text)):
+        parser, _ = run(fmt, chunks, "length", **kw)
+        assert [(tried.name, tried.status) for tried in parser.attempts] == expected

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from typing import Literal
 
 from deltaparse.partial import Emit
 
+from ...message.message import Attempt
 from ...message.sink import Verdict
 from ...wire.format import CallIdPosition, WireFormat
 from ..checkpoint import Checkpoint
@@ -31,11 +33,13 @@ def nowhere(text: str) -> None:
 class Call:
     """Collects name, id and arguments in any order, and emits them as soon as may be.
 
-    `started` says that its arguments have begun, `whole` that they are a whole JSON object;
+    `id_behind`: the id was read behind the arguments, which ends them. `started` says that its
+    arguments have begun, `whole` that they are a whole JSON object;
     `repairs` counts what was repaired in them, `ambiguous` the markers in them that were taken
     for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
     are members beside name, id and arguments, which mean nothing; `odd_member` is the key of the
-    arguments where it is not the format's. All three are reported.
+    arguments where it is not the format's. All three are reported. `fault` says why the call is
+    not complete.
     """
 
     __slots__ = (
@@ -47,7 +51,9 @@ class Call:
         "ambiguous",
         "checkpoint",
         "extra_members",
+        "fault",
         "id",
+        "id_behind",
         "name",
         "not_emitted",
         "odd_member",
@@ -67,12 +73,14 @@ class Call:
         self.name = ""
         self._name_span = (0, 0)
         self.id = ""
+        self.id_behind = False
         self.started = False
         self.whole = False
         self.ambiguous = 0
         self.not_emitted: list[str] = []
         self.extra_members: list[str] = []
         self.odd_member = ""
+        self.fault: Literal["", "truncated", "broken"] = ""
         self.repairs: Counter[str] = Counter()
         self._announced = False
         self._held: list[str] = []
@@ -189,7 +197,18 @@ class Call:
             sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")
         else:
             sink.content(self.checkpoint.text())
+        self.attempted()
         return True
+
+    def attempted(self) -> None:
+        """Note what became of the call."""
+        sink = self.sink
+        unknown = sink.tools is not None and self.name not in sink.tools
+        repaired = self.repairs or (sink.builder.parts and sink.builder.parts[-1].repaired)
+        status = self.fault or (
+            "unknown_tool" if unknown else "repaired" if repaired else "complete"
+        )
+        sink.attempts.append(Attempt(self.name, self.checkpoint.span, status))
 
     def start_next_call(self) -> None:
         """End this call; the next member is the beginning of another in the same object."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deltaparse.partial import Emit, Steps, at, json_space, skip
 
+from ...message.message import Attempt
 from ...wire.format import ToolFormat
 from ..checkpoint import Checkpoint
 from ..reading import Reading
@@ -48,6 +49,9 @@ def tool_calls(
     else:
         called = yield from json_calls(reading, checkpoint)
     src.emits_prompt = False
+    if not called and marker:
+        detail = f"no call behind {marker!r}"
+        reading.sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
     if not called:
         (emit_text or reading.sink.content)(checkpoint.text())
     checkpoint.commit()

@@ -91,8 +91,11 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
             return False
         text = call.checkpoint.text()
         sink.issue("truncated_call", call.checkpoint.span, f"no name: {text!r}")
+        call.fault = "truncated"
+        call.attempted()
         return True
     if not call.whole:
+        call.fault = "truncated"
         detail = f"the output ends in the call of {call.name!r}; not emitted: {rest!r}"
         sink.issue("truncated_call", (start, src.offset), detail)
     return call.end(cut=True)
@@ -131,6 +134,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     if call.whole:
         sink.issue("repaired_arguments", call.checkpoint.span, detail)
     elif role is Role.TURN_END:
+        call.fault = "truncated"
         sink.issue("truncated_call", (start, start), detail)
     else:
         _report_malformed(call, detail)
@@ -145,5 +149,6 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
 
 def _report_malformed(call: Call, detail: str) -> None:
     """Report arguments that are no JSON object and cannot be repaired."""
+    call.fault = "broken"
     policy = call.sink.policies.malformed_arguments
     call.sink.issue("malformed_arguments", call.checkpoint.span, detail, policy)

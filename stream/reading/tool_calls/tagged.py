@@ -45,7 +45,7 @@ def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> 
     ending = yield from read_arguments(reading, call, m)
     if ending is WHOLE:
         yield from _id_behind(reading, call, m)
-    if ending is WHOLE and tagged:
+    if ending is WHOLE and tagged and not call.whole:
         ending = yield from end_of_arguments(reading, call, m)
     return (yield from settle(reading, call, ending))
 
@@ -74,4 +74,5 @@ def _id_behind(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[None]:
     if m.id_start.literals and not (yield from skip_if_here(src, m.id_start)):
         return
     call.id = (yield from read_name(src, (), m.id_ends)) or ""
+    call.id_behind = bool(call.id)
     yield from skip_if_here(src, m.id_end)

@@ -69,14 +69,16 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         first = False
         yield from json_space(src)
         yield from skip_if_here(src, m.separator)
-    yield from skip_if_here(src, m.arguments_end)
+    if (yield from skip_if_here(src, m.arguments_end)):
+        call.emit("}")
+        call.close()
     return WHOLE
 
 
 def end_of_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Close the object, if the arguments end here; what stands behind them is read."""
     yield from json_space(reading.src)
-    if not (yield from _ends_here(reading, m)):
+    if not call.id_behind and not (yield from _ends_here(reading, m)):
         return CUT
     call.emit("}")
     call.close()
@@ -94,7 +96,7 @@ def _ends_here(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
         return True
     if not m.has_ends:
         return not may_become(src, m.key) if src.unread else natural
-    return len(m.closers.literals) == 1 and natural and may_become(src, m.closers)
+    return len(m.ends.literals) == 1 and natural and may_become(src, m.ends)
 
 
 def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
