@@ -16,7 +16,8 @@ Who asks is strict for a reason, or is not:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
@@ -30,20 +31,19 @@ FORM = '{"type": "function", "function": {"name": ..., "parameters": {...}}}'
 LONGEST_SHOWN = 200
 """Characters of a bad tool in a message."""
 
-# `isinstance` with the built-in types first: with `Mapping` alone it takes ten times as long.
+# Whether something is a `dict` is known ten times as fast, and each parser asks for each tool.
 MAPPING = (dict, Mapping)
-LIST = (list, tuple)
 
 
-def read_tools(tools: Any) -> list[tuple[str, Any]]:
-    """The name of each tool and the JSON Schema of its arguments, None where it has none.
+def read_tools(tools: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each tool and the JSON Schema of its arguments, None where it has none.
 
     Raises:
         UsageError: `tools` are no list, or one of them is no tool; the text has its place.
     """
-    if not isinstance(tools, LIST) and not _is_iterable(tools):
+    if not isinstance(tools, list) and not _is_iterable(tools):
         raise UsageError(f"tools are a list of OpenAI tools, not {type(tools).__name__}")
-    return [_function(tool, at) for at, tool in enumerate(tools)]
+    return map(_function, tools, count())
 
 
 def distinct(named: Iterable[tuple[str, Any]]) -> dict[str, Any]:

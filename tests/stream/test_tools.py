@@ -23,11 +23,11 @@ HERMES = get_format("hermes")
 
 @pytest.mark.parametrize("tools", [[TOOL], (TOOL,), [FUNCTION], iter([TOOL])])
 def test_names_and_schemas(tools):
-    assert read_tools(tools) == [("f", SCHEMA)]
+    assert list(read_tools(tools)) == [("f", SCHEMA)]
 
 
 def test_a_tool_without_a_schema():
-    assert read_tools([{"name": "f"}, {"name": "g", "parameters": None}]) == [
+    assert list(read_tools([{"name": "f"}, {"name": "g", "parameters": None}])) == [
         ("f", None),
         ("g", None),
     ]
@@ -36,18 +36,18 @@ def test_a_tool_without_a_schema():
 @pytest.mark.parametrize("tools", ["f", b"f", TOOL, 5, None])
 def test_what_is_no_list(tools):
     with pytest.raises(UsageError, match=f"a list of OpenAI tools, not {type(tools).__name__}"):
-        read_tools(tools)
+        list(read_tools(tools))
 
 
 @pytest.mark.parametrize("tool", ["f", None, [TOOL], {}, {"name": 5}, {"function": "f"}])
 def test_what_is_no_tool(tool):
     with pytest.raises(UsageError, match=r"a tool is .* tools\[1\] is "):
-        read_tools([TOOL, tool])
+        list(read_tools([TOOL, tool]))
 
 
 def test_a_message_shows_the_beginning_of_a_large_tool():
     with pytest.raises(UsageError) as caught:
-        read_tools([{"nam": "x" * 10_000}])
+        list(read_tools([{"nam": "x" * 10_000}]))
     assert len(str(caught.value)) < 400
 
 
@@ -96,7 +96,7 @@ def test_objects_of_servers_become_mappings():
     assert plain_tools(None) is None
     nameless = plain_tool(SimpleNamespace())
     with pytest.raises(UsageError, match="a tool is"):
-        read_tools([nameless])
+        list(read_tools([nameless]))
 
 
 # What each reader does with tools on purpose.

@@ -17,7 +17,7 @@ from deltaparse.stream.wire.named import registry
 
 from ....strategies.wire_by_hand import MINE, MINE_CALL
 
-SEED = """simple_xml xml qwen25 qwen qwen3 qwen3_coder deepseekv31 deepseek_v31 deepseek
+OURS = """simple_xml xml qwen25 qwen qwen3 qwen3_coder deepseekv31 deepseek_v31 deepseek
 gpt_oss"""
 PEERS = """hermes mistral llama3_json llama3 llama4_json llama4_pythonic pythonic glm glm45 glm47
 kimi_k2 seed_oss minimax_m2 minimax-m2 step3 step3p5 granite granite4 granite-20b-fc apertus
@@ -25,7 +25,7 @@ cohere_command3 deepseek_v3 deepseekv3 gpt-oss openai qwen3_xml mimo internlm in
 olmo3 phi4_mini_json longcat ernie45 hunyuan hunyuan_a13b"""
 
 
-@pytest.mark.parametrize("name", [*SEED.split(), *PEERS.split()])
+@pytest.mark.parametrize("name", [*OURS.split(), *PEERS.split()])
 def test_the_names_that_users_type(name):
     fmt = get_format(name)
     assert get_format(name.upper()) is fmt
