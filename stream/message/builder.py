@@ -21,6 +21,7 @@ class OpenPart:
     __slots__ = (
         "call_id",
         "complete",
+        "issues",
         "kind",
         "make",
         "name",
@@ -47,6 +48,7 @@ class OpenPart:
         self.complete = False
         self.repaired = False
         self.span = (0, 0)
+        self.issues: frozenset[str] = frozenset()
 
     def close(self) -> None:
         """Drop what takes text: no more comes, and with many calls it would be a quarter of all."""
@@ -57,7 +59,7 @@ class OpenPart:
         text = self.text.getvalue()
         if self.kind is ToolCall:
             made = (self.call_id, self.name, text, self.complete, self.repaired)
-            return ToolCall(*made, span=self.span)
+            return ToolCall(*made, span=self.span, issues=self.issues)
         return Content(text) if self.kind is Content else Reasoning(text)
 
 

@@ -42,11 +42,11 @@ class Issue:
     `odd_member`            the arguments stand under another key than the format's
     `ambiguous_marker`      what ends an argument in tags stood in one, and was taken for text
     `unused_member`         what stands beside name and arguments in the JSON of a call, and means
-                            nothing, is in the detail only
+                            nothing, is in the detail only; a member that stands there twice
     `no_calls`              an empty list of calls
     `wrong_tool`            another function was called than the one that `tool_choice` names
     `missing_call`          `tool_choice` asked for a call, and none came
-    `text_after_end`        text after an end-of-turn marker is content
+    `text_after_end`        text after an end-of-turn marker is content; a call there is a call
     `repeated_marker`       the model wrote again what its prompt ends with
     `orphan_marker`         an end of reasoning where none is open
     `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD;
@@ -110,7 +110,8 @@ class ToolCall:
     not complete must not be executed. `repaired`: something in it or beside it had to be repaired,
     so that it may not be what the model meant (an issue says what). `span`: the half-open range of
     characters of the output that it was read from, from the first marker to the end of its
-    arguments.
+    arguments. `issues`: the kinds of the issues that were reported, before it ended, about text in
+    that range.
     """
 
     id: str
@@ -119,6 +120,7 @@ class ToolCall:
     complete: bool
     repaired: bool = False
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
+    issues: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     def healed(self) -> dict[str, Any]:
         """Return the arguments as a value; of a call that was cut off, what there is of them.
@@ -142,9 +144,13 @@ Part = Content | Reasoning | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The assistant's turn: `parts` in order of appearance, and the same by kind."""
+    """The assistant's turn: `parts` in order of appearance, and the same by kind.
+
+    `issues`: what its parser had to decide.
+    """
 
     parts: list[Part] = field(default_factory=list)
+    issues: tuple[Issue, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def content(self) -> str:

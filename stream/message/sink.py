@@ -46,6 +46,7 @@ class Sink:
         "_id_factory",
         "_inline",
         "_prompt",
+        "_reach",
         "_repaired_ahead",
         "amounts",
         "arguments",
@@ -78,6 +79,8 @@ class Sink:
     ) -> None:
         self.issues: list[Issue] = []
         self.attempts: list[Attempt] = []
+        # For each kind of issue, up to where text is that one is about.
+        self._reach: dict[str, int] = {}
         self.calls = 0
         self.natural = True
         self.seen_reasoning = False
@@ -185,7 +188,9 @@ class Sink:
         part = self.builder.open
         if part is not None:
             part.complete = complete
-            part.span = (part.span[0], max(end, *part.span))
+            start = part.span[0]
+            part.span = (start, max(end, start))
+            part.issues = frozenset(kind for kind, to in self._reach.items() if to > start)
             part.close()
             self.builder.open = None
         self.amounts.enter("content", self.builder.characters)
@@ -193,6 +198,7 @@ class Sink:
     def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> None:
         """Record a decision; raise `MalformedOutput` where the policy in force says "error"."""
         self.issues.append(Issue(kind, span, detail))
+        self._reach[kind] = max(span[1], self._reach.get(kind, 0))
         if kind == "repaired_arguments":
             self._mark_repaired()
         if policy == "error":
@@ -221,7 +227,7 @@ class Sink:
         """The message so far."""
         if not self._collect:
             raise UsageError("the message was not collected: make the parser with collect=True")
-        return Message([part.part() for part in self.builder.parts])
+        return Message([part.part() for part in self.builder.parts], tuple(self.issues))
 
     def counts(self) -> Counts:
         """How much has come of each kind of part."""
@@ -246,6 +252,7 @@ class Sink:
         builder.forget()
         self.issues.clear()
         self.attempts.clear()
+        self._reach.clear()
         self.calls = 0
         self.amounts.start(0)
         if part is None or part.kind is not ToolCall:

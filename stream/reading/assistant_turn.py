@@ -53,6 +53,7 @@ def _sections(reading: Reading, before: Before, *, second_time: bool = False) ->
     always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
     markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
     writer = ContentWriter(reading, before)
+    ended = False
     while True:
         # What looked like a call stands beside what the text before it stands beside.
         writer = writer if before is Before.TEXT else ContentWriter(reading, before)
@@ -73,7 +74,10 @@ def _sections(reading: Reading, before: Before, *, second_time: bool = False) ->
             checkpoint.commit()
             return
         role = tables.role(marker)
+        ended = ended or before is Before.END
         if role is Role.TOOL_START:
+            if ended:
+                _report_after_end(reading, marker)
             called = yield from tool_calls(reading, checkpoint, writer.emit)
             before = Before.CALL if called else Before.TEXT
             continue
@@ -94,6 +98,12 @@ def _sections(reading: Reading, before: Before, *, second_time: bool = False) ->
             markers = tables.in_content_start
         elif role is Role.HEADER:
             _report_repeated(reading, start, marker)
+
+
+def _report_after_end(reading: Reading, marker: str) -> None:
+    start = reading.src.offset
+    span = (max(start, 0), start + len(marker))
+    reading.sink.issue("text_after_end", span, "a call begins behind the end of the turn")
 
 
 def _report_repeated(reading: Reading, start: int, marker: str) -> None:

@@ -174,7 +174,7 @@ def test_every_prefix_of_a_streamed_call_is_refused():
 
 @pytest.mark.parametrize("kind", ["repaired_arguments", "wrong_tool", "internal_error"])
 def test_an_issue_that_touches_the_call_stops_it(kind):
-    issues = [Issue("text_after_end", (0, 0), ""), Issue(kind, (0, 0), "")]
+    issues = [Issue("text_after_tool_call", (0, 0), ""), Issue(kind, (0, 0), "")]
     decision = decided(Message([CALL]), issues=issues)
     assert decision.reason == "parser_issue"
     assert kind in decision.detail

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 
@@ -136,7 +137,86 @@ def test_arguments_that_the_schema_does_not_name_are_refused(dialect):
     assert why('{"a": 1, "b": 2}', additionalProperties=True) is None
     assert why('{"a": 1, "b": 2}', additionalProperties={"type": "string"}) == "schema"
     assert why('{"b": 2}', allOf=[{"properties": {"b": {}}}]) is None
-    assert (why('{"c": 2}', allOf=[{"properties": {"b": {}}}]) is None) is bool(dialect)
+    assert why('{"c": 2}', allOf=[{"properties": {"b": {}}}]) == "schema"
+    # What draft 7 does not know does not speak of them.
+    assert why('{"b": 2}', unevaluatedProperties=False) == "schema"
+
+
+ORACLE = st.recursive(
+    st.sampled_from(
+        [
+            {},
+            {"properties": {"a": {"type": "integer"}}},
+            {"properties": {"b": {}}, "required": ["b"]},
+            {"patternProperties": {"^c": {"type": "string"}}},
+            {"additionalProperties": True},
+            {"properties": {"a": {}}, "additionalProperties": False},
+            {"additionalProperties": {"type": "integer"}},
+            {"required": ["a"]},
+            {"$ref": "#/$defs/a"},
+            {"$ref": "#/$defs/b"},
+        ]
+    ),
+    lambda inner: (
+        st.builds(
+            lambda keyword, parts, more: {keyword: parts, "properties": more},
+            st.sampled_from(["allOf", "anyOf", "oneOf"]),
+            st.lists(inner, min_size=1, max_size=3),
+            st.sampled_from([{}, {"d": {}}]),
+        )
+        | st.builds(
+            lambda *parts: dict(zip(("if", "then", "else"), parts, strict=True)),
+            inner,
+            inner,
+            inner,
+        )
+    ),
+    max_leaves=5,
+)
+DEFS = {"a": {"properties": {"a": {}, "d": {}}}, "b": {"allOf": [{"properties": {"b": {}}}]}}
+
+
+@given(
+    ORACLE,
+    st.dictionaries(st.sampled_from(["a", "b", "c", "d", "z"]), st.integers(0, 1) | st.just("")),
+)
+def test_draft_7_names_the_arguments_that_2020_12_does(schema, arguments):
+    whole = {**schema, "$defs": DEFS}
+    reasons = [
+        reason(tag(json.dumps(arguments), "f"), tools=[tool("f", {**whole, "$schema": dialect})])
+        for dialect in (DRAFT_7, "https://json-schema.org/draft/2020-12/schema")
+    ]
+    assert reasons[0] == reasons[1]
+
+
+@pytest.mark.parametrize(
+    ("schema", "named", "unnamed"),
+    [
+        ({"$ref": "#/definitions/f"}, '{"a": 1}', '{"a": 1, "b": 1}'),
+        ({"allOf": [{"$ref": "#/definitions/f"}]}, '{"a": 1}', '{"z": 1}'),
+        ({"$ref": "#/definitions/f", "additionalProperties": True}, '{"a": 1}', '{"b": 1}'),
+        ({"$ref": "#/definitions/f", "properties": {"b": {}}}, "{}", '{"b": 1}'),
+        ({"if": {"required": ["a"]}, "then": {"properties": {"a": {}}}}, '{"a": 1}', '{"b": 1}'),
+        ({"dependencies": {"a": {"properties": {"a": {}}}}}, '{"a": 1}', '{"b": 1}'),
+        ({"anyOf": [{"properties": {"a": {}}}, {"required": ["z"]}]}, '{"a": 1}', '{"z": 1}'),
+    ],
+)
+def test_draft_7_from_both_sides(schema, named, unnamed):
+    f = {"properties": {"a": {}}}
+    tools = [tool("f", {**schema, "$schema": DRAFT_7, "definitions": {"f": f}})]
+    assert reason(tag(named, "f"), tools=tools) is None
+    assert reason(tag(unnamed, "f"), tools=tools) == "schema"
+
+
+@pytest.mark.parametrize("member", ["schema", "args", "json_schema", "parameter"])
+def test_a_schema_that_is_not_recognised_is_refused(member):
+    for inside in (True, False):
+        described = {"name": "f", "description": "d", member: {"type": "object"}}
+        described = {"type": "function", "function": described} if inside else described
+        with pytest.raises(UsageError, match=f"'f' has .'{member}'. and no schema"):
+            ToolGate([described])
+    fine = {"name": "f", "description": "d", "strict": True, "parameters": None, member: None}
+    assert decided(tag("{}", "f"), tools=[fine]).executable
 
 
 def test_the_dialect_is_the_schemas_own():

@@ -2,38 +2,48 @@
 
 The primary format wins: where one of its markers stands, no fallback is tried. Of a `Message` its
 calls are candidates of the primary format, since they stood in the markers of the model's own
-format; reasoning is never read. What stands before and after reasoning is not joined.
+format; reasoning is never read. What stands before and after reasoning is not joined. With the
+format at hand, in a parser or to parse with, what the parser calls no call is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from deltaparse.stream import Content, Issue, Message
+from deltaparse.stream import Content, Issue, Message, ToolCall
 
 from .fallbacks import DENIAL, after_intent, snippets, starts_with
 from .payload import SPACE
 from .records import Candidate, Candidates, Reason
-from .tags import after_reasoning, read_tags
+from .tags import after_reasoning, ends_reasoning, read_tags
 from .telemetry import ParseMode
 
-__all__ = ["BLOCKING_ISSUES", "ExtractionRules", "extract_message", "extract_text"]
+__all__ = [
+    "HARMLESS_ISSUES",
+    "PLACED_ISSUES",
+    "ExtractionRules",
+    "extract_call",
+    "extract_message",
+    "extract_text",
+]
 
-BLOCKING_ISSUES = frozenset(
+HARMLESS_ISSUES = frozenset(
     {
-        "repaired_arguments",
-        "malformed_arguments",
-        "duplicate_keys",
-        "truncated_call",
-        "unclosed_reasoning",
-        "extra_call",
-        "wrong_tool",
-        "internal_error",
+        "text_after_tool_call",
+        "unknown_tool",
+        "no_calls",
+        "missing_call",
+        "repeated_marker",
+        "code_block",
     }
 )
-"""Kinds of issue after which no call of the turn is what the model plainly said."""
+"""Kinds of issue with which the calls are still what the model plainly said. No others are."""
+
+PLACED_ISSUES = frozenset({"tool_in_reasoning", "orphan_marker", "invalid_text"})
+"""Kinds that are harmless where they are certain to be about other text than that of the calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,39 +102,96 @@ def extract_message(
     issues: Iterable[Issue] = (),
     intent: bool = False,
     prompt: str = "",
+    parsed: bool = False,
 ) -> Candidates:
-    """Find the candidates of a message: its calls, or else what its content has as a raw output."""
-    contents = [p.text for p in message.parts if isinstance(p, Content) and p.text.strip()]
-    tagged = [any(not tag.quoted for tag in read_tags(text)) for text in contents]
+    """Find the candidates of a message: its calls, or else what its content has as a raw output.
+
+    `parsed`: its format is at hand, and in content there are no calls.
+    """
+    parts = message.parts
+    contents = [part.text for part in parts if isinstance(part, Content) and part.text.strip()]
+    tags = [
+        [] if parsed else [tag for tag in read_tags(text) if not tag.quoted] for text in contents
+    ]
     flaw: Reason | None = None
     detail = ""
-    if calls := message.tool_calls:
-        found = [
-            Candidate(
-                id=call.id,
-                mode="primary",
-                name=call.name,
-                payload=call.arguments,
-                flaw=None if call.complete else "incomplete",
-            )
-            for call in calls
-        ]
-        candidates = Candidates(mode="primary", found=tuple(found), intent=True)
-        if any(tagged):
+    calls = message.tool_calls
+    if calls:
+        found = tuple(map(_called, calls))
+        candidates = Candidates(mode="primary", found=found, intent=True, parsed=parsed)
+        if any(tags):
             flaw, detail = "ambiguous", "there are calls of two formats"
+        elif _ends_reasoning_behind_a_call(message):
+            flaw, detail = "ambiguous", "what ends reasoning stands behind a call"
+    elif parsed:
+        candidates = Candidates(mode="none", intent=intent, parsed=True)
     else:
         candidates = extract_text(
             contents[-1] if contents else "", rules, intent=intent, prompt=prompt
         )
-        if any(tagged[:-1]):
+        if any(tags[:-1]):
             flaw, detail = "ambiguous", "there is a call before reasoning, and text after it"
-    kinds = {issue.kind for issue in issues}
-    if any(call.repaired for call in message.tool_calls):
-        kinds.add("repaired_arguments")
-    altered = sorted(kinds & BLOCKING_ISSUES)
-    if altered and candidates.mode != "none":
-        flaw, detail = "parser_issue", f"the parser reports {', '.join(altered)}"
+    kinds = _blocking({*message.issues, *issues}, calls)
+    for call in calls:
+        kinds |= _odd(call)
+    if kinds and candidates.mode != "none":
+        flaw, detail = "parser_issue", f"the parser reports {', '.join(sorted(kinds))}"
     return replace(candidates, flaw=flaw, detail=detail) if flaw else candidates
+
+
+def extract_call(call: ToolCall, issues: Iterable[Issue] = ()) -> Candidates:
+    """Make the one candidate of a call that a parser has read."""
+    candidates = Candidates(mode="primary", found=(_called(call),), intent=True, parsed=True)
+    kinds = _blocking(issues, [call]) | _odd(call)
+    if not kinds:
+        return candidates
+    detail = f"the parser reports {', '.join(sorted(kinds))}"
+    return replace(candidates, flaw="parser_issue", detail=detail)
+
+
+def _called(call: ToolCall) -> Candidate:
+    """The candidate that a call is."""
+    flaw: Reason | None = None if call.complete else "incomplete"
+    return Candidate(id=call.id, mode="primary", name=call.name, payload=call.arguments, flaw=flaw)
+
+
+def _odd(call: ToolCall) -> set[str]:
+    """The kinds of issue for which a call is refused, as far as it shows them itself."""
+    kinds = call.issues - HARMLESS_ISSUES
+    return {*kinds, "repaired_arguments"} if call.repaired else set(kinds)
+
+
+def _blocking(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> set[str]:
+    """The kinds of issue for which an output with these calls is refused."""
+    spans = sorted(call.span for call in calls)
+    return {
+        issue.kind
+        for issue in issues
+        if issue.kind not in HARMLESS_ISSUES
+        and not (issue.kind in PLACED_ISSUES and _elsewhere(issue, spans))
+    }
+
+
+def _elsewhere(issue: Issue, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether an issue is certain to be about other text than that of calls at `spans`."""
+    start, end = issue.span
+    if start >= end or any(first >= last for first, last in spans[:1]):
+        # Nothing is known of where it is, or of where a call is.
+        return False
+    before = bisect_left(spans, (end, end))
+    if issue.kind == "orphan_marker":
+        # Behind a call, it says that the call stood in reasoning.
+        return not before
+    return not before or spans[before - 1][1] <= start
+
+
+def _ends_reasoning_behind_a_call(message: Message) -> bool:
+    called = False
+    for part in message.parts:
+        called = called or isinstance(part, ToolCall)
+        if called and isinstance(part, Content) and ends_reasoning(part.text):
+            return True
+    return False
 
 
 def _candidate(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import UnionType
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from deltaparse.partial import UsageError
-from deltaparse.stream import Issue, Message
+from deltaparse.stream import Issue, Message, StreamParser, ToolCall, WireFormat
 
-from .candidates import ExtractionRules, extract_message, extract_text
+from .candidates import ExtractionRules, extract_call, extract_message, extract_text
 from .fallbacks import DENIAL
 from .payload import SPACE
 from .records import Candidates, Decision, ExecutableCall
@@ -45,7 +45,7 @@ class ToolGate:
             place); an argument makes no sense.
     """
 
-    __slots__ = ("_extraction", "_on_telemetry", "_validation")
+    __slots__ = ("_extraction", "_on_telemetry", "_tools", "_validation")
 
     def __init__(
         self,
@@ -68,8 +68,10 @@ class ToolGate:
             fallbacks=_fallbacks(fallbacks),
             snippet_bytes=max_snippet_bytes,
         )
+        allowed = allow_list(tools)
+        self._tools = [tool.description() for tool in allowed.values()]
         self._validation = ValidationRules(
-            tools=allow_list(tools),
+            tools=allowed,
             snippet_bytes=max_snippet_bytes,
             payload_bytes=max_payload_bytes,
             max_calls=max_calls,
@@ -78,33 +80,54 @@ class ToolGate:
 
     def extract(
         self,
-        output: str | Message,
+        output: str | Message | StreamParser,
+        fmt: WireFormat | None = None,
         *,
         intent: bool = False,
         issues: Iterable[Issue] = (),
         prompt: str = "",
+        finish_reason: Literal["stop", "length"] | None = None,
     ) -> Candidates:
         """Find what may be calls: phase one. Nothing in the result can be executed.
 
         Args:
-            output: raw text, or what a `StreamParser` made of it.
+            output: raw text, a `StreamParser` that read it and is finished, or its message.
+            fmt: how the model writes: raw text is parsed with it, and only what the parser calls
+                a call is a candidate. Without it, what stands in no quotation and no reasoning.
             intent: the model said elsewhere that it needs a tool; in an output of a fallback
                 nothing else has to say it then.
-            issues: those of the parser that made the message. Repaired arguments are refused in
-                any case; what else the parser had to decide, only its issues say.
+            issues: of a parser, beside those that the parser or the message has itself.
             prompt: goes into the ids of candidates in raw text, so that two turns do not share
-                them.
+                them. With a format, the rendered prompt, as the parser takes it.
+            finish_reason: the engine's, where text is parsed here. None, not known, counts as cut.
 
         Raises:
-            UsageError: an argument of another type.
+            UsageError: an argument of another type; a parser that is not finished or has no
+                message; a format beside what is parsed already.
         """
         _check(prompt, str, "prompt is the rendered prompt as text")
-        _check(output, str | Message, "a gate takes text (bytes: decode them first) or a Message")
-        if isinstance(output, Message):
-            return extract_message(
-                output, self._extraction, issues=issues, intent=intent is True, prompt=prompt
-            )
-        return extract_text(output, self._extraction, intent=intent is True, prompt=prompt)
+        kinds = "text (bytes: decode them first), a StreamParser or a Message"
+        _check(output, str | Message | StreamParser, f"a gate takes {kinds}")
+        _check(fmt, WireFormat | None, "fmt is a WireFormat, or None")
+        intent = intent is True
+        parsed = not isinstance(output, Message)
+        if isinstance(output, str):
+            if fmt is None:
+                return extract_text(output, self._extraction, intent=intent, prompt=prompt)
+            parser = StreamParser(fmt, tools=self._tools, prompt=prompt)
+            parser.feed(output)
+            parser.finish(finish_reason)
+            output = parser
+        elif fmt is not None:
+            raise UsageError("fmt= is what raw text is parsed with; this is parsed already")
+        if isinstance(output, StreamParser):
+            if output.finish_reason is None:
+                raise UsageError("the parser is not finished: call its finish() first")
+            issues = [*output.issues, *issues]
+            output = output.message
+        return extract_message(
+            output, self._extraction, issues=issues, intent=intent, prompt=prompt, parsed=parsed
+        )
 
     def validate(self, candidates: Candidates) -> Decision:
         """Decide on all of the calls: phase two. They may be executed, or none and why not.
@@ -121,14 +144,42 @@ class ToolGate:
 
     def decide(
         self,
-        output: str | Message,
+        output: str | Message | StreamParser,
+        fmt: WireFormat | None = None,
         *,
         intent: bool = False,
         issues: Iterable[Issue] = (),
         prompt: str = "",
+        finish_reason: Literal["stop", "length"] | None = None,
     ) -> Decision:
         """Extract and validate: both phases at once."""
-        return self.validate(self.extract(output, intent=intent, issues=issues, prompt=prompt))
+        candidates = self.extract(
+            output,
+            fmt,
+            intent=intent,
+            issues=issues,
+            prompt=prompt,
+            finish_reason=finish_reason,
+        )
+        return self.validate(candidates)
+
+    def decide_call(self, call: ToolCall, *, issues: Iterable[Issue] = ()) -> Decision:
+        """Decide on one call as soon as it is whole, while the model still writes.
+
+        It is held to the allow-list, to the schema, and to what its parser had to decide about it,
+        as `decide` does. That all calls of an output pass, or none, does not hold then: a call that
+        passed here may have been run when one behind it is refused, or when the output goes on
+        behind its end. Nor is `max_calls` held to.
+
+        Args:
+            call: a call of a parser's message whose last delta has come.
+            issues: of its parser so far, beside those that the call has itself.
+
+        Raises:
+            UsageError: an argument of another type.
+        """
+        _check(call, ToolCall, "decide_call() takes a ToolCall")
+        return self.validate(extract_call(call, issues))
 
     def report(
         self, decision: Decision, status: ResultStatus, *, call: ExecutableCall | None = None

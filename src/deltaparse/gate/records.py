@@ -79,7 +79,8 @@ class Candidates:
 
     `mode` is the format of the candidates, "none" where there are none. `intent`: the model, or the
     caller for it, stated that a tool is to be called. `flaw` is a reason for which phase two will
-    refuse the whole output, `detail` the same in a sentence.
+    refuse the whole output, `detail` the same in a sentence. `parsed`: the output was read in the
+    model's own format, in which it is asked to write again.
     """
 
     mode: ParseMode
@@ -87,6 +88,7 @@ class Candidates:
     intent: bool = False
     flaw: Reason | None = None
     detail: str = ""
+    parsed: bool = False
 
     def __len__(self) -> int:
         return len(self.found)
@@ -129,7 +131,9 @@ class Decision:
     no_candidate        the output has no call
     quoted              a call stands in code, in a quotation, or in a line that is set off
     ambiguous           beside calls there are quoted ones, or calls of another format; or a call
-                        may stand in a quotation or in code that nothing closes
+                        may stand in a quotation or in code that nothing closes, in an element that
+                        the gate does not know, in reasoning that ends behind it, or behind the
+                        end of the turn
     intent_denied       the output says that it needs no tool
     parser_issue        the parser altered a call or the turn was not what was asked for
     no_intent           a fallback, and nothing says that a call is meant

@@ -6,14 +6,18 @@ meta-schemas, never fetched; formats are asserted as far as jsonschema checks th
 packages of their own). A schema is the operator's: a `pattern` that backtracks without end on a
 hostile argument is not found here.
 
-Where a schema says at its root neither additionalProperties nor unevaluatedProperties, other
-arguments than those it names are refused: an argument that the model made up is not one that the
-tool was asked to take. `"additionalProperties": true` allows them.
+Where a schema does not say what other arguments are than those it names, they are refused: an
+argument that the model made up is not one that the tool was asked to take.
+`"additionalProperties": true` allows them. Names count that stand in parts of the schema which hold
+for the arguments at hand, as `unevaluatedProperties` has it; in drafts that do not know this
+keyword as well. A tool that has no schema takes no arguments; one with something in its place that
+is not known for a schema is refused at construction.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -28,7 +32,9 @@ __all__ = ["Tool", "allow_list"]
 INSTALL = "ToolGate validates with the package jsonschema: pip install deltaparse[gate]"
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-COMBINING = {"$ref", "allOf", "anyOf", "oneOf", "if", "not", "dependencies", "extends"}
+DESCRIBING = {"type", "function", "name", "description", "parameters", "strict", "title"}
+"""What the description of a tool without a schema may have."""
+
 LONGEST_DETAIL = 200
 
 
@@ -39,14 +45,82 @@ class _Validator(Protocol):
         """What is wrong with the instance, as it is found."""
 
 
+class _Names:
+    """The arguments that a schema names, in a draft that does not know `unevaluatedProperties`.
+
+    The arguments have passed the schema. A part of it that need not hold names them where it does.
+    """
+
+    __slots__ = ("_resolver", "_schema", "_validator")
+
+    def __init__(self, schema: dict[str, Any], dialect: str, validator: Any) -> None:
+        from jsonschema_specifications import REGISTRY
+        from referencing.jsonschema import specification_with
+
+        root = specification_with(dialect).create_resource(schema)
+        self._schema = schema
+        self._resolver: Any = REGISTRY.resolver_with_root(root)
+        self._validator = validator
+
+    def lacks(self, arguments: dict[str, Any]) -> bool:
+        """Whether the schema names not all of the arguments."""
+        return not self._named(self._schema, arguments, self._resolver) >= arguments.keys()
+
+    def _named(self, schema: Any, arguments: dict[str, Any], resolver: Any) -> set[str]:
+        if not isinstance(schema, dict):
+            return set()
+        # What a draft does not know is not applied either.
+        then, otherwise = schema.get("then"), schema.get("else")
+        schema = {key: schema[key] for key in schema if key in self._validator.VALIDATORS}
+        if "$ref" in schema:
+            # What stands beside a reference counts for nothing in these drafts.
+            found = resolver.lookup(schema["$ref"])
+            return self._named(found.contents, arguments, found.resolver)
+        if schema.get("additionalProperties", False) is not False:
+            return set(arguments)
+        named: set[str] = arguments.keys() & schema.get("properties", {}).keys()
+        patterns = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
+        named |= {key for key in arguments if any(one.search(key) for one in patterns)}
+        for part in self._parts(schema, arguments):
+            named |= self._named(part, arguments, resolver)
+        if "if" in schema:
+            holds = self._holds(schema["if"], arguments)
+            for part in [schema["if"], then] if holds else [otherwise]:
+                named |= self._named(part, arguments, resolver)
+        return named
+
+    def _parts(self, schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[Any]:
+        """The schemas within, about the same arguments, that hold for them."""
+        extended = schema.get("extends", [])
+        yield from extended if isinstance(extended, list) else [extended]
+        yield from schema.get("allOf", [])
+        for part in (*schema.get("anyOf", []), *schema.get("oneOf", [])):
+            if self._holds(part, arguments):
+                yield part
+        for key, part in schema.get("dependencies", {}).items():
+            if key in arguments and isinstance(part, dict):
+                yield part
+
+    def _holds(self, schema: Any, arguments: dict[str, Any]) -> bool:
+        return bool(self._validator.evolve(schema=schema).is_valid(arguments))
+
+
 class Tool:
     """One tool of the allow-list."""
 
-    __slots__ = ("_validator", "name")
+    __slots__ = ("_names", "_parameters", "_validator", "name")
 
-    def __init__(self, name: str, validator: _Validator) -> None:
+    def __init__(
+        self, name: str, parameters: dict[str, Any], validator: _Validator, names: _Names | None
+    ) -> None:
         self.name = name
+        self._parameters = parameters
         self._validator = validator
+        self._names = names
+
+    def description(self) -> dict[str, Any]:
+        """Return the tool as a parser takes it."""
+        return {"name": self.name, "parameters": self._parameters}
 
     def check(self, arguments: dict[str, Any]) -> None:
         """Hold the arguments to the schema.
@@ -57,9 +131,12 @@ class Tool:
         """
         try:
             error = next(self._validator.iter_errors(arguments), None)
+            unnamed = error is None and self._names is not None and self._names.lacks(arguments)
         except Exception as failure:  # noqa: BLE001 - jsonschema, and checkers of formats, fail in many ways
             kind = type(failure).__name__
             raise Refusal("validator_error", f"the schema could not be applied: {kind}") from None
+        if unnamed:
+            raise Refusal("schema", 'at $: breaks "additionalProperties": false')
         if error is not None:
             rule = _cut(json.dumps(error.validator_value, ensure_ascii=False, default=repr))
             place = _cut(error.json_path)
@@ -83,11 +160,27 @@ def allow_list(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
         if not NAME.fullmatch(name):
             rule = 'a name is 1 to 128 characters, without space, control, ", <, > and &'
             raise UsageError(f"tool {_cut(repr(name))} cannot be written in a tag; {rule}")
-        found[name] = Tool(name, _validator(name, EMPTY if parameters is None else parameters))
+        if parameters is None:
+            _check_has_none(name, tools)
+        found[name] = _tool(name, EMPTY if parameters is None else parameters)
     return found
 
 
-def _validator(name: str, parameters: object) -> _Validator:
+def _check_has_none(name: str, tools: Sequence[Any]) -> None:
+    """Raise `UsageError` where the tool, which has no schema, may have one under another name."""
+    unknown: list[str] = []
+    for tool in tools:
+        inner = tool.get("function") if isinstance(tool, Mapping) else None
+        members = {**tool, **inner} if isinstance(inner, Mapping) else tool
+        if isinstance(members, Mapping) and members.get("name") == name:
+            told = (key for key, value in members.items() if value is not None)
+            unknown += [key for key in told if key not in DESCRIBING]
+    if unknown:
+        rule = 'write its schema under "parameters", or "parameters": {} if it takes no arguments'
+        raise UsageError(f"tool {name!r} has {_cut(repr(unknown))} and no schema; {rule}")
+
+
+def _tool(name: str, parameters: object) -> Tool:
     import jsonschema
     from jsonschema import validators
     from jsonschema_specifications import REGISTRY
@@ -110,16 +203,20 @@ def _validator(name: str, parameters: object) -> _Validator:
     types = schema.get("type", "object")
     if types != "object" and "object" not in types:
         raise _bad(name, "$.type", 'arguments are always an object; write "type": "object"')
-    validator: _Validator = library.extend(base, {"uniqueItems": _unique_items})(
-        _closed(schema, base.VALIDATORS), format_checker=base.FORMAT_CHECKER, registry=REGISTRY
+    closes = "unevaluatedProperties" in base.VALIDATORS
+    speaks = "additionalProperties" in schema or "unevaluatedProperties" in schema
+    closed = schema if speaks or not closes else {**schema, "unevaluatedProperties": False}
+    validator: Any = library.extend(base, {"uniqueItems": _unique_items})(
+        closed, format_checker=base.FORMAT_CHECKER, registry=REGISTRY
     )
+    tool = Tool(name, schema, validator, None if closes else _Names(schema, dialect, validator))
     try:
         next(validator.iter_errors({}), None)
     except RecursionError:
         raise _bad(name, "$", "it refers to itself without end; break the circle of $ref") from None
     except Exception as error:  # noqa: BLE001 - as in `Tool.check`
         raise _bad(name, "$", f"it cannot be applied: {error}") from None
-    return validator
+    return tool
 
 
 def _copied(name: str, parameters: object) -> dict[str, Any]:
@@ -132,16 +229,6 @@ def _copied(name: str, parameters: object) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError) as error:
         raise _bad(name, "$", f"it is no JSON ({error}); use JSON types only") from None
     return copied
-
-
-def _closed(schema: dict[str, Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without room for arguments that it does not name, unless it speaks of them."""
-    if "additionalProperties" in schema or "unevaluatedProperties" in schema:
-        return schema
-    if "unevaluatedProperties" in keywords:
-        return {**schema, "unevaluatedProperties": False}
-    # Older drafts cannot say it of schemas that are put together from several.
-    return schema if COMBINING & schema.keys() else {**schema, "additionalProperties": False}
 
 
 def _check_references(name: str, schema: dict[str, Any], dialect: str) -> None:

@@ -1,15 +1,15 @@
 r"""The primary format, `<tool name="...">{...}</tool>`, found in prose, in one pass.
 
-A tag is a call only where the model speaks for itself. It is quoted, and no call, when it stands
-in fenced or indented code, in a code span, in a block quote, between quotation marks, or inside
-one of the elements of `REGIONS`; in reasoning it is a draft, and left out altogether.
+A tag is a call only where the model speaks for itself: the package has the table. It is quoted, and
+no call, in what sets text apart; in reasoning it is a draft, and left out altogether.
 
 Markdown is read as CommonMark has it where that is certain. What is not certain puts every tag of
 the text in doubt: a fence that does not stand at the start of a line, or that nothing closes; a
-code span that does not end in its line; a double quotation mark that nothing closes, or that looks
-as if it closed where it would open. A closing single quotation mark or element that nothing opened
-puts the tags before it in doubt. So no odd mark can turn a quotation into a call; it can only cost
-a call, which the model is asked for again.
+code span that does not end in its line; a quotation mark that nothing closes, or that looks as if
+it closed where it would open; text behind the end of the turn. Between the two ends of an element
+that is not known for what it means, and before an end that nothing began, tags are in doubt too. So
+no odd mark can turn a quotation into a call; it can only cost a call, which the model is asked for
+again.
 
 A tag ends at the first closing marker, and a marker inside it is a flaw even where it stands in a
 JSON string: two readings are possible, and a model can write < as \u003c.
@@ -19,36 +19,69 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
 
+from .known_markers import BOUNDARY, CLOSES, CURLY, DOUBLE, OPENS, KnownMarkers, known_markers
 from .records import Reason
 
-__all__ = ["NAME", "Tag", "after_reasoning", "read_tags"]
+__all__ = ["NAME", "Tag", "after_reasoning", "ends_reasoning", "read_tags"]
 
 NAME = re.compile(r'[^"<>&\x00-\x20\x7f]{1,128}')
 """A tool's name as the primary format can write it."""
 
 CLOSE = "</tool>"
-REASONING = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think"
-REGIONS = "pre|code|samp|blockquote|example|quote|tool_response|tool_result|tool_results"
+REGIONS = (
+    "pre|code|samp|kbd|var|tt|xmp|listing|plaintext|textarea|script|style|template|noscript|math"
+    "|svg|title|blockquote|q|cite|quote|example|examples|del|s|strike|ins|table|nowiki"
+    "|tool_response|tool_responses|tool_result|tool_results|function_results"
+)
+"""Elements whose text is not what the model says: code, quotations, what is struck out, results."""
 
-BOUNDARY = r"(?![A-Za-z0-9_.:-])"
 OPENING = re.compile(rf'<tool[ \t\r\n]{{1,16}}name="({NAME.pattern})"[ \t\r\n]{{0,16}}>')
 MARKER = re.compile(rf"</?tool{BOUNDARY}")
 LINE = re.compile(r"([^\r\n]*+)(?:\r\n|\r|\n|\Z)")
 FENCE = re.compile(r" {0,3}+(`{3,}+|~{3,}+)([^\r\n]*+)")
-SET_OFF = re.compile(r"(?: {0,3}+(?:[-*+]|\d{1,9}+[.)]) ++)*+(?: {0,3}+(>|\t)| {4})")
-INLINE = re.compile(
-    "(?P<ticks>`++|~{3,}+)"
-    '|(?P<double>["“”„‟«»\uff02])'
-    "|(?P<single>['‘’‚‛‹›])"
-    f"|(?P<marker></?tool{BOUNDARY})"
-    f"|(?P<region>(?i:<!--|</?(?:{REASONING}|{REGIONS}){BOUNDARY}))"
-    r"|(?P<bracket>\[/?THINK\])"
+# Indented code, a block quote, a row of a table, a comment; in a list, too.
+SET_OFF = re.compile(
+    r"(?: {0,3}+(?:[-*+•]|\d{1,9}+[.)]) ++)*+"
+    r"(?: {0,3}+(>|\t|[|│┃║]|#|//|--|%)|[^\S\r\n]{4}|\u3000)"
 )
-LAST_REASONING = re.compile(rf"(?i:</(?:{REASONING})[ \t]*+>)|\[/THINK\]")
-CLOSERS = {"<!--": "-->", "[think]": r"\[/THINK\]"}
-IS_REASONING = re.compile(rf"(?i:</?(?:{REASONING})\Z)|\[/?THINK\]")
-QUOTES = frozenset("`\"'“”„‟«»\uff02‘’‚‛‹›")
+CLOSERS = {"<!--": "-->", "<![cdata[": "]]>", "<?": r"\?>"}
+"""What begins a region that is no element, in lower case, and what ends it."""
+
+COMMENTS = {"/*": "*/", "{#": "#}", "<%": "%>"}
+"""What may begin a comment, and what ends it then."""
+
+ENDS_OF_COMMENTS = {end: start for start, end in COMMENTS.items()}
+APART = frozenset("`\"'’＇′´~") | frozenset(DOUBLE) | frozenset(CURLY + OPENS + CLOSES)
+"""What sets a tag apart where it stands right beside it."""
+
+
+@lru_cache(maxsize=8)
+def _inline(known: KnownMarkers) -> re.Pattern[str]:
+    """What is looked for in a line; the first of these that fits counts."""
+    comments = "|".join(map(re.escape, (*COMMENTS, *COMMENTS.values())))
+    return re.compile(
+        "(?P<ticks>`++|~{3,}+)"
+        "|(?P<strike>~~)"
+        "|(?P<tilde>~)"
+        f"|(?P<double>[{''.join(DOUBLE)}])"
+        f"|(?P<single>['’＇′´{CURLY}])"
+        f"|(?P<directed>[{re.escape(OPENS + CLOSES)}])"
+        f"|(?P<marker></?tool{BOUNDARY})"
+        f"|(?P<thinks>{known.opens})"
+        f"|(?P<thought>{known.closes})"
+        f"|(?P<ends>{known.ends})"
+        f"|(?P<starts>{known.starts})"
+        f"|(?P<region>(?i:<!--|<!\\[CDATA\\[|<\\?|\\]\\]>|</?(?:{REGIONS}){BOUNDARY}))"
+        r"|(?P<special><[|｜][^<>\s]{1,64}+>)"
+        r"|(?P<element></?+[^\W\d_][\w.:-]{0,63}+|\[/?+[^\W\d_]\w{0,31}+(?=[]=])"
+        r"|\\(?:begin|end)\{[a-zA-Z*]{1,32}\})"
+        f"|(?P<comment>{comments})"
+        "|(?P<bar>[|│┃║])"
+        "|(?P<odd>[\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,37 +107,58 @@ def read_tags(text: str) -> list[Tag]:
 def after_reasoning(text: str) -> str:
     """The text after its last end of reasoning; all of it when there is none."""
     end = 0
-    for found in LAST_REASONING.finditer(text):
+    for found in known_markers().last_close.finditer(text):
         end = found.end()
     return text[end:]
 
 
+def ends_reasoning(text: str) -> bool:
+    """Whether a marker that ends reasoning stands in the text."""
+    return known_markers().last_close.search(text) is not None
+
+
 class _Reader:
-    """Walks the lines once; `pos` is the end of what a tag or an element has consumed."""
+    """Walks the lines once; `pos` is the end of what a tag or an element has consumed.
+
+    `doubts` are ranges of tags that are in doubt, `doubt` says that all are. Of what may turn out
+    to set text apart, the number of tags is kept that stood before it.
+    """
 
     __slots__ = (
+        "bar",
         "block_quote",
+        "depth",
         "double",
         "doubt",
+        "doubts",
         "element_end",
+        "elements",
+        "ended",
         "fence",
+        "inline",
+        "known",
+        "left_open",
+        "line",
         "marker",
         "markers",
         "paragraph",
         "pos",
         "set_off",
         "single",
+        "strike",
         "tags",
         "text",
         "ticks",
+        "tilde",
     )
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.known = known_markers()
+        self.inline = _inline(self.known)
         self.markers = [*MARKER.finditer(text)]
         self.marker = 0
         self.pos = 0
-        self.tags: list[Tag] = []
         self._forget()
 
     def read(self) -> list[Tag]:
@@ -112,50 +166,81 @@ class _Reader:
             start, end = line.span(1)
             if end >= self.pos:
                 self._line(start, end)
-        if self.doubt or self.fence or self.ticks or self.double:
-            self._doubt_from(0)
-        return self.tags
+        unclosed = self.fence or self.ticks or self.double or self.depth or self.strike
+        if self.doubt or unclosed or self._goes_on():
+            self.doubts.append((0, len(self.tags)))
+        changes = [0] * (len(self.tags) + 1)
+        for first, last in self.doubts:
+            changes[first] += 1
+            changes[last] -= 1
+        return [
+            replace(tag, flaw=tag.flaw or "ambiguous") if doubts else tag
+            for tag, doubts in zip(self.tags, accumulate(changes), strict=False)
+        ]
 
     def _forget(self) -> None:
-        self.element_end = self.paragraph = 0
+        """Begin anew: what came so far was reasoning."""
+        self.tags: list[Tag] = []
+        self.doubts: list[tuple[int, int]] = []
+        self.elements: dict[str, tuple[int, int]] = {}
+        self.double: dict[str, str] = {}
+        self.element_end = self.paragraph = self.line = self.depth = 0
         self.fence = self.ticks = ""
-        self.double = self.single = self.doubt = self.set_off = self.block_quote = False
+        self.ended: int | None = None
+        self.single: int | None = None
+        self.left_open: int | None = None
+        self.tilde: int | None = None
+        self.doubt = self.set_off = self.block_quote = self.strike = self.bar = False
 
     def _doubt_from(self, first: int) -> int:
         """Put in doubt the tags from `first` on; return the number of tags, to go on from."""
-        self.tags[first:] = [
-            replace(tag, flaw=tag.flaw or "ambiguous") for tag in self.tags[first:]
-        ]
+        self.doubts.append((first, len(self.tags)))
         return len(self.tags)
+
+    def _goes_on(self) -> bool:
+        """Whether anything stands behind the end of the turn."""
+        if self.ended is None:
+            return False
+        return bool(self.known.all_ends.sub("", self.text[self.ended :]).strip())
 
     def _line(self, start: int, end: int) -> None:
         if start >= self.pos:
+            self.line, self.bar = len(self.tags), False
             fence = FENCE.match(self.text, start, end)
             if self.fence:
                 if fence and fence[1].startswith(self.fence) and not fence[2].strip(" \t"):
                     self.fence = ""
                 self._mentions(end)
                 return
-            # A backtick after a fence of backticks: a code span, which `_inline` takes for doubt.
+            # A backtick after a fence of backticks: a code span, which `_read` takes for doubt.
             if fence and not (fence[1][0] == "`" and "`" in fence[2]):
                 self.fence = fence[1]
                 self._mentions(end)
                 return
             if not self.text[start:end].strip():
-                # An apostrophe looks like a quotation mark: no further than its paragraph.
-                self.block_quote = self.single = False
-                self.paragraph = len(self.tags)
+                self._end_paragraph()
             set_off = SET_OFF.match(self.text, start, end)
             self.set_off = set_off is not None
             # The lines of a paragraph that follow one with ">" belong to the quotation too.
             self.block_quote |= set_off is not None and set_off[1] == ">"
-        self._inline(max(start, self.pos), end)
+        self._read(max(start, self.pos), end)
+        if self.bar:
+            self._doubt_from(self.line)
         if self.ticks and self.pos <= end:
             self.doubt = True
             self.ticks = ""
 
-    def _inline(self, start: int, end: int) -> None:
-        for token in INLINE.finditer(self.text, start, end):
+    def _end_paragraph(self) -> None:
+        # An apostrophe looks like a quotation mark: no further than its paragraph, unless a mark
+        # in a later one closes what nothing there has opened.
+        if self.left_open is None:
+            self.left_open = self.single
+        self.block_quote = False
+        self.single = self.tilde = None
+        self.paragraph = len(self.tags)
+
+    def _read(self, start: int, end: int) -> None:
+        for token in self.inline.finditer(self.text, start, end):
             if token.start() < self.pos:
                 continue
             kind = token.lastgroup
@@ -167,19 +252,76 @@ class _Reader:
                     self.ticks = token[0]
                 elif self.ticks == token[0]:
                     self.ticks = ""
-            elif self.ticks:
-                continue
-            elif kind == "double":
-                opens, closes = self._sides(*token.span())
-                self.doubt |= token[0] == '"' and not (closes if self.double else opens)
-                self.double = not self.double
-            elif kind == "single":
-                opens, closes = self._sides(*token.span())
-                if closes and not self.single and not opens:
-                    self.paragraph = self._doubt_from(self.paragraph)
-                self.single = not closes if self.single else opens
-            else:
-                self._element(token)
+            elif not self.ticks:
+                self._mark(kind, token)
+
+    def _mark(self, kind: str | None, token: re.Match[str]) -> None:
+        """Something that may set text apart, outside of code spans."""
+        match kind:
+            case "double":
+                self._double(token)
+            case "single":
+                self._single(token)
+            case "directed":
+                self.depth += 1 if token[0] in OPENS else -1
+                if self.depth < 0:
+                    self.depth, self.doubt = 0, True
+            case "strike":
+                self.strike = not self.strike
+            case "tilde":
+                self._tilde(token)
+            case "thinks":
+                self._skip(self._end_of(token, self.known.closers.get(token[0].lower())))
+            case "thought":
+                # It was opened by the prompt: all of this was reasoning.
+                self._forget()
+            case "ends":
+                self.ended = token.start() if self.ended is None else self.ended
+            case "starts":
+                self._doubt_from(0)
+            case "region":
+                self._region(token)
+            case "element" | "comment":
+                self._element(token[0].lower())
+            case "bar":
+                self.bar = True
+            case "odd":
+                self.doubt = True
+
+    def _double(self, token: re.Match[str]) -> None:
+        mark, family = token[0], DOUBLE[token[0]]
+        opens, closes = self._sides(*token.span())
+        opened = self.double.pop(family, "")
+        if not opened:
+            self.double[family] = mark
+        # A straight mark shows on which side it is by what is beside it; so does one that opens
+        # and closes alike, and else one follows another of the same because they are nested.
+        if mark == (opened or mark) and (opened or len(family) == 1):
+            self.doubt |= not (closes if opened else opens)
+
+    def _single(self, token: re.Match[str]) -> None:
+        opens, closes = self._sides(*token.span())
+        start, end = token.span()
+        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        if token[0] in CURLY and not (closes and self.single is not None):
+            self.single = len(self.tags) if self.single is None else self.single
+        elif closes and self.single is not None:
+            self.single = None
+        elif closes and not opens:
+            since = self.paragraph if self.left_open is None else self.left_open
+            self.paragraph, self.left_open = self._doubt_from(since), None
+        elif opens:
+            self.single = len(self.tags) if self.single is None else self.single
+        elif not (before.isalnum() and after.isalnum()):
+            self.doubt = True
+
+    def _tilde(self, token: re.Match[str]) -> None:
+        opens, closes = self._sides(*token.span())
+        if closes and self.tilde is not None:
+            self._doubt_from(self.tilde)
+            self.tilde = None
+        elif opens and self.tilde is None:
+            self.tilde = len(self.tags)
 
     def _sides(self, start: int, end: int) -> tuple[bool, bool]:
         """Whether a quotation mark can open here, and whether it can close."""
@@ -188,27 +330,36 @@ class _Reader:
         closes = not after.isalnum() and bool(before) and not before.isspace()
         return opens, closes
 
-    def _element(self, token: re.Match[str]) -> None:
-        """An element that sets its text off begins here, or ends without having begun."""
-        reasoning = IS_REASONING.match(token[0]) is not None
-        if token[0].startswith(("</", "[/")):
-            if reasoning:
-                # It was opened by the prompt: all of this was reasoning.
-                self.tags.clear()
-                self._forget()
-            else:
-                self.element_end = self._doubt_from(self.element_end)
-            return
+    def _region(self, token: re.Match[str]) -> None:
+        """An element that sets its text apart begins here, or ends without having begun."""
         opened = token[0].lower()
-        closer = CLOSERS.get(opened) or f"(?i:</{opened[1:]}){BOUNDARY}"
-        found = re.compile(closer).search(self.text, token.end())
+        if opened.startswith(("</", "]")):
+            self.element_end = self._doubt_from(self.element_end)
+            return
+        closer = CLOSERS.get(opened)
+        self._mentions(self._end_of(token, re.compile(closer) if closer else None))
+
+    def _end_of(self, token: re.Match[str], closer: re.Pattern[str] | None) -> int:
+        """Go to the end of what begins with `token`, which by itself is an element; return it."""
+        if closer is None:
+            closer = re.compile(f"(?i:</{re.escape(token[0][1:])}){BOUNDARY}")
+        found = closer.search(self.text, token.end())
         # What is left of the closer, a ">", is text.
-        end = found.end() if found else len(self.text)
-        if reasoning:
-            self._skip(end)
-        else:
-            self._mentions(end)
-        self.pos = end
+        self.pos = found.end() if found else len(self.text)
+        return self.pos
+
+    def _element(self, marker: str) -> None:
+        """An element, or a comment, of which nothing is known but where it begins and ends."""
+        name = ENDS_OF_COMMENTS.get(marker) or marker.replace("/", "", 1).replace(
+            "\\end", "\\begin"
+        )
+        begins = marker in COMMENTS or name == marker
+        first, depth = self.elements.pop(name, (len(self.tags), 0))
+        if not begins and depth:
+            self._doubt_from(first)
+        depth += 1 if begins else -1
+        if depth > 0:
+            self.elements[name] = (first, depth)
 
     def _skip(self, end: int) -> list[re.Match[str]]:
         """The markers before `end`, passed over."""
@@ -226,12 +377,14 @@ class _Reader:
         opener = self.markers[self.marker]
         self.marker += 1
         tag = self._unquoted(opener)
-        inside = self.set_off or self.block_quote or self.ticks or self.double or self.single
+        apart = (self.ticks, self.strike, self.double, self.depth, self.single is not None)
+        quoted = self.set_off or self.block_quote or any(apart)
         before, after = self.text[start - 1 : start], self.text[tag.span[1] : tag.span[1] + 1]
-        beside = (before in QUOTES) + (after in QUOTES)
-        # A quotation mark on one side only: who knows what it belongs to.
-        flaw = tag.flaw or ("ambiguous" if beside == 1 else None)
-        self.tags.append(replace(tag, quoted=bool(inside) or beside == 2, flaw=flaw))
+        beside = (before in APART) + (after in APART)
+        # On one side only, who knows what it belongs to; the others are escapes.
+        odd = beside == 1 or before in ("\\", "<") or after == ">"
+        flaw = tag.flaw or ("ambiguous" if odd else None)
+        self.tags.append(replace(tag, quoted=quoted or beside == 2, flaw=flaw))
 
     def _unquoted(self, opener: re.Match[str]) -> Tag:
         """The tag that begins with `opener`, which is read to its end if it has one."""

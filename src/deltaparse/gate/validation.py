@@ -68,7 +68,7 @@ def decide(candidates: Candidates, rules: ValidationRules) -> Decision:
     return Decision(
         reason=first.reason,
         detail=first.detail,
-        re_emit=_re_emit(first, rules.tools) if asked else None,
+        re_emit=_re_emit(first, rules.tools, candidates.parsed) if asked else None,
         records=tuple(records) or (_record(candidates, None, first),),
     )
 
@@ -160,11 +160,14 @@ def _record(
     )
 
 
-def _re_emit(refusal: Refusal, tools: Mapping[str, Tool]) -> str:
-    """Write to the model what was wrong, and the one format that is always read."""
+def _re_emit(refusal: Refusal, tools: Mapping[str, Tool], parsed: bool) -> str:
+    """Write to the model what was wrong, and in which format its next call will be read."""
+    form = "in exactly this form, with arguments that follow the schema of the tool: "
+    form += '<tool name="NAME">{"KEY": VALUE}</tool>'
+    if parsed:
+        form = "in your own form for calls, with arguments that follow the schema of the tool."
     return (
         f"No tool was run ({refusal.reason}: {refusal.detail}). If you want a tool to run, write "
-        "the call again, outside of code and quotation marks, in exactly this form, with "
-        'arguments that follow the schema of the tool: <tool name="NAME">{"KEY": VALUE}</tool> '
+        f"the call again, outside of code and quotation marks, {form} "
         f"Tools: {', '.join(tools) or 'none'}."
     )

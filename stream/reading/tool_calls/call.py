@@ -113,6 +113,10 @@ class Call:
         if repair not in own:
             self.repairs[repair] += 1
 
+    def repeated(self, key: str) -> None:
+        """The member `key`, which means something, stands in the call twice."""
+        self.extra_members.append(f"{', ' * bool(self.extra_members)}{key} (again)")
+
     @property
     def is_call(self) -> bool:
         """Whether this is a call: with a name, and where no marker says so, with arguments."""

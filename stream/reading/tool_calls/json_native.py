@@ -173,6 +173,7 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
     """Read the members of a call's object; the opening brace is read."""
     src, tables = reading.src, reading.tables
     first = True
+    seen: set[str] = set()
     while True:
         start = src.offset
         key = yield from json_key(src, first=first)
@@ -183,6 +184,10 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
         first = False
         char = yield from json_space(src)
         field = tables.fields.get(key)
+        if key in seen:
+            call.repeated(key)
+        elif field is not None:
+            seen.add(key)
         if tables.fmt.tools.name_is_key and char == "{":
             if call.name:
                 call.start_next_call()

@@ -1,0 +1,119 @@
+"""What sets text apart from what a model says for itself: reasoning, quotation marks, turns.
+
+The markers of reasoning and of the end of a turn are those of all formats that have a name, also of
+those that were registered, and the elements that models are known to think in.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from deltaparse.stream.wire.named.registry import all_formats
+
+__all__ = ["BOUNDARY", "CLOSES", "CURLY", "DOUBLE", "OPENS", "KnownMarkers", "known_markers"]
+
+BOUNDARY = r"(?![A-Za-z0-9_.:-])"
+WORDS = ["thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad"]
+"""Elements that models think in, beside those of named formats."""
+
+ELEMENT = re.compile(r"</?([A-Za-z][A-Za-z0-9_.:-]*)>")
+NOTHING = r"(?!)"
+
+DOUBLE = {mark: family for family in ('"', "\uff02", "″", "“”„‟", "«»", "‹›") for mark in family}
+"""Quotation marks that may open or close, with the family that each belongs to."""
+
+CURLY = "‘‚‛"
+"""Single quotation marks that no apostrophe is written as."""
+
+BRACKETS = "「」『』｢｣《》〈〉〝〞〝〟﹁﹂﹃﹄❝❞❛❜❮❯❰❱⟨⟩⟪⟫\U0001f676\U0001f677"
+
+
+def _directed() -> tuple[str, str]:
+    """Quotation marks that open, and those that close: of all scripts, and the CJK brackets."""
+    others = {*DOUBLE, *CURLY, "’"}
+    opening, closing = set(BRACKETS[::2]), set(BRACKETS[1::2])
+    for mark in map(chr, range(0x80, 0x10000)):
+        kind = unicodedata.category(mark)
+        if kind in ("Pi", "Pf") and mark not in others:
+            (opening if kind == "Pi" else closing).add(mark)
+    return "".join(sorted(opening)), "".join(sorted(closing))
+
+
+OPENS, CLOSES = _directed()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownMarkers:
+    """Patterns for the markers of all named formats.
+
+    `opens`: begins reasoning. `closes`: ends it. `ends`: ends the turn. `starts`: begins another
+    message of the turn. `closers`: what ends reasoning that a marker begins, where it is not an
+    element; the markers are in lower case.
+    """
+
+    opens: str
+    closes: str
+    ends: str
+    starts: str
+    closers: dict[str, re.Pattern[str]]
+    last_close: re.Pattern[str]
+    all_ends: re.Pattern[str]
+
+
+def known_markers() -> KnownMarkers:
+    """The markers of all formats that have a name now."""
+    pairs: set[tuple[str, tuple[str, ...]]] = set()
+    ends: set[str] = set()
+    starts: set[str] = set()
+    for _, fmt in all_formats():
+        reasoning, channels = fmt.reasoning, fmt.channels
+        pairs.add((reasoning.start.strip(), (reasoning.end.strip(),)))
+        ends |= {end.strip() for end in fmt.turn.ends}
+        if channels.message and channels.start:
+            starts.add(channels.start.strip())
+        for name in channels.reasoning if channels.message else ():
+            closing = tuple(end.strip() for end in channels.ends)
+            pairs.add((f"{channels.channel.strip()}{name}", (*closing, channels.start.strip())))
+    return _compiled(frozenset(pairs), frozenset(ends), frozenset(starts))
+
+
+@lru_cache(maxsize=8)
+def _compiled(
+    pairs: frozenset[tuple[str, tuple[str, ...]]], ends: frozenset[str], starts: frozenset[str]
+) -> KnownMarkers:
+    words, closes = set(WORDS), set()
+    ends_of: dict[str, set[str]] = {}
+    for start, closing in sorted(pairs):
+        element = ELEMENT.fullmatch(start)
+        own = f"</{element[1]}>" if element else ""
+        if element:
+            words.add(element[1])
+        if closing == (own,):
+            continue
+        if start:
+            ends_of.setdefault(start.lower(), {own}).update(closing)
+        # A marker that ends many things ends reasoning only where it has begun.
+        closes |= set(closing) if len(closing) == 1 else set()
+    names = "|".join(map(re.escape, sorted(words)))
+    closes = {re.escape(end) for end in closes if end}
+    return KnownMarkers(
+        opens=rf"(?i:{_any(ends_of)}|<(?:{names}){BOUNDARY})",
+        closes=rf"(?i:</(?:{names}){BOUNDARY}|{'|'.join(sorted(closes)) or NOTHING})",
+        ends=_any(ends),
+        starts=_any(starts),
+        closers={start: re.compile(f"(?i:{_any(closing)})") for start, closing in ends_of.items()},
+        last_close=re.compile(
+            rf"(?i:</(?:{names})[ \t]*+>|{'|'.join(sorted(closes)) or NOTHING})",
+        ),
+        all_ends=re.compile(_any(ends)),
+    )
+
+
+def _any(texts: Iterable[str]) -> str:
+    """A pattern of any of these texts, the longest first; of none where there are none."""
+    ordered = sorted((text for text in texts if text), key=len, reverse=True)
+    return "|".join(map(re.escape, ordered)) or NOTHING
