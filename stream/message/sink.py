@@ -176,6 +176,7 @@ class Sink:
             delta = ToolCallDelta(self.calls - 1)
             out.append(delta)
         delta.last = True
+        part.complete = True
 
     @property
     def open_arguments(self) -> str:

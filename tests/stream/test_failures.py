@@ -702,7 +702,7 @@ def test_half_a_pair_in_a_name_or_an_id_is_the_replacement_character():
         ("true", "true"),
         ('"[1,2]"', "[1,2]"),
         ('"some text"', "some text"),
-        ('"{\\"a\\": 1} x"', "' x'"),
+        ('"{\\"a\\": 1} x"', "} x'"),
         ('"{\\"a\\": 12', "12"),
         ('"{\\"a\\": 12"', "12"),
     ],
