@@ -47,6 +47,7 @@ SET_OFF = re.compile(
     r"(?: {0,3}+(?:[-*+•]|\d{1,9}+[.)]) ++)*+"
     r"(?: {0,3}+(>|\t|[|│┃║]|#|//|--|%)|[^\S\r\n]{4}|\u3000)"
 )
+SPECIAL = re.compile(r"<[|｜][^<>\s]{1,64}+>")
 CLOSERS = {"<!--": "-->", "<![cdata[": "]]>", "<?": r"\?>"}
 """What begins a region that is no element, in lower case, and what ends it."""
 
@@ -75,7 +76,7 @@ def _inline(known: KnownMarkers) -> re.Pattern[str]:
         f"|(?P<ends>{known.ends})"
         f"|(?P<starts>{known.starts})"
         f"|(?P<region>(?i:<!--|<!\\[CDATA\\[|<\\?|\\]\\]>|</?(?:{REGIONS}){BOUNDARY}))"
-        r"|(?P<special><[|｜][^<>\s]{1,64}+>)"
+        f"|(?P<special>{SPECIAL.pattern})"
         r"|(?P<element></?+[^\W\d_][\w.:-]{0,63}+|\[/?+[^\W\d_]\w{0,31}+(?=[]=])"
         r"|\\(?:begin|end)\{[a-zA-Z*]{1,32}\})"
         f"|(?P<comment>{comments})"
@@ -201,7 +202,8 @@ class _Reader:
         """Whether anything stands behind the end of the turn."""
         if self.ended is None:
             return False
-        return bool(self.known.all_ends.sub("", self.text[self.ended :]).strip())
+        behind = self.known.all_ends.sub("", self.text[self.ended :])
+        return bool(SPECIAL.sub("", behind).strip())
 
     def _line(self, start: int, end: int) -> None:
         if start >= self.pos:
@@ -294,10 +296,12 @@ class _Reader:
         opened = self.double.pop(family, "")
         if not opened:
             self.double[family] = mark
-        # A straight mark shows on which side it is by what is beside it; so does one that opens
-        # and closes alike, and else one follows another of the same because they are nested.
-        if mark == (opened or mark) and (opened or len(family) == 1):
+        if len(family) == 1:
+            # A straight mark shows on which side it is by what is beside it.
             self.doubt |= not (closes if opened else opens)
+        elif mark == opened:
+            # Swedish closes with the mark that it opens with; all else is nested.
+            self.doubt |= mark not in "”»›" or not closes
 
     def _single(self, token: re.Match[str]) -> None:
         opens, closes = self._sides(*token.span())
@@ -350,10 +354,13 @@ class _Reader:
 
     def _element(self, marker: str) -> None:
         """An element, or a comment, of which nothing is known but where it begins and ends."""
-        name = ENDS_OF_COMMENTS.get(marker) or marker.replace("/", "", 1).replace(
-            "\\end", "\\begin"
-        )
-        begins = marker in COMMENTS or name == marker
+        if marker in ENDS_OF_COMMENTS:
+            name = ENDS_OF_COMMENTS[marker]
+        elif marker in COMMENTS:
+            name = marker
+        else:
+            name = marker.replace("/", "", 1).replace("\\end", "\\begin", 1)
+        begins = name == marker
         first, depth = self.elements.pop(name, (len(self.tags), 0))
         if not begins and depth:
             self._doubt_from(first)

@@ -1,0 +1,326 @@
+"""The table of SECURITY.md, row by row: what is a candidate, and its neighbour that is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import deltaparse.gate
+from deltaparse import (
+    Content,
+    Issue,
+    Message,
+    Reasoning,
+    StreamParser,
+    ToolCall,
+    UsageError,
+    WireFormat,
+    get_format,
+    list_formats,
+    parse,
+    register_format,
+)
+from deltaparse.gate import ToolGate
+from deltaparse.gate.known_markers import known_markers
+from deltaparse.stream.wire.named import registry
+
+from ..strategies.gate_samples import BLOCK, CITY, NORMAL, TOOLS, called, decided, reason, tag
+
+SECURITY = Path(__file__).parents[2] / "SECURITY.md"
+GATE = ToolGate(TOOLS)
+TAG = tag()
+QWEN = get_format("qwen25")
+CALL = f'<tool_call>\n{{"name": "get_weather", "arguments": {CITY}}}\n</tool_call>'
+QUOTES = "“” „“ ”” «» »« ‹› 「」 『』 ｢｣ 《》 〝〟 ❝❞ ⸂⸃ ＂＂ \"\" ‘’ ‚‘ ''"
+ELEMENTS = "del q s kbd script STRIKE style textarea cite table answer user-input 引用"
+
+RAW = {
+    "reasoning": [
+        (f"<think>x</think>{TAG}", f"<think>{TAG}</think>"),
+        (f"think</think>{TAG}", f"{TAG}</think>No."),
+        (f"<|START_THINKING|>x<|END_THINKING|>{TAG}", f"<|START_THINKING|>{TAG}<|END_THINKING|>"),
+        (f"<longcat_think>x</longcat_think>{TAG}", f"<longcat_think>{TAG}</longcat_think>"),
+        (f"<|channel>thought\nx<channel|>{TAG}", f"<|channel>thought\n{TAG}<channel|>"),
+        (f"x\n[BEGIN FINAL RESPONSE]\n{TAG}", f"{TAG}\n[BEGIN FINAL RESPONSE]\n"),
+        (f"[THINK]x[/THINK]{TAG}", f"[THINK]{TAG}"),
+        (
+            f"<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>final<|message|>{TAG}",
+            f"<|channel|>analysis<|message|>{TAG}<|end|>",
+        ),
+        (f"x {TAG}", f"{TAG}<|end|><|start|>assistant<|channel|>final<|message|>No."),
+    ],
+    "quotation marks": [
+        *(
+            (f"{one}x{two} {TAG}", f"{one}{gap}{TAG}{gap}{two}")
+            for one, two in QUOTES.split()
+            for gap in ["", "so ", " "]
+            if (one, gap) not in [('"', " "), ("”", " "), ("＂", " ")]
+        ),
+        (f"「a「b」c」 {TAG}", f"「a「b」{TAG}」"),
+        (f"“a «b» c” {TAG}", f"“a «b» {TAG}”"),
+        (f"«a» «b» {TAG}", f"«a «b {TAG}» c»"),
+        (f"‘Hello.’\n\n{TAG}\n\nBye.", f"‘Hello.\n\n{TAG}\n\nBye.’"),
+        (f"“a” “b” {TAG}", f"“one\n\n“two {TAG}”"),
+        (f"It’s the users’ idea. {TAG}", f"It’s ‘the users’ {TAG} idea.’"),
+        (f"x {TAG}", f"x “ {TAG}"),
+        (f"x {TAG}", f"x {TAG}」"),
+    ],
+    "code": [
+        (f"```\nx\n```\n{TAG}", f"```\n{TAG}\n```"),
+        (f"`x` {TAG}", f"`x {TAG}`"),
+        (f"   {TAG}", f"    {TAG}"),
+        (f"\u00a0{TAG}", f"\u00a0\u00a0\u00a0\u00a0{TAG}"),
+        (f"x\n{TAG}", f"x\u2028    {TAG}"),
+        (f"x {TAG}", f"x \\{TAG}"),
+    ],
+    "a line": [
+        (f"> x\n\n{TAG}", f"> {TAG}"),
+        (f"| a | b |\n|---|---|\n\n{TAG}", f"| a | {TAG} |"),
+        (f"a `|` b {TAG}", f"a | {TAG}"),
+        (f"│ x │\n{TAG}", f"│ {TAG} │"),
+        (f"// x\n{TAG}", f"// {TAG}"),
+        (f"src/*.py {TAG}", f"/* {TAG} */"),
+        (f"a\n{TAG}\n| b", f"{TAG} | b"),
+    ],
+    "struck out": [
+        (f"~~x~~ {TAG}", f"~~{TAG}~~"),
+        (f"~~x~~ {TAG}", f"~~ or {TAG} ~~"),
+        (f"~5 and ~6: {TAG}", f"~or {TAG} so~"),
+    ],
+    "elements": [
+        *(
+            (f"<{name}>x</{name}> {TAG}", f"<{name}>\n{TAG}\n</{name}>")
+            for name in ELEMENTS.split()
+        ),
+        (f"<script>x</script>{TAG}", f"<script>{TAG}"),
+        (f"<![CDATA[x]]>{TAG}", f"<![CDATA[{TAG}]]>"),
+        (f"<!-- x -->{TAG}", f"<!-- {TAG} -->"),
+        (f"<a>x</a>{TAG}", f"<a><a></a>{TAG}</a>"),
+        (f"[code]x[/code] {TAG}", f"[code]{TAG}[/code]"),
+        (f"x <br> {TAG}", f"x </del> {TAG} </del>"),
+    ],
+    "the end of the turn": [
+        (f"{TAG}<|im_end|>\n", f"{TAG}<|im_end|>\nSo."),
+        (f"{TAG}<|im_end|><|endoftext|>", f"<|im_end|>{TAG}"),
+        (f"{TAG}</s>", f"Done.</s>{TAG}"),
+    ],
+    "a fallback": [
+        (f"CALL_TOOL\n{BLOCK}", f"CALL_TOOL\nSo: {BLOCK}"),
+        (f"<|START_THINKING|>x<|END_THINKING|>CALL_TOOL {BLOCK}", f"CALL_TOOL {BLOCK}{BLOCK}"),
+    ],
+}
+PARSED = {
+    "a finished `StreamParser`; raw text with its format": [
+        (f"So. {CALL}<|im_end|>\n", TAG),
+        (f"<think>x</think>{CALL}", f"<think>{CALL}</think>"),
+        (f"So: {CALL}", f"CALL_TOOL {BLOCK}"),
+    ],
+    "the call": [
+        (CALL[:-14], CALL[:-15]),
+        (CALL, CALL.replace("}\n", ",}\n")),
+        (CALL, CALL.replace("}\n", ', "and": 1}\n')),
+        (CALL, CALL.replace("}\n", ', "name": "now"}\n')),
+        (CALL, CALL.replace("}\n", ', "name": null}\n')),
+        (CALL, CALL.replace("}\n", ', "arguments": {"city": "x"}}\n')),
+        (CALL, CALL.replace("}\n", ', "arguments": null}\n')),
+        (CALL, CALL.replace('{"name"', '{"name": null, "name"')),
+    ],
+    "the turn": [
+        (f"{CALL}<|im_end|>\n", f"{CALL}<|im_end|>\nuser"),
+        (f"{CALL}\nSo.", f"{CALL}<|im_end|>{CALL}"),
+        (f"<think>{CALL}</think>{CALL}", f"<think>{CALL}"),
+        (f"<think>x</think>{CALL}", f"<think>x {CALL} and {CALL}"),
+        (f"x</think>{CALL}", f"x {CALL} y</think>"),
+    ],
+}
+MESSAGES = {
+    "a `Message`": [
+        ([Content(TAG)], [Content(TAG), Reasoning("x"), Content("No.")]),
+        ([ToolCall("1", "get_weather", CITY, True)], [Reasoning(TAG)]),
+        (
+            [Content("So."), ToolCall("1", "get_weather", CITY, True)],
+            [Content(TAG), ToolCall("1", "get_weather", CITY, True)],
+        ),
+        (
+            [Content("x</think>"), ToolCall("1", "get_weather", CITY, True)],
+            [ToolCall("1", "get_weather", CITY, True), Content("x</think>")],
+        ),
+    ]
+}
+
+
+def pairs(rows):
+    return [pair for row in rows.values() for pair in row]
+
+
+def test_the_table_is_this_one():
+    text = SECURITY.read_text(encoding="utf-8")
+    table = text[text.index("## What may be executed") : text.index("## What is not promised")]
+    rows = [line.split(" | ")[0].strip("| ") for line in table.splitlines() if line[:1] == "|"]
+    assert sorted(rows[2:]) == sorted([*PARSED, *MESSAGES, *RAW])
+    for row in [*RAW, "the call", "the turn"]:
+        assert f"\n    {row}  " in deltaparse.gate.__doc__
+
+
+@pytest.mark.parametrize(("text", "neighbour"), pairs(RAW))
+def test_raw_text(text, neighbour):
+    assert called(text) == [NORMAL]
+    assert not decided(neighbour).calls
+
+
+@pytest.mark.parametrize(("text", "neighbour"), pairs(PARSED))
+def test_text_and_its_format(text, neighbour):
+    for output, passes in ((text, True), (neighbour, False)):
+        parser = StreamParser(QWEN, tools=TOOLS)
+        parser.feed(output)
+        parser.finish("stop")
+        message = parser.message
+        assert decided(parser).executable is passes
+        assert GATE.decide(output, QWEN, finish_reason="stop").executable is passes
+        # A message has what its parser had to decide; so have its calls.
+        if message.tool_calls:
+            assert decided(message).executable is passes
+            assert decided(message, issues=parser.issues).executable is passes
+
+
+@pytest.mark.parametrize(("parts", "neighbour"), pairs(MESSAGES))
+def test_messages(parts, neighbour):
+    assert called(Message(parts)) == [NORMAL]
+    assert not decided(Message(neighbour)).calls
+
+
+@pytest.mark.parametrize("name", list_formats())
+def test_the_markers_of_every_named_format_are_known(name):
+    fmt = get_format(name)
+    start, end = fmt.reasoning.start, fmt.reasoning.end
+    if end:
+        assert called(f"{start}x{end}{TAG}") == [NORMAL]
+        assert not decided(f"{start}{TAG}{end}").calls
+        assert not decided(f"{TAG}{end}").calls
+    for mark in fmt.turn.ends:
+        assert not decided(f"x{mark}{TAG}").calls
+
+
+def test_a_registered_format_is_known(monkeypatch):
+    monkeypatch.setattr(registry.Registered, "entries", dict(registry._entries()))
+    before = known_markers()
+    draft = f"<<hm>>{TAG}<<ok>>"
+    assert called(draft.replace("<<", "( ").replace(">>", " )")) == [NORMAL]
+    reasoning = {"mode": "TAG_BASED", "start": "{hm}", "end": "{ok}"}
+    register_format("mine", WireFormat().replace(reasoning=reasoning))
+    assert known_markers() is not before
+    assert called(f"{{hm}}x{{ok}}{TAG}") == [NORMAL]
+    assert not decided(f"{{hm}}{TAG}{{ok}}").calls
+
+
+def test_a_format_types_what_stands_in_tags():
+    text = (
+        "<tool_call>\n<function=get_weather>\n<parameter=city>\n12\n</parameter>\n"
+        "</function>\n</tool_call>"
+    )
+    decision = GATE.decide(text, get_format("qwen3_coder"), finish_reason="stop")
+    assert decision.calls[0].arguments == {"city": "12"}
+
+
+def test_a_model_is_asked_in_the_form_that_is_read():
+    assert "<tool name=" in GATE.decide(tag("{}")).re_emit
+    decision = GATE.decide(CALL.replace("city", "town"), QWEN, finish_reason="stop")
+    assert decision.reason == "schema"
+    assert "<tool name=" not in decision.re_emit
+
+
+def test_what_is_no_finished_parser():
+    parser = StreamParser(QWEN)
+    parser.feed(CALL)
+    with pytest.raises(UsageError, match="finish"):
+        GATE.decide(parser)
+    parser.finish()
+    with pytest.raises(UsageError, match="parsed already"):
+        GATE.decide(parser, QWEN)
+    with pytest.raises(UsageError, match="WireFormat"):
+        GATE.decide(CALL, "qwen25")
+
+
+KINDS = ["text_after_end", "tool_in_reasoning", "unused_member", "odd_header", "foreign_role"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "a_kind_of_next_year"])
+def test_an_issue_that_is_not_known_to_be_harmless_stops_a_call(kind):
+    call = ToolCall("1", "get_weather", CITY, True)
+    issue = Issue(kind, (0, 0), "")
+    assert reason(Message([call]), issues=[issue]) == "parser_issue"
+    assert reason(Message([call], (issue,))) == "parser_issue"
+    assert GATE.decide_call(call, issues=[issue]).reason == "parser_issue"
+    odd = ToolCall("1", "get_weather", CITY, True, issues=frozenset([kind]))
+    assert GATE.decide_call(odd).reason == reason(Message([odd])) == "parser_issue"
+
+
+def test_one_call_early():
+    logged = []
+    gate = ToolGate(TOOLS, on_telemetry=logged.append)
+    parser = StreamParser(QWEN, tools=TOOLS)
+    parser.feed(f"{CALL}\n{CALL.replace('city', 'town')}")
+    first, second = parser.message.tool_calls
+    decision = gate.decide_call(first)
+    assert [call.normalized() for call in decision.calls] == [NORMAL]
+    assert decision.calls[0].id == first.id
+    assert gate.decide_call(second).reason == "schema"
+    assert [record.schema_validation for record in logged] == ["pass", "fail"]
+    # Of the whole output, none.
+    parser.finish("stop")
+    assert not gate.decide(parser).calls
+    with pytest.raises(UsageError, match="ToolCall"):
+        gate.decide_call(CALL)
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (ToolCall("1", "get_weather", CITY, False), "incomplete"),
+        (ToolCall("1", "get_weather", CITY, True, repaired=True), "parser_issue"),
+        (ToolCall("1", "rm", "{}", True), "unknown_tool"),
+        (ToolCall("1", "get_weather", "{}", True), "schema"),
+        (ToolCall("1", "any", '{"a": 1, "a": 2}', True), "duplicate_key"),
+    ],
+)
+def test_one_call_early_is_held_to_the_same(call, why):
+    assert GATE.decide_call(call).reason == why == reason(Message([call]))
+
+
+def test_a_draft_before_a_call_does_not_stop_it_early():
+    message = parse(f"<think>{CALL}</think>{CALL}", QWEN)
+    assert message.issues
+    assert GATE.decide_call(message.tool_calls[0]).executable
+
+
+CHUNKS = [CALL, TAG, "<think>", "</think>", "<|im_end|>", "x", " ", '"', "「", "」", "~~", "<q>"]
+
+
+@given(st.lists(st.sampled_from(CHUNKS), max_size=6).map("".join))
+def test_a_parser_says_no_less_than_its_message(text):
+    parser = StreamParser(QWEN, tools=TOOLS)
+    parser.feed(text)
+    parser.finish("stop")
+    decision = GATE.decide(parser)
+    assert decision.calls == GATE.decide(text, QWEN, finish_reason="stop").calls
+    if parser.message.tool_calls:
+        assert GATE.decide(parser.message).calls in ((), decision.calls)
+    early = [GATE.decide_call(call).executable for call in parser.message.tool_calls]
+    assert all(early) or not decision.calls
+
+
+MARKS = [c for pair in ("“”", "«»", "「」", "‘’", '""', "〝〟") for c in pair] + [
+    "~~",
+    "|",
+    "<del>",
+]
+
+
+@given(st.lists(st.sampled_from(MARKS), min_size=1, max_size=3), st.sampled_from(["", " ", "a "]))
+def test_between_what_opens_and_its_mirror_image_nothing_is_executed(opened, gap):
+    mirror = str.maketrans("“«「‘〝", "”»」’〟")
+    closed = "".join(reversed(opened)).translate(mirror).replace("<del>", "</del>")
+    assert not GATE.decide(f"so {''.join(opened)}{gap}{TAG} is{closed}").calls
