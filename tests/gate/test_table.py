@@ -312,15 +312,14 @@ def test_a_parser_says_no_less_than_its_message(text):
     assert all(early) or not decision.calls
 
 
-MARKS = [c for pair in ("“”", "«»", "「」", "‘’", '""', "〝〟") for c in pair] + [
-    "~~",
-    "|",
-    "<del>",
-]
+MARKS = ["“", "«", "「", "‘", '"', "〝", "~~", "<del>", "<a>", "/*"]
 
 
-@given(st.lists(st.sampled_from(MARKS), min_size=1, max_size=3), st.sampled_from(["", " ", "a "]))
+@given(
+    st.lists(st.sampled_from(MARKS), min_size=1, max_size=3, unique=True),
+    st.sampled_from(["", " ", "a "]),
+)
 def test_between_what_opens_and_its_mirror_image_nothing_is_executed(opened, gap):
     mirror = str.maketrans("“«「‘〝", "”»」’〟")
-    closed = "".join(reversed(opened)).translate(mirror).replace("<del>", "</del>")
+    closed = " ".join(reversed(opened)).translate(mirror).replace("<", "</").replace("/*", "*/")
     assert not GATE.decide(f"so {''.join(opened)}{gap}{TAG} is{closed}").calls

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from deltaparse.stream.wire.named.registry import all_formats
-
 __all__ = ["BOUNDARY", "CLOSES", "CURLY", "DOUBLE", "OPENS", "KnownMarkers", "known_markers"]
 
 BOUNDARY = r"(?![A-Za-z0-9_.:-])"
@@ -66,6 +64,8 @@ class KnownMarkers:
 
 def known_markers() -> KnownMarkers:
     """The markers of all formats that have a name now."""
+    from deltaparse.stream.wire.named.registry import all_formats  # which reads files
+
     pairs: set[tuple[str, tuple[str, ...]]] = set()
     ends: set[str] = set()
     starts: set[str] = set()

@@ -299,6 +299,8 @@ class _Reader:
         if len(family) == 1:
             # A straight mark shows on which side it is by what is beside it.
             self.doubt |= not (closes if opened else opens)
+        elif not opened:
+            self.doubt |= closes and not opens
         elif mark == opened:
             # Swedish closes with the mark that it opens with; all else is nested.
             self.doubt |= mark not in "”»›" or not closes
