@@ -192,3 +192,19 @@ def test_a_repaired_call_is_refused_without_its_issues():
         decision = decided(message)
         assert decision.reason == "parser_issue"
         assert "repaired_arguments" in decision.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ('<call>{"name": "f", "arguments": {"a": 1}}</cal', True),
+        ('<call>{"name": "f", "args": {"a": 1}}</call>', True),
+        ('<call>{"name": "f", "args": {"a": 1}, "arguments": {"a": 2}}</call>', False),
+        ('<call>{"name": "f", "arguments": {"a": 1', False),
+    ],
+)
+def test_what_is_reported_of_a_call_and_still_says_what_was_meant(text, passes):
+    parser = StreamParser(TAGS, tools=[F])
+    parser.feed(text)
+    parser.finish("stop")
+    assert bool(decided(parser.message, tools=[F], issues=parser.issues).calls) is passes

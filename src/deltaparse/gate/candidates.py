@@ -38,6 +38,9 @@ HARMLESS_ISSUES = frozenset(
         "missing_call",
         "repeated_marker",
         "code_block",
+        "cut_marker",
+        "missing_arguments",
+        "odd_member",
     }
 )
 """Kinds of issue with which the calls are still what the model plainly said. No others are."""
