@@ -185,6 +185,16 @@ class Window:
             self._kept.clear()
             self._offsets.clear()
 
+    def rewind(self) -> None:
+        """Go back to the first mark that was not released, and release all: for who gives up."""
+        if self._marks:
+            mark = self._offsets[0] if self._offsets else self._kept_to
+            text = self.since(mark)
+            # Of the prompt, nothing is unread any more.
+            self.base, self.text, self.pos = self.offset - len(text), text + self.unread, 0
+            self._marks = 1
+            self.release()
+
     def _keep(self) -> None:
         """Keep what was read since the last time."""
         if self.offset > self._kept_to:

@@ -19,6 +19,7 @@ from .message.ids import CallPlace, IdFactory, call_id, nine_character_id
 from .message.message import Attempt, Content, Issue, Message, Part, Reasoning, ToolCall
 from .message.policies import Policies
 from .parser import StreamParser
+from .tools import Tools
 from .wire.format import (
     ArgumentsFormat,
     CallIdFormat,
@@ -83,6 +84,7 @@ __all__ = [
     "ToolCall",
     "ToolCallDelta",
     "ToolFormat",
+    "Tools",
     "ToolsFormat",
     "TurnFormat",
     "WireFormat",

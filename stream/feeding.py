@@ -249,6 +249,7 @@ class Feeder:
         """Go on without the sub-parsers; raises the error where it was meant to be raised."""
         sink, window = self._sink, self._window
         self._steps = None
+        window.rewind()
         window.waiter = Waiter(sink.content, take_all, sink.content)
         sink.end_call(complete=False)
         if isinstance(error, (MalformedOutput, UsageError)):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from deltaparse.partial import UsageError, Window
 
 from .feeding import Feeder
 from .message.counts import Counts
 from .message.deltas import Delta
-from .message.ids import IdFactory, MadeIds, call_id
+from .message.ids import IdFactory, MadeIds, call_id, check_id_factory
 from .message.message import Attempt, Issue, Message
 from .message.policies import Policies
 from .reading.assistant_turn import assistant_turn
 from .reading.reading import Reading
-from .request import Request, ToolChoice
+from .request import Request, ToolChoice, check_flag
 from .snapshot import Recording
 from .wire.format import WireFormat
 
@@ -29,14 +29,15 @@ class StreamParser(Feeder):
 
     Args:
         fmt: how the model writes, from `analyze` or by hand. Shared freely between parsers.
-        tools: the OpenAI tools of the request. None: any name may be called; []: tool syntax is
-            plain text.
+        tools: the tools of the request, in any shape that `Tools` reads, or `Tools`. None: any
+            name may be called; []: tool syntax is plain text.
         prompt: the rendered prompt, or any tail of it that holds the generation prompt: a
             reasoning section that it opens or closes, or the beginning of an answer that it
             holds, sets the state to start in. Nothing of it comes out. Without it, the format's
             own generation prompt is taken.
-        tool_choice: "auto"; "none" (tool syntax is plain text); "required" or an OpenAI tool
-            choice object that names a function (what does not comply is an issue).
+        tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any", or
+            a tool choice object, of OpenAI or of Anthropic, that names a function or some that
+            are allowed (what does not comply is an issue).
         parallel_tool_calls: False: a second call is what `Policies.extra_calls` says.
         reasoning: "separate" (deltas of its own); "inline" (in the content, between `<think>`
             and `</think>` whatever the model writes); "raw" (in the content, as the model
@@ -83,6 +84,8 @@ class StreamParser(Feeder):
             response_schema,
             collect,
         )
+        check_flag("record", record)
+        check_id_factory(id_factory)
         kept: Recording | None = None
         if record:
             ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
@@ -212,6 +215,13 @@ class StreamParser(Feeder):
     def __repr__(self) -> str:
         self._settle()
         return f"<StreamParser at {self._window.offset}: {self.where()}>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        # Without this, a copy would share the sub-parsers with its original, and break both.
+        raise UsageError(
+            "a parser cannot be copied or pickled: make it with record=True, and use fork(), or "
+            "snapshot() and StreamParser.restore() for another process"
+        )
 
     def _recorded(self, asked: str) -> Recording:
         if self._record is None:

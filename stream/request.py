@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError, Window
 
 from .message.policies import Policies
 from .message.sink import Sink
-from .tools import ToolChoice, chosen_function, read_tools
+from .tools import Choice, ToolChoice, read_choice, read_tools
 from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
 
-__all__ = ["Request", "ToolChoice", "behind_reasoning"]
+__all__ = [
+    "Request",
+    "ToolChoice",
+    "behind_reasoning",
+    "check_flag",
+    "check_policies",
+    "check_response_schema",
+]
 
 NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
 """Policies that look at what was emitted before."""
@@ -37,6 +44,10 @@ class Request:
     policies: Policies
     response_schema: Mapping[str, Any] | None
     collect: bool = True
+    choice: Choice = field(init=False)
+    """What `tool_choice` says."""
+    schemas: Mapping[str, Any] | None = field(init=False)
+    """The schemas of the tools' arguments, by name; see `Tools.schemas`."""
 
     def __post_init__(self) -> None:
         fmt: object = self.fmt
@@ -49,6 +60,17 @@ class Request:
         if self.reasoning not in ("separate", "inline", "raw"):
             message = f'reasoning={self.reasoning!r}: choose "separate", "inline" or "raw"'
             raise UsageError(message)
+        check_policies(self.policies)
+        check_flag("parallel_tool_calls", self.parallel_tool_calls)
+        check_flag("collect", self.collect)
+        if self.response_schema is not None:
+            check_response_schema(self.response_schema)
+        self.schemas = None
+        if self.tools is not None:
+            # What the caller does with the list later changes nothing.
+            self.tools = tools = read_tools(self.tools)
+            self.schemas = tools.schemas
+        self.choice = read_choice(self.tool_choice, self.schemas)
         if not self.collect:
             for name, choice in NEED_THE_MESSAGE:
                 if getattr(self.policies, name) == choice:
@@ -57,15 +79,14 @@ class Request:
     @property
     def required(self) -> bool:
         """Whether the turn is to have a call."""
-        return self.tool_choice not in ("auto", "none")
+        return self.choice.mode == "required"
 
     def sink(self, window: Window) -> Sink:
         """What takes the turn that is read from `window`."""
-        known = None if self.tools is None else dict(read_tools(self.tools))
         unwraps = self.response_schema is not None and self.reasoning != "raw"
         return Sink(
-            tools=known,
-            only=chosen_function(self.tool_choice, known),
+            tools=self.schemas,
+            allowed=self.choice.allowed,
             parallel=self.parallel_tool_calls,
             policies=self.policies,
             reasoning_output=self.reasoning,
@@ -76,7 +97,7 @@ class Request:
     def marker_tables(self) -> MarkerTables:
         """What readers look for in the turn."""
         has_tools = self.tools is None or len(self.tools) > 0
-        tables = marker_tables(self.fmt, calls=self.tool_choice != "none" and has_tools)
+        tables = marker_tables(self.fmt, calls=self.choice.mode != "none" and has_tools)
         if self.response_schema is not None and tables.unmarked:
             # JSON was asked for as content, and nothing tells it from a call.
             tables = marker_tables(self.fmt, calls=False)
@@ -100,6 +121,28 @@ def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
         # No prompt shows where such a turn begins; a second delimiter would mean nothing.
         return fmt.replace(reasoning=ReasoningFormat()), ""
     return fmt, f"{header}{reasoning.start}{reasoning.end}"
+
+
+def check_response_schema(schema: object) -> None:
+    """Raise `UsageError` for what is no JSON Schema of an answer."""
+    if not isinstance(schema, (dict, Mapping)):
+        advice = "a JSON Schema as a mapping"
+        if hasattr(schema, "model_json_schema"):
+            advice += ", such as model_json_schema() returns"
+        raise UsageError(f"response_schema is {advice}, not {schema!r:.200}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise `UsageError` for what is neither True nor False."""
+    if value is not True and value is not False:
+        raise UsageError(f"{name}={value!r}: choose True or False")
+
+
+def check_policies(policies: object) -> None:
+    """Raise `UsageError` for what is no `Policies`."""
+    if not isinstance(policies, Policies):
+        message = f'policies are made so: Policies(unknown_tool="text"), not {policies!r:.200}'
+        raise UsageError(message)
 
 
 def _kind(value: object) -> str:

@@ -22,12 +22,13 @@ from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
 from .message.ids import IdFactory, MadeIds
 from .message.policies import Policies
 from .request import Request
+from .tools import Tools
 from .wire.format import WireFormat
 
 __all__ = ["Recording"]
 
 VERSION = 1
-OPTIONS = tuple(field.name for field in fields(Request) if field.name != "fmt")
+OPTIONS = tuple(field.name for field in fields(Request) if field.init and field.name != "fmt")
 
 
 class Recording:
@@ -47,7 +48,7 @@ class Recording:
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a parser that is to read the same, ids and all."""
         ids = MadeIds(self.ids.factory, list(self.ids.made))
-        named = {field.name: getattr(self.request, field.name) for field in fields(Request)}
+        named = {name: getattr(self.request, name) for name in ("fmt", *OPTIONS)}
         return named | {"id_factory": ids, "record": True}
 
     def replay(self, feed: Callable[[str | bytes], object], finish: Callable[..., object]) -> None:
@@ -125,8 +126,10 @@ def _reason(reason: Any) -> Any:
     raise ValueError(reason)
 
 
-def _plain(value: object) -> dict[Any, Any]:
-    """Return a mapping that is no `dict` as one."""
+def _plain(value: object) -> dict[Any, Any] | list[Any]:
+    """Return a mapping that is no `dict` as one, and tools as a list."""
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Tools):
+        return list(value)
     raise TypeError(f"{value!r} is no JSON")

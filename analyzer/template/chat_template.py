@@ -19,6 +19,7 @@ from jinja2.exceptions import TemplateError as JinjaError
 from jinja2.exceptions import TemplateSyntaxError
 
 from deltaparse.partial import TemplateError, UsageError
+from deltaparse.stream.tools import Tools
 
 from .arguments_shape import PROBE_LIMITS, SHAPES, Shape, wanted_shape, with_shape
 from .budget import LimitExceeded, Limits
@@ -114,7 +115,8 @@ class ChatTemplate:
         _add_reasoning_keys(chat)
         schemas = None
         if tools is not None:
-            schemas = plain_dicts("tools", tools, "{'type': 'function', 'function': {...}}")
+            listed = list(tools) if isinstance(tools, Tools) else tools
+            schemas = plain_dicts("tools", listed, "{'type': 'function', 'function': {...}}")
         if context.get("documents") is not None:
             plain_dicts("documents", context["documents"], "{'title': '...', 'text': '...'}")
         context = plain_copy("context", context)

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         ToolCall,
         ToolCallDelta,
         ToolFormat,
+        Tools,
         ToolsFormat,
         TurnFormat,
         WireFormat,
@@ -93,7 +94,7 @@ else:
             ".stream": "ArgumentsFormat CallIdFormat CallIdPosition ChannelsFormat CodeFormat "
             "Content ContentDelta ContentFormat ContentMode Delta FunctionFormat Issue Message "
             "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
-            "Suggestion ToolCall ToolCallDelta ToolFormat ToolsFormat TurnFormat WireFormat "
+            "Suggestion ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat WireFormat "
             "aiter_deltas call_id from_response_template get_format iter_deltas list_formats "
             "nine_character_id parse register_format suggest_formats to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
@@ -140,6 +141,7 @@ __all__ = [
     "ToolCallItem",
     "ToolFormat",
     "ToolGate",
+    "Tools",
     "ToolsFormat",
     "TurnFormat",
     "UsageError",

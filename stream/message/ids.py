@@ -14,7 +14,15 @@ from string import ascii_letters, digits
 
 from deltaparse.partial import UsageError
 
-__all__ = ["CallPlace", "IdFactory", "MadeIds", "call_id", "made_id", "nine_character_id"]
+__all__ = [
+    "CallPlace",
+    "IdFactory",
+    "MadeIds",
+    "call_id",
+    "check_id_factory",
+    "made_id",
+    "nine_character_id",
+]
 
 ALPHABET = digits + ascii_letters
 NINE = 9
@@ -68,6 +76,7 @@ class MadeIds:
     __slots__ = ("_used", "factory", "made")
 
     def __init__(self, factory: IdFactory, made: list[str]) -> None:
+        check_id_factory(factory)
         self.factory = factory
         self.made = made
         self._used = 0
@@ -80,15 +89,19 @@ class MadeIds:
         return self.made[self._used - 1]
 
 
+def check_id_factory(factory: object) -> None:
+    """Raise `UsageError` for what cannot make ids: a mistake that would show at the first call."""
+    if not callable(factory):
+        form = "lambda place: f'call_{place.index}'"
+        raise UsageError(f"id_factory is a function of a CallPlace, {form}, not {factory!r:.200}")
+
+
 def made_id(factory: IdFactory, place: CallPlace) -> str:
     """Return the id that a factory makes.
 
     Raises:
-        UsageError: it is no function, it raised something else, or it made no text.
+        UsageError: it raised something else, or it made no text.
     """
-    asked: object = factory
-    if not callable(asked):
-        raise UsageError(f"id_factory is a function of a CallPlace, not {type(asked).__name__}")
     try:
         made: object = factory(place)
     except UsageError:

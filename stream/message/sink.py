@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError
@@ -33,7 +33,7 @@ class Sink:
     that was begun.
 
     `tools` are the functions that may be called, each with the JSON Schema of its arguments; None
-    for any. `only` is the one that `tool_choice` names. `natural` says, once the input is closed,
+    for any. `allowed` are those that `tool_choice` names. `natural` says, once the input is closed,
     whether the turn ended by itself or was cut off. Without `collect`, the message is not kept.
     With `offset`, which says how much of the output was read, content is JSON that was asked for,
     and loses the code block that it is wrapped in.
@@ -48,6 +48,7 @@ class Sink:
         "_prompt",
         "_reach",
         "_repaired_ahead",
+        "allowed",
         "amounts",
         "arguments",
         "attempts",
@@ -56,7 +57,6 @@ class Sink:
         "content",
         "issues",
         "natural",
-        "only",
         "parallel",
         "policies",
         "reasoning",
@@ -70,7 +70,7 @@ class Sink:
         self,
         *,
         tools: Mapping[str, Any] | None = None,
-        only: str | None = None,
+        allowed: Collection[str] | None = None,
         parallel: bool = True,
         policies: Policies,
         reasoning_output: Literal["separate", "inline", "raw"] = "separate",
@@ -85,7 +85,7 @@ class Sink:
         self.natural = True
         self.seen_reasoning = False
         self.tools = tools
-        self.only = only
+        self.allowed = allowed
         self.parallel = parallel
         self.policies = policies
         self.shows_markers = reasoning_output == "raw"
@@ -144,8 +144,9 @@ class Sink:
             self.issue("unknown_tool", span, f"{name!r} is not one of the tools", policy)
             if policy == "text":
                 return "text"
-        elif self.only is not None and name != self.only:
-            self.issue("wrong_tool", span, f"{name!r} was called, tool_choice names {self.only!r}")
+        elif self.allowed is not None and name not in self.allowed:
+            named = " or ".join(map(repr, sorted(self.allowed)))
+            self.issue("wrong_tool", span, f"{name!r} was called, tool_choice names {named}")
         if self.calls and not self.parallel:
             extra = self.policies.extra_calls
             self.issue("extra_call", span, f"{name!r}: parallel calls are off", extra)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from deltaparse.partial import FormatError
 
-from .groups import chosen
+from .groups import chosen, texts
 
 __all__ = ["from_json", "replaced", "to_json"]
 
@@ -47,7 +47,9 @@ def replaced(data: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise FormatError(f"a wire format has no {name!r}; it has {known}")
     return {
-        name: _changed(getattr(data, name), change, name) if isinstance(change, Mapping) else change
+        name: _changed(getattr(data, name), change, name)
+        if isinstance(change, Mapping) and is_dataclass(getattr(data, name))
+        else change
         for name, change in changes.items()
     }
 
@@ -73,10 +75,9 @@ def _made(kind: Any, value: Any, where: str) -> Any:
         return value
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return chosen(kind, value, where)
-    if kind == tuple[str, ...] and isinstance(value, list | tuple):
-        if all(isinstance(text, str) for text in value):
-            return tuple(value)
-    raise FormatError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r}")
+    if kind == tuple[str, ...]:
+        return texts(value, where)
+    raise FormatError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r:.200}")
 
 
 def _names(kind: Any) -> list[str]:

@@ -29,6 +29,7 @@ from .groups import (
     ToolFormat,
     ToolsFormat,
     TurnFormat,
+    check_fields,
 )
 
 __all__ = [
@@ -105,6 +106,7 @@ class WireFormat(_Remembers):
     __hash__ = _Remembers.__hash__
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for contradiction in _contradictions(self):
             raise FormatError(contradiction)
 

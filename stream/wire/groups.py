@@ -14,9 +14,10 @@ is part of it here; readers take it as optional.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from deltaparse.partial import FormatError
 
@@ -34,7 +35,9 @@ __all__ = [
     "ToolFormat",
     "ToolsFormat",
     "TurnFormat",
+    "check_fields",
     "chosen",
+    "texts",
 ]
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -43,13 +46,53 @@ Word = TypeVar("Word", bound=StrEnum)
 def chosen(kind: type[Word], word: Any, where: str) -> Word:
     """The member of an enumeration that a word names. Raises `FormatError`, with `where` in it."""
     if word not in list(kind):
-        raise FormatError(f"{where} must be one of {', '.join(kind)}, not {word!r}")
+        raise FormatError(f"{where} must be one of {', '.join(kind)}, not {word!r:.200}")
     return kind(word)
 
 
-def _read_word(group: object, name: str, kind: type[StrEnum]) -> None:
-    """Let a field of a frozen group be given as the plain word."""
-    object.__setattr__(group, name, chosen(kind, getattr(group, name), name))
+class _Group:
+    """Checks the fields of a group when it is made: what is wrong shows there, not in an output."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def check_fields(group: Any) -> None:
+    """Hold each field to its type; a plain word stands for a mode, and a list for a tuple.
+
+    Raises:
+        FormatError: a value of another type; the text has the name of the field.
+    """
+    made: Any = type(group)
+    for name, kind in _field_types(made).items():
+        value = getattr(group, name)
+        if kind is str or kind is bool:
+            if not isinstance(value, kind):
+                what = "a text" if kind is str else "True or False"
+                raise FormatError(f"{name} must be {what}, not {value!r:.200}")
+        elif kind is tuple:
+            object.__setattr__(group, name, texts(value, name))
+        elif issubclass(kind, StrEnum):
+            object.__setattr__(group, name, chosen(kind, value, name))
+
+
+@cache
+def _field_types(group: type) -> dict[str, type]:
+    """The types of the fields of a group, `tuple` for several texts."""
+    hints = get_type_hints(group)
+    return {
+        field.name: get_origin(hints[field.name]) or hints[field.name] for field in fields(group)
+    }
+
+
+def texts(value: object, where: str) -> tuple[str, ...]:
+    """Several texts as a tuple. Raises `FormatError`, with `where` in it."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
+        advice = f"; write ({value!r:.200},)" if isinstance(value, str) else ""
+        raise FormatError(f"{where} must be a tuple of texts, not {value!r:.200}{advice}")
+    return tuple(value)
 
 
 class ReasoningMode(StrEnum):
@@ -120,7 +163,7 @@ class CallIdPosition(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnFormat:
+class TurnFormat(_Group):
     """What stands around the assistant's turn.
 
     headers:            the texts that may stand right before the turn; the last of them in a
@@ -136,7 +179,7 @@ class TurnFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReasoningFormat:
+class ReasoningFormat(_Group):
     """The reasoning markers.
 
     mode:        how reasoning is marked, a `ReasoningMode` or its name.
@@ -147,12 +190,9 @@ class ReasoningFormat:
     start: str = ""
     end: str = ""
 
-    def __post_init__(self) -> None:
-        _read_word(self, "mode", ReasoningMode)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContentFormat:
+class ContentFormat(_Group):
     """The content markers.
 
     mode:              how content is marked, a `ContentMode` or its name.
@@ -165,12 +205,9 @@ class ContentFormat:
     end: str = ""
     requires_nonnull: bool = False
 
-    def __post_init__(self) -> None:
-        _read_word(self, "mode", ContentMode)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsFormat:
+class ToolsFormat(_Group):
     """The markers round tool calls, and for JSON_NATIVE the layout of the JSON.
 
     format:                  the family of the syntax, a `ToolFormat` or its name.
@@ -219,12 +256,9 @@ class ToolsFormat:
     supports_tools: bool = False
     supports_parallel_calls: bool = False
 
-    def __post_init__(self) -> None:
-        _read_word(self, "format", ToolFormat)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionFormat:
+class FunctionFormat(_Group):
     """The markers round a function's name, outside JSON.
 
     name_prefix, name_suffix:  the markers before and behind the name.
@@ -239,7 +273,7 @@ class FunctionFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArgumentsFormat:
+class ArgumentsFormat(_Group):
     """The markers round arguments, outside JSON.
 
     start, end:                  the markers round all arguments of a call.
@@ -268,7 +302,7 @@ class ArgumentsFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallIdFormat:
+class CallIdFormat(_Group):
     """Where a call's id stands outside JSON.
 
     position:        a `CallIdPosition` or its name.
@@ -282,12 +316,9 @@ class CallIdFormat:
     suffix: str = ""
     holds_name: bool = False
 
-    def __post_init__(self) -> None:
-        _read_word(self, "position", CallIdPosition)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelsFormat:
+class ChannelsFormat(_Group):
     """Messages with headers, of which a turn has several: where `message` is not empty.
 
         turn    = header message text end { start role header message text end }
@@ -315,7 +346,7 @@ class ChannelsFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodeFormat:
+class CodeFormat(_Group):
     """Code that a model writes as it is, for one function: where `function` is not empty.
 
     start:     the marker that code stands behind, up to the end of the turn; where it is "", code

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, UsageError, WireFormat, parse
+from deltaparse import Policies, StreamParser, UsageError, WireFormat, parse
+from deltaparse.servers import sglang_detector, vllm_tool_parser
 from deltaparse.stream import parser as parser_module
 from deltaparse.stream.reading import assistant_turn as grammar
 
 from ..strategies.wire_by_hand import CALL, TAGS, UNMARKED, WRAPPED, chunkings, fed, kinds
 from ..support import as_joined, cuts, joined
+
+
+class Shape:
+    """What pydantic makes of a class."""
+
+    model_json_schema = dict
 
 
 @pytest.mark.parametrize(
@@ -23,13 +32,60 @@ from ..support import as_joined, cuts, joined
         ({"tools": [{"function": {}}]}, "a tool is"),
         ({"tool_choice": "maybe"}, "tool_choice"),
         ({"tool_choice": {"function": {"name": "x"}}, "tools": [{"name": "f"}]}, "not one of"),
-        ({"reasoning": "loud"}, "separate"),
-        ({"prompt": None}, "prompt is"),
+        *(({"reasoning": value}, '"separate", "inline"') for value in ("loud", None, [], True)),
+        *(({"prompt": value}, "prompt is the rendered prompt") for value in (None, b"", 5, ["a"])),
+        *(({"tools": value}, "tools are a list") for value in (5, "f", {}, iter([]), print)),
+        *(({"tool_choice": value}, "tool.choice") for value in (3, True, [], "f", {})),
+        *(({"policies": value}, r"Policies\(") for value in (None, {}, "text", Policies)),
+        *(({"response_schema": value}, "a JSON Schema as") for value in ("x", True, [], 5, Shape)),
+        *(
+            ({name: value}, f"{name}=.*: choose True or False")
+            for name in ("parallel_tool_calls", "record", "collect")
+            for value in ("no", None, 0, 1, [])
+        ),
+        *(
+            ({"id_factory": value, "record": record}, "id_factory is a function")
+            for value in (None, "call_1", 5)
+            for record in (False, True)
+        ),
     ],
 )
 def test_bad_arguments_are_refused_at_once(options, says):
     with pytest.raises(UsageError, match=says):
         StreamParser(TAGS, **options)
+
+
+def test_what_makes_ids_is_checked_by_all_that_take_it():
+    parser = StreamParser(TAGS, record=True)
+    for use in (
+        lambda: StreamParser.restore(parser.snapshot(), id_factory=7),
+        lambda: vllm_tool_parser("hermes", id_factory=7),
+    ):
+        with pytest.raises(UsageError, match="id_factory is a function"):
+            use()
+    with pytest.raises(UsageError, match=r"Policies\("):
+        sglang_detector("hermes", policies="text")
+
+
+@pytest.mark.parametrize("made", [None, 5, b"call", ""])
+def test_an_id_is_text_and_what_is_none_loses_nothing(made):
+    parser = StreamParser(TAGS, id_factory=lambda _: made)
+    with pytest.raises(UsageError, match="an id is text"):
+        parser.feed(f"one {CALL} two")
+    parser.feed(" three")
+    parser.finish("stop")
+    assert parser.message.content == f"one {CALL} two three"
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, pickle.dumps, lambda parser: copy.copy([parser])[0].fork()]
+)
+@pytest.mark.parametrize("fed", ["", "Hi", '<call>{"name": "f", "arguments": {"a'])
+def test_a_parser_is_copied_by_its_fork_only(copied, fed):
+    parser = StreamParser(TAGS)
+    parser.feed(fed)
+    with pytest.raises(UsageError, match="record=True"):
+        copied(parser)
 
 
 def test_a_format_must_be_one():

@@ -2,117 +2,510 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import copy
+import json
+import pickle
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from deltaparse import StreamParser, ToolGate, UsageError, gbnf, get_format
-from deltaparse.stream.tools import (
-    chosen_function,
-    distinct,
-    plain_tool,
-    plain_tools,
-    read_tools,
+import deltaparse
+from deltaparse import (
+    ChatTemplate,
+    StreamParser,
+    ToolGate,
+    Tools,
+    UsageError,
+    create_tool_parser,
+    gbnf,
+    get_format,
+    iter_deltas,
+    parse,
+    structural_tag,
 )
+from deltaparse.stream.tools import Choice, read_choice, read_tools
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
 FUNCTION = {"name": "f", "parameters": SCHEMA}
 TOOL = {"type": "function", "function": FUNCTION}
+OTHER = {"type": "function", "function": {"name": "g", "parameters": SCHEMA}}
 HERMES = get_format("hermes")
+QWEN = get_format("qwen3_coder")
+CALL = (
+    "<tool_call>\n<function=f>\n<parameter=a>\n5\n</parameter>\n<parameter=b>\n5\n</parameter>\n"
+    "</function>\n</tool_call>"
+)
 
 
-@pytest.mark.parametrize("tools", [[TOOL], (TOOL,), [FUNCTION], iter([TOOL])])
-def test_names_and_schemas(tools):
-    assert list(read_tools(tools)) == [("f", SCHEMA)]
+def schemas(tools):
+    return dict(read_tools(tools).schemas)
+
+
+# The shapes that tools come in: how each project writes a name, a description and a schema.
+
+
+def gemini(schema):
+    """A schema as Gemini's REST protocol has it."""
+    written = {**schema, "type": schema["type"].upper()}
+    if "properties" in schema:
+        inner = schema["properties"]
+        written["properties"] = {name: gemini(part) for name, part in inner.items()}
+    if "items" in schema:
+        written["items"] = gemini(schema["items"])
+    return written
+
+
+def gemini_dump(schema):
+    """The same as the objects of its Python package dump themselves."""
+    inner = schema.get("properties") or {}
+    return {
+        "additional_properties": None,
+        "any_of": None,
+        "default": None,
+        "enum": schema.get("enum"),
+        "items": gemini_dump(schema["items"]) if "items" in schema else None,
+        "min_items": str(schema["minItems"]) if "minItems" in schema else None,
+        "nullable": None,
+        "properties": {name: gemini_dump(part) for name, part in inner.items()} or None,
+        "required": schema.get("required"),
+        "type": schema["type"].upper(),
+    }
+
+
+def namespace(value):
+    """A mapping as an object with attributes, and those in it."""
+    made = {key: namespace(part) if key == "function" else part for key, part in value.items()}
+    return SimpleNamespace(**made)
+
+
+def dumping(value):
+    """An object that dumps itself as pydantic's do."""
+    return SimpleNamespace(model_dump=lambda: {"type": None, **value})
+
+
+SHAPES = {
+    "OpenAI": lambda name, schema: {
+        "type": "function",
+        "function": {"name": name, "description": "d", "parameters": schema, "strict": True},
+    },
+    "Responses": lambda name, schema: {"type": "function", "name": name, "parameters": schema},
+    "a description": lambda name, schema: {"name": name, "parameters": schema},
+    "Anthropic": lambda name, schema: {"name": name, "input_schema": schema},
+    "Anthropic with a type": lambda name, schema: {
+        "type": "custom",
+        "name": name,
+        "input_schema": schema,
+    },
+    "MCP": lambda name, schema: {
+        "name": name,
+        "inputSchema": schema,
+        "outputSchema": {"type": "object", "properties": {"x": {"type": "string"}}},
+        "annotations": {"readOnlyHint": True},
+    },
+    "Gemini": lambda name, schema: {
+        "functionDeclarations": [{"name": name, "parameters": gemini(schema)}]
+    },
+    "Gemini with JSON Schema": lambda name, schema: {
+        "functionDeclarations": [{"name": name, "parametersJsonSchema": schema}]
+    },
+    "Gemini's objects": lambda name, schema: dumping(
+        {
+            "function_declarations": [
+                {"name": name, "parameters": gemini_dump(schema), "parameters_json_schema": None}
+            ],
+            "google_search": None,
+        }
+    ),
+    "JSON text": lambda name, schema: {"name": name, "parameters": json.dumps(schema)},
+    "an object": lambda name, schema: namespace(
+        {"type": "function", "function": {"name": name, "parameters": schema}}
+    ),
+    "an object of MCP": lambda name, schema: SimpleNamespace(name=name, inputSchema=schema),
+    "pydantic": lambda name, schema: dumping({"function": {"name": name, "parameters": schema}}),
+    "pydantic inside": lambda name, schema: {"name": name, "parameters": dumping(schema)},
+    "a class of pydantic": lambda name, schema: {
+        "name": name,
+        "parameters": type("F", (), {"model_json_schema": classmethod(lambda _: schema)}),
+    },
+    "read before": lambda name, schema: {
+        "type": "function",
+        "function": MappingProxyType({"name": name, "parameters": MappingProxyType(schema)}),
+    },
+}
+
+NAMES = st.sampled_from(["a", "type", "nullable", "any_of", "items", "properties", "b_c"])
+LEAVES = st.one_of(
+    st.sampled_from(["integer", "number", "boolean", "string"]).map(lambda word: {"type": word}),
+    st.just({"type": "string", "enum": ["STRING", "OBJECT", "type"]}),
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        inner.map(lambda one: {"type": "array", "items": one, "minItems": 1}),
+        st.dictionaries(NAMES, inner, min_size=1, max_size=2).map(
+            lambda parts: {"type": "object", "properties": parts}
+        ),
+    ),
+    max_leaves=4,
+)
+OBJECTS = st.dictionaries(NAMES, VALUES, min_size=1, max_size=3).map(
+    lambda parts: {"type": "object", "properties": parts, "required": sorted(parts)}
+)
+
+
+@given(schema=OBJECTS, shape=st.sampled_from(sorted(SHAPES)))
+def test_every_shape_is_read_alike_by_all(schema, shape):
+    """By the parser, the grammar and the gate, given so, as `Tools`, and as OpenAI has them."""
+    tools = [SHAPES[shape]("f", schema), OTHER]
+    plain = [{"type": "function", "function": {"name": "f", "parameters": schema}}, OTHER]
+    assert schemas(tools) == schemas(Tools(tools)) == {"f": schema, "g": SCHEMA}
+    assert gbnf(QWEN, tools, tool_choice="required") == gbnf(QWEN, plain, tool_choice="required")
+    text = CALL.replace("=a>", f"={min(schema['properties'])}>")
+    expected = parse(text, QWEN, tools=plain)
+    decided = ToolGate(plain).validate(ToolGate(plain).extract(expected))
+    for given_tools in (tools, Tools(tools)):
+        message = parse(text, QWEN, tools=given_tools)
+        assert message == expected
+        gate = ToolGate(given_tools)
+        decision = gate.validate(gate.extract(message))
+        assert (decision.executable, decision.calls) == (decided.executable, decided.calls)
+
+
+@given(schema=OBJECTS, shape=st.sampled_from(sorted(SHAPES)))
+def test_tools_are_openai_tools(schema, shape):
+    """Whatever they were made of; and a template shows them to the model."""
+    tools = Tools([SHAPES[shape]("f", schema)])
+    function = {"name": "f", "parameters": schema}
+    (openai,) = tools
+    assert openai["type"] == "function"
+    assert {key: openai["function"][key] for key in function} == function
+    shown = "{% for tool in tools %}{{ tool | tojson }}{% endfor %}"
+    assert json.loads(ChatTemplate(shown).render([], tools=tools)) == openai
+
+
+def test_what_is_null_in_gemini_is_null_in_json_schema():
+    schema = {
+        "type": "OBJECT",
+        "properties": {
+            "a": {"type": "STRING", "nullable": True, "enum": ["x"]},
+            "b": {"anyOf": [{"type": "NUMBER"}, {"type": "TYPE_UNSPECIFIED"}], "default": None},
+        },
+    }
+    assert schemas([{"function_declarations": [{"name": "f", "parameters": schema}]}])["f"] == {
+        "type": "object",
+        "properties": {
+            "a": {"type": ["string", "null"], "enum": ["x", None]},
+            "b": {"anyOf": [{"type": "number"}, {}]},
+        },
+    }
+
+
+def test_a_json_schema_is_left_as_it_is():
+    schema = {
+        "type": "object",
+        "properties": {"nullable": {"type": ["string", "null"], "default": None}},
+        "x_y": {"const": {"type": "STRING"}},
+        "nullable": True,
+    }
+    assert schemas([{"name": "f", "parameters": schema}]) == {"f": schema}
 
 
 def test_a_tool_without_a_schema():
-    assert list(read_tools([{"name": "f"}, {"name": "g", "parameters": None}])) == [
-        ("f", None),
-        ("g", None),
-    ]
+    tools = [{"name": "f", "description": "d"}, {"name": "g", "parameters": None}]
+    assert schemas(tools) == schemas(Tools(tools)) == {"f": None, "g": None}
 
 
-@pytest.mark.parametrize("tools", ["f", b"f", TOOL, 5, None])
+OTHERS = [
+    {"type": "web_search"},
+    {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
+    {"type": "mcp", "server_label": "deepwiki", "allowed_tools": None},
+    {"type": "custom", "custom": {"name": "shell"}},
+    {"type": "custom", "name": "shell", "format": {"type": "text"}},
+    SimpleNamespace(type="code_interpreter"),
+    dumping({"function_declarations": None, "google_search": {}}),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=repr)
+def test_a_tool_that_is_no_function_is_left_aside(other):
+    assert schemas([other, TOOL]) == {"f": SCHEMA}
+    assert list(Tools([other])) == []
+    assert gbnf(HERMES, [other, TOOL]) == gbnf(HERMES, [TOOL])
+    gate = ToolGate([other, TOOL])
+    text = '<tool_call>\n{"name": "web_search", "arguments": {}}\n</tool_call>'
+    assert not gate.validate(gate.extract(parse(text, HERMES))).executable
+    # None is callable, so tool syntax is plain text.
+    assert parse(text, HERMES, tools=[other]).content == text
+
+
+@pytest.mark.parametrize(
+    "tools", ["f", b"f", TOOL, 5, None, True, iter([TOOL]), (tool for tool in [TOOL]), TOOL.get]
+)
 def test_what_is_no_list(tools):
-    with pytest.raises(UsageError, match=f"a list of OpenAI tools, not {type(tools).__name__}"):
-        list(read_tools(tools))
+    for use in (read_tools, Tools, ToolGate):
+        with pytest.raises(UsageError, match=f"a list of OpenAI tools, not {type(tools).__name__}"):
+            use(tools)
 
 
-@pytest.mark.parametrize("tool", ["f", None, [TOOL], {}, {"name": 5}, {"function": "f"}])
+@pytest.mark.parametrize("tools", [iter([TOOL]), (tool for tool in [TOOL])])
+def test_what_can_be_read_once_is_made_a_list_of(tools):
+    for use in (StreamParser, gbnf):
+        with pytest.raises(UsageError, match="make a list of it"):
+            use(HERMES, tools=tools)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        *("f", 5, None, [TOOL], {}, {"name": 5}, {"name": ""}, {"function": "f"}, print, object()),
+        *({"type": "function"}, {"type": 5, "name": "f"}, SCHEMA, {"google_search": {}}),
+        {"function_declarations": [{}]},
+    ],
+    ids=repr,
+)
 def test_what_is_no_tool(tool):
     with pytest.raises(UsageError, match=r"a tool is .* tools\[1\] is "):
-        list(read_tools([TOOL, tool]))
+        read_tools([TOOL, tool])
+
+
+@pytest.mark.parametrize("key", ["args_schema", "parameter_definitions", "inputs", "properties"])
+def test_a_schema_in_an_unknown_place_is_not_passed_over(key):
+    for tool in ({"name": "f", key: SCHEMA}, SimpleNamespace(name="f", **{key: SCHEMA})):
+        for use in (read_tools, Tools, ToolGate):
+            with pytest.raises(UsageError, match=f"under \"parameters\", not '{key}'"):
+                use([tool])
+
+
+@pytest.mark.parametrize("schema", ["none", "[1]", [], 5, True, "{" * 10_000])
+def test_what_is_no_schema(schema):
+    for use in (read_tools, Tools, ToolGate):
+        with pytest.raises(UsageError, match="tool 'f': parameters are a JSON Schema"):
+            use([{"name": "f", "parameters": schema}])
 
 
 def test_a_message_shows_the_beginning_of_a_large_tool():
     with pytest.raises(UsageError) as caught:
-        list(read_tools([{"nam": "x" * 10_000}]))
+        read_tools([{"nam": "x" * 10_000}])
     assert len(str(caught.value)) < 400
 
 
-def test_names_are_distinct_where_it_matters():
-    twice = [("f", 1), ("f", 2)]
-    with pytest.raises(UsageError, match="'f' is given twice"):
-        distinct(twice)
-    assert dict(twice) == {"f": 2}
-    assert distinct([("f", 1), ("g", 2)]) == {"f": 1, "g": 2}
+def test_a_tool_that_is_given_twice_is_one():
+    twice = [TOOL, OTHER, {"name": "f", "input_schema": SCHEMA}, TOOL]
+    assert schemas(twice) == {"f": SCHEMA, "g": SCHEMA}
+    assert gbnf(HERMES, twice) == gbnf(HERMES, [TOOL, OTHER])
+    ToolGate(twice)
 
 
-@pytest.mark.parametrize("choice", ["auto", "none", "required"])
-def test_a_choice_that_names_nothing(choice):
-    assert chosen_function(choice, ()) is None
+def test_two_tools_of_one_name_are_refused_by_all():
+    twice = [TOOL, {"name": "f", "input_schema": {"type": "object"}}]
+    for use in (
+        Tools,
+        ToolGate,
+        lambda tools: StreamParser(HERMES, tools=tools),
+        lambda tools: gbnf(HERMES, tools),
+    ):
+        with pytest.raises(UsageError, match="'f' is given twice"):
+            use(twice)
 
 
-@pytest.mark.parametrize("choice", [TOOL, FUNCTION])
-def test_a_choice_that_names_a_function(choice):
-    assert chosen_function(choice, None) == "f"
-    assert chosen_function(choice, {"f": SCHEMA}) == "f"
-    with pytest.raises(UsageError, match="names 'f', which is not one of the tools"):
-        chosen_function(choice, {"g": SCHEMA})
+# Tools that were read.
+
+
+def test_tools_are_taken_wherever_tools_are():
+    tools = Tools([TOOL])
+    assert gbnf(HERMES, tools) == gbnf(HERMES, [TOOL])
+    assert structural_tag(HERMES, tools) == structural_tag(HERMES, [TOOL])
+    text = {"name": "f", "parameters": {"properties": {"a": {"type": "string"}}}}
+    for one in ([text], Tools([text])):
+        assert parse(CALL, QWEN, tools=one).tool_calls[0].arguments == '{"a": "5", "b": 5}'
+    assert list(iter_deltas([CALL], QWEN, tools=tools)) == list(
+        iter_deltas([CALL], QWEN, tools=[TOOL])
+    )
+    assert create_tool_parser("qwen3_coder", tools=tools).parse(CALL).is_valid
+    parser = StreamParser(QWEN, tools=tools, record=True)
+    parser.feed(CALL)
+    assert StreamParser.restore(parser.snapshot()).message == parser.fork().message
+
+
+def test_a_snapshot_has_tools_of_any_shape():
+    parser = StreamParser(QWEN, tools=[namespace(TOOL), OTHERS[0]], record=True)
+    parser.feed(CALL)
+    assert StreamParser.restore(parser.snapshot()).message == parser.message
+
+
+def test_tools_of_tools_are_the_same():
+    tools = Tools([TOOL])
+    assert Tools(tools) is tools
+    assert read_tools(tools) is tools
+
+
+def test_tools_are_equal_where_what_they_hold_is():
+    tools, same, other = Tools([TOOL]), Tools([namespace(TOOL)]), Tools([OTHER])
+    assert tools == same == pickle.loads(pickle.dumps(tools)) == copy.deepcopy(tools)
+    assert hash(tools) == hash(same)
+    assert tools not in (other, [TOOL])
+    assert repr(Tools([TOOL, OTHER])) == "<Tools: f, g>"
+    assert repr(Tools([])) == "<Tools: none>"
+    assert tools[0] == tools[-1] == TOOL
+    assert tools[:1] == [TOOL]
+    with pytest.raises(IndexError):
+        _ = tools[1]
+
+
+def test_tools_never_change():
+    given = copy.deepcopy(TOOL)
+    tools = Tools([given])
+    given["function"]["parameters"]["properties"].clear()
+    tools[0]["function"]["parameters"].clear()
+    assert tools == Tools([TOOL])
+    assert dict(tools.schemas) == {"f": SCHEMA}
+
+
+def test_a_parser_keeps_the_tools_that_it_was_made_with():
+    tools = [TOOL]
+    parser = StreamParser(HERMES, tools=tools, record=True)
+    tools.clear()
+    text = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+    for one in (parser, parser.fork()):
+        one.feed(text)
+        assert [call.name for call in one.message.tool_calls] == ["f"]
+
+
+def test_a_schema_that_nests_without_end():
+    deep = {}
+    for _ in range(100_000):
+        deep = {"items": deep}
+    tools = [{"name": "f", "parameters": deep}]
+    with pytest.raises(UsageError, match="'f' nests too deep"):
+        Tools(tools)
+    # A parser has an output to read: such a schema says nothing of its types.
+    assert parse(CALL, QWEN, tools=tools).tool_calls[0].arguments == '{"a": 5, "b": 5}'
+
+
+# Tool choices.
+
+BOTH = {"f": SCHEMA, "g": SCHEMA}
+NAMED = Choice("required", "f", frozenset("f"))
+NAMES_OF = {"type": "function", "name": "f"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "read"),
+    [
+        ("auto", Choice("auto")),
+        (None, Choice("auto")),
+        ("none", Choice("none")),
+        ("required", Choice("required")),
+        ("any", Choice("required")),
+        ({"type": "auto"}, Choice("auto")),
+        ({"type": "any"}, Choice("required")),
+        ({"type": "none"}, Choice("none")),
+        (TOOL, NAMED),
+        (FUNCTION, NAMED),
+        (NAMES_OF, NAMED),
+        ({"type": "tool", "name": "f"}, NAMED),
+        (namespace({"type": "function", "function": {"name": "f"}}), NAMED),
+        (dumping({"type": "tool", "name": "f"}), NAMED),
+        (
+            {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [TOOL]}},
+            Choice("auto", None, frozenset("f")),
+        ),
+        (
+            {"type": "allowed_tools", "mode": "required", "tools": [NAMES_OF, *OTHERS[:3]]},
+            Choice("required", None, frozenset("f")),
+        ),
+        (
+            {"type": "allowed_tools", "mode": "required", "tools": OTHERS[:1]},
+            Choice("none", None, frozenset()),
+        ),
+    ],
+)
+def test_a_choice(choice, read):
+    assert read_choice(choice, BOTH) == read
+    assert read_choice(choice, None) == read
+    # All readers take it; without a call to make, there is no grammar of calls.
+    StreamParser(HERMES, tools=[TOOL, OTHER], tool_choice=choice)
+    grammar = gbnf(HERMES, [TOOL, OTHER], tool_choice=choice)
+    assert (grammar.text == "") == (read.mode == "none")
+    assert not grammar.text or grammar.lazy == (read.mode == "auto")
+    names = read.allowed if read.allowed is not None else {"f", "g"}
+    assert not grammar.text or {name for name in "fg" if f'"{name}"' in as_text(grammar)} == names
+
+
+def as_text(grammar):
+    """The rules of a grammar with their literals unescaped."""
+    return grammar.text.replace('\\"', '"')
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        TOOL,
+        {"type": "tool", "name": "f"},
+        {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [TOOL]}},
+    ],
+)
+def test_a_choice_of_what_is_no_tool(choice):
+    for use in (
+        lambda: read_choice(choice, {"g": SCHEMA}),
+        lambda: StreamParser(HERMES, tools=[OTHER], tool_choice=choice),
+        lambda: gbnf(HERMES, [OTHER], tool_choice=choice),
+    ):
+        with pytest.raises(UsageError, match="names 'f', which is not one of the tools"):
+            use()
 
 
 @pytest.mark.parametrize(
     ("choice", "says"),
     [
-        ("f", "a tool choice object"),
-        (None, "a tool choice object"),
+        *((word, "a tool choice object") for word in ("f", "", 3, True, [], ["f"], b"auto")),
         ({}, "a tool choice object is"),
         ({"type": "function"}, "a tool choice object is"),
+        ({"type": []}, "a tool choice object is"),
         ({"function": "f"}, "a tool choice object is"),
+        ({"type": "web_search"}, "a tool choice object is"),
+        ({"type": "custom", "name": "f"}, "a tool choice object is"),
+        ({"type": "allowed_tools"}, "allowed_tools are"),
+        ({"type": "allowed_tools", "mode": "auto", "tools": []}, "allowed_tools are"),
+        ({"type": "allowed_tools", "mode": "any", "tools": [TOOL]}, "allowed_tools are"),
+        ({"type": "allowed_tools", "mode": "auto", "tools": ["f"]}, "an allowed tool is"),
+        ({"type": "allowed_tools", "mode": "auto", "tools": [{}]}, "an allowed tool is"),
     ],
 )
 def test_what_is_no_choice(choice, says):
-    with pytest.raises(UsageError, match=says):
-        chosen_function(choice, None)
+    for use in (StreamParser, gbnf):
+        with pytest.raises(UsageError, match=says):
+            use(HERMES, tools=[TOOL], tool_choice=choice)
 
 
-def test_objects_of_servers_become_mappings():
-    plain = SimpleNamespace(function=SimpleNamespace(**FUNCTION))
-    dumped = SimpleNamespace(model_dump=lambda: TOOL)
-    half = SimpleNamespace(function=FUNCTION)
-    flat = SimpleNamespace(**FUNCTION)
-    assert plain_tools([TOOL, plain, dumped, half, flat]) == [TOOL] * 5
-    assert plain_tools(None) is None
-    nameless = plain_tool(SimpleNamespace())
-    with pytest.raises(UsageError, match="a tool is"):
-        list(read_tools([nameless]))
+def test_a_call_of_a_tool_that_is_not_allowed_is_an_issue():
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [NAMES_OF]}
+    text = '<tool_call>\n{"name": "%s", "arguments": {}}\n</tool_call>'
+    for name, kinds in (("f", []), ("g", ["wrong_tool"])):
+        parser = StreamParser(HERMES, tools=[TOOL, OTHER], tool_choice=choice)
+        parser.feed(text % name)
+        parser.finish("stop")
+        assert [issue.kind for issue in parser.issues] == kinds
+        assert [call.name for call in parser.message.tool_calls] == [name]
+    parser = StreamParser(HERMES, tools=[TOOL], tool_choice={**choice, "mode": "required"})
+    parser.finish("stop")
+    assert [issue.kind for issue in parser.issues] == ["missing_call"]
 
 
-# What each reader does with tools on purpose.
+# What each reader is strict about on purpose.
 
 
 def test_the_parser_reads_outputs_of_any_request():
-    StreamParser(HERMES, tools=[{"name": ""}, FUNCTION, {"name": "f", "parameters": "none"}])
+    StreamParser(HERMES, tools=[{"name": "two words"}, {"name": "f", "parameters": {"type": "no"}}])
 
 
 @pytest.mark.parametrize(
     ("tools", "says"),
     [
-        ([FUNCTION, FUNCTION], "given twice"),
-        ([{"name": ""}], "no name"),
-        ([{"name": "f", "parameters": "none"}], "JSON Schema"),
         ([{"name": "f", "parameters": {"type": "array"}}], "an object"),
+        (5, "a list of OpenAI tools"),
     ],
 )
 def test_the_grammar_refuses_what_it_cannot_hold_a_model_to(tools, says):
@@ -123,12 +516,14 @@ def test_the_grammar_refuses_what_it_cannot_hold_a_model_to(tools, says):
 @pytest.mark.parametrize(
     ("tools", "says"),
     [
-        ([FUNCTION, FUNCTION], "given twice"),
         ([{"name": "two words"}], "cannot be written in a tag"),
         ([{"name": "f", "parameters": {"type": "no"}}], "its schema is bad"),
-        (iter([FUNCTION]), "a list of OpenAI tools"),
     ],
 )
 def test_the_gate_refuses_what_it_cannot_hold_calls_to(tools, says):
     with pytest.raises(UsageError, match=says):
         ToolGate(tools)
+
+
+def test_tools_stand_at_the_top():
+    assert deltaparse.Tools is deltaparse.stream.Tools is Tools

@@ -22,7 +22,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from deltaparse.partial import UsageError
-from deltaparse.stream.tools import distinct, read_tools
+from deltaparse.stream.tools import read_tools
 
 from .records import Refusal
 from .tags import NAME
@@ -153,10 +153,8 @@ def allow_list(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
         import jsonschema  # noqa: F401
     except ImportError:
         raise UsageError(INSTALL) from None
-    if not isinstance(tools, Sequence):
-        raise UsageError(f"tools are a list of OpenAI tools, not {type(tools).__name__}")
     found: dict[str, Tool] = {}
-    for name, parameters in distinct(read_tools(tools)).items():
+    for name, parameters in read_tools(tools).schemas.items():
         if not NAME.fullmatch(name):
             rule = 'a name is 1 to 128 characters, without space, control, ", <, > and &'
             raise UsageError(f"tool {_cut(repr(name))} cannot be written in a tag; {rule}")

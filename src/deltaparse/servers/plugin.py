@@ -16,8 +16,9 @@ from deltaparse.stream import (
     WireFormat,
     get_format,
 )
-from deltaparse.stream.request import behind_reasoning
-from deltaparse.stream.tools import ToolChoice, plain_tool
+from deltaparse.stream.message.ids import check_id_factory
+from deltaparse.stream.request import behind_reasoning, check_policies
+from deltaparse.stream.tools import ToolChoice
 
 __all__ = [
     "CallsSoFar",
@@ -29,6 +30,7 @@ __all__ = [
     "imported",
     "random_id",
     "tool_choice_of",
+    "tools_of",
 ]
 
 FormatSource = WireFormat | str | Callable[[Any], WireFormat]
@@ -61,6 +63,8 @@ class Options:
         policies: Policies = Policies(),  # noqa: B008 - frozen
         id_factory: IdFactory = random_id,
     ) -> None:
+        check_policies(policies)
+        check_id_factory(id_factory)
         self.whole = whole
         self.policies = policies
         self.id_factory = id_factory
@@ -138,9 +142,12 @@ def tool_choice_of(request: object) -> ToolChoice:
     choice = getattr(request, "tool_choice", None)
     if choice in ("none", "required"):
         return "none" if choice == "none" else "required"
-    if choice is None or isinstance(choice, str):
-        return "auto"
-    return plain_tool(choice)
+    return "auto" if choice is None or isinstance(choice, str) else choice
+
+
+def tools_of(tools: Iterable[Any] | None) -> list[Any] | None:
+    """Return a server's tools as a `StreamParser` takes them; pydantic may hold an iterator."""
+    return None if tools is None else list(tools)
 
 
 def imported(modules: Iterable[str], *names: str) -> list[Any] | None:

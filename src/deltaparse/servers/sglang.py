@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentDelta, Delta, StreamParser, ToolCallDelta
-from deltaparse.stream.tools import plain_tools
 from deltaparse.stream.wire.marker_tables import marker_tables
 
 from .plugin import (
@@ -30,6 +29,7 @@ from .plugin import (
     class_name,
     format_of,
     imported,
+    tools_of,
 )
 
 __all__ = [
@@ -146,7 +146,7 @@ class SglangDetector(CallsSoFar):
             self.wire_format,
             whole=self.options.whole,
             reasoning="inline",
-            tools=plain_tools(tools),
+            tools=tools_of(tools),
         )
 
     def _whole(self, text: str, tools: Iterable[Any] | None) -> StreamParser:

@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import StreamParser
-from deltaparse.stream.tools import plain_tools
 
 from .plugin import (
     CallsSoFar,
@@ -32,6 +31,7 @@ from .plugin import (
     format_of,
     imported,
     tool_choice_of,
+    tools_of,
 )
 from .vllm_reasoning import VllmReasoningParser
 from .vllm_results import VllmResults
@@ -124,7 +124,7 @@ class VllmToolParser(CallsSoFar):
             self.wire_format,
             whole=self.skip_reasoning_parsing,
             reasoning="inline",
-            tools=plain_tools(tools if tools is not None else self.tools or None),
+            tools=tools_of(tools if tools is not None else self.tools or None),
             tool_choice=tool_choice_of(request),
             parallel_tool_calls=getattr(request, "parallel_tool_calls", None) is not False,
         )

@@ -356,7 +356,7 @@ class TestErrors:
         ("tools", "words"),
         [
             ([{"name": "f", "parameters": {"type": "string"}}], "tool 'f': #/type: "),
-            ([{"name": "f", "parameters": 5}], "tool 'f': #: "),
+            ([{"name": "f", "parameters": 5}], "tool 'f': parameters are"),
             (
                 [{"name": "f", "parameters": {"properties": {"a": {"type": "text"}}}}],
                 "tool 'f': #/properties/a",
@@ -369,7 +369,7 @@ class TestErrors:
                 [{"name": "f", "parameters": {"properties": {"a": False}, "required": ["a"]}}],
                 "tool 'f': #",
             ),
-            ([{"name": "f"}, {"name": "f"}], "given twice"),
+            ([{"name": "f"}, {"name": "f", "parameters": {}}], "given twice"),
             ([{"nam": "f"}], "tools[0]"),
             ({"name": "f"}, "a list"),
         ],

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from dataclasses import fields, is_dataclass
 
 import pytest
 from hypothesis import given
 
+import deltaparse
 from deltaparse import (
     CallIdPosition,
     ContentMode,
@@ -100,3 +102,46 @@ def test_help_says_what_each_field_means(kind):
     assert {name for names in named for name in names.split(", ")} == {
         field.name for field in dataclasses.fields(kind)
     }
+
+
+FIELDS = [
+    (group.type, field.name, type(getattr(getattr(WireFormat(), group.name), field.name)))
+    for group in fields(WireFormat)
+    if is_dataclass(getattr(WireFormat(), group.name))
+    for field in fields(getattr(WireFormat(), group.name))
+]
+FIELDS += [
+    ("WireFormat", *field)
+    for field in (("preserved_tokens", tuple), ("verified", bool), ("issues", tuple))
+]
+
+
+@pytest.mark.parametrize(("group", "name", "kind"), FIELDS)
+def test_a_value_of_another_type_is_refused_when_the_group_is_made(group, name, kind):
+    """Letters of a text would be markers, and a marker that is a number breaks in an output."""
+    make = getattr(deltaparse.stream, group)
+    for value in ("</s>", b"</s>", 1, 0, None, True, ("</s>",), ["</s>", 1], {"</s>"}, {}):
+        fits = type(value) is kind or (kind is tuple and value == ["</s>"])
+        if not fits:
+            with pytest.raises(FormatError, match=f"^{name} must be"):
+                make(**{name: value})
+            with pytest.raises(FormatError, match=f"{name} must be"):
+                WireFormat.replace(WireFormat(), **change(group, name, value))
+
+
+def change(group, name, value):
+    """The changes that set one field of a format."""
+    named = {field.type: field.name for field in fields(WireFormat)}
+    return {named[group]: {name: value}} if group in named else {name: value}
+
+
+def test_a_text_in_the_place_of_several_is_answered_with_the_right_spelling():
+    with pytest.raises(FormatError, match=r"write \('</s>',\)"):
+        deltaparse.TurnFormat(ends="</s>")
+    with pytest.raises(FormatError, match=r"write \('<x>',\)"):
+        WireFormat(preserved_tokens="<x>")
+
+
+def test_a_list_of_texts_becomes_a_tuple():
+    assert deltaparse.TurnFormat(ends=["</s>"]) == deltaparse.TurnFormat(ends=("</s>",))
+    assert hash(WireFormat(preserved_tokens=["<x>"])) == hash(WireFormat(preserved_tokens=("<x>",)))

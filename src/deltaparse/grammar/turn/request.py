@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltaparse.partial import UsageError
-from deltaparse.stream.tools import chosen_function, distinct, read_tools
+from deltaparse.stream.tools import Choice, ToolChoice, read_choice, read_tools
 
 __all__ = ["Tool", "offered"]
 
@@ -21,35 +21,31 @@ class Tool:
 
 
 def offered(
-    tools: Sequence[Mapping[str, Any]] | None, tool_choice: str | Mapping[str, Any]
-) -> list[Tool]:
-    """Return the functions that a request lets the model call, none for "none".
+    tools: Sequence[Mapping[str, Any]] | None, tool_choice: ToolChoice
+) -> tuple[list[Tool], Choice]:
+    """Return the functions that a request lets the model call, none for "none", and the choice.
 
     Args:
-        tools: OpenAI tools, or function descriptions.
-        tool_choice: "auto", "none", "required", or an OpenAI tool choice object.
+        tools: as `Tools` reads them.
+        tool_choice: as `read_choice` reads it.
 
     Raises:
         UsageError: a tool or the choice is none, or names what is not there.
     """
-    named = distinct(read_tools(() if tools is None else tools))
-    found = {name: Tool(name, _arguments(name, schema)) for name, schema in named.items()}
-    chosen = chosen_function(tool_choice, found)
-    if chosen is not None:
-        return [found[chosen]]
-    if tool_choice == "required" and not found:
+    schemas = read_tools(() if tools is None else tools).schemas
+    found = [Tool(name, _arguments(name, schema)) for name, schema in schemas.items()]
+    choice = read_choice(tool_choice, schemas)
+    if choice.allowed is not None:
+        found = [tool for tool in found if tool.name in choice.allowed]
+    if choice.mode == "required" and not found:
         raise UsageError('tool_choice="required", and there are no tools')
-    return [] if tool_choice == "none" else list(found.values())
+    return [] if choice.mode == "none" else found, choice
 
 
-def _arguments(name: str, schema: object) -> Mapping[str, Any]:
+def _arguments(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The schema of a tool's arguments as that of an object; without a schema, there are none."""
-    if not name:
-        raise UsageError("a tool has no name: a model cannot call it")
     if schema is None or schema == {}:
         return {"type": "object", "properties": {}}
-    if not isinstance(schema, Mapping):
-        raise UsageError(f"tool {name!r}: #: parameters are a JSON Schema, not {schema!r}")
     types = schema.get("type", "object")
     if types != "object" and not (isinstance(types, list) and "object" in types):
         raise UsageError(f"tool {name!r}: #/type: arguments are an object, not {types!r}")

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ToolFormat, WireFormat
+from deltaparse.stream.tools import ToolChoice
 
 from ..notation.write_gbnf import to_gbnf
 from ..rules.leading import without
@@ -36,7 +37,7 @@ def structural_tag(
     fmt: WireFormat,
     tools: Items[Mapping[str, Any]] | None,
     *,
-    tool_choice: Literal["auto", "none", "required"] | Mapping[str, Any] = "auto",
+    tool_choice: ToolChoice = "auto",
     parallel_tool_calls: bool = True,
     response_schema: Mapping[str, Any] | None = None,
     prompt: str = "",
@@ -64,7 +65,7 @@ def structural_tag(
     made: Format = {"type": "any_text"}
     if grammar.rules and grammar.lazy:
         start = turn_start(fmt, prompt, reasons=reasoning == "include")
-        called = offered(tools, tool_choice)
+        called, _ = offered(tools, tool_choice)
         made = _free(fmt, called, grammar.rules, start, parallel_tool_calls)
     elif grammar.rules:
         made = _grammar(grammar.rules.rules[ROOT], grammar.rules.rules)

@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentMode, WireFormat
+from deltaparse.stream.request import check_flag, check_response_schema
+from deltaparse.stream.tools import ToolChoice
 from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
 from ..notation.write_gbnf import to_gbnf
@@ -68,7 +70,7 @@ def gbnf(
     fmt: WireFormat,
     tools: Items[Mapping[str, Any]] | None,
     *,
-    tool_choice: Literal["auto", "none", "required"] | Mapping[str, Any] = "auto",
+    tool_choice: ToolChoice = "auto",
     parallel_tool_calls: bool = True,
     response_schema: Mapping[str, Any] | None = None,
     prompt: str = "",
@@ -82,7 +84,7 @@ def gbnf(
 
     Args:
         fmt: how the model writes.
-        tools: the OpenAI tools of the request.
+        tools: the tools of the request, in any shape that `Tools` reads, or `Tools`.
         tool_choice: "auto" makes a lazy grammar; "required", or a tool choice object, an eager
             one; with "none" only a `response_schema` is left to constrain.
         parallel_tool_calls: False: one call and no more.
@@ -103,9 +105,12 @@ def gbnf(
     """
     if spacing not in SPACINGS or reasoning not in ("include", "exclude"):
         raise UsageError(f"spacing={spacing!r}, reasoning={reasoning!r}: no such choice")
-    found = offered(tools, tool_choice)
+    check_flag("parallel_tool_calls", parallel_tool_calls)
+    if response_schema is not None:
+        check_response_schema(response_schema)
+    found, asked = offered(tools, tool_choice)
     facts = fmt.facts
-    forced = tool_choice not in ("auto", "none")
+    forced = asked.mode == "required"
     if forced and not facts.has_calls:
         raise UsageError("a call is required, and the format has no tool calls")
     if response_schema is not None and facts.unmarked_calls and not forced:
