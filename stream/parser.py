@@ -84,8 +84,10 @@ class StreamParser(Feeder):
             response_schema,
             collect,
         )
-        check_flag("record", record)
-        check_id_factory(id_factory)
+        if record is not False:
+            check_flag("record", record)
+        if id_factory is not call_id:
+            check_id_factory(id_factory)
         kept: Recording | None = None
         if record:
             ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])

@@ -10,7 +10,7 @@ from deltaparse.partial import UsageError, Window
 
 from .message.policies import Policies
 from .message.sink import Sink
-from .tools import Choice, ToolChoice, read_choice, read_tools
+from .tools import AUTO, Choice, ToolChoice, read_choice, read_tools
 from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
 
@@ -60,9 +60,13 @@ class Request:
         if self.reasoning not in ("separate", "inline", "raw"):
             message = f'reasoning={self.reasoning!r}: choose "separate", "inline" or "raw"'
             raise UsageError(message)
-        check_policies(self.policies)
-        check_flag("parallel_tool_calls", self.parallel_tool_calls)
-        check_flag("collect", self.collect)
+        # What is plainly right is not asked about: a call costs what making a sink's list does.
+        if type(self.policies) is not Policies:
+            check_policies(self.policies)
+        if self.parallel_tool_calls is not True:
+            check_flag("parallel_tool_calls", self.parallel_tool_calls)
+        if self.collect is not True:
+            check_flag("collect", self.collect)
         if self.response_schema is not None:
             check_response_schema(self.response_schema)
         self.schemas = None
@@ -70,7 +74,8 @@ class Request:
             # What the caller does with the list later changes nothing.
             self.tools = tools = read_tools(self.tools)
             self.schemas = tools.schemas
-        self.choice = read_choice(self.tool_choice, self.schemas)
+        plain = self.tool_choice == "auto"
+        self.choice = AUTO if plain else read_choice(self.tool_choice, self.schemas)
         if not self.collect:
             for name, choice in NEED_THE_MESSAGE:
                 if getattr(self.policies, name) == choice:

@@ -28,7 +28,7 @@ from typing import Any, Literal, overload
 
 from deltaparse.partial import UsageError
 
-__all__ = ["Choice", "Schemas", "ToolChoice", "Tools", "read_choice", "read_tools"]
+__all__ = ["AUTO", "Choice", "Schemas", "ToolChoice", "Tools", "read_choice", "read_tools"]
 
 ToolChoice = Literal["auto", "none", "required", "any"] | Mapping[str, Any] | None
 """Whether a model may call, or has to; a mapping may name the functions that it may call."""
@@ -183,6 +183,7 @@ class Choice:
     allowed: frozenset[str] | None = None
 
 
+AUTO = Choice("auto")
 CHOICES = {word: Choice(mode) for word, mode in [*MODES.items(), (None, MODES["auto"])]}
 
 
