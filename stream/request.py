@@ -10,7 +10,7 @@ from deltaparse.partial import UsageError, Window
 
 from .message.policies import Policies
 from .message.sink import Sink
-from .tools import Choice, ToolChoice, read_choice, read_tools
+from .tools import AUTO, Choice, ToolChoice, read_choice, read_tools
 from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
 
@@ -60,9 +60,14 @@ class Request:
         if self.reasoning not in ("separate", "inline", "raw"):
             message = f'reasoning={self.reasoning!r}: choose "separate", "inline" or "raw"'
             raise UsageError(message)
-        check_policies(self.policies)
-        check_flag("parallel_tool_calls", self.parallel_tool_calls)
-        check_flag("collect", self.collect)
+        # Asked before a function is called: a parser is made for each request.
+        flags: tuple[object, object] = self.parallel_tool_calls, self.collect
+        if type(flags[0]) is not bool or type(flags[1]) is not bool:
+            check_flag("parallel_tool_calls", flags[0])
+            check_flag("collect", flags[1])
+        policies: object = self.policies
+        if type(policies) is not Policies:
+            check_policies(policies)
         if self.response_schema is not None:
             check_response_schema(self.response_schema)
         self.schemas = None
@@ -70,7 +75,9 @@ class Request:
             # What the caller does with the list later changes nothing.
             self.tools = tools = read_tools(self.tools)
             self.schemas = tools.schemas
-        self.choice = read_choice(self.tool_choice, self.schemas)
+        self.choice = AUTO
+        if self.tool_choice != "auto":
+            self.choice = read_choice(self.tool_choice, self.schemas)
         if not self.collect:
             for name, choice in NEED_THE_MESSAGE:
                 if getattr(self.policies, name) == choice:
