@@ -251,12 +251,14 @@ class Feeder:
         self._steps = None
         window.rewind()
         window.waiter = Waiter(sink.content, take_all, sink.content)
+        read = "".join([*sink.held, *sink.not_emitted])
         sink.end_call(complete=False)
         if isinstance(error, (MalformedOutput, UsageError)):
             # A policy says so, or an id factory gives no id.
             raise error
         span = (window.offset, window.offset)
-        sink.issue("internal_error", span, f"{error!r}; the rest is content")
+        lost = f"not emitted: {read!r}; " if read else ""
+        sink.issue("internal_error", span, f"{error!r}; {lost}the rest is content")
         return take_all(window)
 
     def _decode(self, chunk: str | bytes) -> str:

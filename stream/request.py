@@ -60,13 +60,14 @@ class Request:
         if self.reasoning not in ("separate", "inline", "raw"):
             message = f'reasoning={self.reasoning!r}: choose "separate", "inline" or "raw"'
             raise UsageError(message)
-        # What is plainly right is not asked about: a call costs what making a sink's list does.
-        if type(self.policies) is not Policies:
-            check_policies(self.policies)
-        if self.parallel_tool_calls is not True:
-            check_flag("parallel_tool_calls", self.parallel_tool_calls)
-        if self.collect is not True:
-            check_flag("collect", self.collect)
+        # Asked before a function is called: a parser is made for each request.
+        flags: tuple[object, object] = self.parallel_tool_calls, self.collect
+        if type(flags[0]) is not bool or type(flags[1]) is not bool:
+            check_flag("parallel_tool_calls", flags[0])
+            check_flag("collect", flags[1])
+        policies: object = self.policies
+        if type(policies) is not Policies:
+            check_policies(policies)
         if self.response_schema is not None:
             check_response_schema(self.response_schema)
         self.schemas = None
@@ -74,8 +75,9 @@ class Request:
             # What the caller does with the list later changes nothing.
             self.tools = tools = read_tools(self.tools)
             self.schemas = tools.schemas
-        plain = self.tool_choice == "auto"
-        self.choice = AUTO if plain else read_choice(self.tool_choice, self.schemas)
+        self.choice = AUTO
+        if self.tool_choice != "auto":
+            self.choice = read_choice(self.tool_choice, self.schemas)
         if not self.collect:
             for name, choice in NEED_THE_MESSAGE:
                 if getattr(self.policies, name) == choice:

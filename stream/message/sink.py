@@ -55,8 +55,10 @@ class Sink:
         "builder",
         "calls",
         "content",
+        "held",
         "issues",
         "natural",
+        "not_emitted",
         "parallel",
         "policies",
         "reasoning",
@@ -101,6 +103,10 @@ class Sink:
         self.reasoning: Emit = self.content if self.shows_markers else self._inline or reasoning
         self.arguments: Emit = arguments
         self._repaired_ahead = False
+        # Text that was read and is not emitted yet, or that an issue will report: the reader's,
+        # and the open call's. Should a reader break, it is named in the issue that says so.
+        self.held: list[str] = []
+        self.not_emitted: list[str] = []
         # None while the prompt is read, and in drafts: their calls are not emitted.
         self._id_factory: IdFactory | None = None
         self._prompt = ""
@@ -188,6 +194,7 @@ class Sink:
     def end_call(self, *, complete: bool, end: int = 0) -> None:
         """The open call ends, at the offset `end`; `complete` says that it is whole."""
         part = self.builder.open
+        self.not_emitted = []
         if part is not None:
             part.complete = complete
             start = part.span[0]

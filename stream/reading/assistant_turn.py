@@ -152,5 +152,12 @@ def _reasoning(reading: Reading, *, opened: str, second_time: bool = False) -> S
     window = Window(calls.text(), closed=True, offset=max(calls.start, 0))
     calls.commit()
     again = Reading(window, reading.sink, reading.tables)
-    yield from _sections(again, Before.MARKER, second_time=True)
+    try:
+        yield from _sections(again, Before.MARKER, second_time=True)
+    except Exception:
+        # Nobody else knows of this window: what is unread in it would be lost.
+        window.rewind()
+        reading.sink.end_call(complete=False)
+        reading.sink.content(window.unread)
+        raise
     return Before.CALL

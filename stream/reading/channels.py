@@ -158,11 +158,12 @@ def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
 def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> Steps[None]:
     """Read a message that is not the model's to its reader: it is reported, not emitted."""
     src = reading.src
-    text = [checkpoint.text()]
+    text = reading.sink.held = [checkpoint.text()]
     checkpoint.commit()
     yield from until(src, reading.tables.channels.after_body, text.append)
     span = (max(checkpoint.start, 0), src.offset)
     reading.sink.issue(kind, span, f"a message {who}, not emitted: {''.join(text)!r}")
+    reading.sink.held = []
 
 
 def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -> Steps[None]:

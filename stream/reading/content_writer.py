@@ -54,6 +54,7 @@ class ContentWriter:
                 self._sink.issue(self._kind, span, "text after a call", "error")
         if self._policy == "drop":
             self._dropped.append(text)
+            self._sink.held = self._dropped
         else:
             self._sink.content(text)
 

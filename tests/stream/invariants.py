@@ -7,9 +7,23 @@ from __future__ import annotations
 
 import json
 
+import pytest
+from hypothesis import settings
+
 from deltaparse import StreamParser, ToolCallDelta
 
+from ..strategies.wire_families import FAMILIES
 from ..support import as_joined, joined
+
+
+def in_families(families=FAMILIES):
+    """A case for each family, with half of the examples that other properties have."""
+
+    def mark(test):
+        test = settings(max_examples=settings.default.max_examples // 2)(test)
+        return pytest.mark.parametrize("family", families, ids=repr)(test)
+
+    return mark
 
 
 def run(fmt, texts, reason="stop", **options):

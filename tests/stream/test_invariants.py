@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import StreamParser, aiter_deltas, iter_deltas, parse
@@ -18,20 +18,10 @@ from ..strategies.requests import options, reasons
 from ..strategies.wire_families import FAMILIES
 from ..strategies.wire_parts import markers_of
 from ..support import as_joined, cuts, joined
-from .invariants import check_1_and_2, check_3, check_4, check_5, run
+from .invariants import check_1_and_2, check_3, check_4, check_5, in_families, run
 
 HELD = 2
 """Characters that may be held back beside a marker and the white space before it."""
-
-
-def in_families(families=FAMILIES):
-    """A case for each family, with half of the examples that other properties have."""
-
-    def mark(test):
-        test = settings(max_examples=settings.default.max_examples // 2)(test)
-        return pytest.mark.parametrize("family", families, ids=repr)(test)
-
-    return mark
 
 
 streaming = [family for family in FAMILIES if family.streamed is not None]

@@ -78,6 +78,7 @@ class Call:
         self.whole = False
         self.ambiguous = 0
         self.not_emitted: list[str] = []
+        self.sink.not_emitted = self.not_emitted
         self.extra_members: list[str] = []
         self.odd_member = ""
         self.fault: Literal["", "truncated", "broken"] = ""

@@ -63,6 +63,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
             return CUT
         name, types = key
         call.emit(("" if first else ", ") + encode_basestring(name) + ": ")
+        sink.held = []
         ending = yield from _value(src, call, m, types or argument_types(schema, name))
         if ending is not WHOLE:
             return ending
@@ -103,6 +104,7 @@ def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
     """Read what stands between arguments and is none."""
     start = src.offset
     left_out: list[str] = []
+    call.sink.held = left_out
     yield from until(src, m.in_arguments, left_out.append, certain=True)
     if left_out:
         detail = f"left out between arguments: {''.join(left_out)!r}"
@@ -117,6 +119,7 @@ def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozense
     """
     arguments = call.fmt.arguments
     texts: list[str] = []
+    call.sink.held = texts
     marker = yield from until(src, m.key_end, texts.append, certain=True)
     key, types = "".join(texts).strip(), frozenset[str]()
     if not marker:
@@ -160,10 +163,12 @@ def _value(src: Window, call: Call, m: TaggedMarkers, types: frozenset[str]) -> 
         call.repaired(how, src.offset)
 
     value = Value(call.emit, note, types, python=arguments.python_literals)
+    call.sink.held = value.chunks
     if not (yield from _up_to_end(src, call, m, value.write, value.string)):
         call.not_emitted.append(value.held)
         return CUT
     value.end()
+    call.sink.held = []
     return WHOLE
 
 
@@ -179,6 +184,7 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     elif lexer.state is not JsonState.DONE:
         return CUT
     rest: list[str] = []
+    call.sink.held = rest
     start = src.offset
     ended = yield from _up_to_end(src, call, m, rest.append)
     if "".join(rest).strip():

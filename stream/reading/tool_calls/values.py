@@ -53,19 +53,20 @@ class Value:
 
     `types` are the JSON types that it may have. `note` takes how a value was read that was not
     spelled as the format has it: "python_literals", or "argument_type" for text that is none of
-    the types and is therefore a string. `string` is where the text goes once it is a string's.
+    the types and is therefore a string. `string` is where the text goes once it is a string's;
+    `chunks` are the text of which it is not decided yet what it is.
     """
 
     __slots__ = (
         "_core",
         "_deciding",
         "_emit",
-        "_held",
         "_note",
         "_python",
         "_spaced",
         "_streams",
         "_types",
+        "chunks",
         "string",
     )
 
@@ -82,7 +83,7 @@ class Value:
         self._note = note
         self._types = types
         self._python = python
-        self._held: list[str] = []
+        self.chunks: list[str] = []
         # While it is not decided what it is: its text without white space before it, and whether
         # there is any behind.
         self._core = ""
@@ -97,7 +98,7 @@ class Value:
         if self._streams:
             self._emit(spelled(text))
             return
-        self._held.append(text)
+        self.chunks.append(text)
         # White space decides nothing; it is not looked at again, for there may be much of it.
         if self._deciding and text and not text.isspace():
             core = self._core + text if self._core else text.lstrip()
@@ -126,7 +127,7 @@ class Value:
     @property
     def held(self) -> str:
         """The text of which it is not decided yet what it is."""
-        return "".join(self._held)
+        return "".join(self.chunks)
 
     @property
     def _may_be(self) -> set[str]:
@@ -135,7 +136,7 @@ class Value:
 
     def _begin_string(self) -> None:
         held = self.held
-        self._held.clear()
+        self.chunks.clear()
         self._streams = True
         self.string.sink = self._emit
         self._deciding = False

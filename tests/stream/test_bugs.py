@@ -1,0 +1,125 @@
+"""A bug of ours: a reader that raises at any moment loses no text, and repeats none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from deltaparse import StreamParser
+from deltaparse.partial import Window
+from deltaparse.stream import parser as parser_module
+from deltaparse.stream.reading import assistant_turn
+
+from ..strategies.requests import options, reasons
+from ..strategies.wire_by_hand import CALL, TAGS
+from ..strategies.wire_families import FAMILIES
+from ..support import as_joined, cuts, joined
+from .invariants import check_4
+
+
+class Bug(Exception):
+    """What a reader raises that has one."""
+
+
+class Fuse:
+    """Blows once: at the `left`-th time that it is asked."""
+
+    def __init__(self, left):
+        self.left = left
+
+    def burn(self):
+        self.left -= 1
+        if self.left == 0:
+            raise Bug
+
+
+class RaisingSteps:
+    """Sub-parsers of which the innermost raises where it waits."""
+
+    def __init__(self, steps, fuse):
+        self._steps, self._fuse = steps, fuse
+
+    def __next__(self):
+        try:
+            self._fuse.burn()
+        except Bug as bug:
+            return self._steps.throw(bug)
+        return next(self._steps)
+
+
+def raising_window(fuse):
+    """A class of windows that raise when they are read from."""
+
+    class RaisingWindow(Window):
+        __slots__ = ()
+
+        def take(self, end):
+            fuse.burn()
+            return super().take(end)
+
+        def mark(self):
+            fuse.burn()
+            return super().mark()
+
+        def wait(self, *lane):
+            fuse.burn()
+            super().wait(*lane)
+
+    return RaisingWindow
+
+
+def broken(fmt, texts, reason, at, where, **kw):
+    """A parser that was fed and finished, one of whose readers raised, and all that it emitted."""
+    fuse = Fuse(0)
+    with pytest.MonkeyPatch.context() as patch:
+        if where == "window":
+            for module in (parser_module, assistant_turn):
+                patch.setattr(module, "Window", raising_window(fuse))
+        parser = StreamParser(fmt, **kw)
+        if where == "steps":
+            parser._steps = RaisingSteps(parser._steps, fuse)
+        fuse.left = at
+        deltas = [delta for text in texts for delta in parser.feed(text)]
+        return parser, deltas + parser.finish(reason)
+
+
+@pytest.mark.parametrize("where", ["steps", "window"])
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@given(data=st.data(), at=st.integers(1, 40), kw=options, reason=reasons)
+def test_every_word_is_somewhere_once(family, where, data, at, kw, reason):
+    fmt, text = data.draw(family.soups)
+    words = "ΔΘΛΞΠΣ"  # Nothing is cut within one of them.
+    spots = range(0, len(text) + 1, max(1, len(text) // 5))
+    for word, spot in zip(words, reversed(list(spots)), strict=False):
+        text = text[:spot] + word + text[spot:]
+    parser, deltas = broken(fmt, data.draw(cuts(text)), reason, at, where, **kw)
+    assume(any(issue.kind == "internal_error" for issue in parser.issues))
+    content, reasoning, calls = joined(deltas)
+    assert joined(deltas) == as_joined(parser.message)
+    check_4(deltas)
+    found = content + reasoning + "".join(name + arguments for _, name, arguments in calls)
+    details = "".join(issue.detail for issue in parser.issues)
+    passed_over = family.passed_over(fmt, text)
+    copied = "unclosed_reasoning" in {issue.kind for issue in parser.issues}
+
+    assert [
+        word for word in words if word in text and word not in found + details + passed_over
+    ] == []
+    assert [word for word in words if found.count(word) > 1 + copied] == []
+
+
+@pytest.mark.parametrize("last", ["", "}}</call> and", "}}</call>"])
+def test_what_a_checkpoint_holds_comes_out(last):
+    """A call whose name is not known yet is all there, in its place."""
+    for cut in range(1, len(CALL)):
+        parser = StreamParser(TAGS)
+        deltas = parser.feed(f"one {CALL[:cut]}")
+        parser._steps = RaisingSteps(parser._steps, Fuse(1))
+        deltas += parser.feed(f"{CALL[cut:]}{last}") + parser.finish("stop")
+        content, _, calls = joined(deltas)
+        if calls:
+            ((_, _, arguments),) = calls
+            assert '{"a": 1}'.startswith(arguments)
+        else:
+            assert content == f"one {CALL}{last}"
