@@ -218,3 +218,27 @@ def test_text_that_passes_by_may_be_the_prompts():
     driver = Driver(lambda src, emit: until(src, Markers(["<"]), emit), prompt=4)
     driver.feed("pr", "ompt", "a")
     assert driver.text == "pta"
+
+
+@pytest.mark.parametrize("prompt", [0, 2, 9])
+@pytest.mark.parametrize("marks", [0, 1, 2])
+@pytest.mark.parametrize("cuts", [["abcdef"], [*"abcdef"], ["ab", "cd", "ef"]])
+def test_who_gives_up_goes_back_to_the_first_mark(cuts, marks, prompt):
+    src = Window(offset=-prompt)
+    read = 0
+    for chunk in cuts:
+        src.feed(chunk)
+        while src.pos < len(src.text) and read < 4:
+            if read in range(1, 1 + marks):
+                src.mark()
+            src.pos += 1
+            read += 1
+    end = src.end
+    src.rewind()
+    rest = src.take(len(src.text))
+
+    # What was the prompt's is never the model's.
+    assert rest == "abcdef"[max(1 if marks else 4, prompt) :]
+    assert src.end == src.offset == end
+    src.feed("g")
+    assert src.take(1) == "g"[: max(end + 1, 0)]
