@@ -251,7 +251,7 @@ class Feeder:
         self._steps = None
         window.rewind()
         window.waiter = Waiter(sink.content, take_all, sink.content)
-        read = "".join([*sink.held, *sink.not_emitted])
+        read = "".join([*sink.held, *sink.not_emitted, *sink.extra_members])
         sink.end_call(complete=False)
         if isinstance(error, (MalformedOutput, UsageError)):
             # A policy says so, or an id factory gives no id.

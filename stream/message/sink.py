@@ -55,6 +55,7 @@ class Sink:
         "builder",
         "calls",
         "content",
+        "extra_members",
         "held",
         "issues",
         "natural",
@@ -107,6 +108,7 @@ class Sink:
         # and the open call's. Should a reader break, it is named in the issue that says so.
         self.held: list[str] = []
         self.not_emitted: list[str] = []
+        self.extra_members: list[str] = []
         # None while the prompt is read, and in drafts: their calls are not emitted.
         self._id_factory: IdFactory | None = None
         self._prompt = ""
@@ -194,7 +196,7 @@ class Sink:
     def end_call(self, *, complete: bool, end: int = 0) -> None:
         """The open call ends, at the offset `end`; `complete` says that it is whole."""
         part = self.builder.open
-        self.not_emitted = []
+        self.not_emitted, self.extra_members = [], []
         if part is not None:
             part.complete = complete
             start = part.span[0]

@@ -86,6 +86,7 @@ def read(markers, text):
         re.DOTALL,
     )
     parts, at = [], 0
+    ended = text.endswith("<end>")
     text = text.removesuffix("<end>")
     for found in section.finditer(text):
         parts += [("content", text[at : found.start()])]
@@ -93,8 +94,10 @@ def read(markers, text):
         parts += [("thought", groups["thought"] + groups["unclosed"])]
         parts += [("called", groups["called"])] if groups["called"] else []
         at = found.end()
-    parts.append(("content", text[at:]))
-    return parts
+    # What the text ends in behind a call is a marker, where it is the beginning of one.
+    cut = parts and parts[-1][0] == "called" and not ended
+    cut = cut and any(marker.startswith(text[at:]) for marker in (*markers, "<end>"))
+    return [*parts, ("content", "" if cut else text[at:])]
 
 
 def joined(parts):

@@ -80,6 +80,7 @@ class Call:
         self.not_emitted: list[str] = []
         self.sink.not_emitted = self.not_emitted
         self.extra_members: list[str] = []
+        self.sink.extra_members = self.extra_members
         self.odd_member = ""
         self.fault: Literal["", "truncated", "broken"] = ""
         self.repairs: Counter[str] = Counter()

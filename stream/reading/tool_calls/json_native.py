@@ -245,8 +245,9 @@ def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
 
 def _skipped(src: Window, call: Call, key: str) -> Steps[Ending]:
     """Read a value that means nothing to us, and keep it to be reported."""
-    value: list[str] = []
+    value = call.sink.held = list[str]()
     scanner = yield from json_value(src, value.append)
+    call.sink.held = []
     if (said := "".join(value)) not in MEANS_NOTHING.get(key, ("null",)):
         call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {said}")
     if scanner.state is JsonState.BROKEN:

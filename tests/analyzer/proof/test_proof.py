@@ -34,7 +34,7 @@ def test_a_right_format_is_proved_on_every_turn_the_template_renders():
     ("change", "label"),
     [
         ({"tools": {"section_start": "<acts>"}}, "a call"),
-        ({"tools": {"arguments_field": "inputs"}}, "a call"),
+        ({"tools": {"name_field": "names"}}, "a call"),
         ({"content": {"start": "<says>"}}, "content"),
         ({"reasoning": ReasoningFormat()}, "reasoning and a call"),
         ({"turn": {"ends": ("</b>",)}}, "content"),
