@@ -44,10 +44,13 @@ def assistant_turn(reading: Reading) -> Steps[None]:
     yield from _sections(reading, before)
 
 
-def _sections(reading: Reading, before: Before, *, second_time: bool = False) -> Steps[None]:
+def _sections(
+    reading: Reading, before: Before, *, second_time: bool = False, at_end: bool = True
+) -> Steps[None]:
     """Read section after section; `before` is what stands before the first.
 
     `second_time`: this was read before, up to the end of the turn, and no reasoning ends in it.
+    `at_end`: the output ends where the text does that is read, and not with a marker behind it.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
@@ -59,7 +62,7 @@ def _sections(reading: Reading, before: Before, *, second_time: bool = False) ->
         writer = writer if before is Before.TEXT else ContentWriter(reading, before)
         checkpoint = reading.checkpoint()
         marker = "" if before is Before.TEXT else (yield from _next_marker(reading, before))
-        if not marker and before is Before.CALL and _report_cut_marker(reading):
+        if not marker and before is Before.CALL and at_end and _report_cut_marker(reading):
             checkpoint.commit()
             return
         if not marker:
@@ -88,7 +91,9 @@ def _sections(reading: Reading, before: Before, *, second_time: bool = False) ->
         written = yield from skip(src, marker, tables.trailing(marker))
         before = BEFORE.get(role, Before.MARKER)
         if role is Role.REASONING_START:
-            before = yield from _reasoning(reading, opened=written, second_time=second_time)
+            before = yield from _reasoning(
+                reading, opened=written, second_time=second_time, at_end=at_end
+            )
             markers = tables.in_content_start
         elif role is Role.REASONING_END:
             sink.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
@@ -144,7 +149,9 @@ def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     return char if tables.unmarked_call.match(char) else ""
 
 
-def _reasoning(reading: Reading, *, opened: str, second_time: bool = False) -> Steps[Before]:
+def _reasoning(
+    reading: Reading, *, opened: str, second_time: bool = False, at_end: bool = True
+) -> Steps[Before]:
     """Read a reasoning section, and what of it turned out to be calls."""
     calls = yield from reasoning(reading, opened=opened, second_time=second_time)
     if calls is None:
@@ -153,7 +160,8 @@ def _reasoning(reading: Reading, *, opened: str, second_time: bool = False) -> S
     calls.commit()
     again = Reading(window, reading.sink, reading.tables)
     try:
-        yield from _sections(again, Before.MARKER, second_time=True)
+        at_end = at_end and not reading.src.unread
+        yield from _sections(again, Before.MARKER, second_time=True, at_end=at_end)
     except Exception:
         # Nobody else knows of this window: what is unread in it would be lost.
         window.rewind()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import ContentDelta, StreamParser, ToolCallDelta, get_format, parse
+from deltaparse import ContentDelta, ReasoningFormat, StreamParser, ToolCallDelta, get_format, parse
 
 from ..strategies.call_patterns import FAMILIES as PATTERNS
 from ..strategies.requests import options, reasons
@@ -23,6 +23,9 @@ from .invariants import in_families, run
 Q = get_format("qwen3_coder")
 GLM = get_format("glm45")
 HERMES = get_format("hermes")
+THINKS = HERMES.replace(
+    reasoning=ReasoningFormat(mode="TAG_BASED", start="<think>", end="</think>")
+)
 QWEN = "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n"
 
 
@@ -217,6 +220,15 @@ def test_half_a_marker_behind_a_call_is_markup(rest, reason):
         parser, _ = run(HERMES, chunks, reason)
         assert made(parser.message) == [("f", "{}", True)]
         assert (parser.message.content, kinds(parser)) == ("", ["cut_marker"])
+
+
+@pytest.mark.parametrize("before", ["", "<think>"])
+def test_half_a_marker_with_the_end_of_the_turn_behind_it_is_text(before):
+    text = before + '<tool_call>{"name": "f", "arguments": {}}</tool_call></tool<|im_end|>'
+    for chunks in ([text], list(text)):
+        parser, _ = run(THINKS, chunks, "stop")
+        assert made(parser.message) == [("f", "{}", True)]
+        assert parser.message.content == "</tool"
 
 
 @pytest.mark.parametrize("reason", [None, "stop", "length"])
