@@ -8,11 +8,14 @@ space between two markers belongs to the markers.
 
 from __future__ import annotations
 
-from deltaparse.partial import Steps, Window, at, peek, skip, until, whitespace
+from deltaparse.partial import Emit, Steps, Window, at, peek, skip, until, whitespace
 
+from ..message.message import Attempt
+from ..message.sink import NotExact
 from ..wire.format import ContentMode
-from ..wire.marker_tables import Role
+from ..wire.marker_tables import Role, marker_tables
 from .channels import channel_turn
+from .checkpoint import Checkpoint
 from .content_writer import Before, ContentWriter
 from .reading import Reading
 from .reasoning import reasoning
@@ -81,7 +84,8 @@ def _sections(
         if role is Role.TOOL_START:
             if ended:
                 _report_after_end(reading, marker)
-            called = yield from tool_calls(reading, checkpoint, writer.emit)
+            read = _whole_part if _must_fill_its_part(reading, marker) else tool_calls
+            called = yield from read(reading, checkpoint, writer.emit)
             before = Before.CALL if called else Before.TEXT
             continue
         if sink.shows_markers and role in REASONING:
@@ -103,6 +107,81 @@ def _sections(
             markers = tables.in_content_start
         elif role is Role.HEADER:
             _report_repeated(reading, start, marker)
+
+
+def _must_fill_its_part(reading: Reading, marker: str) -> bool:
+    """Whether only calls that fill a part are calls: neither a marker says so, nor a name."""
+    unknown = reading.sink.tools is None and reading.tables.unproven
+    return unknown and marker.strip() != reading.fmt.code.start.strip()
+
+
+def _whole_part(reading: Reading, checkpoint: Checkpoint, emit_text: Emit) -> Steps[bool]:
+    """Read the calls that may begin here; commit `checkpoint`. Return whether there were any.
+
+    They are calls if nothing else stands from here to the next marker or the end of the output,
+    and each is spelled as the format has it, to the letter. That only the end of the part says,
+    so until then all is held back; but at the first character that fits in no call it is text,
+    and goes to `emit_text`.
+    """
+    src, sink = reading.src, reading.sink
+    tables = marker_tables(reading.fmt, calls=True, exact=True)
+    exact = Reading(src, sink.exact_draft(), tables)
+    start, marks = checkpoint.start, src.marks
+    try:
+        yield from _calls(exact)
+    except NotExact:
+        src.release(to=marks)
+        src.emits_prompt = False
+        begun = exact.sink.builder.parts
+        if begun:
+            detail = "it does not fill its part, as the format spells it"
+            sink.attempts.append(Attempt(begun[-1].name, checkpoint.span, "not_a_call", detail))
+        emit_text(checkpoint.text())
+        checkpoint.commit()
+        return False
+    window = Window(src.since(start, prompt=True), closed=True, offset=start)
+    checkpoint.commit()
+    yield from _calls(Reading(window, sink, reading.tables))
+    return True
+
+
+def _calls(reading: Reading) -> Steps[None]:
+    """Read calls, one behind another, and the white space behind the last."""
+    src, tables = reading.src, reading.tables
+    first = src.offset
+    code = reading.fmt.code.start.strip()
+    while True:
+        start = src.offset
+        called = yield from tool_calls(reading, reading.checkpoint())
+        if tables.exact:
+            _check_spelling(reading, start, called=called)
+        marker = yield from _next_marker(reading, Before.CALL)
+        if not marker or marker.strip() == code or tables.role(marker) is not Role.TOOL_START:
+            break
+    if tables.exact:
+        rest = "" if marker or may_become(src, tables.after_call) else src.unread
+        separator = src.since(first, prompt=True).rstrip()[-1:] in (*UNMARKED_SEPARATORS,)
+        if rest or (separator and tables.unmarked):
+            raise NotExact(rest)
+
+
+def _check_spelling(reading: Reading, start: int, *, called: bool) -> None:
+    """Raise `NotExact` unless the call that stands from `start` on has its brackets, or its head.
+
+    Readers let models leave out brackets, and write white space where the format has none.
+    """
+    fmt, text = reading.fmt, reading.src.since(start, prompt=True).strip()
+    if not called:
+        fits = False
+    elif fmt.facts.is_tagged:
+        name = reading.sink.builder.parts[-1].name
+        function = fmt.function
+        head = function.name_prefix.lstrip() + function.namespace + name + function.name_suffix
+        fits = head in text
+    else:
+        fits = (text[:1] == "[") is (text[-1:] == "]") is fmt.tools.array_wrapped
+    if not fits:
+        raise NotExact(text)
 
 
 def _report_after_end(reading: Reading, marker: str) -> None:
