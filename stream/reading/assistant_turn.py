@@ -179,7 +179,8 @@ def _check_spelling(reading: Reading, start: int, *, called: bool) -> None:
         head = function.name_prefix.lstrip() + function.namespace + name + function.name_suffix
         fits = head in text
     else:
-        fits = (text[:1] == "[") is (text[-1:] == "]") is fmt.tools.array_wrapped
+        listed = text[:1] == "["
+        fits = listed is (text[-1:] == "]") and (listed or not fmt.tools.array_wrapped)
     if not fits:
         raise NotExact(text)
 

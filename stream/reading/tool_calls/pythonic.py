@@ -83,8 +83,11 @@ def _call(
     call = Call(reading, checkpoint)
     namespace = reading.fmt.function.namespace
     tools = sink.tools
+    names = None
+    if not sure and tools is not None:
+        names = {*tools, *(namespace + name for name in tools)}
     start = src.offset
-    name = yield from python_head(src, sure=sure, after=after)
+    name = yield from python_head(src, sure=sure, after=after, names=names, strays=True)
     if name is None and sure and not reading.tables.unmarked and not sink.natural:
         is_call = bool(src.unread.strip()) or not after
         return (yield from settle(reading, call, CUT)) if is_call else False
