@@ -59,7 +59,7 @@ def _sections(
     always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
     markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
     writer = ContentWriter(reading, before)
-    ended = False
+    ended = strayed = False
     while True:
         # What looked like a call stands beside what the text before it stands beside.
         writer = writer if before is Before.TEXT else ContentWriter(reading, before)
@@ -84,8 +84,18 @@ def _sections(
         if role is Role.TOOL_START:
             if ended:
                 _report_after_end(reading, marker)
-            read = _whole_part if _must_fill_its_part(reading, marker) else tool_calls
-            called = yield from read(reading, checkpoint, writer.emit)
+            if not _must_fill_its_part(reading, marker):
+                called = yield from tool_calls(reading, checkpoint, writer.emit)
+            elif strayed:
+                called = False
+                src.pos += len(marker)
+                writer.emit(checkpoint.text())
+                checkpoint.commit()
+            else:
+                called = yield from _whole_part(reading, checkpoint, writer.emit)
+                # The same marker stands in this text once more, where it begins no part.
+                has_text = src.offset > max(checkpoint.start, 0)
+                strayed = has_text and not called and not tables.unmarked
             before = Before.CALL if called else Before.TEXT
             continue
         if sink.shows_markers and role in REASONING:
@@ -103,6 +113,7 @@ def _sections(
             sink.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
         elif role is Role.CONTENT_START:
             markers = tables.in_content_end
+            strayed = False
         elif role is Role.CONTENT_END:
             markers = tables.in_content_start
         elif role is Role.HEADER:
@@ -139,9 +150,11 @@ def _whole_part(reading: Reading, checkpoint: Checkpoint, emit_text: Emit) -> St
         emit_text(checkpoint.text())
         checkpoint.commit()
         return False
-    window = Window(src.since(start, prompt=True), closed=True, offset=start)
+    text = src.since(start, prompt=True)
     checkpoint.commit()
-    yield from _calls(Reading(window, sink, reading.tables))
+    if src.offset > 0:
+        again = Window(text, closed=True, offset=start)
+        yield from _calls(Reading(again, sink, reading.tables))
     return True
 
 

@@ -18,7 +18,7 @@ space afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache

@@ -75,10 +75,9 @@ NAMED = Tools([{"name": name} for name in ("f", *(f"w{at}w" for at in range(400)
 """The functions that the calls in these tests are of."""
 
 
-def tools_for(fmt, text):
-    """The tools without which a call is text: where only names tell calls."""
-    by_name = fmt.facts.unproven_calls and not (fmt.code.start and fmt.code.start in text)
-    return NAMED if by_name else None
+def tools_for(fmt):
+    """The tools without which a call is text: where only names tell calls, and no code is."""
+    return NAMED if fmt.facts.unproven_calls and not fmt.code.start else None
 
 
 def read(fmt, text, size=WHOLE, reason="stop", **options):
@@ -86,7 +85,7 @@ def read(fmt, text, size=WHOLE, reason="stop", **options):
 
     It has tools, unless others are given, where only their names tell what is a call.
     """
-    options = {"tools": tools_for(fmt, text)} | options
+    options = {"tools": tools_for(fmt)} | options
     parser = StreamParser(fmt, **options)
     for at in range(0, len(text), size):
         parser.feed(text[at : at + size])

@@ -57,7 +57,9 @@ def python_head(
         if begun[2] and not name.endswith(method):
             return ""
         if spelled is not None and not (strays and name.isascii()):
-            if not (name in spelled if begun[2] else any(known.startswith(name) for known in spelled)):
+            if not (
+                name in spelled if begun[2] else any(known.startswith(name) for known in spelled)
+            ):
                 return ""
         if found:
             src.pos = found.end()
