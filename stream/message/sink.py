@@ -303,7 +303,13 @@ class ExactDraft(Sink):
         super().__init__(**rules)
         self.content = _refuse
 
-    def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> NoReturn:
+    def issue(
+        self,
+        kind: str,  # noqa: ARG002
+        span: tuple[int, int],  # noqa: ARG002
+        detail: str,
+        policy: str = "",  # noqa: ARG002
+    ) -> NoReturn:
         """Refuse calls of which there is something to report."""
         raise NotExact(detail)
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from deltaparse.partial import Emit, Steps, Window, at, peek, skip, until, whitespace
 
-from ..message.message import Attempt
-from ..message.sink import NotExact
 from ..wire.format import ContentMode
-from ..wire.marker_tables import Role, marker_tables
+from ..wire.marker_tables import Role
 from .channels import channel_turn
 from .checkpoint import Checkpoint
 from .content_writer import Before, ContentWriter
@@ -21,11 +19,11 @@ from .reading import Reading
 from .reasoning import reasoning
 from .tool_calls.dispatch import tool_calls
 from .tool_calls.tagged_head import may_become
+from .unproven_calls import SEPARATORS, UnprovenCalls, unproven_calls
 
 __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
-UNMARKED_SEPARATORS = ",;"
 BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
 """What stands before the text behind a marker, where that is not just a marker."""
 
@@ -59,7 +57,8 @@ def _sections(
     always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
     markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
     writer = ContentWriter(reading, before)
-    ended = strayed = False
+    unproven = unproven_calls(reading, _next_marker)
+    ended = False
     while True:
         # What looked like a call stands beside what the text before it stands beside.
         writer = writer if before is Before.TEXT else ContentWriter(reading, before)
@@ -84,18 +83,7 @@ def _sections(
         if role is Role.TOOL_START:
             if ended:
                 _report_after_end(reading, marker)
-            if not _must_fill_its_part(reading, marker):
-                called = yield from tool_calls(reading, checkpoint, writer.emit)
-            elif strayed:
-                called = False
-                src.pos += len(marker)
-                writer.emit(checkpoint.text())
-                checkpoint.commit()
-            else:
-                called = yield from _whole_part(reading, checkpoint, writer.emit)
-                # The same marker stands in this text once more, where it begins no part.
-                has_text = src.offset > max(checkpoint.start, 0)
-                strayed = has_text and not called and not tables.unmarked
+            called = yield from _calls(reading, unproven, marker, checkpoint, writer.emit)
             before = Before.CALL if called else Before.TEXT
             continue
         if sink.shows_markers and role in REASONING:
@@ -113,89 +101,24 @@ def _sections(
             sink.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
         elif role is Role.CONTENT_START:
             markers = tables.in_content_end
-            strayed = False
+            unproven = unproven_calls(reading, _next_marker)
         elif role is Role.CONTENT_END:
             markers = tables.in_content_start
         elif role is Role.HEADER:
             _report_repeated(reading, start, marker)
 
 
-def _must_fill_its_part(reading: Reading, marker: str) -> bool:
-    """Whether only calls that fill a part are calls: neither a marker says so, nor a name."""
-    unknown = reading.sink.tools is None and reading.tables.unproven
-    return unknown and marker.strip() != reading.fmt.code.start.strip()
-
-
-def _whole_part(reading: Reading, checkpoint: Checkpoint, emit_text: Emit) -> Steps[bool]:
-    """Read the calls that may begin here; commit `checkpoint`. Return whether there were any.
-
-    They are calls if nothing else stands from here to the next marker or the end of the output,
-    and each is spelled as the format has it, to the letter. That only the end of the part says,
-    so until then all is held back; but at the first character that fits in no call it is text,
-    and goes to `emit_text`.
-    """
-    src, sink = reading.src, reading.sink
-    tables = marker_tables(reading.fmt, calls=True, exact=True)
-    exact = Reading(src, sink.exact_draft(), tables)
-    start, marks = checkpoint.start, src.marks
-    try:
-        yield from _calls(exact)
-    except NotExact:
-        src.release(to=marks)
-        src.emits_prompt = False
-        begun = exact.sink.builder.parts
-        if begun:
-            detail = "it does not fill its part, as the format spells it"
-            sink.attempts.append(Attempt(begun[-1].name, checkpoint.span, "not_a_call", detail))
-        emit_text(checkpoint.text())
-        checkpoint.commit()
-        return False
-    text = src.since(start, prompt=True)
-    checkpoint.commit()
-    if src.offset > 0:
-        again = Window(text, closed=True, offset=start)
-        yield from _calls(Reading(again, sink, reading.tables))
-    return True
-
-
-def _calls(reading: Reading) -> Steps[None]:
-    """Read calls, one behind another, and the white space behind the last."""
-    src, tables = reading.src, reading.tables
-    first = src.offset
-    code = reading.fmt.code.start.strip()
-    while True:
-        start = src.offset
-        called = yield from tool_calls(reading, reading.checkpoint())
-        if tables.exact:
-            _check_spelling(reading, start, called=called)
-        marker = yield from _next_marker(reading, Before.CALL)
-        if not marker or marker.strip() == code or tables.role(marker) is not Role.TOOL_START:
-            break
-    if tables.exact:
-        rest = "" if marker or may_become(src, tables.after_call) else src.unread
-        separator = src.since(first, prompt=True).rstrip()[-1:] in (*UNMARKED_SEPARATORS,)
-        if rest or (separator and tables.unmarked):
-            raise NotExact(rest)
-
-
-def _check_spelling(reading: Reading, start: int, *, called: bool) -> None:
-    """Raise `NotExact` unless the call that stands from `start` on has its brackets, or its head.
-
-    Readers let models leave out brackets, and write white space where the format has none.
-    """
-    fmt, text = reading.fmt, reading.src.since(start, prompt=True).strip()
-    if not called:
-        fits = False
-    elif fmt.facts.is_tagged:
-        name = reading.sink.builder.parts[-1].name
-        function = fmt.function
-        head = function.name_prefix.lstrip() + function.namespace + name + function.name_suffix
-        fits = head in text
-    else:
-        listed = text[:1] == "["
-        fits = listed is (text[-1:] == "]") and (listed or not fmt.tools.array_wrapped)
-    if not fits:
-        raise NotExact(text)
+def _calls(
+    reading: Reading,
+    unproven: UnprovenCalls | None,
+    marker: str,
+    checkpoint: Checkpoint,
+    emit_text: Emit,
+) -> Steps[bool]:
+    """Read the calls that may begin at a marker; commit `checkpoint`. Return whether any did."""
+    if unproven is not None and unproven.begin_with(marker):
+        return (yield from unproven.read(marker, checkpoint, emit_text))
+    return (yield from tool_calls(reading, checkpoint, emit_text))
 
 
 def _report_after_end(reading: Reading, marker: str) -> None:
@@ -235,7 +158,7 @@ def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     if marker or not tables.unmarked:
         return marker
     char = yield from peek(src)
-    if before is Before.CALL and char and char in UNMARKED_SEPARATORS:
+    if before is Before.CALL and char and char in SEPARATORS:
         src.pos += 1
         yield from whitespace(src, tables.longest)
         char = yield from peek(src)
