@@ -27,6 +27,7 @@ from deltaparse.partial import Markers, marker_set
 
 from .channel_markers import ChannelMarkers
 from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
+from .next_call import next_call
 from .spellings import leading, preceded, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
@@ -103,6 +104,7 @@ class MarkerTables:
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
                          where a turn or a part of it begins.
     fields:              what the keys of a JSON call hold.
+    overrun:             what proves that a string in a call was not closed; None if nothing does.
     """
 
     __slots__ = (
@@ -125,6 +127,7 @@ class MarkerTables:
         "in_reasoning_only",
         "longest",
         "opens_reasoning",
+        "overrun",
         "reasoning_start",
         "unmarked",
         "unmarked_call",
@@ -141,6 +144,7 @@ class MarkerTables:
         self.unmarked_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self.fields = _fields(tools)
+        self.overrun = next_call(fmt)
 
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
         end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
