@@ -336,6 +336,10 @@ class JsonLexer:
         self.problem = problem
         return 0
 
+    def go_back(self, state: JsonState, stack: str) -> None:
+        """Take back a scan, before which this was the state, and these brackets were open."""
+        self.state, self.stack, self._near = state, stack, stack[-NEAR:]
+
     def overruns(self) -> None:
         """Break the text in a string that never ended; nothing repairs that."""
         self.breaks("a string that does not end")

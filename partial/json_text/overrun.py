@@ -69,11 +69,21 @@ class Overrun:
         name = found.groupdict().get("name")
         return name is None or self._called is None or self._called(name.strip())
 
+    def first(self, text: str, pos: int, end: int) -> int:
+        """Return where the first marker begins between two indices, `end` if none does.
+
+        At the end of the text it may be the beginning of one.
+        """
+        # No further: there may be many short strings in one long text.
+        near = text[pos : end + self.markers.longest]
+        final = pos + len(near) < len(text)
+        return min(pos + self.markers.find(near, final=final)[0], end)
+
     def starts(self, text: str, pos: int, end: int) -> Iterator[int]:
         """Yield where markers begin in `text` between two indices."""
-        while (found := self.markers.find(text, pos))[0] < end:
-            yield found[0]
-            pos = found[0] + 1
+        while (start := self.first(text, pos, end)) < end:
+            yield start
+            pos = start + 1
 
     def is_here(self, src: Window, quote: str) -> Steps[bool]:
         """Return whether the text that is unread is proof; read nothing."""
@@ -87,7 +97,7 @@ class Overrun:
         It ends at the index `end` at the latest; the window is fed meanwhile, and the index is
         right for it then. None: the string has overrun here, and what is unread is not its text.
         """
-        start = min(self.markers.find(src.text, src.pos)[0], end)
+        start = self.first(src.text, src.pos, end)
         if start > src.pos or start == end:
             return start
         return None if (yield from self.is_here(src, quote)) else src.pos + 1

@@ -78,12 +78,12 @@ def json_value(
 
     def step(window: Window) -> str | None:
         nonlocal end
-        text, pos, before = window.text, window.pos, lexer.state
-        for first in firsts:
-            if text.find(first, pos) >= 0:
-                end = pos
-                return None
+        text, pos, before, stack = window.text, window.pos, lexer.state, lexer.stack
         end = scan(text, pos)
+        for first in firsts:
+            if text.find(first, pos, end) >= 0:
+                lexer.go_back(before, stack)
+                return None
         state = lexer.state
         if state is DONE or state is BROKEN:
             return None
@@ -102,15 +102,16 @@ def json_value(
             if overrun is None or lexer.state in ENDS:
                 break
             src.waiter = None
-            yield from _watched(src, emit, lexer, overrun)
+            yield from _watched(src, emit, lexer, overrun, end)
             end = src.pos
             continue
         if chunk:
             emit(chunk)
         yield
     src.waiter = None
-    if overrun is not None:
-        yield from _watched(src, emit, lexer, overrun)
+    if overrun is not None and lexer.state not in ENDS:
+        yield from _watched(src, emit, lexer, overrun, len(src.text))
+        end = src.pos
     if lexer.state not in ENDS:
         end = scan(src.text, src.pos, final=True)
     if end > src.pos:
@@ -118,18 +119,18 @@ def json_value(
     return lexer
 
 
-def _watched(src: Window, emit: Emit, lexer: JsonLexer, overrun: Overrun) -> Steps[None]:
-    """Read the text there is as `json_value` does, and break it where a string has overrun."""
-    cleared = src.offset
-    while lexer.state not in ENDS:
+def _watched(src: Window, emit: Emit, lexer: JsonLexer, overrun: Overrun, end: int) -> Steps[None]:
+    """Read as `json_value` does up to an index, and break the text where a string has overrun."""
+    cleared, end = src.offset, src.base + end
+    while lexer.state not in ENDS and src.offset < end:
         text, pos = src.text, src.pos
-        start, _ = overrun.markers.find(text, max(cleared - src.base, pos), final=src.closed)
-        end = pos + lexer.scan(text[pos:start])
-        if end > pos:
-            emit(src.take(end))
-        if start == len(text):
+        start = overrun.first(text, max(cleared - src.base, pos), end - src.base)
+        stop = pos + lexer.scan(text[pos:start])
+        if stop > pos:
+            emit(src.take(stop))
+        if start == end - src.base:
             return
-        if end < start or lexer.state not in (STRING, KEY):
+        if stop < start or lexer.state not in (STRING, KEY):
             cleared = src.base + start + 1
         elif (yield from overrun.is_here(src, '"')):
             lexer.overruns()
