@@ -37,11 +37,12 @@ class Overrun:
             hold with what follows it.
         called: where `beyond` has a group of the name "name", says whether that is a name.
 
-    `firsts` are the characters that markers begin with; `lane` is the text that may pass in a
-    string, as it may where nothing is overrun, but for the markers.
+    `firsts` are the characters that markers begin with, `watched` is the only one, or "", which
+    stands in any text; `lane` is the text that may pass in a string, as it may where nothing is
+    overrun, but for the markers.
     """
 
-    __slots__ = ("_beyond", "_called", "firsts", "lane", "markers")
+    __slots__ = ("_beyond", "_called", "firsts", "lane", "markers", "watched")
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class Overrun:
         self._beyond = beyond
         self._called = called
         self.firsts = tuple(sorted({text[0] for text in markers.literals}))
+        self.watched = self.firsts[0] if len(self.firsts) == 1 else ""
         self.lane = _lane(markers)
 
     def with_names(self, called: Callable[[str], bool]) -> Overrun:
@@ -68,6 +70,10 @@ class Overrun:
             return None
         name = found.groupdict().get("name")
         return name is None or self._called is None or self._called(name.strip())
+
+    def may_stand(self, text: str, pos: int, end: int) -> bool:
+        """Whether a marker, or the beginning of one, may begin between two indices."""
+        return any(text.find(first, pos, end) >= 0 for first in self.firsts)
 
     def first(self, text: str, pos: int, end: int) -> int:
         """Return where the first marker begins between two indices, `end` if none does.

@@ -74,16 +74,16 @@ def json_value(
     """
     lexer = lexer or JsonLexer()
     scan, end = lexer.scan, 0
-    firsts, lane = (overrun.firsts, overrun.lane) if overrun else ((), STRING_LANE)
+    watched, lane = (overrun.watched, overrun.lane) if overrun else ("\x00", STRING_LANE)
 
     def step(window: Window) -> str | None:
         nonlocal end
-        text, pos, before, stack = window.text, window.pos, lexer.state, lexer.stack
+        text, pos, before = window.text, window.pos, lexer.state
+        stack = lexer.stack if watched in text else None
         end = scan(text, pos)
-        for first in firsts:
-            if text.find(first, pos, end) >= 0:
-                lexer.go_back(before, stack)
-                return None
+        if stack is not None and overrun is not None and overrun.may_stand(text, pos, end):
+            lexer.go_back(before, stack)
+            return None
         state = lexer.state
         if state is DONE or state is BROKEN:
             return None
