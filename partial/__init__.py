@@ -23,6 +23,7 @@ from .errors import (
 )
 from .json_text.compact import CompactJson, compact_json, sound_json, spelled
 from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
+from .json_text.overrun import Overrun
 from .json_text.readers import (
     JsonFault,
     json_decoded,
@@ -85,6 +86,7 @@ __all__ = [
     "Lane",
     "MalformedOutput",
     "Markers",
+    "Overrun",
     "Pattern",
     "PatternSearch",
     "PythonReading",

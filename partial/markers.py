@@ -53,7 +53,7 @@ class Markers:
             text[:size] for text in self.literals for size in range(1, len(text))
         )
         whole = "|".join(map(re.escape, self.literals)) or NEVER
-        self._whole_or_cut = "|".join([whole, *self._tails()])
+        self._whole_or_cut = "|".join([whole, *self.tails()])
         self._firsts = "".join(sorted({re.escape(text[0]) for text in self.literals}))
         self._pattern = re.compile(whole)
 
@@ -88,8 +88,8 @@ class Markers:
     def _search(self) -> Search:
         return re.compile(self._whole_or_cut, re.DOTALL).search
 
-    def _tails(self) -> Iterator[str]:
-        """Patterns of what a text may end in that is the beginning of a marker.
+    def tails(self) -> Iterator[str]:
+        """Yield patterns of what a text may end in that is the beginning of a marker.
 
         They know its first two characters and how long it is; that excludes nearly all else.
         """

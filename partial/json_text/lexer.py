@@ -131,7 +131,7 @@ class JsonLexer:
         state: where in the value the lexer stands.
         stack: the brackets that are open, from the outside in, as in "{[".
         problem: what is wrong, once the state is BROKEN.
-        broken_in: what the state was before it was BROKEN.
+        broken_in: what the state was before it was BROKEN; None where nothing repairs it.
         hold_commas: whether a comma is passed only with what follows it; then a comma before a
             closing bracket is where the text breaks.
         passed: how many characters `scan` passed. This and the next two are counted only by a
@@ -335,6 +335,15 @@ class JsonLexer:
         self.state = BROKEN
         self.problem = problem
         return 0
+
+    def go_back(self, state: JsonState, stack: str) -> None:
+        """Take back a scan, before which this was the state, and these brackets were open."""
+        self.state, self.stack, self._near = state, stack, stack[-NEAR:]
+
+    def overruns(self) -> None:
+        """Break the text in a string that never ended; nothing repairs that."""
+        self.breaks("a string that does not end")
+        self.broken_in = None
 
 
 def whole_end(text: str, pos: int = 0) -> int:

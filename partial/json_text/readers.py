@@ -21,6 +21,7 @@ from .lexer import (
     in_string,
     match_end,
 )
+from .overrun import Overrun
 
 __all__ = ["JsonFault", "json_decoded", "json_key", "json_space", "json_string", "json_value"]
 
@@ -62,27 +63,34 @@ STRING_LANE = Lane(
 """In a string, plain characters and whole escapes pass; escapes take twice the time."""
 
 
-def json_value(src: Window, emit: Emit, lexer: JsonLexer | None = None) -> Steps[JsonLexer]:
+def json_value(
+    src: Window, emit: Emit, lexer: JsonLexer | None = None, overrun: Overrun | None = None
+) -> Steps[JsonLexer]:
     """Read one JSON value, emitting its text as it stands, character for character.
 
     Begins at its first character. Returns the lexer, a new one unless one is given: DONE;
     BROKEN, the text from the offending character on unread; or in the state in which the input
-    ended.
+    ended. `overrun` says where a string ends that was not closed: the text is BROKEN there.
     """
     lexer = lexer or JsonLexer()
     scan, end = lexer.scan, 0
+    watched, lane = (overrun.watched, overrun.lane) if overrun else ("\x00", STRING_LANE)
 
     def step(window: Window) -> str | None:
         nonlocal end
         text, pos, before = window.text, window.pos, lexer.state
+        stack = lexer.stack if watched in text else None
         end = scan(text, pos)
+        if stack is not None and overrun is not None and overrun.may_stand(text, pos, end):
+            lexer.go_back(before, stack)
+            return None
         state = lexer.state
         if state is DONE or state is BROKEN:
             return None
         window.pos = end
         # In a string that is longer than a chunk; for others it would not be worth it.
         if state is before and (state is STRING or state is KEY):
-            window.let_pass(STRING_LANE)
+            window.let_pass(lane)
         # To take all of it, as most often, needs no slice.
         whole = end - pos == len(text) and window.base >= 0
         return text if whole else window.clipped(pos, end)
@@ -91,11 +99,19 @@ def json_value(src: Window, emit: Emit, lexer: JsonLexer | None = None) -> Steps
         src.waiter = Waiter(emit, step, emit)
         chunk = step(src)
         if chunk is None:
-            break
+            if overrun is None or lexer.state in ENDS:
+                break
+            src.waiter = None
+            yield from _watched(src, emit, lexer, overrun, end)
+            end = src.pos
+            continue
         if chunk:
             emit(chunk)
         yield
     src.waiter = None
+    if overrun is not None and lexer.state not in ENDS:
+        yield from _watched(src, emit, lexer, overrun, len(src.text))
+        end = src.pos
     if lexer.state not in ENDS:
         end = scan(src.text, src.pos, final=True)
     if end > src.pos:
@@ -103,19 +119,44 @@ def json_value(src: Window, emit: Emit, lexer: JsonLexer | None = None) -> Steps
     return lexer
 
 
-def json_string(src: Window) -> Steps[str | JsonFault]:
+def _watched(src: Window, emit: Emit, lexer: JsonLexer, overrun: Overrun, end: int) -> Steps[None]:
+    """Read as `json_value` does up to an index, and break the text where a string has overrun."""
+    cleared, end = src.offset, src.base + end
+    while lexer.state not in ENDS and src.offset < end:
+        text, pos = src.text, src.pos
+        start = overrun.first(text, max(cleared - src.base, pos), end - src.base)
+        stop = pos + lexer.scan(text[pos:start])
+        if stop > pos:
+            emit(src.take(stop))
+        if start == end - src.base:
+            return
+        if stop < start or lexer.state not in (STRING, KEY):
+            cleared = src.base + start + 1
+        elif (yield from overrun.is_here(src, '"')):
+            lexer.overruns()
+        else:
+            cleared = src.offset + 1
+
+
+def json_string(src: Window, overrun: Overrun | None = None) -> Steps[str | JsonFault]:
     """Read one whole JSON string and return its value.
 
-    It is a fault where there is none, where it has more than `MAX_TOKEN` characters, or where
-    the input ends in it.
+    It is a fault where there is none, where it has more than `MAX_TOKEN` characters, where
+    the input ends in it, or where it has overrun its end.
     """
     while True:
         text, pos = src.text, src.pos
         if pos < len(text):
             end = match_end(IN_STRING, text, pos + 1)
             if text[pos] == '"' and text.startswith('"', end) and end - pos <= MAX_TOKEN:
-                src.pos = end + 1
-                return str(json.loads(text[pos : end + 1]))
+                overran = _overran(src, pos + 1, end, overrun) if overrun else False
+                if overran:
+                    return _fault(src, "a string that does not end")
+                if overran is not None:
+                    src.pos = end + 1
+                    return str(json.loads(text[pos : end + 1]))
+                yield
+                continue
             cut = text[pos] == '"' and (end == len(text) or CUT_ESCAPE.match(text, end) is not None)
             if src.closed or not cut or end - pos > MAX_TOKEN:
                 return _fault(src, "no whole string", cut=cut)
@@ -124,11 +165,20 @@ def json_string(src: Window) -> Steps[str | JsonFault]:
         yield
 
 
-def json_decoded(src: Window, emit: Emit) -> Steps[bool]:
+def _overran(src: Window, start: int, end: int, overrun: Overrun) -> bool | None:
+    """Whether the whole string between two indices overran its end; None if it is not known."""
+    answers = [
+        overrun.stands_at(src.text, at, '"', final=src.closed)
+        for at in overrun.starts(src.text, start, end)
+    ]
+    return True if True in answers else None if None in answers else False
+
+
+def json_decoded(src: Window, emit: Emit, overrun: Overrun | None = None) -> Steps[bool]:
     """Read a JSON string whose opening quote is read, emitting the text it stands for.
 
-    Returns whether its closing quote was read; if not, the text from what breaks it on is
-    unread. Half of a surrogate pair waits for the other half.
+    Returns whether its closing quote was read; if not, the text from what breaks it on, or from
+    where it has overrun its end, is unread. Half of a surrogate pair waits for the other half.
     """
     while True:
         text, pos = src.text, src.pos
@@ -136,12 +186,21 @@ def json_decoded(src: Window, emit: Emit) -> Steps[bool]:
         cut = end == len(text) or CUT_ESCAPE.match(text, end) is not None
         half = HALF_PAIR.search(text, pos, end) if cut else None
         stop = half.start(1) if half else end
+        more = False
+        if overrun is not None:
+            clear = yield from overrun.clear(src, stop, '"')
+            if clear is None:
+                return False
+            more = clear < stop or src.text is not text
+            stop, text, pos = clear, src.text, src.pos
         if stop > pos:
             # An escape that begins in the prompt and ends after it is the model's.
             found = IN_STRING.match(text, pos, max(src.prompt_end, pos))
             chunk = text[found.end() if found else pos : stop]
             src.pos = stop
             emit(json.loads(f'"{chunk}"') if "\\" in chunk else chunk)
+        if more:
+            continue
         if not cut:
             closed = text.startswith('"', end)
             src.pos += closed
@@ -151,7 +210,9 @@ def json_decoded(src: Window, emit: Emit) -> Steps[bool]:
         yield
 
 
-def json_key(src: Window, *, first: bool) -> Steps[str | JsonFault | None]:
+def json_key(
+    src: Window, *, first: bool, overrun: Overrun | None = None
+) -> Steps[str | JsonFault | None]:
     """Read on to the next value of an object whose opening brace is read.
 
     Returns its key, the value being next, or None when the closing brace was read instead; a
@@ -166,7 +227,7 @@ def json_key(src: Window, *, first: bool) -> Steps[str | JsonFault | None]:
             return _fault(src, "no comma")
         src.pos += 1
         yield from json_space(src)
-    key = yield from json_string(src)
+    key = yield from json_string(src, overrun)
     if isinstance(key, JsonFault):
         return key
     if (yield from json_space(src)) != ":":

@@ -34,6 +34,7 @@ from collections import Counter
 from ..waiting import Emit
 from ..window import Steps, Window
 from .lexer import BROKEN, JsonLexer
+from .overrun import Overrun
 from .readers import json_space, json_value
 from .repairer import OWN_QUOTE, Repairer
 from .repairs import Note, Repairs
@@ -74,6 +75,7 @@ def repaired_json(
     repairs: Repairs = ALL_REPAIRS,
     lexer: JsonLexer | None = None,
     quote: str = "",
+    overrun: Overrun | None = None,
 ) -> Steps[JsonLexer]:
     """Read one value that should be JSON, emitting JSON.
 
@@ -90,13 +92,14 @@ def repaired_json(
         lexer: a new lexer to read with, such as one with another limit of depth.
         quote: what a format writes round strings in place of quotation marks, nothing in them
             being escaped. That is another spelling, and no repair.
+        overrun: what shows that a string was not closed; the text is BROKEN there.
     """
     lexer = lexer or JsonLexer()
     lexer.hold_commas = repairs.trailing_commas
-    repairer = Repairer(src, lexer, emit, repairs, quote)
+    repairer = Repairer(src, lexer, emit, repairs, quote, overrun)
     while True:
-        yield from json_value(src, emit, lexer)
-        if lexer.state is not BROKEN:
+        yield from json_value(src, emit, lexer, overrun)
+        if lexer.state is not BROKEN or lexer.broken_in is None:
             return lexer
         start, problem = src.offset, lexer.problem
         repair = yield from repairer.repair()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 from ..surrogates import SURROGATES
 from ..waiting import Emit, Lane
@@ -23,6 +24,7 @@ from .lexer import (
     STRING,
     JsonLexer,
 )
+from .overrun import Overrun
 from .readers import json_space
 from .repairs import Repairs
 
@@ -40,8 +42,7 @@ WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$.-]*+")
 HEX = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5}))")
 # In a string in single quotes: all but what ends it, escapes, or must be escaped.
 IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
-AT_ODD = re.compile(rf"""['"\\\x00-\x1f{SURROGATES}]""").search
-SINGLE_QUOTED_LANE = Lane(AT_ODD, AT_ODD)
+ODD_IN_SINGLE = rf"""'"\\\x00-\x1f{SURROGATES}"""
 ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 CUT_ODD_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
 OWN_QUOTE = "own_quote"
@@ -57,7 +58,7 @@ class Repairer:
     stands here; None where the input ends in what more text might have made a repair of.
     """
 
-    __slots__ = ("_emit", "_lexer", "_quote", "_repairs", "_src")
+    __slots__ = ("_emit", "_lexer", "_overrun", "_quote", "_repairs", "_src")
 
     def __init__(
         self,
@@ -66,8 +67,10 @@ class Repairer:
         emit: Emit,
         repairs: Repairs,
         quote: str = "",
+        overrun: Overrun | None = None,
     ) -> None:
         self._quote = quote
+        self._overrun = overrun
         self._src = src
         self._lexer = lexer
         self._emit = emit
@@ -196,7 +199,11 @@ class Repairer:
         while True:
             found = IN_SINGLE.match(src.text, src.pos)
             if found and found.end() > src.pos:
-                self.write(src.take(found.end()))
+                end = yield from self._clear(found.end(), "'")
+                if end is None:
+                    return "single_quotes"
+                self.write(src.take(end))
+                continue
             char = src.text[src.pos : src.pos + 1]
             if char == "'":
                 src.pos += 1
@@ -215,7 +222,9 @@ class Repairer:
             elif src.closed:
                 return "single_quotes"
             else:
-                src.wait(self.write, SINGLE_QUOTED_LANE)
+                src.wait(
+                    self.write, _single_quoted_lane(self._overrun.firsts if self._overrun else ())
+                )
                 yield
 
     def _at_quote(self) -> Steps[bool]:
@@ -234,20 +243,32 @@ class Repairer:
         src, lexer, quote = self._src, self._lexer, self._quote
         src.pos += len(quote)
         self.write('"')
-        while (at := src.text.find(quote, src.pos)) < 0:
+        while not src.text.startswith(quote, src.pos):
+            at = src.text.find(quote, src.pos)
             # What may be the beginning of the quote is held back.
-            end = max(src.pos, len(src.text) - len(quote) + 1)
-            if end > src.pos:
+            stop = at if at >= 0 else max(src.pos, len(src.text) - len(quote) + 1)
+            if stop > src.pos:
+                end = yield from self._clear(stop, quote)
+                if end is None:
+                    return OWN_QUOTE
                 self.write(spelled(src.take(end)))
-            if src.closed:
+            elif src.closed:
                 return None
-            yield
-        if at > src.pos:
-            self.write(spelled(src.take(at)))
+            else:
+                yield
         src.pos += len(quote)
         self.write('"')
         lexer.string_ends()
         return OWN_QUOTE
+
+    def _clear(self, end: int, quote: str) -> Steps[int | None]:
+        """Return up to which index before `end` the text is the string's; None if it overran."""
+        if self._overrun is None:
+            return end
+        clear = yield from self._overrun.clear(self._src, end, quote)
+        if clear is None:
+            self._lexer.overruns()
+        return clear
 
     def _comment(self) -> Steps[str | None]:
         """Read a comment, writing nothing."""
@@ -267,3 +288,10 @@ class Repairer:
             yield
         src.pos = len(src.text) if at < 0 else at + len(end)
         return "comments"
+
+
+@lru_cache(maxsize=64)
+def _single_quoted_lane(firsts: tuple[str, ...]) -> Lane:
+    """Text that may pass in single quotes: none with a character that markers begin with."""
+    odd = re.compile(f"[{ODD_IN_SINGLE}{''.join(map(re.escape, firsts))}]").search
+    return Lane(odd, odd)

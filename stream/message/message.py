@@ -26,8 +26,8 @@ class Issue:
     `tool_in_reasoning`     a call began while reasoning was open
     `unclosed_reasoning`    the turn ended while reasoning was open
     `text_after_tool_call`  text follows a call
-    `unknown_tool`          a call of a function that is not one of the tools; in formats whose calls
-                            stand in no markers it is content
+    `unknown_tool`          a call of a function that is not one of the tools; in formats whose
+                            calls stand in no markers it is content
     `repaired_arguments`    something in a call or beside it had to be repaired
     `malformed_arguments`   arguments that are no JSON object
     `duplicate_keys`        a key stands twice in an object of the arguments (only under "error")

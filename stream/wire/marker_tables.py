@@ -27,6 +27,7 @@ from deltaparse.partial import Markers, marker_set
 
 from .channel_markers import ChannelMarkers
 from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
+from .next_call import next_call
 from .spellings import leading, preceded, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
@@ -118,6 +119,7 @@ class MarkerTables:
                          where a turn or a part of it begins.
     unproven:            no marker says that a call is one (`Facts.unproven_calls`).
     fields:              what the keys of a JSON call hold.
+    overrun:             what proves that a string in a call was not closed; None if nothing does.
     """
 
     __slots__ = (
@@ -141,6 +143,7 @@ class MarkerTables:
         "in_reasoning_only",
         "longest",
         "opens_reasoning",
+        "overrun",
         "reasoning_start",
         "unmarked",
         "unmarked_call",
@@ -160,6 +163,7 @@ class MarkerTables:
         self.unmarked_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self.fields = _own_fields(tools) if exact else KNOWN_FIELDS | _own_fields(tools)
+        self.overrun = next_call(fmt)
 
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
         end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())

@@ -32,7 +32,6 @@ class TaggedMarkers:
     separator:                       the marker between arguments.
     behind_value:                    what may follow a value's own marker, and so proves that it
                                      was no text; empty where nothing ends calls: it proves itself.
-    behind_call:                     what may follow a marker that only stands behind arguments.
     closers:                         what proves that a call has ended: the markers that end the
                                      function, the call, or all calls; where neither function nor
                                      call has one, the next call too. Of these, `ends` end calls.
@@ -43,7 +42,6 @@ class TaggedMarkers:
         "after_name",
         "arguments_end",
         "arguments_start",
-        "behind_call",
         "behind_value",
         "closers",
         "ends",
@@ -79,9 +77,9 @@ class TaggedMarkers:
             behind |= id_start
         value_ends = set(spellings(arguments.value_suffix))
         if key:
-            # Models forget suffixes: then what can only stand behind a value ends it.
+            # Models forget suffixes: then what stands behind the call may show it.
             gap = leading(arguments.value_suffix)
-            value_ends.update(*(spellings(gap + text) for text in ends | turn_ends))
+            value_ends.update(*(spellings(gap + text) for text in (ends or starts) | turn_ends))
 
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         self.name_ends = marker_set(
@@ -104,7 +102,6 @@ class TaggedMarkers:
         self.behind_value = marker_set(
             key | outer | behind | stripped([arguments.separator]) if ends else set()
         )
-        self.behind_call = marker_set(outer)
         self.turn_ends = turn_ends
         own = stripped([function.close, fmt.tools.per_call_end])
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))

@@ -26,9 +26,9 @@ ENDS = (JsonState.DONE, JsonState.BROKEN)
 def object_value(src: Window, call: Call) -> Steps[JsonLexer]:
     """Read an object or array of the arguments, as the format spells it, emitting JSON."""
     if call.may_repair:
-        quote = call.fmt.arguments.quote
-        return repaired_json(src, call.emit, call.repaired, quote=quote)
-    return json_value(src, call.emit)
+        quote, overrun = call.fmt.arguments.quote, call.overrun
+        return repaired_json(src, call.emit, call.repaired, quote=quote, overrun=overrun)
+    return json_value(src, call.emit, overrun=call.overrun)
 
 
 def closers_of(lexer: JsonLexer) -> str:
@@ -72,7 +72,7 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
 def _text_arguments(src: Window, call: Call, emit: Emit) -> Steps[Ending]:
     """Read arguments that are a JSON string holding JSON; the opening quote is read."""
     held = HeldText(emit)
-    closed = yield from json_decoded(src, held.write)
+    closed = yield from json_decoded(src, held.write, call.overrun)
     whole = closed and (held.empty or held.whole)
     if not whole:
         call.not_emitted.append(held.rest)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Literal
 
-from deltaparse.partial import Emit
+from deltaparse.partial import Emit, Overrun
 
 from ...message.message import Attempt
 from ...message.sink import Verdict
@@ -97,6 +97,17 @@ class Call:
     def fmt(self) -> WireFormat:
         """The format it is written in."""
         return self._reading.fmt
+
+    @property
+    def overrun(self) -> Overrun | None:
+        """What proves that a string in the arguments was not closed."""
+        overrun, tools = self._reading.tables.overrun, self.sink.tools
+        if overrun is None or tools is None or not self.fmt.facts.is_tagged:
+            return overrun
+        namespace = self.fmt.function.namespace
+        return overrun.with_names(
+            lambda name: name in tools or name.removeprefix(namespace) in tools
+        )
 
     @property
     def may_repair(self) -> bool:

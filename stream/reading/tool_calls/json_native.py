@@ -153,9 +153,11 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
 
     lexer = JsonLexer()
     lexer.scan("{")
-    quote = reading.fmt.arguments.quote
+    quote, overrun = reading.fmt.arguments.quote, call.overrun
     try:
-        yield from repaired_json(reading.src, read, call.repaired, lexer=lexer, quote=quote)
+        yield from repaired_json(
+            reading.src, read, call.repaired, lexer=lexer, quote=quote, overrun=overrun
+        )
         if lexer.state is JsonState.BROKEN:
             return Ending.broken(lexer.problem)
         if lexer.state is not JsonState.DONE:
@@ -174,7 +176,7 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
     seen: set[str] = set()
     while True:
         start = src.offset
-        key = yield from json_key(src, first=first)
+        key = yield from json_key(src, first=first, overrun=call.overrun)
         if key is None:
             return WHOLE
         if isinstance(key, JsonFault):
@@ -206,7 +208,7 @@ def _member(
     src, unmarked = reading.src, reading.tables.unmarked
     if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
         start = src.offset
-        name = yield from json_string(src)
+        name = yield from json_string(src, call.overrun)
         if isinstance(name, JsonFault):
             return Ending.of(name)
         call.called(replace_surrogates(name), start)
@@ -233,7 +235,7 @@ def _member(
 def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
     """Read an id: a string, or a number as it is spelled; anything else is none."""
     if char == '"':
-        text = yield from json_string(src)
+        text = yield from json_string(src, call.overrun)
         if isinstance(text, JsonFault):
             return Ending.of(text)
         call.id = replace_surrogates(text)
@@ -249,7 +251,7 @@ def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
 def _skipped(src: Window, call: Call, key: str) -> Steps[Ending]:
     """Read a value that means nothing to us, and keep it to be reported."""
     value = call.sink.held = list[str]()
-    scanner = yield from json_value(src, value.append)
+    scanner = yield from json_value(src, value.append, overrun=call.overrun)
     call.sink.held = []
     if (said := "".join(value)) not in MEANS_NOTHING.get(key, ("null",)):
         call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {said}")

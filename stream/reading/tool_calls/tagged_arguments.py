@@ -164,12 +164,13 @@ def _value(src: Window, call: Call, m: TaggedMarkers, types: frozenset[str]) -> 
 
     value = Value(call.emit, note, types, python=arguments.python_literals)
     call.sink.held = value.chunks
-    if not (yield from _up_to_end(src, call, m, value.write, value.string)):
+    ending = yield from _up_to_end(src, call, m, value.write, value.string)
+    if ending is CUT:
         call.not_emitted.append(value.held)
         return CUT
     value.end()
     call.sink.held = []
-    return WHOLE
+    return ending
 
 
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
@@ -186,39 +187,51 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     rest: list[str] = []
     call.sink.held = rest
     start = src.offset
-    ended = yield from _up_to_end(src, call, m, rest.append)
+    ending = yield from _up_to_end(src, call, m, rest.append)
     if "".join(rest).strip():
         detail = f"left out behind an argument: {''.join(rest)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
-    return WHOLE if ended else CUT
+    return ending
 
 
 def _up_to_end(
     src: Window, call: Call, m: TaggedMarkers, emit: Emit, string: StringSink | None = None
-) -> Steps[bool]:
-    """Read a value up to and with its suffix; return whether it ended before the output did.
+) -> Steps[Ending]:
+    """Read a value up to and with its suffix.
 
     A suffix ends it only where something stands behind it that may follow an argument: values
-    may hold the suffix. What can only follow an argument ends it too, for models forget suffixes;
-    it is left unread.
+    may hold the suffix. Without one, what shows that the call has ended breaks it, and is left
+    unread.
     """
     while True:
         marker = yield from until(src, m.value_ends, emit, certain=True, string=string)
-        if not marker:
-            return False
         core = marker.strip()
-        if core in m.turn_ends:
-            return False
-        own = core in m.value_suffix.literals
-        behind = m.behind_value if own else m.behind_call
-        if (yield from _followed(src, len(marker), behind)):
-            if own:
+        if not marker or core in m.turn_ends:
+            return CUT
+        if core in m.value_suffix.literals:
+            if (yield from _followed(src, len(marker), m.behind_value)):
                 src.pos += len(marker)
-            else:
-                call.repaired("missing_closer", src.offset)
-            return True
+                return WHOLE
+        elif (yield from _call_ends(src, call, len(marker) - len(core))):
+            cut = src.closed and not call.sink.natural
+            return CUT if cut else Ending.broken("an argument that does not end")
         call.ambiguous += 1
         emit(src.take(src.pos + 1))
+
+
+def _call_ends(src: Window, call: Call, gap: int) -> Steps[bool]:
+    """Whether the closer behind `gap` characters ends the call, though the argument did not.
+
+    If so, the gap is read.
+    """
+    overrun = call.overrun
+    if overrun is None:
+        return False
+    while (proof := overrun.stands_at(src.text, src.pos + gap, "")) is None and not src.closed:
+        yield
+    # What the end of the output cut off may have been proof.
+    src.pos += gap if proof is not False else 0
+    return proof is not False
 
 
 def _followed(src: Window, length: int, behind: Markers) -> Steps[bool]:

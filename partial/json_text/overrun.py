@@ -1,0 +1,151 @@
+"""A string that is open where its closing quote was forgotten: what proves that it has overrun.
+
+Without it, such a string swallows all that follows, up to the next quote. No text proves it by
+itself, for a string may hold any; but a text that holds an unescaped quote, with something behind
+it that can follow no string, was none. So where a marker stands in a string that might be its end,
+the reader looks ahead, as far as a pattern of bounded length may match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from ..markers import Markers
+from ..surrogates import SURROGATES
+from ..waiting import Lane
+from ..window import Steps, Window
+
+__all__ = ["Overrun"]
+
+ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
+CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+
+
+class Overrun:
+    """What shows that a string which is open should have ended before.
+
+    Immutable, and made once for a format.
+
+    Args:
+        markers: what a string may have overrun; none of them may begin with what a string cannot
+            hold as it stands.
+        beyond: given the quote that would end the string, a pattern for the text from a marker
+            on that proves it. It must be of bounded length, and match no text that a string can
+            hold with what follows it.
+        called: where `beyond` has a group of the name "name", says whether that is a name.
+
+    `firsts` are the characters that markers begin with, `watched` is the only one, or "", which
+    stands in any text; `lane` is the text that may pass in a string, as it may where nothing is
+    overrun, but for the markers.
+    """
+
+    __slots__ = ("_beyond", "_called", "firsts", "lane", "markers", "watched")
+
+    def __init__(
+        self,
+        markers: Markers,
+        beyond: Callable[[str], str],
+        called: Callable[[str], bool] | None = None,
+    ) -> None:
+        self.markers = markers
+        self._beyond = beyond
+        self._called = called
+        self.firsts = tuple(sorted({text[0] for text in markers.literals}))
+        self.watched = self.firsts[0] if len(self.firsts) == 1 else ""
+        self.lane = _lane(markers)
+
+    def with_names(self, called: Callable[[str], bool]) -> Overrun:
+        """The same where `called` says which names are names."""
+        return Overrun(self.markers, self._beyond, called)
+
+    def stands_at(self, text: str, pos: int, quote: str, *, final: bool = False) -> bool | None:
+        """Whether the text from index `pos` on is proof; None if more text is needed to tell."""
+        found = _compiled(self._beyond(quote)).match(text, pos, partial=not final)
+        if found is None:
+            return False
+        if found.partial:
+            return None
+        name = found.groupdict().get("name")
+        return name is None or self._called is None or self._called(name.strip())
+
+    def may_stand(self, text: str, pos: int, end: int) -> bool:
+        """Whether a marker, or the beginning of one, may begin between two indices."""
+        return any(text.find(first, pos, end) >= 0 for first in self.firsts)
+
+    def first(self, text: str, pos: int, end: int) -> int:
+        """Return where the first marker begins between two indices, `end` if none does.
+
+        At the end of the text it may be the beginning of one.
+        """
+        # No further: there may be many short strings in one long text.
+        near = text[pos : end + self.markers.longest]
+        final = pos + len(near) < len(text)
+        return min(pos + self.markers.find(near, final=final)[0], end)
+
+    def starts(self, text: str, pos: int, end: int) -> Iterator[int]:
+        """Yield where markers begin in `text` between two indices."""
+        while (start := self.first(text, pos, end)) < end:
+            yield start
+            pos = start + 1
+
+    def is_here(self, src: Window, quote: str) -> Steps[bool]:
+        """Return whether the text that is unread is proof; read nothing."""
+        while (answer := self.stands_at(src.text, src.pos, quote, final=src.closed)) is None:
+            yield
+        return answer
+
+    def clear(self, src: Window, end: int, quote: str) -> Steps[int | None]:
+        """Return up to which index the text of a string that is open is its own.
+
+        It ends at the index `end` at the latest; the window is fed meanwhile, and the index is
+        right for it then. None: the string has overrun here, and what is unread is not its text.
+        """
+        start = self.first(src.text, src.pos, end)
+        if start > src.pos or start == end:
+            return start
+        return None if (yield from self.is_here(src, quote)) else src.pos + 1
+
+
+@lru_cache(maxsize=256)
+def _lane(markers: Markers) -> Lane:
+    """Text of a JSON string that holds none of the markers, nor what may become one."""
+    first = "".join(sorted({re.escape(text[0]) for text in markers.literals}))
+    plain = rf'[^"\\\x00-\x1f{SURROGATES}{first}]*+'
+    whole = "|".join(re.escape(text) for text in markers.literals)
+    odd = rf"(?!{'|'.join([whole, *markers.tails()])})[{first}]"
+    in_string = rf"{plain}(?:(?:{ESCAPE}|{odd}){plain})*+"
+    certain = re.compile(in_string, re.DOTALL)
+    first_characters = frozenset(text[0] for text in markers.literals)
+
+    def split(text: str) -> int:
+        """Where the tail begins that is an escape or a marker, cut; -1 if more is in the text."""
+        found = certain.match(text)
+        end = found.end() if found else 0
+        while end < len(text):
+            if text[end] == "\\":
+                return end if CUT_ESCAPE.match(text, end) else -1
+            if text[end] not in first_characters:
+                return -1
+            start, stop = markers.find(text, end)
+            if start == end:
+                return end if stop == end else -1
+            # It is as short as the beginning of a marker, and none.
+            found = certain.match(text, end + 1)
+            end = found.end() if found else end + 1
+        return end
+
+    return Lane(
+        quick=re.compile(rf'["\\\x00-\x1f{SURROGATES}{first}]').search,
+        exact=re.compile(rf"(?!{in_string}\Z)", re.DOTALL).match,
+        split=split,
+    )
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> Any:
+    import regex  # slow to import, and hardly ever needed
+
+    return regex.compile(pattern)
