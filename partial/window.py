@@ -168,19 +168,24 @@ class Window:
         self._marks += 1
         return self.offset
 
-    def since(self, mark: int) -> str:
-        """The model's text from `mark` to here, as it came."""
+    def since(self, mark: int, *, prompt: bool = False) -> str:
+        """The model's text from `mark` to here, as it came; with `prompt`, the prompt's too."""
         self._keep()
-        mark = max(mark, 0)
+        mark = mark if prompt else max(mark, 0)
         if not self._kept or mark >= self._kept_to:
             return ""
         # From the chunk that holds the mark on: what was kept before it costs nothing.
         first = max(bisect_right(self._offsets, mark) - 1, 0)
         return "".join(self._kept[first:])[mark - self._offsets[first] :]
 
-    def release(self) -> None:
-        """Stop keeping for the last `mark` that was not released."""
-        self._marks -= 1
+    @property
+    def marks(self) -> int:
+        """How many marks were not released."""
+        return self._marks
+
+    def release(self, *, to: int | None = None) -> None:
+        """Stop keeping for the last `mark` that was not released, or for all but the first `to`."""
+        self._marks = self._marks - 1 if to is None else to
         if not self._marks:
             self._kept.clear()
             self._offsets.clear()

@@ -30,7 +30,10 @@ class StreamParser(Feeder):
     Args:
         fmt: how the model writes, from `analyze` or by hand. Shared freely between parsers.
         tools: the tools of the request, in any shape that `Tools` reads, or `Tools`. None: any
-            name may be called; []: tool syntax is plain text.
+            name may be called; []: tool syntax is plain text. In formats whose calls stand in no
+            markers, only their names tell calls from an answer that looks like one. With None, a
+            call is there what fills a part of the turn, from one marker to the next, in the
+            format's own spelling; the parser holds back what may become that until the part ends.
         prompt: the rendered prompt, or any tail of it that holds the generation prompt: a
             reasoning section that it opens or closes, or the beginning of an answer that it
             holds, sets the state to start in. Nothing of it comes out. Without it, the format's

@@ -26,7 +26,8 @@ class Issue:
     `tool_in_reasoning`     a call began while reasoning was open
     `unclosed_reasoning`    the turn ended while reasoning was open
     `text_after_tool_call`  text follows a call
-    `unknown_tool`          a call of a function that is not one of the tools
+    `unknown_tool`          a call of a function that is not one of the tools; in formats whose
+                            calls stand in no markers it is content
     `repaired_arguments`    something in a call or beside it had to be repaired
     `malformed_arguments`   arguments that are no JSON object
     `duplicate_keys`        a key stands twice in an object of the arguments (only under "error")
@@ -76,10 +77,11 @@ class Attempt:
     `in_reasoning`  it stands in reasoning, and was a draft
     `truncated`     the output ends in it
     `broken`        its arguments are no JSON object
-    `unknown_tool`  its function is not one of the tools
+    `unknown_tool`  its function is not one of the tools; `detail` says where it is text
     `repaired`      something in it or beside it had to be repaired
     `complete`      it is whole
-    `not_a_call`    behind the marker that begins a call there was none; `detail` says what
+    `not_a_call`    behind the marker that begins a call there was none, or what looked like one in
+                    no markers does not fill its part; `detail` says what
     """
 
     name: str

@@ -35,6 +35,8 @@ class Policies:
         unknown_tool: a call of a function that is not one of the tools. Issue `unknown_tool`.
             "pass": a call like others; an agent answers it.
             "text": its text is content. The name alone decides.
+            In formats whose calls stand in no markers, nothing else says what a call is: there
+            both choices make it content, up to the next marker.
         malformed_arguments: the arguments are not the JSON object that they must be. Issues
             `repaired_arguments`, where they became one, and `malformed_arguments`, where not.
             "repair": repair as they come what `deltaparse.partial.Repairs` lists; close brackets

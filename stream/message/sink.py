@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError
 
@@ -15,7 +15,7 @@ from .json_fence import JsonFence
 from .message import Attempt, Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
 
-__all__ = ["Sink", "Verdict"]
+__all__ = ["NotExact", "Sink", "Verdict"]
 
 Verdict = Literal["call", "text", "drop"]
 """What becomes of a call, once its name is known."""
@@ -23,6 +23,13 @@ Verdict = Literal["call", "text", "drop"]
 
 LENIENT = Policies(tool_in_reasoning="reasoning")
 """The policies of a draft."""
+
+EXACT = Policies(tool_in_reasoning="reasoning", malformed_arguments="strict")
+"""Those of a draft that takes calls to the letter only."""
+
+
+class NotExact(Exception):
+    """What is read is not calls and nothing else, in the format's own spelling."""
 
 
 class Sink:
@@ -119,6 +126,10 @@ class Sink:
         draft.natural = self.natural
         return draft
 
+    def exact_draft(self) -> Sink:
+        """A draft that takes nothing but calls: `NotExact` for text, and for any issue."""
+        return ExactDraft(tools=self.tools, parallel=True, policies=EXACT)
+
     def open_reasoning(self, marker: str) -> None:
         """Reasoning begins; `marker` is what the model wrote to say so, "" if nothing."""
         self._end_content()
@@ -148,9 +159,8 @@ class Sink:
     def admit(self, name: str, span: tuple[int, int]) -> Verdict:
         """Say what becomes of a call of `name`, which stands at `span`."""
         if self.tools is not None and name not in self.tools:
-            policy = self.policies.unknown_tool
-            self.issue("unknown_tool", span, f"{name!r} is not one of the tools", policy)
-            if policy == "text":
+            self.unknown(name, span)
+            if self.policies.unknown_tool == "text":
                 return "text"
         elif self.allowed is not None and name not in self.allowed:
             named = " or ".join(map(repr, sorted(self.allowed)))
@@ -161,6 +171,11 @@ class Sink:
             if extra in ("text", "drop"):
                 return extra
         return "call"
+
+    def unknown(self, name: str, span: tuple[int, int]) -> None:
+        """Report that what is called `name`, which stands at `span`, is none of the tools."""
+        policy = self.policies.unknown_tool
+        self.issue("unknown_tool", span, f"{name!r} is not one of the tools", policy)
 
     def begin_call(self, name: str, call_id: str, offset: int) -> None:
         """Emit a call's first delta. Without a `call_id` of the model's own, it gets one."""
@@ -277,3 +292,29 @@ class Sink:
     def _end_content(self) -> None:
         if self._fence is not None:
             self._fence.end()
+
+
+class ExactDraft(Sink):
+    """A sink that takes calls, and refuses all else."""
+
+    __slots__ = ()
+
+    def __init__(self, **rules: Any) -> None:
+        super().__init__(**rules)
+        self.content = _refuse
+
+    def issue(
+        self,
+        kind: str,  # noqa: ARG002
+        span: tuple[int, int],  # noqa: ARG002
+        detail: str,
+        policy: str = "",  # noqa: ARG002
+    ) -> NoReturn:
+        """Refuse calls of which there is something to report."""
+        raise NotExact(detail)
+
+
+def _refuse(text: str) -> None:
+    """Refuse text."""
+    if text:
+        raise NotExact(text)

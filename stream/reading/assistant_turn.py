@@ -8,21 +8,22 @@ space between two markers belongs to the markers.
 
 from __future__ import annotations
 
-from deltaparse.partial import Steps, Window, at, peek, skip, until, whitespace
+from deltaparse.partial import Emit, Steps, Window, at, peek, skip, until, whitespace
 
 from ..wire.format import ContentMode
 from ..wire.marker_tables import Role
 from .channels import channel_turn
+from .checkpoint import Checkpoint
 from .content_writer import Before, ContentWriter
 from .reading import Reading
 from .reasoning import reasoning
 from .tool_calls.dispatch import tool_calls
 from .tool_calls.tagged_head import may_become
+from .unproven_calls import SEPARATORS, UnprovenCalls, unproven_calls
 
 __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
-UNMARKED_SEPARATORS = ",;"
 BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
 """What stands before the text behind a marker, where that is not just a marker."""
 
@@ -56,6 +57,7 @@ def _sections(
     always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
     markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
     writer = ContentWriter(reading, before)
+    unproven = unproven_calls(reading, _next_marker)
     ended = False
     while True:
         # What looked like a call stands beside what the text before it stands beside.
@@ -81,7 +83,7 @@ def _sections(
         if role is Role.TOOL_START:
             if ended:
                 _report_after_end(reading, marker)
-            called = yield from tool_calls(reading, checkpoint, writer.emit)
+            called = yield from _calls(reading, unproven, marker, checkpoint, writer.emit)
             before = Before.CALL if called else Before.TEXT
             continue
         if sink.shows_markers and role in REASONING:
@@ -99,10 +101,24 @@ def _sections(
             sink.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
         elif role is Role.CONTENT_START:
             markers = tables.in_content_end
+            unproven = unproven_calls(reading, _next_marker)
         elif role is Role.CONTENT_END:
             markers = tables.in_content_start
         elif role is Role.HEADER:
             _report_repeated(reading, start, marker)
+
+
+def _calls(
+    reading: Reading,
+    unproven: UnprovenCalls | None,
+    marker: str,
+    checkpoint: Checkpoint,
+    emit_text: Emit,
+) -> Steps[bool]:
+    """Read the calls that may begin at a marker; commit `checkpoint`. Return whether any did."""
+    if unproven is not None and unproven.begin_with(marker):
+        return (yield from unproven.read(marker, checkpoint, emit_text))
+    return (yield from tool_calls(reading, checkpoint, emit_text))
 
 
 def _report_after_end(reading: Reading, marker: str) -> None:
@@ -142,7 +158,7 @@ def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     if marker or not tables.unmarked:
         return marker
     char = yield from peek(src)
-    if before is Before.CALL and char and char in UNMARKED_SEPARATORS:
+    if before is Before.CALL and char and char in SEPARATORS:
         src.pos += 1
         yield from whitespace(src, tables.longest)
         char = yield from peek(src)

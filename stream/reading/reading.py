@@ -20,12 +20,14 @@ class Reading:
 
     `src` is the window that is read, `sink` takes what comes out, `tables` have the markers that
     are looked for. A reader that looks ahead, or reads text that was kept, has a `Reading` of its
-    own with another window or a draft of the sink.
+    own with another window or a draft of the sink. `behind_code`: what is read stands behind the
+    marker of code, which says that it is a call.
     """
 
     src: Window
     sink: Sink
     tables: MarkerTables
+    behind_code: bool = False
 
     @property
     def fmt(self) -> WireFormat:

@@ -18,7 +18,7 @@ space afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -70,6 +70,19 @@ class Field(Enum):
     TYPE = auto()
 
 
+KNOWN_FIELDS: dict[str, Field] = {
+    "name": Field.NAME,
+    "arguments": Field.ARGUMENTS,
+    "parameters": Field.ARGUMENTS,
+    "args": Field.ARGUMENTS,
+    "input": Field.ARGUMENTS,
+    "id": Field.ID,
+    "function": Field.FUNCTION,
+    "type": Field.TYPE,
+}
+"""What keys mean that all models know, also where the format has others."""
+
+
 @dataclass(frozen=True, slots=True)
 class MarkerSpelling:
     """One spelling of a marker; `trailing` is the white space that the template writes after it."""
@@ -84,6 +97,7 @@ class MarkerTables:
 
     fmt:       the format.
     calls:     tool syntax means something; otherwise it is text, and no set has markers of calls.
+    exact:     a call counts only in the format's own spelling, to the letter.
     channels:  the markers of a turn in channels.
 
     in_content:          content that stands in no markers.
@@ -103,6 +117,7 @@ class MarkerTables:
     opens_reasoning:     the turn begins with reasoning that no marker opens.
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
                          where a turn or a part of it begins.
+    unproven:            no marker says that a call is one (`Facts.unproven_calls`).
     fields:              what the keys of a JSON call hold.
     overrun:             what proves that a string in a call was not closed; None if nothing does.
     """
@@ -118,6 +133,7 @@ class MarkerTables:
         "call_starts",
         "calls",
         "channels",
+        "exact",
         "fields",
         "fmt",
         "in_content",
@@ -131,19 +147,22 @@ class MarkerTables:
         "reasoning_start",
         "unmarked",
         "unmarked_call",
+        "unproven",
     )
 
-    def __init__(self, fmt: WireFormat, *, calls: bool) -> None:
+    def __init__(self, fmt: WireFormat, *, calls: bool, exact: bool = False) -> None:
         reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
         self.fmt = fmt
         self.calls = calls
+        self.exact = exact
         self.channels = ChannelMarkers(fmt)
         calls = calls and facts.has_calls and not facts.has_channels
         self.unmarked = calls and facts.unmarked_calls
+        self.unproven = calls and facts.unproven_calls
         json_call = JSON_CALLS if tools.array_wrapped else JSON_CALL
         self.unmarked_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
-        self.fields = _fields(tools)
+        self.fields = _own_fields(tools) if exact else KNOWN_FIELDS | _own_fields(tools)
         self.overrun = next_call(fmt)
 
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
@@ -197,9 +216,12 @@ class MarkerTables:
 
 
 @lru_cache(maxsize=256)
-def marker_tables(fmt: WireFormat, *, calls: bool) -> MarkerTables:
-    """The `MarkerTables` of a format, made once; `calls`: whether tool syntax means something."""
-    return MarkerTables(fmt, calls=calls)
+def marker_tables(fmt: WireFormat, *, calls: bool, exact: bool = False) -> MarkerTables:
+    """The `MarkerTables` of a format, made once.
+
+    `calls`: whether tool syntax means something; `exact`: to the letter only.
+    """
+    return MarkerTables(fmt, calls=calls, exact=exact)
 
 
 def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSpelling]:
@@ -224,23 +246,14 @@ def _ends(header: str) -> list[str]:
     return [header[tag.start() :] for tag in TAG.finditer(header)]
 
 
-def _fields(tools: ToolsFormat) -> Mapping[str, Field]:
-    """What the keys of a JSON call mean: those of the format, and those that all models know."""
-    known = {
-        "name": Field.NAME,
-        "arguments": Field.ARGUMENTS,
-        "parameters": Field.ARGUMENTS,
-        "args": Field.ARGUMENTS,
-        "input": Field.ARGUMENTS,
-        "id": Field.ID,
-        "function": Field.FUNCTION,
-        "type": Field.TYPE,
-    }
+def _own_fields(tools: ToolsFormat) -> dict[str, Field]:
+    """What the keys of a JSON call mean in a format."""
     own = {
+        "type": Field.TYPE,
         tools.function_field: Field.FUNCTION,
         tools.id_field: Field.ID,
         tools.generated_id_field: Field.ID,
         tools.arguments_field: Field.ARGUMENTS,
         tools.name_field: Field.NAME,
     }
-    return known | {key: field for key, field in own.items() if key}
+    return {key: field for key, field in own.items() if key}

@@ -138,6 +138,19 @@ class Call:
         return self.started or self.name in (self.sink.tools or ())
 
     @property
+    def is_stray(self) -> bool:
+        """Whether only the name could say that this is a call, and it is that of no tool."""
+        tools, reading = self.sink.tools, self._reading
+        unproven = reading.tables.unproven and not reading.behind_code
+        return unproven and tools is not None and self.name not in ("", *tools)
+
+    def stray(self) -> None:
+        """Report that this is text, for no tool is called so."""
+        self.sink.unknown(self.name, self._name_span)
+        span = self.checkpoint.span
+        self.sink.attempts.append(Attempt(self.name, span, "unknown_tool", "it is text"))
+
+    @property
     def emit(self) -> Emit:
         """Where the text of the arguments goes, for as long as no other member is read."""
         if self._announced:

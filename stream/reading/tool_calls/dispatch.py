@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from deltaparse.partial import Emit, Steps, at, json_space, skip
 
 from ...message.message import Attempt
@@ -39,8 +41,9 @@ def tool_calls(
         yield from json_space(src)
     # A call that the prompt began comes out whole.
     src.emits_prompt = True
+    attempts = len(reading.sink.attempts)
     if code and marker == code:
-        called = yield from coded_calls(reading, checkpoint)
+        called = yield from coded_calls(replace(reading, behind_code=True), checkpoint)
     elif fmt.tools.format is ToolFormat.PYTHONIC:
         called = yield from python_calls(reading, checkpoint)
     elif tagged:
@@ -49,7 +52,7 @@ def tool_calls(
     else:
         called = yield from json_calls(reading, checkpoint)
     src.emits_prompt = False
-    if not called and marker:
+    if not called and marker and len(reading.sink.attempts) == attempts:
         detail = f"no call behind {marker!r}"
         reading.sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
     if not called:

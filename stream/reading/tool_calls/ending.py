@@ -8,6 +8,8 @@ applies the policies, for all families alike:
     BROKEN   its text cannot go on as it does: brackets are closed where that is all that is
              missing (`repaired_arguments`), else what follows is not emitted
              (`malformed_arguments`)
+    STRAY    only its name could say that it is a call, and no tool is called so: it is text
+             (`unknown_tool`)
 
 Why values and not exceptions: a call that is cut off is the normal course of a stream, a reader
 has a dozen places where it may be, and each passes through three or four readers that have
@@ -22,11 +24,12 @@ from enum import Enum, auto
 from deltaparse.partial import JsonFault, Steps, at, until
 
 from ...wire.marker_tables import Role
+from ..checkpoint import Checkpoint
 from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .call import Call
 
-__all__ = ["CUT", "WHOLE", "End", "Ending", "settle"]
+__all__ = ["CUT", "STRAY", "WHOLE", "End", "Ending", "not_another_call", "settle"]
 
 
 class End(Enum):
@@ -35,6 +38,7 @@ class End(Enum):
     WHOLE = auto()
     CUT = auto()
     BROKEN = auto()
+    STRAY = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +66,16 @@ class Ending:
         return CUT if fault.cut else cls.broken(fault.problem)
 
 
-WHOLE, CUT = Ending(End.WHOLE), Ending(End.CUT)
+WHOLE, CUT, STRAY = Ending(End.WHOLE), Ending(End.CUT), Ending(End.STRAY)
 
 
 def settle(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     """End a call as its reader found that it ends; return whether it was one."""
+    if ending.kind is End.STRAY:
+        call.stray()
+        return False
+    if ending.kind is not End.WHOLE and reading.tables.exact:
+        return False
     if ending.kind is End.BROKEN:
         return (yield from _broken(reading, call, ending))
     if ending.kind is End.CUT:
@@ -145,6 +154,20 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         yield from until(src, tables.in_content, writer.emit)
         writer.end()
     return called
+
+
+def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
+    """Emit what was read behind a call, and is none; where no marker proves calls, up to the next.
+
+    A call may stand in what is text now, where another would be looked for.
+    """
+    writer = ContentWriter(reading, Before.CALL)
+    writer.emit(checkpoint.text())
+    checkpoint.commit()
+    if reading.tables.unproven:
+        reading.src.emits_prompt = False
+        yield from until(reading.src, reading.tables.in_content, writer.emit)
+    writer.end()
 
 
 def _report_malformed(call: Call, detail: str) -> None:

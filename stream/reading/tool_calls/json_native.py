@@ -33,11 +33,10 @@ from deltaparse.partial import (
 
 from ...wire.marker_tables import Field
 from ..checkpoint import Checkpoint
-from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
-from .ending import CUT, WHOLE, Ending, settle
+from .ending import CUT, STRAY, WHOLE, Ending, not_another_call, settle
 
 __all__ = ["json_calls"]
 
@@ -94,14 +93,13 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
 
     What is neither is left unread, so that it is read as what follows calls.
     """
-    src, sink = reading.src, reading.sink
+    src, sink, tables = reading.src, reading.sink, reading.tables
     char, end = yield from _beyond_separator(src)
     if char == "{":
         src.pos = end
         if not (yield from _call_object(reading, checkpoint)):
-            writer = ContentWriter(reading, Before.CALL)
-            writer.emit(checkpoint.text())
-            writer.end()
+            yield from not_another_call(reading, checkpoint)
+            return not tables.unproven
         return True
     if in_array and char == "]":
         src.pos = end + 1
@@ -198,6 +196,8 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
         ending = yield from _member(reading, call, key, field, char, nested=nested)
         if ending is not WHOLE:
             return ending
+        if call.started and call.is_stray:
+            return STRAY
         call.announce()
 
 
@@ -222,8 +222,11 @@ def _member(
         own = reading.fmt.tools.arguments_field
         if own and key != own:
             call.odd_member = key
+        if call.is_stray:
+            return STRAY
         return (yield from json_arguments(src, call))
-    if unmarked and field is not Field.TYPE and not call.started:
+    exact = reading.tables.exact
+    if unmarked and field is not Field.TYPE and (exact or not call.started):
         # Where no marker says that this is a call, an object with other keys is text.
         return Ending.broken(f"{key!r} is no member of a call")
     return (yield from _skipped(src, call, key))
