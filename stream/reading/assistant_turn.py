@@ -23,6 +23,9 @@ __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
 UNMARKED_SEPARATORS = ",;"
+MOST_SPACE = 256
+"""Characters of white space before JSON that are held back, and left out if it is a call."""
+
 BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
 """What stands before the text behind a marker, where that is not just a marker."""
 
@@ -65,6 +68,12 @@ def _sections(
         if not marker and before is Before.CALL and at_end and _report_cut_marker(reading):
             checkpoint.commit()
             return
+        if not marker and tables.constrained and (yield from peek(src)).isspace():
+            # However much white space stands before JSON, it is JSON.
+            writer.emit(checkpoint.text())
+            writer.end()
+            checkpoint.commit()
+            continue
         if not marker:
             # White space at the end belongs to the marker before it, if there is one.
             if src.unread or not src.closed or before is Before.START:
@@ -77,6 +86,8 @@ def _sections(
             checkpoint.commit()
             return
         role = tables.role(marker)
+        if role is Role.FENCE:
+            role = Role.TOOL_END if before is Before.CALL else Role.TOOL_START
         ended = ended or before is Before.END
         if role is Role.TOOL_START:
             if ended:
@@ -103,6 +114,9 @@ def _sections(
             markers = tables.in_content_start
         elif role is Role.HEADER:
             _report_repeated(reading, start, marker)
+        elif role is Role.TOOL_END and tables.constrained:
+            detail = f"left out behind the call: {marker!r}"
+            sink.issue("stray_marker", (start, src.offset), detail)
 
 
 def _report_after_end(reading: Reading, marker: str) -> None:
@@ -136,10 +150,10 @@ def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     separator.
     """
     src, tables = reading.src, reading.tables
-    yield from whitespace(src, tables.longest)
+    yield from whitespace(src, MOST_SPACE if tables.constrained else tables.longest)
     after = {Before.CALL: tables.after_call, Before.END: tables.after_end}
     marker = yield from at(src, after.get(before, tables.at_edge))
-    if marker or not tables.unmarked:
+    if marker or not (tables.unmarked or tables.constrained):
         return marker
     char = yield from peek(src)
     if before is Before.CALL and char and char in UNMARKED_SEPARATORS:
