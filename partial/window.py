@@ -172,6 +172,7 @@ class Window:
         """The model's text from `mark` to here, as it came."""
         self._keep()
         return self._kept_from(max(mark, 0))
+
     def back(self, mark: int) -> None:
         """Make the text from `mark` on unread again; it is still kept."""
         self._keep()

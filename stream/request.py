@@ -91,7 +91,9 @@ class Request:
             raise UsageError(f'calls={self.calls!r}: choose "format" or "json"')
         if not self._has_calls:
             why = 'tool_choice="none"' if self.choice.mode == "none" else "tools=[]"
-            raise UsageError(f'calls="json" says that the model must call, and {why} that it cannot')
+            raise UsageError(
+                f'calls="json" says that the model must call, and {why} that it cannot'
+            )
 
     @property
     def _has_calls(self) -> bool:

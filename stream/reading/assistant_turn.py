@@ -13,7 +13,8 @@ from deltaparse.partial import Steps, Window, at, peek, skip, until, whitespace
 from ..wire.format import ContentMode
 from ..wire.marker_tables import Role
 from .channels import channel_turn
-from .content_writer import Before, ContentWriter
+from .content_writer import MOST_SPACE, Before, ContentWriter
+from .json_text import report_stray
 from .reading import Reading
 from .reasoning import reasoning
 from .tool_calls.dispatch import tool_calls
@@ -23,9 +24,6 @@ __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
 UNMARKED_SEPARATORS = ",;"
-MOST_SPACE = 256
-"""Characters of white space before JSON that are held back, and left out if it is a call."""
-
 BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
 """What stands before the text behind a marker, where that is not just a marker."""
 
@@ -106,23 +104,29 @@ def _sections(
                 reading, opened=written, second_time=second_time, at_end=at_end
             )
             markers = tables.in_content_start
-        elif role is Role.REASONING_END:
-            sink.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
         elif role is Role.CONTENT_START:
             markers = tables.in_content_end
         elif role is Role.CONTENT_END:
             markers = tables.in_content_start
-        elif role is Role.HEADER:
-            _report_repeated(reading, start, marker)
-        elif role is Role.TOOL_END and tables.constrained:
-            detail = f"left out behind the call: {marker!r}"
-            sink.issue("stray_marker", (start, src.offset), detail)
+        else:
+            _report_marker(reading, role, start, marker)
 
 
 def _report_after_end(reading: Reading, marker: str) -> None:
     start = reading.src.offset
     span = (max(start, 0), start + len(marker))
     reading.sink.issue("text_after_end", span, "a call begins behind the end of the turn")
+
+
+def _report_marker(reading: Reading, role: Role, start: int, marker: str) -> None:
+    """Report a marker that has no business where it stood."""
+    if role is Role.REASONING_END:
+        span = (start, reading.src.offset)
+        reading.sink.issue("orphan_marker", span, f"{marker!r} ends nothing")
+    elif role is Role.HEADER:
+        _report_repeated(reading, start, marker)
+    elif role is Role.TOOL_END and reading.tables.constrained:
+        report_stray(reading, start, marker)
 
 
 def _report_repeated(reading: Reading, start: int, marker: str) -> None:

@@ -14,9 +14,11 @@ from __future__ import annotations
 from deltaparse.partial import Steps, at, json_space, until, whitespace
 
 from ..message.message import Attempt
+from ..wire.spellings import stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
 from .content_writer import Before, ContentWriter
+from .json_text import text_of_calls
 from .reading import Reading
 from .reasoning import report_unclosed
 from .tool_calls.arguments import json_arguments
@@ -33,7 +35,8 @@ READERS = frozenset({"user", "all"})
 def channel_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from behind `start role` to the end of the input."""
     src, marks = reading.src, reading.tables.channels
-    before = Before.START
+    before, ended = Before.START, False
+    turn_ends = stripped(reading.fmt.turn.ends)
     while src.unread or not src.closed or before is Before.START:
         checkpoint = reading.checkpoint()
         yield from whitespace(src, marks.longest)
@@ -42,6 +45,7 @@ def channel_turn(reading: Reading) -> Steps[None]:
         if marker and (marker in marks.ends or marker == marks.start + marks.role):
             checkpoint.commit()
             src.pos += len(marker)
+            ended = ended or marker in turn_ends
             if marker != marks.start:
                 after = Before.CALL if before is Before.CALL else Before.END
                 before = after if marker in marks.ends else Before.MARKER
@@ -53,12 +57,16 @@ def channel_turn(reading: Reading) -> Steps[None]:
             before = yield from _message(reading, checkpoint, author)
         elif src.unread or not src.closed or before is Before.START or checkpoint.text().strip():
             # White space at the end belongs to the marker before it, if there is one.
-            writer = ContentWriter(reading, before)
-            writer.emit(checkpoint.text())
-            checkpoint.commit()
-            yield from until(src, marks.in_text, writer.emit)
-            writer.end()
-            before = Before.END if before is Before.START else before
+            called = reading.tables.constrained and not ended and before is not Before.CALL
+            if called:
+                called = yield from text_of_calls(reading, checkpoint, before, marks.in_text)
+            else:
+                writer = ContentWriter(reading, before)
+                writer.emit(checkpoint.text())
+                checkpoint.commit()
+                yield from until(src, marks.in_text, writer.emit)
+                writer.end()
+            before = Before.CALL if called else Before.END if before is Before.START else before
         checkpoint.commit()
 
 
@@ -95,7 +103,12 @@ def _message(reading: Reading, checkpoint: Checkpoint, author: str) -> Steps[Bef
         # Where there are no tools, a call is text, and its header is how it shows.
         sink.content(checkpoint.text() if name else "")
         checkpoint.commit()
-        yield from until(src, marks.after_body, sink.content)
+        if tables.constrained:
+            body, start = reading.checkpoint(), Before.START
+            if (yield from text_of_calls(reading, body, start, marks.after_body)):
+                return Before.CALL
+        else:
+            yield from until(src, marks.after_body, sink.content)
     return Before.END
 
 

@@ -8,7 +8,10 @@ from deltaparse.partial import Emit
 
 from .reading import Reading
 
-__all__ = ["Before", "ContentWriter"]
+__all__ = ["MOST_SPACE", "Before", "ContentWriter"]
+
+MOST_SPACE = 256
+"""Characters of white space before JSON that are held back, and left out if it is a call."""
 
 
 class Before(Enum):
@@ -24,7 +27,16 @@ class Before(Enum):
 class ContentWriter:
     """Emits the text up to the next marker as content, or as the policies say, with an issue."""
 
-    __slots__ = ("_before", "_constrained", "_dropped", "_kind", "_policy", "_sink", "_src", "_start")
+    __slots__ = (
+        "_before",
+        "_constrained",
+        "_dropped",
+        "_kind",
+        "_policy",
+        "_sink",
+        "_src",
+        "_start",
+    )
 
     def __init__(self, reading: Reading, before: Before) -> None:
         self._src = reading.src

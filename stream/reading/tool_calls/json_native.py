@@ -128,9 +128,7 @@ def _beyond_separator(src: Window) -> Steps[tuple[str, int]]:
         yield
 
 
-def _call_object(
-    reading: Reading, checkpoint: Checkpoint, *, alone: bool = False
-) -> Steps[bool]:
+def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = False) -> Steps[bool]:
     """Read one object that may be a call; return whether it was one.
 
     `alone`: it stands in no list, and behind no other.
