@@ -83,9 +83,7 @@ def _sections(
         if not marker:
             checkpoint.commit()
             return
-        role = tables.role(marker)
-        if role is Role.FENCE:
-            role = Role.TOOL_END if before is Before.CALL else Role.TOOL_START
+        role = _role(reading, marker, before)
         ended = ended or before is Before.END
         if role is Role.TOOL_START:
             if ended:
@@ -110,6 +108,13 @@ def _sections(
             markers = tables.in_content_start
         else:
             _report_marker(reading, role, start, marker)
+
+
+def _role(reading: Reading, marker: str, before: Before) -> Role:
+    role = reading.tables.role(marker)
+    if role is not Role.FENCE:
+        return role
+    return Role.TOOL_END if before is Before.CALL else Role.TOOL_START
 
 
 def _report_after_end(reading: Reading, marker: str) -> None:
@@ -160,6 +165,8 @@ def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     if marker or not (tables.unmarked or tables.constrained):
         return marker
     char = yield from peek(src)
+    if before is Before.CALL and may_become(src, tables.after_call):
+        return ""
     if before is Before.CALL and char and char in UNMARKED_SEPARATORS:
         src.pos += 1
         yield from whitespace(src, tables.longest)

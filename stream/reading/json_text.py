@@ -53,12 +53,13 @@ def text_of_calls(
 
 
 def json_ahead(src: Window) -> Steps[str]:
-    """Skip white space; return the bracket after it, unread, if an object begins there or a list.
+    """Skip white space, and return the bracket behind it, unread, if JSON begins there.
 
-    "" if not: no more is looked at than its first quotation mark.
+    Otherwise read nothing, and return "". No more is looked at than the first quotation mark.
     """
-    yield from whitespace(src, MOST_SPACE)
     mark = src.mark()
+    yield from whitespace(src, MOST_SPACE)
+    start = src.offset
     first = yield from peek(src)
     char = first
     if char == "[":
@@ -67,7 +68,7 @@ def json_ahead(src: Window) -> Steps[str]:
     if begins := char == "{":
         src.pos += 1
         begins = (yield from json_space(src)) == '"'
-    src.back(mark)
+    src.back(start if begins else mark)
     src.release()
     return first if begins else ""
 

@@ -44,11 +44,9 @@ def reasoning(
     if tables.constrained and policy != "reasoning":
         # The server may have constrained all that the model wrote, and the prompt opened this.
         marker = yield from json_ahead(src)
-    if not marker:
-        sink.reasoning(checkpoint.text())
-        checkpoint.commit()
     while True:
         if not marker:
+            checkpoint.commit()
             marker = yield from until(src, markers, sink.reasoning)
             checkpoint = reading.checkpoint()
         role = tables.role(marker) if marker else Role.TURN_END
