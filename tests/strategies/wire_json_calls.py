@@ -74,7 +74,7 @@ def written(draw):
         values = draw(KEPT)
         calls = [(calls[0][0], values)]
         own = values if any(key in values for key in OWN_KEYS[:3]) or draw(st.booleans()) else None
-        schema = {} if own is None else {"type": "object", "properties": dict.fromkeys(own, {})}
+        schema = {} if own is None else {"type": "object", "properties": {key: {} for key in own}}
         tools = [{"name": calls[0][0], "parameters": schema}]
     texts = [(name, json.dumps(values, **style)) for name, values in calls]
     body = ", ".join(write(draw, name, text) for name, text in texts)

@@ -141,6 +141,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         _report_malformed(call, detail)
     called = call.end(cut=True)
     if unmarked:
+        call.checkpoint.commit()
         src.emits_prompt = False
         writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
         yield from until(src, tables.in_content, writer.emit)

@@ -5,8 +5,9 @@ call of it. Both are objects, and a function may itself have arguments called `n
 `arguments`. What an object is, its first members say, in this order:
 
 1.  A member with another key than `name`, `arguments` or `parameters`: it is the arguments.
-2.  A `name` that is no text: the arguments. So is a `name` that is not the function's, if the
-    function has an argument `name`, or if it is not known which it has and no tool is called so.
+2.  A `name` that is no text, or longer than the name of any tool: the arguments. So is one that
+    is not the function's, if the function has an argument `name`, or if it is not known which it
+    has and no tool is called so.
 3.  An `arguments` or `parameters` that is neither object nor text nor null: the arguments. So is
     one that comes before the name, if the function has an argument called so.
 4.  A `name` and then `arguments` or `parameters`, or the other way round: a call, unless the
@@ -19,6 +20,8 @@ function has, the properties in its schema say.
 """
 
 from __future__ import annotations
+
+import re
 
 from deltaparse.partial import (
     JsonFault,
@@ -38,6 +41,8 @@ from .schema import argument_names
 __all__ = ["is_arguments"]
 
 NAME, ARGUMENTS = "name", ("arguments", "parameters")
+STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+LONGEST_ESCAPE = len(r"\u0000")
 
 
 def is_arguments(src: Window, sink: Sink) -> Steps[bool]:
@@ -66,6 +71,8 @@ def _is_arguments(src: Window, sink: Sink) -> Steps[bool]:
         if not char:
             return False
         if key == NAME:
+            if (yield from _is_long(src, sink)):
+                return True
             name = yield from json_string(src)
             if isinstance(name, JsonFault):
                 return not name.cut
@@ -80,3 +87,14 @@ def _is_arguments(src: Window, sink: Sink) -> Steps[bool]:
                 return value.state is JsonState.BROKEN
         if NAME in seen and len(seen) > 1:
             return own is not None and own.issuperset(seen)
+
+
+def _is_long(src: Window, sink: Sink) -> Steps[bool]:
+    """Whether a text that begins here is longer than the name of any tool; it is left unread."""
+    longest = LONGEST_ESCAPE * max(map(len, (sink.named, *(sink.tools or ())))) + len('""')
+    while not src.closed and not STRING.match(src.text, src.pos):
+        if len(src.text) - src.pos > longest:
+            return True
+        yield
+    found = STRING.match(src.text, src.pos)
+    return (found.end() if found else len(src.text)) - src.pos > longest
