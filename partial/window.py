@@ -174,7 +174,7 @@ class Window:
         return self._kept_from(max(mark, 0))
 
     def back(self, mark: int) -> None:
-        """Make the text from `mark` on unread again; it is still kept."""
+        """Make the text from an offset on unread again, the last `mark` or one behind it."""
         self._keep()
         self.text, self.base, self.pos = self._kept_from(mark) + self.unread, mark, 0
         while self._offsets and self._offsets[-1] >= mark:
