@@ -20,7 +20,7 @@ from pathlib import Path
 from deltaparse import StreamParser, WireFormat, get_format, list_formats
 from deltaparse.stream.request import behind_reasoning
 
-__all__ = ["CHUNK", "Row", "answered", "marker_in", "measure", "texts"]
+__all__ = ["Row", "answered", "marker_in", "measure", "texts"]
 
 ROOT = Path(__file__).parents[1]
 CHUNK = 64
@@ -158,16 +158,6 @@ def _row(kind: str, found: Sequence[str], formats: Sequence[WireFormat]) -> Row:
     )
 
 
-def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Write the rows, line by line."""
-    for row in rows:
-        became = ", ".join(f"{what} ({times})" for what, times in sorted(row.became.items()))
-        yield (
-            f"{row.kind}: {row.texts} texts; without a marker {row.plain_changed} of {row.plain} "
-            f"changed, held back at most {row.held} characters; with one {row.marked_changed} of "
-            f"{row.marked}" + (f": {became}" if became else "")
-        )
-
-
 if __name__ == "__main__":
-    print("\n".join(table(measure())))
+    for row in measure():
+        print(row)

@@ -49,6 +49,13 @@ class StreamParser(Feeder):
         response_schema: the JSON Schema that the content was asked to follow. JSON at the start
             of the turn is then content, also where calls stand in no markers, and a Markdown
             code block round it is left out.
+        calls: how calls are written. "format": as the format has it. "json": the server
+            constrained the model to write them as JSON that stands alone, as vLLM and SGLang do
+            where a call is required: an object with a name and arguments (or `parameters`), a
+            list of them, or, where `tool_choice` names one function, its arguments alone. They
+            stand behind reasoning, if there is any. The markers of the format's own calls round
+            them, and a code block, are left out, with an issue; what else stands there is
+            content, with an issue.
         id_factory: makes the id of a call to which the model gave none; asked once for each.
             `nine_character_id` makes those that Mistral's templates take.
         record: keep what is fed, for `fork` and `snapshot`.
@@ -72,6 +79,7 @@ class StreamParser(Feeder):
         reasoning: Literal["separate", "inline", "raw"] = "separate",
         policies: Policies = Policies(),  # noqa: B008 - frozen
         response_schema: Mapping[str, Any] | None = None,
+        calls: Literal["format", "json"] = "format",
         id_factory: IdFactory = call_id,
         record: bool = False,
         collect: bool = True,
@@ -85,6 +93,7 @@ class StreamParser(Feeder):
             reasoning,
             policies,
             response_schema,
+            calls,
             collect,
         )
         if record is not False:

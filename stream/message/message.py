@@ -49,6 +49,9 @@ class Issue:
     `missing_call`          `tool_choice` asked for a call, and none came
     `text_after_end`        text after an end-of-turn marker is content; a call there is a call
     `repeated_marker`       the model wrote again what its prompt ends with
+    `stray_marker`          a marker of the format's own calls, or a code block, round calls that
+                            were asked for in JSON; it is left out
+    `stray_text`            where calls were asked for in JSON, text that is none; it is content
     `orphan_marker`         an end of reasoning where none is open
     `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD;
                             reported once, at the end, from the first to the last

@@ -40,7 +40,8 @@ class Sink:
     that was begun.
 
     `tools` are the functions that may be called, each with the JSON Schema of its arguments; None
-    for any. `allowed` are those that `tool_choice` names. `natural` says, once the input is closed,
+    for any. `allowed` are those that `tool_choice` names; `named` is the one that it names, if its
+    arguments may stand alone. `natural` says, once the input is closed,
     whether the turn ended by itself or was cut off. Without `collect`, the message is not kept.
     With `offset`, which says how much of the output was read, content is JSON that was asked for,
     and loses the code block that it is wrapped in.
@@ -65,6 +66,7 @@ class Sink:
         "extra_members",
         "held",
         "issues",
+        "named",
         "natural",
         "not_emitted",
         "parallel",
@@ -81,6 +83,7 @@ class Sink:
         *,
         tools: Mapping[str, Any] | None = None,
         allowed: Collection[str] | None = None,
+        named: str = "",
         parallel: bool = True,
         policies: Policies,
         reasoning_output: Literal["separate", "inline", "raw"] = "separate",
@@ -96,6 +99,7 @@ class Sink:
         self.seen_reasoning = False
         self.tools = tools
         self.allowed = allowed
+        self.named = named
         self.parallel = parallel
         self.policies = policies
         self.shows_markers = reasoning_output == "raw"
@@ -122,7 +126,7 @@ class Sink:
 
     def draft(self) -> Sink:
         """A sink with the same rules, for a look at text whose meaning is not known yet."""
-        draft = Sink(tools=self.tools, parallel=True, policies=LENIENT)
+        draft = Sink(tools=self.tools, named=self.named, parallel=True, policies=LENIENT)
         draft.natural = self.natural
         return draft
 

@@ -14,7 +14,8 @@ from ..wire.format import ContentMode
 from ..wire.marker_tables import Role
 from .channels import channel_turn
 from .checkpoint import Checkpoint
-from .content_writer import Before, ContentWriter
+from .content_writer import MOST_SPACE, Before, ContentWriter
+from .json_text import report_stray
 from .reading import Reading
 from .reasoning import reasoning
 from .tool_calls.dispatch import tool_calls
@@ -67,6 +68,12 @@ def _sections(
         if not marker and before is Before.CALL and at_end and _report_cut_marker(reading):
             checkpoint.commit()
             return
+        if not marker and tables.constrained and (yield from peek(src)).isspace():
+            # However much white space stands before JSON, it is JSON.
+            writer.emit(checkpoint.text())
+            writer.end()
+            checkpoint.commit()
+            continue
         if not marker:
             # White space at the end belongs to the marker before it, if there is one.
             if src.unread or not src.closed or before is Before.START:
@@ -78,7 +85,7 @@ def _sections(
         if not marker:
             checkpoint.commit()
             return
-        role = tables.role(marker)
+        role = _role(reading, marker, before)
         ended = ended or before is Before.END
         if role is Role.TOOL_START:
             if ended:
@@ -97,15 +104,20 @@ def _sections(
                 reading, opened=written, second_time=second_time, at_end=at_end
             )
             markers = tables.in_content_start
-        elif role is Role.REASONING_END:
-            sink.issue("orphan_marker", (start, src.offset), f"{marker!r} ends nothing")
         elif role is Role.CONTENT_START:
             markers = tables.in_content_end
             unproven = unproven_calls(reading, _next_marker)
         elif role is Role.CONTENT_END:
             markers = tables.in_content_start
-        elif role is Role.HEADER:
-            _report_repeated(reading, start, marker)
+        else:
+            _report_marker(reading, role, start, marker)
+
+
+def _role(reading: Reading, marker: str, before: Before) -> Role:
+    role = reading.tables.role(marker)
+    if role is not Role.FENCE:
+        return role
+    return Role.TOOL_END if before is Before.CALL else Role.TOOL_START
 
 
 def _calls(
@@ -125,6 +137,17 @@ def _report_after_end(reading: Reading, marker: str) -> None:
     start = reading.src.offset
     span = (max(start, 0), start + len(marker))
     reading.sink.issue("text_after_end", span, "a call begins behind the end of the turn")
+
+
+def _report_marker(reading: Reading, role: Role, start: int, marker: str) -> None:
+    """Report a marker that has no business where it stood."""
+    if role is Role.REASONING_END:
+        span = (start, reading.src.offset)
+        reading.sink.issue("orphan_marker", span, f"{marker!r} ends nothing")
+    elif role is Role.HEADER:
+        _report_repeated(reading, start, marker)
+    elif role is Role.TOOL_END and reading.tables.constrained:
+        report_stray(reading, start, marker)
 
 
 def _report_repeated(reading: Reading, start: int, marker: str) -> None:
@@ -152,12 +175,14 @@ def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     separator.
     """
     src, tables = reading.src, reading.tables
-    yield from whitespace(src, tables.longest)
+    yield from whitespace(src, MOST_SPACE if tables.constrained else tables.longest)
     after = {Before.CALL: tables.after_call, Before.END: tables.after_end}
     marker = yield from at(src, after.get(before, tables.at_edge))
-    if marker or not tables.unmarked:
+    if marker or not (tables.unmarked or tables.constrained):
         return marker
     char = yield from peek(src)
+    if before is Before.CALL and may_become(src, tables.after_call):
+        return ""
     if before is Before.CALL and char and char in SEPARATORS:
         src.pos += 1
         yield from whitespace(src, tables.longest)

@@ -19,6 +19,7 @@ from ..wire.spellings import stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
 from .content_writer import Before, ContentWriter
+from .json_text import text_of_calls
 from .reading import Reading
 from .reasoning import report_unclosed
 from .tool_calls.arguments import json_arguments
@@ -57,12 +58,16 @@ def channel_turn(reading: Reading) -> Steps[None]:
             before = yield from _message(reading, checkpoint, author, ended=ended)
         elif src.unread or not src.closed or before is Before.START or checkpoint.text().strip():
             # White space at the end belongs to the marker before it, if there is one.
-            writer = ContentWriter(reading, before)
-            writer.emit(checkpoint.text())
-            checkpoint.commit()
-            yield from until(src, marks.in_text, writer.emit)
-            writer.end()
-            before = Before.END if before is Before.START else before
+            called = reading.tables.constrained and not ended and before is not Before.CALL
+            if called:
+                called = yield from text_of_calls(reading, checkpoint, before, marks.in_text)
+            else:
+                writer = ContentWriter(reading, before)
+                writer.emit(checkpoint.text())
+                checkpoint.commit()
+                yield from until(src, marks.in_text, writer.emit)
+                writer.end()
+            before = Before.CALL if called else Before.END if before is Before.START else before
         checkpoint.commit()
 
 
@@ -106,8 +111,13 @@ def _message(
         writer = ContentWriter(reading, Before.END if ended else Before.START)
         writer.emit(checkpoint.text() if name else "")
         checkpoint.commit()
-        yield from until(src, marks.after_body, writer.emit)
-        writer.end()
+        if tables.constrained:
+            body, start = reading.checkpoint(), Before.START
+            if (yield from text_of_calls(reading, body, start, marks.after_body)):
+                return Before.CALL
+        else:
+            yield from until(src, marks.after_body, writer.emit)
+            writer.end()
     return Before.END
 
 

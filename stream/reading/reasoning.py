@@ -14,6 +14,7 @@ from deltaparse.partial import Steps, at, skip, until
 
 from ..wire.marker_tables import Role
 from .checkpoint import Checkpoint
+from .json_text import json_ahead
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
 
@@ -39,27 +40,36 @@ def reasoning(
         sink.issue("repeated_marker", (start, src.offset), f"{repeated!r} was written again")
     policy = sink.policies.tool_in_reasoning
     markers = tables.in_reasoning_only if policy == "reasoning" else tables.in_reasoning
+    checkpoint, marker = reading.checkpoint(), ""
+    if tables.constrained and policy != "reasoning":
+        # The server may have constrained all that the model wrote, and the prompt opened this.
+        marker = yield from json_ahead(src)
     while True:
-        marker = yield from until(src, markers, sink.reasoning)
+        if not marker:
+            checkpoint.commit()
+            marker = yield from until(src, markers, sink.reasoning)
+            checkpoint = reading.checkpoint()
         role = tables.role(marker) if marker else Role.TURN_END
+        if role is Role.TOOL_START and policy == "defer":
+            calls = yield from _deferred(reading, checkpoint, second_time=second_time)
+            if calls is not None:
+                sink.close_reasoning("")
+                return calls
+            marker = ""
+            continue
+        checkpoint.commit()
         if role is Role.REASONING_END:
             sink.leave_reasoning()
             sink.close_reasoning((yield from skip(src, marker, tables.trailing(marker))))
             return None
-        if role is not Role.TOOL_START:
-            # The end of the turn, or a marker that is spelled like it.
-            report_unclosed(reading)
-            sink.close_reasoning("")
-            return None
-        if policy != "defer":
+        if role is Role.TOOL_START:
             span = (src.offset, src.offset + len(marker))
             sink.issue("tool_in_reasoning", span, "a tool call ended the reasoning", policy)
-            sink.close_reasoning("")
-            return None
-        calls = yield from _deferred(reading, second_time=second_time)
-        if calls is not None:
-            sink.close_reasoning("")
-            return calls
+        else:
+            # The end of the turn, or a marker that is spelled like it.
+            report_unclosed(reading)
+        sink.close_reasoning("")
+        return None
 
 
 def report_unclosed(reading: Reading) -> None:
@@ -69,14 +79,15 @@ def report_unclosed(reading: Reading) -> None:
     sink.issue("unclosed_reasoning", span, "the turn ended in reasoning", policy)
 
 
-def _deferred(reading: Reading, *, second_time: bool) -> Steps[Checkpoint | None]:
+def _deferred(
+    reading: Reading, checkpoint: Checkpoint, *, second_time: bool
+) -> Steps[Checkpoint | None]:
     """Read on from a call inside reasoning until it is known what it was.
 
-    Returns its text, still buffered, if it was a call; None if it was reasoning, which is
-    emitted as such.
+    `checkpoint` began with it. Returns its text, still buffered, if it was a call; None if it was
+    reasoning, which is emitted as such.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
-    checkpoint = reading.checkpoint()
     draft = Reading(src, sink.draft(), tables)
     is_call = yield from tool_calls(draft, draft.checkpoint())
     if is_call and second_time:

@@ -27,6 +27,7 @@ from deltaparse.partial import Markers, marker_set
 
 from .channel_markers import ChannelMarkers
 from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
+from .json_calls import in_json
 from .next_call import next_call
 from .spellings import leading, preceded, trailing
 
@@ -48,6 +49,7 @@ class Role(Enum):
     TOOL_START:       calls begin.
     TOOL_END:         a call ends, or all of them.
     TURN_END:         the turn ends.
+    FENCE:            a code block begins, and ends behind a call.
     """
 
     HEADER = auto()
@@ -58,6 +60,7 @@ class Role(Enum):
     TOOL_START = auto()
     TOOL_END = auto()
     TURN_END = auto()
+    FENCE = auto()
 
 
 class Field(Enum):
@@ -92,10 +95,17 @@ class MarkerSpelling:
     trailing: str
 
 
+FENCES = (
+    MarkerSpelling("```json", Role.TOOL_START, "\n"),
+    MarkerSpelling("```", Role.FENCE, "\n"),
+)
+"""What stands round a code block; at the edges of a text only."""
+
+
 class MarkerTables:
     """What readers look for in each place of a turn.
 
-    fmt:       the format.
+    fmt:       the format; where calls are constrained, as `in_json` makes it.
     calls:     tool syntax means something; otherwise it is text, and no set has markers of calls.
     exact:     a call counts only in the format's own spelling, to the letter.
     channels:  the markers of a turn in channels.
@@ -118,7 +128,11 @@ class MarkerTables:
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
                          where a turn or a part of it begins.
     unproven:            no marker says that a call is one (`Facts.unproven_calls`).
-    fields:              what the keys of a JSON call hold.
+    constrained:         calls are unmarked JSON whatever the format: the request said so, and
+                         nothing must be told by its look. The markers of the format's own calls
+                         are looked for, to be left out.
+    fields:              what the keys of a JSON call hold; `arguments_keys` are the keys of the
+                         arguments that are the format's own.
     overrun:             what proves that a string in a call was not closed; None if nothing does.
     """
 
@@ -127,12 +141,14 @@ class MarkerTables:
         "after_bad_call",
         "after_call",
         "after_end",
+        "arguments_keys",
         "at_edge",
         "at_start",
         "bracketed",
         "call_starts",
         "calls",
         "channels",
+        "constrained",
         "exact",
         "fields",
         "fmt",
@@ -150,20 +166,27 @@ class MarkerTables:
         "unproven",
     )
 
-    def __init__(self, fmt: WireFormat, *, calls: bool, exact: bool = False) -> None:
+    def __init__(
+        self, fmt: WireFormat, *, calls: bool, exact: bool = False, constrained: bool = False
+    ) -> None:
         reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
-        self.fmt = fmt
+        self.fmt = in_json(fmt) if constrained else fmt
         self.calls = calls
         self.exact = exact
+        self.constrained = constrained
         self.channels = ChannelMarkers(fmt)
         calls = calls and facts.has_calls and not facts.has_channels
-        self.unmarked = calls and facts.unmarked_calls
-        self.unproven = calls and facts.unproven_calls
-        json_call = JSON_CALLS if tools.array_wrapped else JSON_CALL
-        self.unmarked_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
+        self.unmarked = calls and facts.unmarked_calls and not constrained
+        self.unproven = calls and facts.unproven_calls and not constrained
+        json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
+        pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
+        self.unmarked_call = PYTHON_CALL if pythonic else json_call
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
-        self.fields = _own_fields(tools) if exact else KNOWN_FIELDS | _own_fields(tools)
-        self.overrun = next_call(fmt)
+        own_fields = _own_fields(self.fmt.tools)
+        self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
+        keys = ("arguments", "parameters") if constrained else (tools.arguments_field,)
+        self.arguments_keys = frozenset(filter(None, keys))
+        self.overrun = next_call(self.fmt)
 
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
         end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
@@ -176,6 +199,7 @@ class MarkerTables:
         # Where a turn has several messages, the end of one is that of the call in it.
         message_end = _spelled(Role.TOOL_END, self.channels.ends)
         turn_end = _spelled(Role.TURN_END, fmt.turn.ends)
+        fences = list(FENCES) if constrained else []
         header = _spelled(Role.HEADER, [end for text in fmt.turn.headers for end in _ends(text)])
 
         # Two markers may be spelled alike, and what is found has one meaning. They rank by what
@@ -184,15 +208,15 @@ class MarkerTables:
         # that is missed is a few characters of text. What closes a call often ends the turn too,
         # and then the call is whole, not cut off: so the end of the turn ranks below. Any marker
         # may stand in a header, so its ends come last.
-        inner = (end, start, content_start, tool_start, tool_end, content_end, message_end)
+        inner = (end, start, content_start, fences, tool_start, tool_end, content_end, message_end)
         ranked = (*inner, turn_end, header)
         self._by_literal = {one.literal: one for group in reversed(ranked) for one in group}
         self.longest = max(map(len, self._by_literal), default=0)
         self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
 
         anywhere = start + tool_start + turn_end
-        at_edge = anywhere + content_start + content_end + end
-        self.in_content = _literals(anywhere)
+        at_edge = anywhere + content_start + content_end + end + fences
+        self.in_content = _literals(anywhere + (message_end if constrained else []))
         self.in_content_start = _literals(anywhere + content_start)
         self.in_content_end = _literals(anywhere + (content_end or content_start))
         self.in_reasoning = _literals(end + turn_end + tool_start)
@@ -203,7 +227,7 @@ class MarkerTables:
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
         self.after_end = _literals(anywhere + content_start + header)
         self.reasoning_start = _literals(start)
-        self.call_starts = _literals(tool_start)
+        self.call_starts = _literals(tool_start + fences)
 
     def role(self, marker: str) -> Role:
         """What a marker means; one that is none of the format's begins an unmarked call."""
@@ -216,12 +240,15 @@ class MarkerTables:
 
 
 @lru_cache(maxsize=256)
-def marker_tables(fmt: WireFormat, *, calls: bool, exact: bool = False) -> MarkerTables:
+def marker_tables(
+    fmt: WireFormat, *, calls: bool, exact: bool = False, constrained: bool = False
+) -> MarkerTables:
     """The `MarkerTables` of a format, made once.
 
-    `calls`: whether tool syntax means something; `exact`: to the letter only.
+    `calls`: whether tool syntax means something; `exact`: to the letter only; `constrained`:
+    calls are unmarked JSON.
     """
-    return MarkerTables(fmt, calls=calls, exact=exact)
+    return MarkerTables(fmt, calls=calls, exact=exact, constrained=constrained)
 
 
 def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSpelling]:

@@ -38,6 +38,7 @@ HARMLESS_ISSUES = frozenset(
         "missing_call",
         "repeated_marker",
         "code_block",
+        "stray_marker",
         "cut_marker",
         "missing_arguments",
         "odd_member",

@@ -31,13 +31,16 @@ def tool_calls(
     tagged = fmt.facts.is_tagged
     prefix = fmt.function.name_prefix.strip() if tagged else ""
     code = fmt.code.start.strip() if fmt.code.function else ""
-    marker = ""
+    start = end = src.offset
+    marker, strays = "", list[str]()
     while marker != (prefix or None) and (more := (yield from at(src, tables.call_starts))):
         marker = more.strip()
         if code and marker == code:
             yield from skip(src, more, tables.trailing(more))
             break
         src.pos += len(more)
+        strays.append(marker)
+        end = src.offset
         yield from json_space(src)
     # A call that the prompt began comes out whole.
     src.emits_prompt = True
@@ -52,8 +55,12 @@ def tool_calls(
     else:
         called = yield from json_calls(reading, checkpoint)
     src.emits_prompt = False
-    if not called and marker and len(reading.sink.attempts) == attempts:
-        detail = f"no call behind {marker!r}"
+    if called and strays and tables.constrained:
+        detail = f"left out before the call: {' '.join(strays)!r}"
+        reading.sink.issue("stray_marker", (max(start, 0), end), detail)
+    reported = len(reading.sink.attempts) > attempts
+    if not called and (marker or tables.constrained) and not reported:
+        detail = f"no call behind {marker!r}" if marker else "JSON that is no call"
         reading.sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
     if not called:
         (emit_text or reading.sink.content)(checkpoint.text())

@@ -121,6 +121,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     if not call.is_call:
         return False
     src, sink, tables = reading.src, reading.sink, reading.tables
+    unmarked = tables.unmarked or tables.constrained
     start = src.offset
     problem = ending.problem + (f", not emitted: {ending.held};" if ending.held else "")
     closers = "" if ending.held else ending.closers
@@ -135,9 +136,9 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         sink.issue("repaired_arguments", (start, start), detail)
         return call.end()
     rest = call.not_emitted
-    if not tables.unmarked or role is Role.TURN_END:
+    if not unmarked or role is Role.TURN_END:
         yield from until(src, tables.after_bad_call, rest.append)
-    lost = "what follows is content" if tables.unmarked and not rest else ""
+    lost = "what follows is content" if unmarked and not rest else ""
     lost = lost or f"not emitted: {''.join(rest)!r}"
     detail = f"{problem} in the call of {call.name!r}; {lost}"
     if call.whole:
@@ -148,7 +149,8 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     else:
         _report_malformed(call, detail)
     called = call.end(cut=True)
-    if tables.unmarked:
+    if unmarked:
+        call.checkpoint.commit()
         src.emits_prompt = False
         writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
         yield from until(src, tables.in_content, writer.emit)

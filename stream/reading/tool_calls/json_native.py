@@ -6,6 +6,9 @@
               | function-field ":" call | name ":" arguments | any-key ":" any-value
     arguments = object | string-that-holds-an-object | "null"
 
+Where a server constrained the model to write calls so, and the request names the function, its
+arguments may also stand alone (`named_function.py`).
+
 The last form of member but one is the layout in which the name is the key. Keys come in any
 order. The arguments are emitted character for character, so that what a client joins together
 is what the model wrote; they wait for the name, and for the id where the format has
@@ -37,6 +40,7 @@ from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, not_another_call, settle
+from .named_function import is_arguments
 
 __all__ = ["json_calls"]
 
@@ -78,7 +82,7 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
         return (yield from settle(reading, Call(reading, checkpoint), CUT))
     if char != "{":
         return False
-    called = yield from _call_object(reading, checkpoint)
+    called = yield from _call_object(reading, checkpoint, alone=not in_array)
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_array or not tables.unmarked)
     while more:
@@ -122,11 +126,17 @@ def _beyond_separator(src: Window) -> Steps[tuple[str, int]]:
         yield
 
 
-def _call_object(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
-    """Read one object that may be a call; return whether it was one."""
-    src = reading.src
-    src.pos += 1
+def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = False) -> Steps[bool]:
+    """Read one object that may be a call; return whether it was one.
+
+    `alone`: it stands in no list, and behind no other.
+    """
+    src, sink = reading.src, reading.sink
     call = Call(reading, checkpoint)
+    if alone and sink.named and not sink.calls and (yield from is_arguments(src, sink)):
+        call.called(sink.named, src.offset)
+        return (yield from settle(reading, call, (yield from json_arguments(src, call))))
+    src.pos += 1
     char = yield from json_space(src)
     if char and char not in '"}' and call.may_repair and not reading.tables.unmarked:
         ending = yield from _repaired_members(reading, call)
@@ -219,8 +229,8 @@ def _member(
     if field is Field.ID and not call.id:
         return (yield from _id(src, call, key, char))
     if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
-        own = reading.fmt.tools.arguments_field
-        if own and key != own:
+        own = reading.tables.arguments_keys
+        if own and key not in own:
             call.odd_member = key
         if call.is_stray:
             return STRAY

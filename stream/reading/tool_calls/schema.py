@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ALL_TYPES", "argument_types", "type_of"]
+__all__ = ["ALL_TYPES", "argument_names", "argument_types", "type_of"]
 
 ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
 DEEPEST = 32
@@ -23,6 +23,29 @@ def argument_types(schema: object, key: str) -> frozenset[str]:
     if isinstance(properties, Mapping) and key in properties:
         return _types(properties[key], schema, 0)
     return _types(schema.get("additionalProperties"), schema, 0)
+
+
+def argument_names(schema: object) -> frozenset[str] | None:
+    """The names of the arguments that a tool's `parameters` have, None where they have none."""
+    names: set[str] = set()
+    known = isinstance(schema, Mapping) and _add_names(schema, schema, 0, names)
+    return frozenset(names) if known else None
+
+
+def _add_names(schema: object, root: Mapping[str, Any], depth: int, names: set[str]) -> bool:
+    """Add the names of the properties of a schema and its parts; return whether it has some."""
+    if not isinstance(schema, Mapping) or depth > DEEPEST:
+        return False
+    properties = schema.get("properties")
+    known = isinstance(properties, Mapping)
+    if isinstance(properties, Mapping):
+        names.update(map(str, properties))
+    for word in ("anyOf", "oneOf", "allOf"):
+        for part in schema[word] if isinstance(schema.get(word), list) else ():
+            known = _add_names(part, root, depth + 1, names) or known
+    if isinstance(schema.get("$ref"), str):
+        known = _add_names(_referred(schema["$ref"], root), root, depth + 1, names) or known
+    return known
 
 
 def type_of(value: object) -> str:

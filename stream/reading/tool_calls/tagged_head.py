@@ -89,8 +89,10 @@ def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str |
 
 def may_become(src: Window, markers: Markers) -> bool:
     """Whether the input ends here, or in what may become one of the markers."""
+    if not src.closed or len(src.text) - src.pos > markers.longest:
+        return False
     rest = src.text[src.pos :]
-    return src.closed and any(text.startswith(rest) for text in markers.literals)
+    return any(text.startswith(rest) for text in markers.literals)
 
 
 def is_readable(written: str, known: Collection[str], ends: Markers) -> bool:
