@@ -31,7 +31,7 @@ from ..reading import Reading
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
-from .schema import ALL_TYPES, argument_types
+from .schema import ANY, Kinds, argument_types
 from .tagged_head import may_become
 from .values import Value
 
@@ -41,7 +41,8 @@ GAP = 64
 """White space characters that may stand between the markers behind a value."""
 
 SPACE = re.compile(r"\s*+")
-NOT_STRING = ALL_TYPES - {"string"}
+STRING: Kinds = {"string": None}
+NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
 
 
 def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
@@ -111,7 +112,7 @@ def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
 
 
-def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozenset[str]] | None]:
+def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, Kinds] | None]:
     """Read an argument's name and what stands between it and the value.
 
     Returns the name, and the types that the marker says that the value has, none if it does not;
@@ -121,16 +122,17 @@ def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozense
     texts: list[str] = []
     call.sink.held = texts
     marker = yield from until(src, m.key_end, texts.append, certain=True)
-    key, types = "".join(texts).strip(), frozenset[str]()
+    key = "".join(texts).strip()
+    types: Kinds = {}
     if not marker:
         call.not_emitted.append(key)
         return None
     before_value = arguments.value_prefix.strip()
     literal = arguments.literal_name_suffix
     if literal.strip():
-        types = NOT_STRING if marker == literal.strip() else frozenset({"string"})
+        types = NOT_STRING if marker == literal.strip() else STRING
     if marker != before_value:
-        suffix = literal if types == NOT_STRING else arguments.name_suffix
+        suffix = literal if types is NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
         yield from skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if not before_value:
@@ -145,7 +147,7 @@ def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozense
     return key, types
 
 
-def _value(src: Window, call: Call, m: TaggedMarkers, types: frozenset[str]) -> Steps[Ending]:
+def _value(src: Window, call: Call, m: TaggedMarkers, types: Kinds) -> Steps[Ending]:
     """Read one value and what ends it."""
     arguments = call.fmt.arguments
     quoted = arguments.quoted_strings and "string" in types
