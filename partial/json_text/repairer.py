@@ -6,8 +6,10 @@ import json
 import re
 from functools import lru_cache
 
+from ..markers import marker_set
 from ..surrogates import SURROGATES
-from ..waiting import Emit, Lane
+from ..text_readers import at, until
+from ..waiting import Emit, Lane, StringSink
 from ..window import Steps, Window
 from .compact import spelled
 from .lexer import (
@@ -25,6 +27,7 @@ from .lexer import (
     JsonLexer,
 )
 from .overrun import Overrun
+from .own_keys import own_key
 from .readers import json_space
 from .repairs import Repairs
 
@@ -47,6 +50,8 @@ ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 CUT_ODD_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
 OWN_QUOTE = "own_quote"
 """What stands for the name of a repair where a string stood in the quotes of the format."""
+COMMENTS = marker_set({"//", "/*"})
+"""Comments where a key may begin as other comments do."""
 COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
 BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
 
@@ -58,7 +63,16 @@ class Repairer:
     stands here; None where the input ends in what more text might have made a repair of.
     """
 
-    __slots__ = ("_emit", "_lexer", "_overrun", "_quote", "_repairs", "_src")
+    __slots__ = (
+        "_emit",
+        "_in_quotes",
+        "_lexer",
+        "_overrun",
+        "_quote",
+        "_quotes",
+        "_repairs",
+        "_src",
+    )
 
     def __init__(
         self,
@@ -71,6 +85,9 @@ class Repairer:
     ) -> None:
         self._quote = quote
         self._overrun = overrun
+        self._quotes = marker_set({quote})
+        overran = overrun.markers.literals if overrun else ()
+        self._in_quotes = marker_set({quote, *overran}) if overran else self._quotes
         self._src = src
         self._lexer = lexer
         self._emit = emit
@@ -93,9 +110,17 @@ class Repairer:
         if char == "," and state is AFTER_VALUE:
             return (yield from self._comma())
         if self._quote and char == self._quote[0] and (is_key or is_value):
-            if (yield from self._at_quote()):
+            if (yield from at(src, self._quotes)):
                 lexer.state = KEY if is_key else STRING
                 return (yield from self._quoted())
+        if self._quote and is_key and char != "'" and repairs.unquoted_keys:
+            key = yield from own_key(src, self._quote)
+            if key:
+                self.write(f'"{spelled(key)}"')
+                lexer.state = AFTER_KEY
+                return "unquoted_keys"
+            if key is None:
+                return None
         if char in "/#" and repairs.comments:
             return (yield from self._comment())
         if char == "'" and repairs.single_quotes and (is_key or is_value):
@@ -118,6 +143,8 @@ class Repairer:
             if not char:
                 return done or None
             if char not in "/#" or not self._repairs.comments:
+                break
+            if self._quote and lexer.stack[-1] == "{" and not (yield from at(src, COMMENTS)):
                 break
             comment = yield from self._comment()
             if not comment:
@@ -227,48 +254,37 @@ class Repairer:
                 )
                 yield
 
-    def _at_quote(self) -> Steps[bool]:
-        """Return whether `quote` stands here."""
-        src, quote = self._src, self._quote
-        while quote.startswith(src.text[src.pos : src.pos + len(quote)]):
-            if len(src.text) - src.pos >= len(quote):
-                return True
-            if src.closed:
-                return False
-            yield
-        return False
-
     def _quoted(self) -> Steps[str | None]:
         """Read a string that begins and ends with `quote`."""
         src, lexer, quote = self._src, self._lexer, self._quote
         src.pos += len(quote)
         self.write('"')
-        while not src.text.startswith(quote, src.pos):
-            at = src.text.find(quote, src.pos)
-            # What may be the beginning of the quote is held back.
-            stop = at if at >= 0 else max(src.pos, len(src.text) - len(quote) + 1)
-            if stop > src.pos:
-                end = yield from self._clear(stop, quote)
-                if end is None:
-                    return OWN_QUOTE
-                self.write(spelled(src.take(end)))
-            elif src.closed:
+        string = StringSink(self._emit)
+        while True:
+            marker = yield from until(src, self._in_quotes, self._write_spelled, string=string)
+            if not marker:
                 return None
-            else:
-                yield
+            if marker.startswith(quote):
+                break
+            if (yield from self._overruns()):
+                return OWN_QUOTE
+            self._write_spelled(src.take(src.pos + 1))
         src.pos += len(quote)
         self.write('"')
         lexer.string_ends()
         return OWN_QUOTE
 
-    def _clear(self, end: int, quote: str) -> Steps[int | None]:
-        """Return up to which index before `end` the text is the string's; None if it overran."""
-        if self._overrun is None:
-            return end
-        clear = yield from self._overrun.clear(self._src, end, quote)
-        if clear is None:
+    def _overruns(self) -> Steps[bool]:
+        """Break the text if the string has overrun here."""
+        overruns = self._overrun is not None and (
+            yield from self._overrun.is_here(self._src, self._quote)
+        )
+        if overruns:
             self._lexer.overruns()
-        return clear
+        return overruns
+
+    def _write_spelled(self, text: str) -> None:
+        self.write(spelled(text))
 
     def _comment(self) -> Steps[str | None]:
         """Read a comment, writing nothing."""
