@@ -8,6 +8,7 @@ names; a Python literal; a string. If it allows none, the first that has one of 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -18,10 +19,12 @@ from deltaparse.partial import (
     Emit,
     JsonLexer,
     JsonState,
+    Repairs,
     Steps,
     StringSink,
     Window,
     python_value,
+    repaired_json,
     spelled,
 )
 
@@ -43,7 +46,14 @@ WORDS = {
     "True": "boolean",
     "False": "boolean",
     "None": "null",
+    "NaN": "number",
+    "Infinity": "number",
+    "-Infinity": "number",
 }
+NON_FINITE = Repairs(
+    **{repair.name: repair.name == "non_finite" for repair in dataclasses.fields(Repairs)}
+)
+"""The one repair that does not make another language of JSON."""
 # What a value begins with that may be one of these types up to its end.
 OPENERS = {"{": "object", "[": "array", "(": "array", '"': "quoted", "'": "quoted"}
 # What JSON of a type begins with; all else is a number.
@@ -55,8 +65,8 @@ class Value:
     """Writes the text of one value as JSON, chunk by chunk.
 
     `kinds` are the JSON types that it may have. `note` takes how a value was read that was not
-    spelled as the format has it: "python_literals", or "argument_type" for text that is none of
-    the types and is therefore a string. `string` is where the text goes once it is a string's;
+    spelled as the format has it: a repair, or "argument_type" for text that is none of the types
+    and is therefore a string. `string` is where the text goes once it is a string's;
     `chunks` are the text of which it is not decided yet what it is.
     """
 
@@ -163,12 +173,25 @@ class Value:
         fragments: list[str] = []
         noted: list[str] = []
         src = Window(text, closed=True)
-        reading = _result(python_value(src, fragments.append, lambda name, _: noted.append(name)))
+
+        def note(name: str, _: int) -> None:
+            noted.append(name)
+
+        read = _result(repaired_json(src, fragments.append, note, repairs=NON_FINITE))
+        if read.state is not JsonState.DONE or src.unread:
+            fragments.clear()
+            noted = [] if self._python else ["python_literals"]
+            src = Window(text, closed=True)
+            reading = _result(python_value(src, fragments.append, note))
+            if reading.state != "done" or src.unread:
+                return None
         written = "".join(fragments)
-        if reading.state != "done" or src.unread or not self._allows(written, text):
+        # Null in the place of a number that JSON has not.
+        may_be_null = written != "null" or "non_finite" not in noted or "number" in self._kinds
+        if not self._allows(written, text) or not (may_be_null or "string" not in self._kinds):
             return None
-        if noted or not self._python:
-            self._note("python_literals")
+        for name in noted:
+            self._note(name)
         return written
 
     def _allows(self, made: str, text: str) -> bool:

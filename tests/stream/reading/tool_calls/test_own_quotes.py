@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import assume, example, given
@@ -18,6 +19,8 @@ FORMATS = [
     get_format("functiongemma"),
     *(GEMMA.replace(arguments={"quote": quote}) for quote in ("<q>", "''", "<<x", "aab")),
 ]
+NO_COMMA = re.compile(r":\s*(-?[0-9][-+.0-9eE]*|true|false|null|True|False|None)\s")
+"""What may be the end of a value and the beginning of another key."""
 # What keys are made of: their own colons, what values begin with, letters of any alphabet.
 CHARS = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=",{}[]\"'")
 PARTS = st.sampled_from([":", "/", " ", "#", "<", "|", "1", "12:30", "true", "-", "é", "語", "."])
@@ -64,9 +67,7 @@ def holds(value, quote):
     if isinstance(value, str):
         return quote in value or quote in f"{value}{quote}"[1 : len(value) + len(quote) - 1]
     if isinstance(value, dict):
-        odd = any(
-            quote in key or any(f":{word} " in key for word in ("1", "true", "30")) for key in value
-        )
+        odd = any(quote in key or NO_COMMA.search(key) for key in value)
         return odd or any(holds(inner, quote) for inner in value.values())
     return isinstance(value, list) and any(holds(inner, quote) for inner in value)
 
