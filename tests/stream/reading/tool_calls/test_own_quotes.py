@@ -65,7 +65,7 @@ def read(fmt, chunks):
 def holds(value, quote):
     """Whether the quote, or a value where a comma may be missing, stands in a key or a string."""
     if isinstance(value, str):
-        return quote in value or quote in f"{value}{quote}"[1 : len(value) + len(quote) - 1]
+        return quote in f"{value}{quote}"[:-1]
     if isinstance(value, dict):
         odd = any(quote in key or NO_COMMA.search(key) for key in value)
         return odd or any(holds(inner, quote) for inner in value.values())
