@@ -63,16 +63,7 @@ class Repairer:
     stands here; None where the input ends in what more text might have made a repair of.
     """
 
-    __slots__ = (
-        "_emit",
-        "_in_quotes",
-        "_lexer",
-        "_overrun",
-        "_quote",
-        "_quotes",
-        "_repairs",
-        "_src",
-    )
+    __slots__ = ("_emit", "_lexer", "_overrun", "_quote", "_repairs", "_src")
 
     def __init__(
         self,
@@ -85,9 +76,6 @@ class Repairer:
     ) -> None:
         self._quote = quote
         self._overrun = overrun
-        self._quotes = marker_set({quote})
-        overran = overrun.markers.literals if overrun else ()
-        self._in_quotes = marker_set({quote, *overran}) if overran else self._quotes
         self._src = src
         self._lexer = lexer
         self._emit = emit
@@ -110,7 +98,7 @@ class Repairer:
         if char == "," and state is AFTER_VALUE:
             return (yield from self._comma())
         if self._quote and char == self._quote[0] and (is_key or is_value):
-            if (yield from at(src, self._quotes)):
+            if (yield from at(src, marker_set({self._quote}))):
                 lexer.state = KEY if is_key else STRING
                 return (yield from self._quoted())
         if self._quote and is_key and char != "'" and repairs.unquoted_keys:
@@ -260,8 +248,9 @@ class Repairer:
         src.pos += len(quote)
         self.write('"')
         string = StringSink(self._emit)
+        markers = marker_set({quote, *(self._overrun.markers.literals if self._overrun else ())})
         while True:
-            marker = yield from until(src, self._in_quotes, self._write_spelled, string=string)
+            marker = yield from until(src, markers, self._write_spelled, string=string)
             if not marker:
                 return None
             if marker.startswith(quote):
@@ -282,6 +271,15 @@ class Repairer:
         if overruns:
             self._lexer.overruns()
         return overruns
+
+    def _clear(self, end: int, quote: str) -> Steps[int | None]:
+        """Return up to which index before `end` the text is the string's; None if it overran."""
+        if self._overrun is None:
+            return end
+        clear = yield from self._overrun.clear(self._src, end, quote)
+        if clear is None:
+            self._lexer.overruns()
+        return clear
 
     def _write_spelled(self, text: str) -> None:
         self.write(spelled(text))

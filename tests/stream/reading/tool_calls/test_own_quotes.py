@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from deltaparse import StreamParser, get_format
 
+from ....strategies.wire_parts import markers_of
 from ....support import cuts
 
 GEMMA = get_format("gemma4")
@@ -92,6 +93,9 @@ def test_any_text_may_be_a_key(data, fmt, arguments):
 def test_7_of_a_string_only_what_may_begin_the_quote_is_held_back(data, fmt, text):
     quote = fmt.arguments.quote
     beginnings = [quote[:size] for size in range(1, len(quote))]
+    # A string may have overrun its end: what may begin a marker waits too.
+    marks = [quote, *(mark.strip() for mark in markers_of(fmt))]
+    sizes = range(max(map(len, marks)))
     teasing = data.draw(st.lists(st.sampled_from([*beginnings, text]), max_size=4).map("".join))
     teasing = teasing.replace(quote, "")
     parser = StreamParser(fmt)
