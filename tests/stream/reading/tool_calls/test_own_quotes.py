@@ -104,9 +104,13 @@ def test_7_of_a_string_only_what_may_begin_the_quote_is_held_back(data, fmt, tex
     )
     for at, char in enumerate(teasing, 1):
         seen += "".join(delta.arguments for delta in parser.feed(char))
-        held = max(size for size in range(len(quote)) if teasing[:at].endswith(quote[:size]))
+        so_far = teasing[:at]
+        tails = [so_far[at - size :] for size in sizes if size <= at]
+        held = max(len(tail) for tail in tails if any(mark.startswith(tail) for mark in marks))
+        got = json.loads(seen + '"}')["a"]
 
-        assert json.loads(seen + '"}')["a"] == teasing[: at - held]
+        assert so_far.startswith(got)
+        assert at - len(got) <= held
 
 
 @pytest.mark.parametrize("chunks", [list, lambda text: [text]])
