@@ -84,7 +84,11 @@ def _message(reading: Reading, checkpoint: Checkpoint, author: str) -> Steps[Bef
     name = _function(reading, header.recipient)
     if name and tables.calls:
         yield from _call(reading, header, name, checkpoint)
-        return Before.CALL
+        if not sink.call_is_text:
+            return Before.CALL
+        end = yield from at(src, marks.after_body)
+        sink.content(src.take(src.pos + len(end)) if end.strip() != marks.start else "")
+        return Before.END
     addressed = header.recipient not in {"", marks.role, *READERS}
     if addressed and not name:
         who = f"to {header.recipient!r}"

@@ -26,6 +26,8 @@ class Reading:
     src: Window
     sink: Sink
     tables: MarkerTables
+    before_section: int = -1
+    """How many calls there were before the section of calls that is open."""
 
     @property
     def fmt(self) -> WireFormat:

@@ -26,7 +26,7 @@ from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .call import Call
 
-__all__ = ["CUT", "WHOLE", "End", "Ending", "settle"]
+__all__ = ["CUT", "WHOLE", "End", "Ending", "is_text", "settle"]
 
 
 class End(Enum):
@@ -75,6 +75,11 @@ def settle(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         text = "".join(call.not_emitted)
         _report_malformed(call, f"the arguments of {call.name!r} are no JSON object: {text!r}")
     return call.end()
+
+
+def is_text(reading: Reading, calls: int) -> bool:
+    """Whether what ends all calls is text: each is, of those since there were so many."""
+    return reading.sink.call_is_text and reading.sink.calls == calls
 
 
 def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
