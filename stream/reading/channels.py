@@ -88,7 +88,7 @@ def _message(reading: Reading, checkpoint: Checkpoint, author: str) -> Steps[Bef
             return Before.CALL
         end = yield from at(src, marks.after_body)
         sink.content(src.take(src.pos + len(end)) if end.strip() != marks.start else "")
-        return Before.END
+        return Before.CALL if sink.calls else Before.END
     addressed = header.recipient not in {"", marks.role, *READERS}
     if addressed and not name:
         who = f"to {header.recipient!r}"

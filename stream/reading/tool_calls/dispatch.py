@@ -74,18 +74,20 @@ def tool_calls(
 
 
 def _closers_as_text(reading: Reading) -> Steps[None]:
-    """Emit the markers that end a call which is text, and the section if all in it is text."""
+    """Emit the markers that end a call which is text, and the section's if all in it is text."""
     src, fmt = reading.src, reading.fmt
-    closers = stripped(fmt.facts.closers)
-    if not is_text(reading, reading.before_section):
-        closers.discard(fmt.tools.section_end.strip())
-    markers = marker_set(closers)
+    section = fmt.tools.section_end.strip()
+    markers = marker_set(stripped(fmt.facts.closers))
     while True:
         found = SPACE.match(src.text, src.pos)
         start = found.end() if found else src.pos
         end = markers.match(src.text, start, final=src.closed)
         if end > start:
-            reading.sink.content(src.take(end))
+            marker = src.text[start:end]
+            text = src.take(end)
+            if marker == section and not is_text(reading, reading.before_section):
+                return
+            reading.sink.content(text)
         elif end < 0 or src.closed:
             return
         else:

@@ -103,18 +103,13 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
     if char == "{":
         src.pos = end
         if not (yield from _call_object(reading, checkpoint)):
-            writer = ContentWriter(reading, Before.CALL)
+            writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
             writer.emit(checkpoint.text())
             writer.end()
         return True
     if in_array and char == "]":
         src.pos = end + 1
-    elif (
-        char
-        and char in "}]"
-        and not sink.call_is_text
-        and sink.policies.malformed_arguments == "repair"
-    ):
+    elif char and char in "}]" and repairs:
         src.pos = end
         while (char := (yield from json_space(src))) and char in "}]":
             src.pos += 1
