@@ -122,3 +122,17 @@ def test_a_number_that_json_has_not_is_reported(fmt, written, tools):
     assert arguments == {"n": None}
     assert issue.kind == "repaired_arguments"
     assert issue.detail == "the arguments of 'f' were repaired: non_finite (1)"
+
+
+@pytest.mark.parametrize("fmt", TAGGED, ids=lambda fmt: fmt.arguments.name_prefix)
+@given(data=st.data(), before=VALUES, behind=st.sampled_from(["x", " or so", ".", "\n\nx"]))
+def test_a_closer_that_is_not_the_values_own_is_part_of_it(fmt, data, before, behind):
+    closers = sorted({text.strip() for text in fmt.facts.closers})
+    several = data.draw(st.lists(st.sampled_from(closers), min_size=1, max_size=3))
+    gap = data.draw(st.sampled_from(["", "\n", " "]))
+    value = before + gap.join(several) + behind
+
+    arguments, (issue,) = read(fmt, data.draw(cuts(write(fmt, {"s": value, "t": "y"}))))
+
+    assert arguments == {"s": value, "t": "y"}
+    assert issue.kind == "ambiguous_marker"
