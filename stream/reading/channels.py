@@ -99,7 +99,11 @@ def _message(
             span = (max(checkpoint.start, 0), src.offset)
             sink.issue("text_after_end", span, "a call begins behind the end of the turn")
         yield from _call(reading, header, name, checkpoint)
-        return Before.CALL
+        if not sink.call_is_text:
+            return Before.CALL
+        end = yield from at(src, marks.after_body)
+        sink.content(src.take(src.pos + len(end)) if end.strip() != marks.start else "")
+        return Before.CALL if sink.calls else Before.END
     addressed = header.recipient not in {"", marks.role, *READERS}
     if addressed and not name:
         who = f"to {header.recipient!r}"

@@ -29,7 +29,7 @@ from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .call import Call
 
-__all__ = ["CUT", "STRAY", "WHOLE", "End", "Ending", "not_another_call", "settle"]
+__all__ = ["CUT", "STRAY", "WHOLE", "End", "Ending", "is_text", "not_another_call", "settle"]
 
 
 class End(Enum):
@@ -84,6 +84,11 @@ def settle(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         text = "".join(call.not_emitted)
         _report_malformed(call, f"the arguments of {call.name!r} are no JSON object: {text!r}")
     return call.end()
+
+
+def is_text(reading: Reading, calls: int) -> bool:
+    """Whether what ends all calls is text: each is, of those since there were so many."""
+    return reading.sink.call_is_text and reading.sink.calls == calls
 
 
 def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
