@@ -115,7 +115,7 @@ def _message(
         writer = ContentWriter(reading, Before.END if ended else Before.START)
         writer.emit(checkpoint.text() if name else "")
         checkpoint.commit()
-        if tables.constrained:
+        if tables.constrained and not ended:
             body, start = reading.checkpoint(), Before.START
             if (yield from text_of_calls(reading, body, start, marks.after_body)):
                 return Before.CALL

@@ -164,16 +164,17 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
 
 
 def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
-    """Emit what was read behind a call, and is none; where no marker proves calls, up to the next.
+    """Emit what was read behind a call, and is none; where no marker ends calls, up to the next.
 
     A call may stand in what is text now, where another would be looked for.
     """
     writer = ContentWriter(reading, Before.CALL)
     writer.emit(checkpoint.text())
     checkpoint.commit()
-    if reading.tables.unproven:
+    tables = reading.tables
+    if tables.unproven or tables.constrained:
         reading.src.emits_prompt = False
-        yield from until(reading.src, reading.tables.in_content, writer.emit)
+        yield from until(reading.src, tables.in_content, writer.emit)
     writer.end()
 
 

@@ -107,7 +107,7 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
         src.pos = end
         if not (yield from _call_object(reading, checkpoint)):
             yield from not_another_call(reading, checkpoint)
-            return not tables.unproven
+            return not (tables.unproven or tables.constrained)
         return True
     if in_array and char == "]":
         src.pos = end + 1
