@@ -138,10 +138,13 @@ def _calls(
     checkpoint: Checkpoint,
     emit_text: Emit,
 ) -> Steps[bool]:
-    """Read the calls that may begin at a marker; commit `checkpoint`. Return whether any did."""
+    """What reads the calls that may begin at a marker, and returns whether any did.
+
+    It commits `checkpoint`. No sub-parser of its own: each is resumed for every chunk.
+    """
     if unproven is not None and unproven.begin_with(marker):
-        return (yield from unproven.read(marker, checkpoint, emit_text))
-    return (yield from tool_calls(reading, checkpoint, emit_text))
+        return unproven.read(marker, checkpoint, emit_text)
+    return tool_calls(reading, checkpoint, emit_text)
 
 
 def _report_after_end(reading: Reading, marker: str) -> None:

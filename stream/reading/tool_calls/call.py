@@ -139,10 +139,13 @@ class Call:
 
     @property
     def is_stray(self) -> bool:
-        """Whether only the name could say that this is a call, and it is that of no tool."""
+        """Whether only the name could say that this is a call, and it is that of no tool.
+
+        For readers that know calls to be unproven (`MarkerTables.unproven`).
+        """
         tools, reading = self.sink.tools, self._reading
-        unproven = reading.tables.unproven and not reading.behind_code
-        return unproven and tools is not None and self.name not in ("", *tools)
+        known = tools is None or not self.name or self.name in tools
+        return not known and not reading.behind_code
 
     def stray(self) -> None:
         """Report that this is text, for no tool is called so."""

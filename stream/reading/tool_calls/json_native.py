@@ -210,7 +210,7 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
         ending = yield from _member(reading, call, key, field, char, nested=nested)
         if ending is not WHOLE:
             return ending
-        if call.started and call.is_stray:
+        if tables.unproven and call.started and call.is_stray:
             return STRAY
         call.announce()
 
@@ -236,7 +236,7 @@ def _member(
         own = reading.tables.arguments_keys
         if own and key not in own:
             call.odd_member = key
-        if call.is_stray:
+        if reading.tables.unproven and call.is_stray:
             return STRAY
         return (yield from json_arguments(src, call))
     exact = reading.tables.exact
