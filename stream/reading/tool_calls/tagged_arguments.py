@@ -195,6 +195,7 @@ def _value(src: Window, call: Call, m: TaggedMarkers, types: Kinds, ends: Marker
 
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Read a value that can only be JSON: in its strings, no marker ends it."""
+    call.overrun = call.next_call_of_tools()
     lexer = yield from object_value(src, call)
     if lexer.state is JsonState.BROKEN:
         closers = closers_of(lexer)
@@ -249,7 +250,7 @@ def _call_ends(src: Window, call: Call, gap: int) -> Steps[bool]:
 
     If so, the gap is read.
     """
-    overrun = call.overrun
+    overrun = call.next_call_of_tools()
     if overrun is None:
         return False
     while (proof := overrun.stands_at(src.text, src.pos + gap, "")) is None and not src.closed:
