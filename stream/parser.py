@@ -32,9 +32,12 @@ class StreamParser(Feeder):
         tools: the tools of the request, in any shape that `Tools` reads, or `Tools`. None: any
             name may be called; []: tool syntax is plain text.
         prompt: the rendered prompt, or any tail of it that holds the generation prompt: a
-            reasoning section that it opens or closes, or the beginning of an answer that it
-            holds, sets the state to start in. Nothing of it comes out. Without it, the format's
-            own generation prompt is taken.
+            reasoning section that it opens or closes behind the last header of the assistant's
+            turn, or the beginning of an answer that it holds there, sets the state to start in.
+            Nothing of it comes out but a call that it began. Where no header stands in it, only
+            the format's own generation prompt, as its very end, sets the state; otherwise
+            nothing of it is read, and the issue `no_header` reports that. Without a prompt, the
+            format's own generation prompt is taken.
         tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any", or
             a tool choice object, of OpenAI or of Anthropic, that names a function or some that
             are allowed (what does not comply is an issue).
@@ -104,6 +107,8 @@ class StreamParser(Feeder):
             window.feed(tail)
             self._resume()
         sink.start(id_factory, prompt)
+        if prompt:
+            request.report_prompt(sink)
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. A second call returns [].

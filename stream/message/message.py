@@ -44,6 +44,8 @@ class Issue:
     `unused_member`         what stands beside name and arguments in the JSON of a call, and means
                             nothing, is in the detail only; a member that stands there twice
     `no_calls`              an empty list of calls
+    `no_header`             nothing in the prompt shows where the assistant's turn begins: nothing
+                            of it was read
     `wrong_tool`            another function was called than `tool_choice` names
     `missing_call`          `tool_choice` asked for a call, and none came
     `text_after_end`        text after an end-of-turn marker is content; a call there is a call

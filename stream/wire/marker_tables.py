@@ -28,12 +28,9 @@ from deltaparse.partial import Markers, marker_set
 from .channel_markers import ChannelMarkers
 from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .next_call import next_call
-from .spellings import leading, preceded, trailing
+from .spellings import leading, preceded, tag_starts, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
-
-# A part of a header like a tag: a model may write the header once more from one of these on.
-TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 
 # What calls begin with that stand in no markers.
 JSON_CALL, PYTHON_CALL = re.compile(r"\{"), re.compile(r"[\[\w]")
@@ -221,7 +218,7 @@ def _literals(spellings: Iterable[MarkerSpelling]) -> Markers:
 
 def _ends(header: str) -> list[str]:
     """The ends of a header that begin with a tag, which a model may write once more."""
-    return [header[tag.start() :] for tag in TAG.finditer(header)]
+    return [header[at:] for at in tag_starts(header)]
 
 
 def _fields(tools: ToolsFormat) -> Mapping[str, Field]:

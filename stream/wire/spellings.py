@@ -8,9 +8,13 @@ trailing white space once the core was found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-__all__ = ["leading", "preceded", "spellings", "stripped", "trailing"]
+__all__ = ["leading", "preceded", "spellings", "stripped", "tag_starts", "trailing"]
+
+TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
+"""A part of a header like a tag: from one on, it is known for the end of a header."""
 
 
 def leading(marker: str) -> str:
@@ -40,3 +44,8 @@ def spellings(marker: str) -> list[str]:
 def preceded(core: str, space: str) -> list[str]:
     """The core behind each end of `space`, the whole of it first; none of an empty core."""
     return [space[cut:] + core for cut in range(len(space) + 1)] if core else []
+
+
+def tag_starts(header: str) -> list[int]:
+    """Where in a header its tags begin."""
+    return [tag.start() for tag in TAG.finditer(header)]
