@@ -48,9 +48,13 @@ class Issue:
                             of it was read
     `wrong_tool`            another function was called than `tool_choice` names
     `missing_call`          `tool_choice` asked for a call, and none came
-    `text_after_end`        text after an end-of-turn marker is content; a call there is a call
+    `text_after_end`        text after an end-of-turn marker is content, and so is the marker where
+                            no header follows it; a call there is a call, but behind the header of
+                            another role it is text
     `repeated_marker`       the model wrote again what its prompt ends with
-    `orphan_marker`         an end of reasoning where none is open
+    `orphan_marker`         an end of reasoning where none is open, which is content behind content;
+                            the detail names what may help. Or a closer of calls that closes none,
+                            with no text behind it
     `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD;
                             reported once, at the end, from the first to the last
     `foreign_recipient`     a message in channels to someone who is neither a function nor the

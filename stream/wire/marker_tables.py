@@ -1,8 +1,8 @@
 """The markers of a wire format, ready to be looked for in each place of a turn.
 
 What must be known: at each place, which markers end the text that is read there, and what the one
-that was found means. A marker counts where it can mean something: an end of reasoning in the
-middle of content is text. So each place has a set of its own. One set for all places, and a look
+that was found means. A marker counts where it can mean something: a closer of calls in the middle
+of reasoning is text. So each place has a set of its own. One set for all places, and a look
 at what was found, would be simpler, and wrong twice: a marker that means nothing here would hold
 text back and wake the reader, and would hide a shorter one that begins at the same character.
 
@@ -28,6 +28,7 @@ from deltaparse.partial import Markers, marker_set
 from .channel_markers import ChannelMarkers
 from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .next_call import next_call
+from .other_roles import OtherRoles
 from .spellings import leading, preceded, tag_starts, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
@@ -44,6 +45,7 @@ class Role(Enum):
     REASONING_START, REASONING_END, CONTENT_START, CONTENT_END:  the edges of these sections.
     TOOL_START:       calls begin.
     TOOL_END:         a call ends, or all of them.
+    STRAY_CLOSER:     the same in content, where none is open.
     TURN_END:         the turn ends.
     """
 
@@ -54,6 +56,7 @@ class Role(Enum):
     CONTENT_END = auto()
     TOOL_START = auto()
     TOOL_END = auto()
+    STRAY_CLOSER = auto()
     TURN_END = auto()
 
 
@@ -92,10 +95,16 @@ class MarkerTables:
     after_call:          behind a call, where also what closes its section may stand.
     after_bad_call:      the rest of a call that broke off.
     after_end:           behind an end-of-turn marker.
+    after_stray:         behind a closer of calls that closes none.
     reasoning_start:     the start of reasoning alone.
     call_starts:         the markers that calls begin with.
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
+
+    turn_ends:           what ends the turn, if nothing but markers follow it.
+    stray_ends:          ends of reasoning, in content: they are text, and reported.
+    stray_closers:       closers of calls that are known for such without their opener.
+    other_roles:         the headers of other roles, which may follow the end of the turn.
 
     opens_reasoning:     the turn begins with reasoning that no marker opens.
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
@@ -109,6 +118,7 @@ class MarkerTables:
         "after_bad_call",
         "after_call",
         "after_end",
+        "after_stray",
         "at_edge",
         "at_start",
         "bracketed",
@@ -124,8 +134,12 @@ class MarkerTables:
         "in_reasoning_only",
         "longest",
         "opens_reasoning",
+        "other_roles",
         "overrun",
         "reasoning_start",
+        "stray_closers",
+        "stray_ends",
+        "turn_ends",
         "unmarked",
         "unmarked_call",
     )
@@ -168,18 +182,31 @@ class MarkerTables:
         self.longest = max(map(len, self._by_literal), default=0)
         self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
 
+        # A stray marker needs no white space before it: that is content by then.
+        lone_end = [spelling for spelling in end if spelling.literal == spelling.literal.strip()]
+        lone_closer = _known_alone(tool_end, openers, (end, start, content_start, content_end))
+        stray = lone_end + lone_closer
         anywhere = start + tool_start + turn_end
-        at_edge = anywhere + content_start + content_end + end
-        self.in_content = _literals(anywhere)
-        self.in_content_start = _literals(anywhere + content_start)
-        self.in_content_end = _literals(anywhere + (content_end or content_start))
+        at_edge = anywhere + content_start + content_end + end + lone_closer
+        self.in_content = _literals(anywhere + stray)
+        self.in_content_start = _literals(anywhere + content_start + stray)
+        self.in_content_end = _literals(anywhere + (content_end or content_start) + stray)
         self.in_reasoning = _literals(end + turn_end + tool_start)
         self.in_reasoning_only = _literals(end + turn_end)
         self.at_start = _literals(header)
         self.at_edge = _literals(at_edge)
         self.after_call = _literals(at_edge + tool_end)
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
-        self.after_end = _literals(anywhere + content_start + header)
+        self.after_end = _literals(anywhere + content_start + header + lone_closer)
+        self.after_stray = _literals(at_edge + tool_end + header)
+        meaning = (Role.TURN_END, Role.TOOL_END)
+        self.turn_ends = frozenset(
+            one.literal for one in turn_end if self._by_literal[one.literal].role in meaning
+        )
+        others = {one.literal for one in start + content_start + content_end + tool_start}
+        self.stray_ends = {one.literal for one in lone_end} - others - self.turn_ends
+        self.stray_closers = {one.literal for one in lone_closer} - self.turn_ends
+        self.other_roles = OtherRoles(fmt.turn.headers)
         self.reasoning_start = _literals(start)
         self.call_starts = _literals(tool_start)
 
@@ -210,6 +237,26 @@ def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSp
         literals = preceded(core, gap or leading(marker))
         found += [MarkerSpelling(literal, role, behind) for literal in literals]
     return found
+
+
+def _known_alone(
+    closers: Iterable[MarkerSpelling],
+    openers: Iterable[str],
+    others: Iterable[Iterable[MarkerSpelling]],
+) -> list[MarkerSpelling]:
+    """The closers that are known for such where nothing is open.
+
+    What opens calls too (a fence), or is a bracket, may be anything.
+    """
+    known = {one.literal for group in others for one in group}
+    return [
+        closer
+        for closer in closers
+        if closer.literal == closer.literal.strip()
+        and closer.literal not in known
+        and any(map(str.isalnum, closer.literal))
+        and not any(closer.literal in opener for opener in openers)
+    ]
 
 
 def _literals(spellings: Iterable[MarkerSpelling]) -> Markers:

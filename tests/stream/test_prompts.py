@@ -22,7 +22,6 @@ from deltaparse import (
 
 from ..strategies.templates import SOURCES
 from ..strategies.wire_by_hand import CALL, TAGS, fed, kinds
-from ..strategies.wire_families import FAMILIES
 from ..strategies.wire_named import WIRES
 from ..strategies.wire_parts import markers_of, mixed
 from .invariants import in_families

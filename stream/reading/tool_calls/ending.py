@@ -22,6 +22,7 @@ from enum import Enum, auto
 from deltaparse.partial import JsonFault, Steps, at, until
 
 from ...wire.marker_tables import Role
+from ..content import content
 from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .call import Call
@@ -142,7 +143,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     if tables.unmarked:
         src.emits_prompt = False
         writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
-        yield from until(src, tables.in_content, writer.emit)
+        yield from content(reading, tables.in_content, writer.emit)
         writer.end()
     return called
 
