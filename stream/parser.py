@@ -159,12 +159,12 @@ class StreamParser(Feeder):
 
     @property
     def issues(self) -> list[Issue]:
-        """What had to be decided so far."""
+        """What had to be decided so far; see `Issue`."""
         return list(self._sink.issues)
 
     @property
     def attempts(self) -> list[Attempt]:
-        """Every call that was begun so far, in order, and what became of it."""
+        """Every call that was begun so far, in order, and what became of it; see `Attempt`."""
         return list(self._sink.attempts)
 
     @property

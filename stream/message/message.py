@@ -20,8 +20,9 @@ class Issue:
     """One thing that a parser had to decide, or text that it read and did not emit.
 
     `span` is the half-open range of characters of the output that it is about; `detail` says in
-    words what was decided, and about which text. `kind` is one of these. Of those that a policy
-    governs, `Policies` says what the choices are:
+    words what was decided, and about which text. Of each kind a hundred are kept; one more counts
+    the others, and its span holds theirs. `kind` is one of these. Of those that a policy governs,
+    `Policies` says what the choices are:
 
     `tool_in_reasoning`     a call began while reasoning was open
     `unclosed_reasoning`    the turn ended while reasoning was open
@@ -77,7 +78,8 @@ class Attempt:
     """A call that the model began, and what became of it.
 
     `name` is "" where the output does not come so far; `span` the half-open range of characters
-    of the output that it was read from. `status` is the first of these that fits:
+    of the output that it was read from. Of each status a hundred are kept, and one more counts the
+    others in its `detail`. `status` is the first of these that fits:
 
     `in_reasoning`  it stands in reasoning, and was a draft
     `truncated`     the output ends in it

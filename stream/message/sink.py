@@ -12,8 +12,9 @@ from .counts import Counts, RunningCounts
 from .deltas import ToolCallDelta
 from .ids import CallPlace, IdFactory, made_id
 from .json_fence import JsonFence
-from .message import Attempt, Content, Issue, Message, Reasoning, ToolCall
+from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
+from .reports import attempt_reports, issue_reports
 
 __all__ = ["Sink", "Verdict"]
 
@@ -84,8 +85,8 @@ class Sink:
         collect: bool = True,
         offset: Callable[[], int] | None = None,
     ) -> None:
-        self.issues: list[Issue] = []
-        self.attempts: list[Attempt] = []
+        self.issues = issue_reports()
+        self.attempts = attempt_reports()
         # For each kind of issue, up to where text is that one is about.
         self._reach: dict[str, int] = {}
         self.calls = 0

@@ -136,7 +136,7 @@ def _deferred(reading: Reading, *, second_time: bool) -> Steps[Checkpoint | None
             return checkpoint
     for marker, start in passed:
         report_no_end(reading, marker, start, "reasoning")
-    sink.attempts += [replace(tried, status="in_reasoning") for tried in draft.sink.attempts]
+    sink.attempts.extend(replace(tried, status="in_reasoning") for tried in draft.sink.attempts)
     sink.reasoning(checkpoint.text())
     checkpoint.commit()
     return None

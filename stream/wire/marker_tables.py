@@ -183,8 +183,8 @@ class MarkerTables:
         self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
 
         # A stray marker needs no white space before it: that is content by then.
-        lone_end = [spelling for spelling in end if spelling.literal == spelling.literal.strip()]
-        lone_closer = _known_alone(tool_end, openers, (end, start, content_start, content_end))
+        lone_end = _cores(end)
+        lone_closer = _known_alone(_cores(tool_end), openers, inner[:4] + inner[5:])
         stray = lone_end + lone_closer
         anywhere = start + tool_start + turn_end
         at_edge = anywhere + content_start + content_end + end + lone_closer
@@ -199,16 +199,25 @@ class MarkerTables:
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
         self.after_end = _literals(anywhere + content_start + header + lone_closer)
         self.after_stray = _literals(at_edge + tool_end + header)
-        meaning = (Role.TURN_END, Role.TOOL_END)
-        self.turn_ends = frozenset(
-            one.literal for one in turn_end if self._by_literal[one.literal].role in meaning
-        )
-        others = {one.literal for one in start + content_start + content_end + tool_start}
-        self.stray_ends = {one.literal for one in lone_end} - others - self.turn_ends
-        self.stray_closers = {one.literal for one in lone_closer} - self.turn_ends
-        self.other_roles = OtherRoles(fmt.turn.headers)
+        self._sort_out_strays(lone_end, lone_closer, (*inner[1:6], turn_end))
+        known = {one.literal for group in (*inner, turn_end) for one in group}
+        self.other_roles = OtherRoles(fmt.turn.headers, known)
         self.reasoning_start = _literals(start)
         self.call_starts = _literals(tool_start)
+
+    def _sort_out_strays(
+        self,
+        ends: list[MarkerSpelling],
+        closers: list[MarkerSpelling],
+        others: tuple[list[MarkerSpelling], ...],
+    ) -> None:
+        """Say which markers may be none: no other, the last of which end turns, is spelled so."""
+        ending = (Role.TURN_END, Role.TOOL_END)
+        literals = [one.literal for one in others[-1]]
+        self.turn_ends = frozenset(text for text in literals if self.role(text) in ending)
+        known = frozenset(one.literal for group in others for one in group)
+        self.stray_ends = frozenset(one.literal for one in ends) - known
+        self.stray_closers = frozenset(one.literal for one in closers) - self.turn_ends
 
     def role(self, marker: str) -> Role:
         """What a marker means; one that is none of the format's begins an unmarked call."""
@@ -239,6 +248,11 @@ def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSp
     return found
 
 
+def _cores(spellings: Iterable[MarkerSpelling]) -> list[MarkerSpelling]:
+    """Those without white space before them."""
+    return [one for one in spellings if one.literal == one.literal.strip()]
+
+
 def _known_alone(
     closers: Iterable[MarkerSpelling],
     openers: Iterable[str],
@@ -252,8 +266,7 @@ def _known_alone(
     return [
         closer
         for closer in closers
-        if closer.literal == closer.literal.strip()
-        and closer.literal not in known
+        if closer.literal not in known
         and any(map(str.isalnum, closer.literal))
         and not any(closer.literal in opener for opener in openers)
     ]

@@ -3,7 +3,8 @@
 A format names the headers of the assistant's turn. Where `<|im_start|>assistant` is one, what looks
 like `<|im_start|>user` is the header of another role. The role may be any word of a header: it is
 replaced by another one, wherever it stands, and all else stays. That is looked for behind an
-end-of-turn marker only, where nothing else should stand.
+end-of-turn marker only, where nothing else should stand. Of a header that is a mere `<assistant>`,
+any tag of HTML would be the like, so that only words count that name roles everywhere.
 """
 
 from __future__ import annotations
@@ -16,17 +17,37 @@ from .spellings import tag_starts
 __all__ = ["OtherRoles"]
 
 LONGEST_ROLE = 32
+ROLES = frozenset(
+    {
+        "user",
+        "human",
+        "system",
+        "developer",
+        "tool",
+        "tools",
+        "function",
+        "functions",
+        "observation",
+        "environment",
+    }
+)
+"""Words that name roles everywhere."""
+
 LETTERS = re.compile(r"[^\W\d_]+")
 ROLE = re.compile(rf"\w{{1,{LONGEST_ROLE}}}"), re.compile(rf"[^\W\d_]{{1,{LONGEST_ROLE}}}")
 
 
 class OtherRoles:
-    """The headers of other roles than the assistant; `headers` are the assistant's own."""
+    """The headers of other roles than the assistant; `headers` are the assistant's own.
 
-    __slots__ = ("_headers", "_shapes")
+    `markers` are those of the format, which are no headers.
+    """
 
-    def __init__(self, headers: Iterable[str]) -> None:
+    __slots__ = ("_headers", "_markers", "_shapes")
+
+    def __init__(self, headers: Iterable[str], markers: Iterable[str]) -> None:
         self._headers = headers
+        self._markers = tuple(markers)
         self._shapes: list[_Shape] | None = None
 
     def match(self, text: str, pos: int, *, final: bool) -> int:
@@ -39,8 +60,11 @@ class OtherRoles:
         waits = False
         for shape in self._shapes:
             end = shape.match(text, pos, final=final)
-            if end > pos:
-                return end
+            if end > pos and not text.startswith(self._markers, pos):
+                rest = text[pos:]
+                if final or not any(marker.startswith(rest) for marker in self._markers):
+                    return end
+                end = pos
             waits = waits or end == pos
         return pos if waits and not final else -1
 
@@ -48,11 +72,12 @@ class OtherRoles:
 class _Shape:
     """A header with a gap where the role stands: the same word in each gap, but not the own."""
 
-    __slots__ = ("_own", "_parts", "_role")
+    __slots__ = ("_is_bare", "_own", "_parts", "_role")
 
     def __init__(self, own: str, parts: list[str]) -> None:
         self._own = own
         self._parts = parts
+        self._is_bare = not "".join(parts).strip("<>[]{}()/ ")
         joined = any(part[-1:] == "_" or part[:1] == "_" for part in parts)
         self._role = ROLE[joined]
 
@@ -70,7 +95,8 @@ class _Shape:
                 rest = text[at:]
                 return pos if len(rest) < len(expected) and expected.startswith(rest) else -1
             at += len(expected)
-        return at if role != self._own else -1
+        known = role.lower() in ROLES if self._is_bare else role != self._own
+        return at if known else -1
 
 
 def _shapes(headers: Iterable[str]) -> list[_Shape]:

@@ -217,19 +217,20 @@ def _member(
         src.pos += 1
         return (yield from _members(reading, call, nested=True))
     if field is Field.ID and not call.id:
-        return (yield from _id(src, call, key, char))
+        return (yield from _id(src, call, key, char, unmarked=unmarked))
     if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
         own = reading.fmt.tools.arguments_field
         if own and key != own:
             call.odd_member = key
         return (yield from json_arguments(src, call))
-    if unmarked and field is not Field.TYPE and not call.started:
-        # Where no marker says that this is a call, an object with other keys is text.
+    known = (call.name and call.started) or (field is Field.TYPE and char == '"')
+    if unmarked and not known:
+        # Where no marker says that this is a call, an object with other members is text.
         return Ending.broken(f"{key!r} is no member of a call")
     return (yield from _skipped(src, call, key))
 
 
-def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
+def _id(src: Window, call: Call, key: str, char: str, *, unmarked: bool) -> Steps[Ending]:
     """Read an id: a string, or a number as it is spelled; anything else is none."""
     if char == '"':
         text = yield from json_string(src, call.overrun)
@@ -238,6 +239,8 @@ def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
         call.id = replace_surrogates(text)
         return WHOLE
     if char not in "-0123456789":
+        if unmarked and not (call.name and call.started):
+            return Ending.broken(f"{key!r} is no id")
         return (yield from _skipped(src, call, key))
     digits: list[str] = []
     yield from json_value(src, digits.append)
