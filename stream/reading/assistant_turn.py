@@ -97,14 +97,15 @@ def _sections(
             checkpoint.commit()
             return
         if not marker:
-            # White space at the end belongs to the marker before it, if there is one.
-            if src.unread or not src.closed or before is Before.START:
-                writer.emit(checkpoint.text())
-            checkpoint.commit()
             if before is Before.END and (yield from _is_other_role(reading)):
                 # What looks like a call there is not the model's.
                 reading = Reading(src, sink, marker_tables(tables.fmt, calls=False))
-                place.markers = reading.tables.in_content
+                place.markers, place.ended = reading.tables.in_content, ""
+            # White space at the end belongs to the marker before it, if there is one.
+            if src.unread or not src.closed or before is Before.START:
+                writer.emit(place.ended + checkpoint.text())
+            checkpoint.commit()
+            place.ended = ""
             marker = yield from content(reading, place.markers, writer.emit)
             writer.end()
             before = Before.TEXT

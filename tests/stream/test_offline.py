@@ -88,9 +88,19 @@ def read(markers, text):
     token = re.compile("|".join(map(re.escape, (*markers, "<end>"))))
     parts, at, edge, is_open = [], 0, 0, False
 
-    def is_text(found, follow):
-        behind = text[found.end() :]
-        return behind != "" and not behind.startswith(follow)
+    def is_marker(marker, at):
+        behind = text[at + len(marker) :]
+        if marker == call_end:
+            return not is_open and (not behind or behind.startswith((*markers, "<end>")))
+        if behind.startswith(call):
+            return whole_call.match(behind)
+        # Where what follows is text, both are.
+        follow = [other for other in (call_end, "<end>") if behind.startswith(other)]
+        return (
+            not behind
+            or behind.startswith(start)
+            or any(is_marker(other, at + len(marker)) for other in follow)
+        )
 
     while found := token.search(text, at):
         parts += [("content", text[at : found.start()])]
@@ -107,13 +117,8 @@ def read(markers, text):
             parts += [("called", called["called"])]
             at, is_open = called.end(), False
             edge = at
-        elif marker == call_end and not is_open and not is_text(found, (*markers, "<end>")):
+        elif marker in (call_end, "<end>") and is_marker(marker, found.start()):
             edge = at
-        elif marker == "<end>" and not is_text(found, (start, call, call_end, "<end>")):
-            # Where what follows is no call, both are text.
-            edge = at
-            if text.startswith(call, at) and not whole_call.match(text, at):
-                parts += [("content", marker)]
         else:
             parts += [("content", marker)]
             is_open = is_open or marker == call
