@@ -88,19 +88,19 @@ def read(markers, text):
     token = re.compile("|".join(map(re.escape, (*markers, "<end>"))))
     parts, at, edge, is_open = [], 0, 0, False
 
-    def is_marker(marker, at):
-        behind = text[at + len(marker) :]
-        if marker == call_end:
-            return not is_open and (not behind or behind.startswith((*markers, "<end>")))
+    def looks_like(marker, behind):
+        follow = (start, call, call_end, "<end>") if marker == "<end>" else (*markers, "<end>")
+        return not behind or behind.startswith(follow)
+
+    def is_marker(marker, behind):
+        if marker == call_end or not looks_like(marker, behind):
+            return not is_open and looks_like(marker, behind)
         if behind.startswith(call):
             return whole_call.match(behind)
-        # Where what follows is text, both are.
-        follow = [other for other in (call_end, "<end>") if behind.startswith(other)]
-        return (
-            not behind
-            or behind.startswith(start)
-            or any(is_marker(other, at + len(marker)) for other in follow)
-        )
+        # Where the next one is text, this one is too.
+        follow = next((other for other in (call_end, "<end>") if behind.startswith(other)), "")
+        opened = is_open and follow == call_end
+        return not follow or (not opened and looks_like(follow, behind[len(follow) :]))
 
     while found := token.search(text, at):
         parts += [("content", text[at : found.start()])]
@@ -117,7 +117,7 @@ def read(markers, text):
             parts += [("called", called["called"])]
             at, is_open = called.end(), False
             edge = at
-        elif marker in (call_end, "<end>") and is_marker(marker, found.start()):
+        elif marker in (call_end, "<end>") and is_marker(marker, text[at:]):
             edge = at
         else:
             parts += [("content", marker)]
