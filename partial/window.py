@@ -108,8 +108,7 @@ class Window:
         pos = self.pos
         if self._marks:
             self._keep()
-        if pos:
-            self.before = self.text[pos - 1]
+        self.before = self.text[pos - 1 : pos] or self.before
         self.text = text if pos == len(self.text) else self.text[pos:] + text
         self.base += pos
         self.pos = 0

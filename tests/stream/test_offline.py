@@ -92,7 +92,12 @@ def read(markers, text):
         follow = (start, call, call_end, "<end>") if marker == "<end>" else (*markers, "<end>")
         return not behind or behind.startswith(follow)
 
+    def is_end(marker, at):
+        return marker == end and edge == at
+
     def is_marker(marker, behind):
+        if marker in (start, end, call):
+            return False
         if marker == call_end or not looks_like(marker, behind):
             return not is_open and looks_like(marker, behind)
         if behind.startswith(call):
@@ -117,7 +122,7 @@ def read(markers, text):
             parts += [("called", called["called"])]
             at, is_open = called.end(), False
             edge = at
-        elif marker in (call_end, "<end>") and is_marker(marker, text[at:]):
+        elif is_end(marker, found.start()) or is_marker(marker, text[at:]):
             edge = at
         else:
             parts += [("content", marker)]
