@@ -114,7 +114,7 @@ def _text(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         marker = yield from until(src, markers, emit)
         if marker.strip() not in marks.turn_ends:
             return marker
-        if (yield from stands_alone(reading, marker, marks.outside)):
+        if (yield from stands_alone(src, reading.tables, marker, marks.outside)):
             return marker
         start = src.offset
         emit(src.take(src.pos + len(marker)))

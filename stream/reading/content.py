@@ -14,7 +14,7 @@ import re
 
 from deltaparse.partial import Emit, Markers, Steps, Window, until
 
-from ..wire.marker_tables import Role
+from ..wire.marker_tables import MarkerTables, Role
 from .content_writer import Before
 from .reading import Reading
 
@@ -75,11 +75,13 @@ def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> St
     """Whether the marker that stands here is one, which what follows it may decide."""
     role, tables = role_of(reading, marker, before), reading.tables
     if role is Role.TURN_END:
-        return (yield from stands_alone(reading, marker, tables.after_end))
+        return (yield from stands_alone(reading.src, tables, marker, tables.after_end))
     if role is Role.STRAY_CLOSER:
         # It closes what looked like a call and was none: that is text from end to end.
         is_open = reading.sink.open_text
-        return not is_open and (yield from stands_alone(reading, marker, tables.after_stray))
+        return not is_open and (
+            yield from stands_alone(reading.src, tables, marker, tables.after_stray)
+        )
     return True
 
 
@@ -136,9 +138,12 @@ def _is_quoted(reading: Reading, marker: str) -> bool:
     return marker[:1] == marker.lstrip()[:1] and reading.src.previous in QUOTES
 
 
-def stands_alone(reading: Reading, marker: str, behind: Markers) -> Steps[bool]:
-    """Whether nothing but white space, or a marker, stands behind the one that stands here."""
-    src, roles = reading.src, reading.tables.other_roles
+def stands_alone(src: Window, tables: MarkerTables, marker: str, behind: Markers) -> Steps[bool]:
+    """Whether nothing but white space, or a marker, stands behind the one that stands here.
+
+    All is left unread.
+    """
+    roles = tables.other_roles
     while True:
         text, start = src.text, src.pos + len(marker)
         space = SPACE.match(text, start)

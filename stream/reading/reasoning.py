@@ -71,7 +71,8 @@ def reasoning(
 
 def _is_text(reading: Reading, marker: str) -> Steps[bool]:
     """Whether an end-of-turn marker that stands here, in reasoning, is a part of it."""
-    return not (yield from stands_alone(reading, marker, reading.tables.after_end))
+    tables = reading.tables
+    return not (yield from stands_alone(reading.src, tables, marker, tables.after_end))
 
 
 def _interrupted(reading: Reading, marker: str, policy: str) -> Steps[None]:
