@@ -110,23 +110,20 @@ class Facts:
         stands in the prompt, only the format's own generation prompt counts, maybe with an opener
         of reasoning, and as the prompt's very end: anyone may have written what stands before it.
         """
-        generated = self._turn.generation_prompt
+        generated, own = self._turn.generation_prompt, self._addressed
         if generated and prompt.endswith(generated):
             return self._generated
-        behind = self._behind_header(prompt)
-        if behind is not None:
-            ends = filter(None, map(str.strip, self._turn.ends))
-            return None if any(end in behind for end in ends) else behind
         openings = [text[at:] for text in self._turn.headers for at in tag_starts(text)]
-        if generated and self._addressed in prompt:
+        if generated and own in prompt:
             # Where the generation prompt is an opener and no more, this is all of the prompt.
-            at = prompt.rindex(self._addressed) if self._addressed else 0
-            openings.append(prompt[: at + len(self._addressed)])
+            openings.append(prompt[: (prompt.rindex(own) if own else 0) + len(own)])
         for opening in openings:
             rest = prompt.removeprefix(opening)
             if prompt.startswith(opening) and self._is_opener(rest):
-                return rest
-        return None
+                return rest.lstrip()
+        behind = self._behind_header(prompt)
+        ends = filter(None, map(str.strip, self._turn.ends))
+        return None if behind is None or any(end in behind for end in ends) else behind
 
     def _behind_header(self, prompt: str) -> str | None:
         headers = self._turn.headers

@@ -55,7 +55,10 @@ def test_9_no_message_changes_what_is_parsed(family, data, reason):
     fmt, answer = data.draw(family.texts)
     text = data.draw(messages_for(fmt))
     ends = ["", "\n", "<|end|>", *fmt.turn.ends]
-    after = data.draw(st.sampled_from(ends)) + fmt.turn.generation_prompt
+    shown = fmt.turn.generation_prompt
+    # White space at the end of a prompt is easily lost.
+    shown = data.draw(st.sampled_from([shown, shown.rstrip() or shown]))
+    after = data.draw(st.sampled_from(ends)) + shown
     prompts = ["<|user|>" + said + after for said in (text, "Hi")]
     # Any tail of a prompt will do, that has the end of it.
     prompts.append(prompts[0][data.draw(st.integers(0, len(text))) :])
