@@ -23,9 +23,11 @@ from pathlib import Path
 import analysis
 import counts
 import memory
+import ordinary
 import partial
 import peers
 import plot
+from deltaparse import list_formats
 from families import FAMILIES
 from results import Results
 from settings import FULL, QUICK, Settings
@@ -57,6 +59,8 @@ def run(how: Settings) -> Results:
     doing("primitives and other readers of JSON")
     primitives = partial.measure_json(how) + partial.measure_text(how)
     grow, scanner_bytes = partial.growth(how), partial.state_size(how)
+    doing("ordinary text")
+    as_answers = ordinary.measure(list(list_formats())[: how.templates])
     doing("analysis")
     return Results(
         python=sys.version.split()[0],
@@ -72,6 +76,7 @@ def run(how: Settings) -> Results:
         primitives_grow=grow,
         scanner_bytes=scanner_bytes,
         analysis=analyses(how),
+        ordinary=as_answers,
         missing=peers.missing(),
     )
 

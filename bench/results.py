@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import analysis
+import ordinary
 import partial
 from counts import Counts
 from families import FAMILIES
@@ -35,6 +36,7 @@ class Results:
     primitives_grow: Mapping[str, float]
     scanner_bytes: int
     analysis: Sequence[analysis.Row]
+    ordinary: Sequence[ordinary.Row]
     missing: Sequence[str]
 
     def checks(self) -> list[Check]:

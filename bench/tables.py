@@ -26,6 +26,7 @@ def tables(results: Results) -> Iterator[str]:
     partial.tables(results.primitives, lines.append)
     partial.summary(results.primitives_grow, results.scanner_bytes, lines.append)
     yield from lines
+    yield from answers(results)
     yield from analysed(results)
     yield from verdicts(results)
 
@@ -87,6 +88,20 @@ def parsers(results: Results) -> Iterator[str]:
     yield from table(size, ("bytes",), kept)
     counted = [[name, *astuple(done)] for name, done in results.counts.items()]
     yield from table("counted, 4 chars", ("calls", "lines", "resumes"), counted)
+
+
+def answers(results: Results) -> Iterator[str]:
+    """Write how often ordinary text did not come out of a parser as it is."""
+    head = ("texts", "changed", "of", "held back", "with a marker: changed", "of", "became")
+    rows = [
+        [
+            *(row.kind, row.texts, row.plain_changed, row.plain, row.held),
+            *(row.marked_changed, row.marked),
+            ", ".join(f"{what} {times}" for what, times in sorted(row.became.items())),
+        ]
+        for row in results.ordinary
+    ]
+    yield from table("ordinary text as an answer, in each format", head, rows)
 
 
 def analysed(results: Results) -> Iterator[str]:

@@ -187,19 +187,29 @@ class Window:
         self._marks += 1
         return self.offset
 
-    def since(self, mark: int) -> str:
-        """The model's text from `mark` to here, as it came."""
+    def since(self, mark: int, *, prompt: bool = False) -> str:
+        """The model's text from `mark` to here, as it came; with `prompt`, the prompt's too."""
         self._keep()
-        mark = max(mark, 0)
-        if not self._kept or mark >= self._kept_to:
-            return ""
-        # From the chunk that holds the mark on: what was kept before it costs nothing.
-        first = max(bisect_right(self._offsets, mark) - 1, 0)
-        return "".join(self._kept[first:])[mark - self._offsets[first] :]
+        return self._kept_from(mark if prompt else max(mark, 0))
 
-    def release(self) -> None:
-        """Stop keeping for the last `mark` that was not released."""
-        self._marks -= 1
+    def back(self, mark: int) -> None:
+        """Make the text from an offset on unread again, the last `mark` or one behind it."""
+        self._keep()
+        self.text, self.base, self.pos = self._kept_from(mark) + self.unread, mark, 0
+        while self._offsets and self._offsets[-1] >= mark:
+            del self._kept[-1], self._offsets[-1]
+        if self._offsets:
+            self._kept[-1] = self._kept[-1][: mark - self._offsets[-1]]
+        self._kept_to = mark
+
+    @property
+    def marks(self) -> int:
+        """How many marks were not released."""
+        return self._marks
+
+    def release(self, *, to: int | None = None) -> None:
+        """Stop keeping for the last `mark` that was not released, or for all but the first `to`."""
+        self._marks = self._marks - 1 if to is None else to
         if not self._marks:
             self._kept.clear()
             self._offsets.clear()
@@ -213,6 +223,14 @@ class Window:
             self.base, self.text, self.pos = self.offset - len(text), text + self.unread, 0
             self._marks = 1
             self.release()
+
+    def _kept_from(self, mark: int) -> str:
+        """What is kept from `mark` on."""
+        if not self._kept or mark >= self._kept_to:
+            return ""
+        # From the chunk that holds the mark on: what was kept before it costs nothing.
+        first = max(bisect_right(self._offsets, mark) - 1, 0)
+        return "".join(self._kept[first:])[mark - self._offsets[first] :]
 
     def _keep(self) -> None:
         """Keep what was read since the last time."""

@@ -30,7 +30,10 @@ class StreamParser(Feeder):
     Args:
         fmt: how the model writes, from `analyze` or by hand. Shared freely between parsers.
         tools: the tools of the request, in any shape that `Tools` reads, or `Tools`. None: any
-            name may be called; []: tool syntax is plain text.
+            name may be called; []: tool syntax is plain text. In formats whose calls stand in no
+            markers, only their names tell calls from an answer that looks like one. With None, a
+            call is there what fills a part of the turn, from one marker to the next, in the
+            format's own spelling; the parser holds back what may become that until the part ends.
         prompt: the rendered prompt, or any tail of it that holds the generation prompt: a
             reasoning section that it opens or closes behind the last header of the assistant's
             turn, or the beginning of an answer that it holds there, sets the state to start in.
@@ -49,6 +52,13 @@ class StreamParser(Feeder):
         response_schema: the JSON Schema that the content was asked to follow. JSON at the start
             of the turn is then content, also where calls stand in no markers, and a Markdown
             code block round it is left out.
+        calls: how calls are written. "format": as the format has it. "json": the server
+            constrained the model to write them as JSON that stands alone, as vLLM and SGLang do
+            where a call is required: an object with a name and arguments (or `parameters`), a
+            list of them, or, where `tool_choice` names one function, its arguments alone. They
+            stand behind reasoning, if there is any. The markers of the format's own calls round
+            them, and a code block, are left out, with an issue; what else stands there is
+            content, with an issue.
         id_factory: makes the id of a call to which the model gave none; asked once for each.
             `nine_character_id` makes those that Mistral's templates take.
         record: keep what is fed, for `fork` and `snapshot`.
@@ -72,6 +82,7 @@ class StreamParser(Feeder):
         reasoning: Literal["separate", "inline", "raw"] = "separate",
         policies: Policies = Policies(),  # noqa: B008 - frozen
         response_schema: Mapping[str, Any] | None = None,
+        calls: Literal["format", "json"] = "format",
         id_factory: IdFactory = call_id,
         record: bool = False,
         collect: bool = True,
@@ -85,6 +96,7 @@ class StreamParser(Feeder):
             reasoning,
             policies,
             response_schema,
+            calls,
             collect,
         )
         if record is not False:

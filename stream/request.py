@@ -44,6 +44,7 @@ class Request:
     reasoning: Literal["separate", "inline", "raw"]
     policies: Policies
     response_schema: Mapping[str, Any] | None
+    calls: Literal["format", "json"] = "format"
     collect: bool = True
     choice: Choice = field(init=False)
     """What `tool_choice` says."""
@@ -79,10 +80,26 @@ class Request:
         self.choice = AUTO
         if self.tool_choice != "auto":
             self.choice = read_choice(self.tool_choice, self.schemas)
+        if self.calls != "format":
+            self._check_calls()
         if not self.collect:
             for name, choice in NEED_THE_MESSAGE:
                 if getattr(self.policies, name) == choice:
                     raise UsageError(f'{name}="{choice}" needs the message: leave collect=True')
+
+    def _check_calls(self) -> None:
+        if self.calls != "json":
+            raise UsageError(f'calls={self.calls!r}: choose "format" or "json"')
+        if not self._has_calls:
+            why = 'tool_choice="none"' if self.choice.mode == "none" else "tools=[]"
+            raise UsageError(
+                f'calls="json" says that the model must call, and {why} that it cannot'
+            )
+
+    @property
+    def _has_calls(self) -> bool:
+        """Whether tool syntax means something."""
+        return self.choice.mode != "none" and (self.tools is None or len(self.tools) > 0)
 
     @property
     def required(self) -> bool:
@@ -95,6 +112,7 @@ class Request:
         return Sink(
             tools=self.schemas,
             allowed=self.choice.allowed,
+            named=(self.choice.function or "") if self.calls == "json" else "",
             parallel=self.parallel_tool_calls,
             policies=self.policies,
             reasoning_output=self.reasoning,
@@ -104,8 +122,9 @@ class Request:
 
     def marker_tables(self) -> MarkerTables:
         """What readers look for in the turn."""
-        has_tools = self.tools is None or len(self.tools) > 0
-        tables = marker_tables(self.fmt, calls=self.choice.mode != "none" and has_tools)
+        if self.calls == "json":
+            return marker_tables(self.fmt, calls=True, constrained=True)
+        tables = marker_tables(self.fmt, calls=self._has_calls)
         if self.response_schema is not None and tables.unmarked:
             # JSON was asked for as content, and nothing tells it from a call.
             tables = marker_tables(self.fmt, calls=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -88,13 +89,16 @@ def test_the_table_is_that_of_the_code():
     assert python_head.LONGEST_NAME == tagged_head.LONGEST_NAME
 
 
-def every_way(name, **parts):
+ANY_TOOL = MappingProxyType({"tools": None})
+
+
+def every_way(name, options=MappingProxyType({}), **parts):
     """The parser after a call of a family, which is the same however the call is cut."""
     family = FAMILIES[name]
     text = family.write(**parts)
-    whole = read(family.format, text)
+    whole = read(family.format, text, **options)
     for size in (1, 2, 7, 300):
-        parser = read(family.format, text, size)
+        parser = read(family.format, text, size, **options)
         assert parser.message == whole.message
         assert parser.issues == whole.issues
     return whole
@@ -149,9 +153,9 @@ def test_a_key_without_quotes():
 )
 def test_names_and_ids(names, part, limit):
     for name in names:
-        assert is_whole(every_way(name, **{part: "x" * limit})), name
+        assert is_whole(every_way(name, ANY_TOOL, **{part: "x" * limit})), name
         longer = {part: "x" * (limit + 1)}
-        parser = every_way(name, **longer)
+        parser = every_way(name, ANY_TOOL, **longer)
         assert parser.message.content == FAMILIES[name].write(**longer), name
 
 

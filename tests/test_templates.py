@@ -345,9 +345,10 @@ FORMS = {
     ),
     "channels_without_a_system_message": form(
         whole(
-            "<part>mull<text>hm<stop><go>model<part>say<text>Dry.<done>"
+            "<part>mull<text>hm<stop>"
             f"<go>model to fn.look_up<part>work<text>{LOOKS}<act>"
-            f"<go>model to fn.say<part>work<text>{SAYS}<act>",
+            f"<go>model to fn.say<part>work<text>{SAYS}<act>"
+            "<go>model<part>say<text>Dry.<done>",
             "hm",
         ),
         channels__start="<go>",

@@ -27,7 +27,8 @@ class Issue:
     `tool_in_reasoning`     a call began while reasoning was open
     `unclosed_reasoning`    the turn ended while reasoning was open
     `text_after_tool_call`  text follows a call
-    `unknown_tool`          a call of a function that is not one of the tools
+    `unknown_tool`          a call of a function that is not one of the tools; in formats whose
+                            calls stand in no markers it is content
     `repaired_arguments`    something in a call or beside it had to be repaired
     `malformed_arguments`   arguments that are no JSON object
     `duplicate_keys`        a key stands twice in an object of the arguments (only under "error")
@@ -53,6 +54,9 @@ class Issue:
                             no header follows it; a call there is a call, but behind the header of
                             another role it is text
     `repeated_marker`       the model wrote again what its prompt ends with
+    `stray_marker`          a marker of the format's own calls, or a code block, round calls that
+                            were asked for in JSON; it is left out
+    `stray_text`            where calls were asked for in JSON, text that is none; it is content
     `orphan_marker`         an end of reasoning where none is open, which is content behind content;
                             the detail names what may help. Or a closer of calls that closes none,
                             with no text behind it
@@ -84,10 +88,11 @@ class Attempt:
     `in_reasoning`  it stands in reasoning, and was a draft
     `truncated`     the output ends in it
     `broken`        its arguments are no JSON object
-    `unknown_tool`  its function is not one of the tools
+    `unknown_tool`  its function is not one of the tools; `detail` says where it is text
     `repaired`      something in it or beside it had to be repaired
     `complete`      it is whole
-    `not_a_call`    behind the marker that begins a call there was none; `detail` says what
+    `not_a_call`    behind the marker that begins a call there was none, or what looked like one in
+                    no markers does not fill its part; `detail` says what
     """
 
     name: str

@@ -17,6 +17,9 @@ class Policies:
     Each decision taken leaves an `Issue`, whose kind is named here. Every policy has the choice
     "error" besides: `feed` or `finish` raises `MalformedOutput`, of that kind.
 
+    Where a call is content, all of its text is, with the markers that end it, and with those of a
+    section in which no call is left; what follows it follows no call.
+
     Args:
         tool_in_reasoning: a call begins while reasoning is open. Issue `tool_in_reasoning`.
             "defer": hold the call until it is known what it was. If reasoning ends behind it, it
@@ -36,6 +39,8 @@ class Policies:
         unknown_tool: a call of a function that is not one of the tools. Issue `unknown_tool`.
             "pass": a call like others; an agent answers it.
             "text": its text is content. The name alone decides.
+            In formats whose calls stand in no markers, nothing else says what a call is: there
+            both choices make it content, up to the next marker.
         malformed_arguments: the arguments are not the JSON object that they must be. Issues
             `repaired_arguments`, where they became one, and `malformed_arguments`, where not.
             "repair": repair as they come what `deltaparse.partial.Repairs` lists; close brackets

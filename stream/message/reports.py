@@ -67,7 +67,8 @@ class Reports(Generic[Report]):
         return iter(self._kept)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        """How many came, also those that are only counted."""
+        return sum(self._counts.values())
 
 
 def issue_reports() -> Reports[Issue]:

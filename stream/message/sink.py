@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError
 
@@ -16,7 +16,7 @@ from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
 from .reports import attempt_reports, issue_reports
 
-__all__ = ["Sink", "Verdict"]
+__all__ = ["NotExact", "Sink", "Verdict"]
 
 Verdict = Literal["call", "text", "drop"]
 """What becomes of a call, once its name is known."""
@@ -24,6 +24,13 @@ Verdict = Literal["call", "text", "drop"]
 
 LENIENT = Policies(tool_in_reasoning="reasoning")
 """The policies of a draft."""
+
+EXACT = Policies(tool_in_reasoning="reasoning", malformed_arguments="strict")
+"""Those of a draft that takes calls to the letter only."""
+
+
+class NotExact(Exception):
+    """What is read is not calls and nothing else, in the format's own spelling."""
 
 
 class Sink:
@@ -33,8 +40,12 @@ class Sink:
     `writers` are what text for each kind of part arrives at in the end. `attempts` has each call
     that was begun.
 
+    `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
+    content by a policy, so that what closes it is content too.
+
     `tools` are the functions that may be called, each with the JSON Schema of its arguments; None
-    for any. `allowed` are those that `tool_choice` names. `natural` says, once the input is closed,
+    for any. `allowed` are those that `tool_choice` names; `named` is the one that it names, if its
+    arguments may stand alone. `natural` says, once the input is closed,
     whether the turn ended by itself or was cut off. Without `collect`, the message is not kept.
     With `offset`, which says how much of the output was read, content is JSON that was asked for,
     and loses the code block that it is wrapped in.
@@ -56,11 +67,13 @@ class Sink:
         "arguments",
         "attempts",
         "builder",
+        "call_is_text",
         "calls",
         "content",
         "extra_members",
         "held",
         "issues",
+        "named",
         "natural",
         "not_emitted",
         "open_text",
@@ -79,6 +92,7 @@ class Sink:
         *,
         tools: Mapping[str, Any] | None = None,
         allowed: Collection[str] | None = None,
+        named: str = "",
         parallel: bool = True,
         policies: Policies,
         reasoning_output: Literal["separate", "inline", "raw"] = "separate",
@@ -90,6 +104,7 @@ class Sink:
         # For each kind of issue, up to where text is that one is about.
         self._reach: dict[str, int] = {}
         self.calls = 0
+        self.call_is_text = False
         self.natural = True
         self.seen_reasoning = False
         self.seen_end = False
@@ -97,6 +112,7 @@ class Sink:
         self.open_text = False
         self.tools = tools
         self.allowed = allowed
+        self.named = named
         self.parallel = parallel
         self.policies = policies
         self.shows_markers = reasoning_output == "raw"
@@ -126,9 +142,13 @@ class Sink:
 
     def draft(self) -> Sink:
         """A sink with the same rules, for a look at text whose meaning is not known yet."""
-        draft = Sink(tools=self.tools, parallel=True, policies=LENIENT)
+        draft = Sink(tools=self.tools, named=self.named, parallel=True, policies=LENIENT)
         draft.natural = self.natural
         return draft
+
+    def exact_draft(self) -> Sink:
+        """A draft that takes nothing but calls: `NotExact` for text, and for any issue."""
+        return ExactDraft(tools=self.tools, parallel=True, policies=EXACT)
 
     def open_reasoning(self, marker: str) -> None:
         """Reasoning begins; `marker` is what the model wrote to say so, "" if nothing."""
@@ -168,9 +188,8 @@ class Sink:
     def admit(self, name: str, span: tuple[int, int]) -> Verdict:
         """Say what becomes of a call of `name`, which stands at `span`."""
         if self.tools is not None and name not in self.tools:
-            policy = self.policies.unknown_tool
-            self.issue("unknown_tool", span, f"{name!r} is not one of the tools", policy)
-            if policy == "text":
+            self.unknown(name, span)
+            if self.policies.unknown_tool == "text":
                 return "text"
         elif self.allowed is not None and name not in self.allowed:
             named = " or ".join(map(repr, sorted(self.allowed)))
@@ -181,6 +200,11 @@ class Sink:
             if extra in ("text", "drop"):
                 return extra
         return "call"
+
+    def unknown(self, name: str, span: tuple[int, int]) -> None:
+        """Report that what is called `name`, which stands at `span`, is none of the tools."""
+        policy = self.policies.unknown_tool
+        self.issue("unknown_tool", span, f"{name!r} is not one of the tools", policy)
 
     def begin_call(self, name: str, call_id: str, offset: int) -> None:
         """Emit a call's first delta. Without a `call_id` of the model's own, it gets one."""
@@ -293,3 +317,29 @@ class Sink:
     def _end_content(self) -> None:
         if self._fence is not None:
             self._fence.end()
+
+
+class ExactDraft(Sink):
+    """A sink that takes calls, and refuses all else."""
+
+    __slots__ = ()
+
+    def __init__(self, **rules: Any) -> None:
+        super().__init__(**rules)
+        self.content = _refuse
+
+    def issue(
+        self,
+        kind: str,  # noqa: ARG002
+        span: tuple[int, int],  # noqa: ARG002
+        detail: str,
+        policy: str = "",  # noqa: ARG002
+    ) -> NoReturn:
+        """Refuse calls of which there is something to report."""
+        raise NotExact(detail)
+
+
+def _refuse(text: str) -> None:
+    """Refuse text."""
+    if text:
+        raise NotExact(text)

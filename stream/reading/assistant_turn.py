@@ -15,25 +15,28 @@ from deltaparse.partial import Emit, Markers, Steps, Window, at, peek, skip, whi
 from ..wire.format import ContentMode
 from ..wire.marker_tables import Role, marker_tables
 from .channels import channel_turn
+from .checkpoint import Checkpoint
 from .content import (
     SPACE_BEHIND,
     content,
     is_marker,
+    may_become,
     report_call_behind_end,
     report_cut_marker,
     report_stray_closer,
     report_stray_end,
     role_of,
 )
-from .content_writer import Before, ContentWriter
+from .content_writer import MOST_SPACE, Before, ContentWriter
+from .json_text import report_stray
 from .reading import Reading
 from .reasoning import reasoning
 from .tool_calls.dispatch import tool_calls
+from .unproven_calls import SEPARATORS, UnprovenCalls, unproven_calls
 
 __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
-UNMARKED_SEPARATORS = ",;"
 BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
 """What stands before the text behind a marker, where that is not just a marker."""
 
@@ -87,20 +90,27 @@ def _sections(
     markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
     place = Place(before, markers, tables.longest, "", second_time, at_end)
     writer = ContentWriter(reading, before)
+    unproven = unproven_calls(reading, _next_marker)
     while True:
         before = place.before
         # What looked like a call stands beside what the text before it stands beside.
         writer = writer if before is Before.TEXT else ContentWriter(reading, before)
         checkpoint = reading.checkpoint()
-        marker = "" if before is Before.TEXT else (yield from _next_marker(reading, place))
+        marker = (
+            "" if before is Before.TEXT else (yield from _next_marker(reading, before, place.room))
+        )
         if not marker and before is Before.CALL and at_end and report_cut_marker(reading):
             checkpoint.commit()
             return
+        if not marker and (yield from _more_space(reading, before)):
+            # JSON may follow, however much white space stands before it.
+            _emit_space(writer, checkpoint)
+            continue
         if not marker:
             if before is Before.END and (yield from _is_other_role(reading)):
                 # What looks like a call there is not the model's.
-                reading = Reading(src, sink, marker_tables(tables.fmt, calls=False))
-                place.markers, place.ended = reading.tables.in_content, ""
+                reading = Reading(src, sink, marker_tables(reading.fmt, calls=False))
+                place.markers, place.ended, unproven = reading.tables.in_content, "", None
             # White space at the end belongs to the marker before it, if there is one.
             if src.unread or not src.closed or before is Before.START:
                 writer.emit(place.ended + checkpoint.text())
@@ -119,9 +129,12 @@ def _sections(
                 writer.emit(checkpoint.text())
             checkpoint.commit()
             yield from _section(reading, place, marker, role)
+            if role is Role.CONTENT_START:
+                unproven = unproven and unproven_calls(reading, _next_marker)
             continue
         report_call_behind_end(reading, marker)
-        called = yield from tool_calls(reading, checkpoint, _behind(place.ended, writer.emit))
+        emit = _behind(place.ended, writer.emit)
+        called = yield from _calls(reading, unproven, marker, checkpoint, emit)
         sink.open_text = not called
         place.before, place.ended = Before.CALL if called else Before.TEXT, ""
 
@@ -150,6 +163,34 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
         place.markers = tables.in_content_start
     elif role is Role.HEADER:
         _report_repeated(reading, start, marker)
+    elif role is Role.TOOL_END and tables.constrained:
+        report_stray(reading, start, marker)
+
+
+def _more_space(reading: Reading, before: Before) -> Steps[bool]:
+    """Whether more white space follows than is held back, and calls in JSON may follow it."""
+    if not reading.tables.constrained or before is Before.TEXT:
+        return False
+    return (yield from peek(reading.src)).isspace()
+
+
+def _emit_space(writer: ContentWriter, checkpoint: Checkpoint) -> None:
+    writer.emit(checkpoint.text())
+    writer.end()
+    checkpoint.commit()
+
+
+def _calls(
+    reading: Reading,
+    unproven: UnprovenCalls | None,
+    marker: str,
+    checkpoint: Checkpoint,
+    emit_text: Emit,
+) -> Steps[bool]:
+    """Read the calls that may begin at a marker; commit `checkpoint`. Return whether any did."""
+    if unproven is not None and unproven.begin_with(marker):
+        return (yield from unproven.read(marker, checkpoint, emit_text))
+    return (yield from tool_calls(reading, checkpoint, emit_text))
 
 
 def _behind(ended: str, emit: Emit) -> Emit:
@@ -172,23 +213,25 @@ def _report_repeated(reading: Reading, start: int, marker: str) -> None:
     reading.sink.issue("repeated_marker", span, f"{marker!r} was written again")
 
 
-def _next_marker(reading: Reading, place: Place) -> Steps[str]:
+def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
     """Read white space; return the marker after it, unread, or "" if text follows.
 
-    No more white space is held back than there is room for; the rest is text. Where calls stand
-    in no markers, the character that one begins with is one, and after a call it may follow a
-    separator.
+    No more white space is held back than `room`, or than a marker is long; the rest is text. Where
+    calls stand in no markers, the character that one begins with is one, and after a call it may
+    follow a separator.
     """
-    src, tables, before = reading.src, reading.tables, place.before
-    yield from whitespace(src, place.room)
+    src, tables = reading.src, reading.tables
+    yield from whitespace(src, MOST_SPACE if tables.constrained else room or tables.longest)
     after = {Before.CALL: tables.after_call, Before.END: tables.after_end}
     marker = yield from at(src, after.get(before, tables.at_edge))
     if marker and not (yield from is_marker(reading, marker, before)):
         return ""
-    if marker or not tables.unmarked:
+    if marker or not (tables.unmarked or tables.constrained):
         return marker
     char = yield from peek(src)
-    if before is Before.CALL and char and char in UNMARKED_SEPARATORS:
+    if before is Before.CALL and may_become(src, tables.after_call):
+        return ""
+    if before is Before.CALL and char and char in SEPARATORS:
         src.pos += 1
         yield from whitespace(src, tables.longest)
         char = yield from peek(src)

@@ -6,7 +6,8 @@ Where the turn begins, the prompt has written the first `start role`. What a mes
 header says, and nothing else: one to a function is a call, on whatever channel; one on a channel
 of reasoning is reasoning; the others are content, in the order in which they come. Markers in
 the body that end no message are text, and so is text where a header should stand: models forget
-it, and the answer must not be lost with it. (Harmony, the format of gpt-oss, is written so.)
+it, and the answer must not be lost with it. What stands behind an end-of-turn marker is read all
+the same, and reported. (Harmony, the format of gpt-oss, is written so.)
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from __future__ import annotations
 from deltaparse.partial import Emit, Markers, Steps, at, json_space, until, whitespace
 
 from ..message.message import Attempt
+from ..wire.spellings import stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
 from .content import SPACE_BEHIND, report_no_end, report_stray_end, stands_alone
 from .content_writer import Before, ContentWriter
+from .json_text import text_of_calls
 from .reading import Reading
 from .reasoning import report_unclosed
 from .tool_calls.arguments import json_arguments
@@ -34,7 +37,8 @@ READERS = frozenset({"user", "all"})
 def channel_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from behind `start role` to the end of the input."""
     src, marks = reading.src, reading.tables.channels
-    before = Before.START
+    before, ended = Before.START, False
+    turn_ends = stripped(reading.fmt.turn.ends)
     while src.unread or not src.closed or before is Before.START:
         checkpoint = reading.checkpoint()
         yield from whitespace(src, SPACE_BEHIND if before is Before.END else marks.longest)
@@ -43,34 +47,41 @@ def channel_turn(reading: Reading) -> Steps[None]:
         if marker and (marker in marks.ends or marker == marks.start + marks.role):
             checkpoint.commit()
             src.pos += len(marker)
+            ended = ended or marker in turn_ends
             if marker != marks.start:
-                after = Before.CALL if before is Before.CALL else Before.END
+                after = Before.CALL if before is Before.CALL and not ended else Before.END
                 before = after if marker in marks.ends else Before.MARKER
                 continue
             checkpoint = reading.checkpoint()
             author = yield from read_author(src, marks)
             before = Before.MARKER
         if marker and author is not None:
-            before = yield from _message(reading, checkpoint, author)
+            before = yield from _message(reading, checkpoint, author, ended=ended)
         elif src.unread or not src.closed or before is Before.START or checkpoint.text().strip():
             # White space at the end belongs to the marker before it, if there is one.
-            writer = ContentWriter(reading, before)
-            writer.emit(checkpoint.text())
-            checkpoint.commit()
-            marker = yield from _text(reading, marks.in_text, writer.emit)
-            writer.end()
-            if before is Before.START and marker.strip() in marks.message_ends:
-                report_stray_end(
-                    reading, marker, src.offset, "and what stands before it is content"
-                )
-            before = Before.END if before is Before.START else before
+            called = reading.tables.constrained and not ended and before is not Before.CALL
+            if called:
+                called = yield from text_of_calls(reading, checkpoint, before, marks.in_text)
+            else:
+                writer = ContentWriter(reading, before)
+                writer.emit(checkpoint.text())
+                checkpoint.commit()
+                marker = yield from _text(reading, marks.in_text, writer.emit)
+                writer.end()
+                if before is Before.START and marker.strip() in marks.message_ends:
+                    became = "and what stands before it is content"
+                    report_stray_end(reading, marker, src.offset, became)
+            before = Before.CALL if called else Before.END if before is Before.START else before
         checkpoint.commit()
 
 
-def _message(reading: Reading, checkpoint: Checkpoint, author: str) -> Steps[Before]:
+def _message(
+    reading: Reading, checkpoint: Checkpoint, author: str, *, ended: bool
+) -> Steps[Before]:
     """Read a message, whose header begins here; its end marker may stay unread.
 
-    `checkpoint` began before the header; `author` is the role in it.
+    `checkpoint` began before the header; `author` is the role in it; `ended`: an end-of-turn
+    marker stands before it.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     marks = tables.channels
@@ -88,8 +99,15 @@ def _message(reading: Reading, checkpoint: Checkpoint, author: str) -> Steps[Bef
         return Before.END
     name = _function(reading, header.recipient)
     if name and tables.calls:
+        if ended:
+            span = (max(checkpoint.start, 0), src.offset)
+            sink.issue("text_after_end", span, "a call begins behind the end of the turn")
         yield from _call(reading, header, name, checkpoint)
-        return Before.CALL
+        if not sink.call_is_text:
+            return Before.CALL
+        end = yield from at(src, marks.after_body)
+        sink.content(src.take(src.pos + len(end)) if end.strip() != marks.start else "")
+        return Before.CALL if sink.calls else Before.END
     addressed = header.recipient not in {"", marks.role, *READERS}
     if addressed and not name:
         who = f"to {header.recipient!r}"
@@ -98,9 +116,16 @@ def _message(reading: Reading, checkpoint: Checkpoint, author: str) -> Steps[Bef
         yield from _reasoning(reading, checkpoint)
     else:
         # Where there are no tools, a call is text, and its header is how it shows.
-        sink.content(checkpoint.text() if name else "")
+        writer = ContentWriter(reading, Before.END if ended else Before.START)
+        writer.emit(checkpoint.text() if name else "")
         checkpoint.commit()
-        yield from _text(reading, marks.after_body, sink.content)
+        if tables.constrained and not ended:
+            body, start = reading.checkpoint(), Before.START
+            if (yield from text_of_calls(reading, body, start, marks.after_body)):
+                return Before.CALL
+        else:
+            yield from _text(reading, marks.after_body, writer.emit)
+            writer.end()
     return Before.END
 
 

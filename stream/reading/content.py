@@ -68,7 +68,10 @@ def role_of(reading: Reading, marker: str, before: Before = Before.TEXT) -> Role
             return Role.TURN_END
         if marker in tables.stray_closers:
             return Role.STRAY_CLOSER
-    return tables.role(marker)
+    role = tables.role(marker)
+    if role is Role.FENCE:
+        return Role.TOOL_END if before is Before.CALL else Role.TOOL_START
+    return role
 
 
 def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> Steps[bool]:
@@ -114,8 +117,10 @@ def report_cut_marker(reading: Reading) -> bool:
 
 def may_become(src: Window, markers: Markers) -> bool:
     """Whether the input ends here, or in what may become one of the markers."""
+    if not src.closed or len(src.text) - src.pos > markers.longest:
+        return False
     rest = src.text[src.pos :]
-    return src.closed and any(text.startswith(rest) for text in markers.literals)
+    return any(text.startswith(rest) for text in markers.literals)
 
 
 def report_stray_end(reading: Reading, marker: str, start: int, became: str) -> None:

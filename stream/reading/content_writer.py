@@ -8,7 +8,10 @@ from deltaparse.partial import Emit
 
 from .reading import Reading
 
-__all__ = ["Before", "ContentWriter"]
+__all__ = ["MOST_SPACE", "Before", "ContentWriter"]
+
+MOST_SPACE = 256
+"""Characters of white space before JSON that are held back, and left out if it is a call."""
 
 
 class Before(Enum):
@@ -24,7 +27,16 @@ class Before(Enum):
 class ContentWriter:
     """Emits the text up to the next marker as content, or as the policies say, with an issue."""
 
-    __slots__ = ("_before", "_dropped", "_kind", "_policy", "_sink", "_src", "_start")
+    __slots__ = (
+        "_before",
+        "_constrained",
+        "_dropped",
+        "_kind",
+        "_policy",
+        "_sink",
+        "_src",
+        "_start",
+    )
 
     def __init__(self, reading: Reading, before: Before) -> None:
         self._src = reading.src
@@ -32,7 +44,10 @@ class ContentWriter:
         self._start: int | None = None
         self._dropped: list[str] = []
         self._before = before
+        self._constrained = reading.tables.constrained
         self._kind, self._policy = "text_after_end", "keep"
+        if before is not Before.END and self._constrained:
+            self._kind = "stray_text"
         if before is Before.CALL:
             self._policy = self._sink.policies.text_after_tool_call
             self._kind = "text_after_tool_call"
@@ -41,13 +56,14 @@ class ContentWriter:
     def emit(self) -> Emit:
         """What takes the text."""
         plain = self._before is not Before.CALL and self._before is not Before.END
-        return self._sink.content if plain else self._after
+        return self._sink.content if plain and not self._constrained else self._after
 
     def _after(self, text: str) -> None:
         """Take text that stands after a call, or after the end of the turn."""
         if not text:
             return
-        if self._start is None:
+        white = self._kind == "stray_text" and text.isspace()
+        if self._start is None and not white:
             self._start = self._src.offset - len(text)
             if self._policy == "error":
                 span = (self._start, self._src.offset)

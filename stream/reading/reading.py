@@ -20,12 +20,16 @@ class Reading:
 
     `src` is the window that is read, `sink` takes what comes out, `tables` have the markers that
     are looked for. A reader that looks ahead, or reads text that was kept, has a `Reading` of its
-    own with another window or a draft of the sink.
+    own with another window or a draft of the sink. `behind_code`: what is read stands behind the
+    marker of code, which says that it is a call.
     """
 
     src: Window
     sink: Sink
     tables: MarkerTables
+    behind_code: bool = False
+    before_section: int = -1
+    """How many calls there were before the section of calls that is open."""
 
     @property
     def fmt(self) -> WireFormat:

@@ -15,6 +15,7 @@ from deltaparse.partial import Steps, at, skip, until, whitespace
 from ..wire.marker_tables import Role
 from .checkpoint import Checkpoint
 from .content import report_call_behind_end, report_cut_marker, report_no_end, stands_alone
+from .json_text import json_ahead
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
 
@@ -43,30 +44,40 @@ def reasoning(
         sink.issue("repeated_marker", (start, src.offset), f"{repeated!r} was written again")
     policy = sink.policies.tool_in_reasoning
     markers = tables.in_reasoning_only if policy == "reasoning" else tables.in_reasoning
+    checkpoint, marker = reading.checkpoint(), ""
+    if tables.constrained and policy != "reasoning":
+        # The server may have constrained all that the model wrote, and the prompt opened this.
+        marker = yield from json_ahead(src)
     while True:
-        marker = yield from until(src, markers, sink.reasoning)
+        if not marker:
+            checkpoint.commit()
+            marker = yield from until(src, markers, sink.reasoning)
+            checkpoint = reading.checkpoint()
         role = tables.role(marker) if marker else Role.TURN_END
-        if role is Role.REASONING_END:
-            sink.leave_reasoning()
-            sink.close_reasoning((yield from skip(src, marker, tables.trailing(marker))))
-            return None
-        if role is not Role.TOOL_START:
-            if marker and (yield from _is_text(reading, marker)):
-                start = src.offset
-                sink.reasoning(src.take(src.pos + len(marker)))
-                report_no_end(reading, marker, start, "reasoning")
-                continue
-            # The end of the turn, or a marker that is spelled like it.
-            report_unclosed(reading)
-            sink.close_reasoning("")
-            return None
-        if policy == "defer":
-            calls = yield from _deferred(reading, second_time=second_time)
+        if role is Role.TOOL_START and policy == "defer":
+            calls = yield from _deferred(reading, checkpoint, second_time=second_time)
             if calls is not None:
                 sink.close_reasoning("")
                 return calls
+        elif role is Role.TOOL_START:
+            yield from _interrupted(reading, checkpoint, marker, policy)
+        elif marker and role is not Role.REASONING_END and (yield from _is_text(reading, marker)):
+            checkpoint.commit()
+            start = src.offset
+            sink.reasoning(src.take(src.pos + len(marker)))
+            report_no_end(reading, marker, start, "reasoning")
         else:
-            yield from _interrupted(reading, marker, policy)
+            break
+        marker = ""
+    checkpoint.commit()
+    if role is Role.REASONING_END:
+        sink.leave_reasoning()
+        sink.close_reasoning((yield from skip(src, marker, tables.trailing(marker))))
+        return None
+    # The end of the turn, or a marker that is spelled like it.
+    report_unclosed(reading)
+    sink.close_reasoning("")
+    return None
 
 
 def _is_text(reading: Reading, marker: str) -> Steps[bool]:
@@ -75,13 +86,16 @@ def _is_text(reading: Reading, marker: str) -> Steps[bool]:
     return not (yield from stands_alone(reading.src, tables, marker, tables.after_end))
 
 
-def _interrupted(reading: Reading, marker: str, policy: str) -> Steps[None]:
-    """Read the calls that interrupt reasoning, if any begin at the marker that stands here."""
+def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: str) -> Steps[None]:
+    """Read the calls that interrupt reasoning, if any begin at the marker that stands here.
+
+    `checkpoint` began with it, and is committed.
+    """
     src, sink, tables = reading.src, reading.sink, reading.tables
     span = (src.offset, src.offset + len(marker))
     sink.issue("tool_in_reasoning", span, "a tool call interrupts reasoning", policy)
     report_call_behind_end(reading, marker)
-    called = yield from tool_calls(reading, reading.checkpoint(), sink.reasoning)
+    called = yield from tool_calls(reading, checkpoint, sink.reasoning)
     sink.resume_reasoning()
     while called:
         checkpoint = reading.checkpoint()
@@ -105,14 +119,15 @@ def report_unclosed(reading: Reading) -> None:
     sink.issue("unclosed_reasoning", span, "the turn ended in reasoning", policy)
 
 
-def _deferred(reading: Reading, *, second_time: bool) -> Steps[Checkpoint | None]:
+def _deferred(
+    reading: Reading, checkpoint: Checkpoint, *, second_time: bool
+) -> Steps[Checkpoint | None]:
     """Read on from a call inside reasoning until it is known what it was.
 
-    Returns its text, still buffered, if it was a call; None if it was reasoning, which is
-    emitted as such.
+    `checkpoint` began with it. Returns its text, still buffered, if it was a call; None if it was
+    reasoning, which is emitted as such.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
-    checkpoint = reading.checkpoint()
     draft = Reading(src, sink.draft(), tables)
     is_call = yield from tool_calls(draft, draft.checkpoint())
     if is_call and second_time:

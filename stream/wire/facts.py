@@ -6,6 +6,7 @@ from .groups import (
     CallIdFormat,
     CallIdPosition,
     ChannelsFormat,
+    ContentFormat,
     FunctionFormat,
     ReasoningFormat,
     ReasoningMode,
@@ -33,6 +34,8 @@ class Facts:
     closers:         the markers that may end calls, the outermost first.
     unmarked_calls:  calls stand in no markers at all, and are found by what they look like at
                      the start of a text.
+    unproven_calls:  no marker says that a call is one: they are unmarked, or all that they begin
+                     with content begins with too (`>>>name`, `>>>all`). The name must say it.
     in_one_list:     all calls of a turn stand in one list, `[call, call]`; otherwise a format
                      with lists has one for each call.
 
@@ -55,6 +58,7 @@ class Facts:
         "is_tagged",
         "openers",
         "unmarked_calls",
+        "unproven_calls",
         "writes_ids",
     )
 
@@ -62,6 +66,7 @@ class Facts:
         self,
         turn: TurnFormat,
         reasoning: ReasoningFormat,
+        content: ContentFormat,
         tools: ToolsFormat,
         function: FunctionFormat,
         call_id: CallIdFormat,
@@ -82,6 +87,8 @@ class Facts:
         self.closers = tuple(filter(None, ends))
         marked = self.has_channels or any(map(str.strip, starts))
         self.unmarked_calls = self.has_calls and not marked
+        shared = [content.start.strip().startswith(marker.strip()) for marker in self.openers]
+        self.unproven_calls = self.unmarked_calls or (any(shared) and all(shared))
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         self._turn = turn
         self._start, self._end = reasoning.start.strip(), reasoning.end.strip()

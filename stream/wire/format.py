@@ -119,6 +119,7 @@ class WireFormat(_Remembers):
             made = Facts(
                 turn=self.turn,
                 reasoning=self.reasoning,
+                content=self.content,
                 tools=self.tools,
                 function=self.function,
                 call_id=self.call_id,

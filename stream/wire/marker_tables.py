@@ -18,7 +18,7 @@ space afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -27,6 +27,7 @@ from deltaparse.partial import Markers, marker_set
 
 from .channel_markers import ChannelMarkers
 from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
+from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
 from .spellings import leading, preceded, tag_starts, trailing
@@ -47,6 +48,7 @@ class Role(Enum):
     TOOL_END:         a call ends, or all of them.
     STRAY_CLOSER:     the same in content, where none is open.
     TURN_END:         the turn ends.
+    FENCE:            a code block begins, and ends behind a call.
     """
 
     HEADER = auto()
@@ -58,6 +60,7 @@ class Role(Enum):
     TOOL_END = auto()
     STRAY_CLOSER = auto()
     TURN_END = auto()
+    FENCE = auto()
 
 
 class Field(Enum):
@@ -70,6 +73,19 @@ class Field(Enum):
     TYPE = auto()
 
 
+KNOWN_FIELDS: dict[str, Field] = {
+    "name": Field.NAME,
+    "arguments": Field.ARGUMENTS,
+    "parameters": Field.ARGUMENTS,
+    "args": Field.ARGUMENTS,
+    "input": Field.ARGUMENTS,
+    "id": Field.ID,
+    "function": Field.FUNCTION,
+    "type": Field.TYPE,
+}
+"""What keys mean that all models know, also where the format has others."""
+
+
 @dataclass(frozen=True, slots=True)
 class MarkerSpelling:
     """One spelling of a marker; `trailing` is the white space that the template writes after it."""
@@ -79,11 +95,19 @@ class MarkerSpelling:
     trailing: str
 
 
+FENCES = (
+    MarkerSpelling("```json", Role.TOOL_START, "\n"),
+    MarkerSpelling("```", Role.FENCE, "\n"),
+)
+"""What stands round a code block; at the edges of a text only."""
+
+
 class MarkerTables:
     """What readers look for in each place of a turn.
 
-    fmt:       the format.
+    fmt:       the format; where calls are constrained, as `in_json` makes it.
     calls:     tool syntax means something; otherwise it is text, and no set has markers of calls.
+    exact:     a call counts only in the format's own spelling, to the letter.
     channels:  the markers of a turn in channels.
 
     in_content:          content that stands in no markers.
@@ -109,7 +133,12 @@ class MarkerTables:
     opens_reasoning:     the turn begins with reasoning that no marker opens.
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
                          where a turn or a part of it begins.
-    fields:              what the keys of a JSON call hold.
+    unproven:            no marker says that a call is one (`Facts.unproven_calls`).
+    constrained:         calls are unmarked JSON whatever the format: the request said so, and
+                         nothing must be told by its look. The markers of the format's own calls
+                         are looked for, to be left out.
+    fields:              what the keys of a JSON call hold; `arguments_keys` are the keys of the
+                         arguments that are the format's own.
     overrun:             what proves that a string in a call was not closed; None if nothing does.
     """
 
@@ -119,12 +148,15 @@ class MarkerTables:
         "after_call",
         "after_end",
         "after_stray",
+        "arguments_keys",
         "at_edge",
         "at_start",
         "bracketed",
         "call_starts",
         "calls",
         "channels",
+        "constrained",
+        "exact",
         "fields",
         "fmt",
         "in_content",
@@ -142,20 +174,24 @@ class MarkerTables:
         "turn_ends",
         "unmarked",
         "unmarked_call",
+        "unproven",
     )
 
-    def __init__(self, fmt: WireFormat, *, calls: bool) -> None:
+    def __init__(
+        self, fmt: WireFormat, *, calls: bool, exact: bool = False, constrained: bool = False
+    ) -> None:
         reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
-        self.fmt = fmt
+        self.fmt = in_json(fmt) if constrained else fmt
         self.calls = calls
+        self.exact = exact
+        self.constrained = constrained
         self.channels = ChannelMarkers(fmt)
         calls = calls and facts.has_calls and not facts.has_channels
-        self.unmarked = calls and facts.unmarked_calls
-        json_call = JSON_CALLS if tools.array_wrapped else JSON_CALL
-        self.unmarked_call = PYTHON_CALL if tools.format is ToolFormat.PYTHONIC else json_call
+        self.unmarked = calls and facts.unmarked_calls and not constrained
+        self.unproven = calls and facts.unproven_calls and not constrained
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
-        self.fields = _fields(tools)
-        self.overrun = next_call(fmt)
+        self._know_calls(tools)
+        self.overrun = next_call(self.fmt)
 
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
         end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
@@ -168,6 +204,7 @@ class MarkerTables:
         # Where a turn has several messages, the end of one is that of the call in it.
         message_end = _spelled(Role.TOOL_END, self.channels.ends)
         turn_end = _spelled(Role.TURN_END, fmt.turn.ends)
+        fences = list(FENCES) if constrained else []
         header = _spelled(Role.HEADER, [end for text in fmt.turn.headers for end in _ends(text)])
 
         # Two markers may be spelled alike, and what is found has one meaning. They rank by what
@@ -176,7 +213,7 @@ class MarkerTables:
         # that is missed is a few characters of text. What closes a call often ends the turn too,
         # and then the call is whole, not cut off: so the end of the turn ranks below. Any marker
         # may stand in a header, so its ends come last.
-        inner = (end, start, content_start, tool_start, tool_end, content_end, message_end)
+        inner = (end, start, content_start, fences, tool_start, tool_end, content_end, message_end)
         ranked = (*inner, turn_end, header)
         self._by_literal = {one.literal: one for group in reversed(ranked) for one in group}
         self.longest = max(map(len, self._by_literal), default=0)
@@ -184,11 +221,11 @@ class MarkerTables:
 
         # A stray marker needs no white space before it: that is content by then.
         lone_end = _cores(end)
-        lone_closer = _known_alone(_cores(tool_end), openers, inner[:4] + inner[5:])
+        lone_closer = _known_alone(_cores(tool_end), openers, inner[:5] + inner[6:])
         stray = lone_end + lone_closer
         anywhere = start + tool_start + turn_end
-        at_edge = anywhere + content_start + content_end + end + lone_closer
-        self.in_content = _literals(anywhere + stray)
+        at_edge = anywhere + content_start + content_end + end + lone_closer + fences
+        self.in_content = _literals(anywhere + stray + (message_end if constrained else []))
         self.in_content_start = _literals(anywhere + content_start + stray)
         self.in_content_end = _literals(anywhere + (content_end or content_start) + stray)
         self.in_reasoning = _literals(end + turn_end + tool_start)
@@ -199,11 +236,22 @@ class MarkerTables:
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
         self.after_end = _literals(anywhere + content_start + header + lone_closer)
         self.after_stray = _literals(at_edge + tool_end + header)
-        self._sort_out_strays(lone_end, lone_closer, (*inner[1:6], turn_end))
+        self._sort_out_strays(lone_end, lone_closer, (*inner[1:7], turn_end))
         known = {one.literal for group in (*inner, turn_end) for one in group}
         self.other_roles = OtherRoles(fmt.turn.headers, known)
         self.reasoning_start = _literals(start)
-        self.call_starts = _literals(tool_start)
+        self.call_starts = _literals(tool_start + fences)
+
+    def _know_calls(self, tools: ToolsFormat) -> None:
+        """Say what a call in no markers begins with, and what the keys of one in JSON mean."""
+        exact, constrained = self.exact, self.constrained
+        json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
+        pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
+        self.unmarked_call = PYTHON_CALL if pythonic else json_call
+        own_fields = _own_fields(self.fmt.tools)
+        self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
+        keys = ("arguments", "parameters") if constrained else (tools.arguments_field,)
+        self.arguments_keys = frozenset(filter(None, keys))
 
     def _sort_out_strays(
         self,
@@ -230,9 +278,15 @@ class MarkerTables:
 
 
 @lru_cache(maxsize=256)
-def marker_tables(fmt: WireFormat, *, calls: bool) -> MarkerTables:
-    """The `MarkerTables` of a format, made once; `calls`: whether tool syntax means something."""
-    return MarkerTables(fmt, calls=calls)
+def marker_tables(
+    fmt: WireFormat, *, calls: bool, exact: bool = False, constrained: bool = False
+) -> MarkerTables:
+    """The `MarkerTables` of a format, made once.
+
+    `calls`: whether tool syntax means something; `exact`: to the letter only; `constrained`:
+    calls are unmarked JSON.
+    """
+    return MarkerTables(fmt, calls=calls, exact=exact, constrained=constrained)
 
 
 def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSpelling]:
@@ -281,23 +335,14 @@ def _ends(header: str) -> list[str]:
     return [header[at:] for at in tag_starts(header)]
 
 
-def _fields(tools: ToolsFormat) -> Mapping[str, Field]:
-    """What the keys of a JSON call mean: those of the format, and those that all models know."""
-    known = {
-        "name": Field.NAME,
-        "arguments": Field.ARGUMENTS,
-        "parameters": Field.ARGUMENTS,
-        "args": Field.ARGUMENTS,
-        "input": Field.ARGUMENTS,
-        "id": Field.ID,
-        "function": Field.FUNCTION,
-        "type": Field.TYPE,
-    }
+def _own_fields(tools: ToolsFormat) -> dict[str, Field]:
+    """What the keys of a JSON call mean in a format."""
     own = {
+        "type": Field.TYPE,
         tools.function_field: Field.FUNCTION,
         tools.id_field: Field.ID,
         tools.generated_id_field: Field.ID,
         tools.arguments_field: Field.ARGUMENTS,
         tools.name_field: Field.NAME,
     }
-    return known | {key: field for key, field in own.items() if key}
+    return {key: field for key, field in own.items() if key}

@@ -11,8 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["leading", "preceded", "spellings", "stripped", "tag_starts", "trailing"]
+__all__ = [
+    "leading",
+    "preceded",
+    "spellings",
+    "stripped",
+    "tag_starts",
+    "trailing",
+    "without_attribute",
+]
 
+ATTRIBUTE = re.compile(r"""\s+[\w:-]+=("[^"]*"|'[^']*')""")
 TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 """A part of a header like a tag: from one on, it is known for the end of a header."""
 
@@ -49,3 +58,13 @@ def preceded(core: str, space: str) -> list[str]:
 def tag_starts(header: str) -> list[int]:
     """Where in a header its tags begin."""
     return [tag.start() for tag in TAG.finditer(header)]
+
+
+def without_attribute(marker: str) -> str:
+    """A marker without the attribute in it, "" if there is none.
+
+    >>> without_attribute('" string="true">')
+    '">'
+    """
+    found = ATTRIBUTE.search(marker)
+    return marker[: found.start()] + marker[found.end() :] if found else ""

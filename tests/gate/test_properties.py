@@ -9,7 +9,7 @@ from typing import get_args
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from deltaparse import Content, Message, Reasoning, ToolCall, UsageError
@@ -74,7 +74,41 @@ SNIPPETS = [
         "\t",
     ),
 ]
-TEXTS = st.lists(st.sampled_from(SNIPPETS) | st.text(max_size=4), max_size=12).map("".join)
+SOUPS = st.lists(st.sampled_from(SNIPPETS) | st.text(max_size=4), max_size=12).map("".join)
+SOUND = [tag(), tag("{}", "now"), tag('{"a": 1}', "any"), tag('{"query": "x"}', "search_web")]
+FELL_BACK = [
+    f"{intent}{body}" for intent in ("CALL_TOOL ", "need_tool: yes\n") for body in (BLOCK, BRACKET)
+]
+QUIET = [
+    "So. ",
+    "x ",
+    " ",
+    "\n",
+    "It is:\n\n",
+    "`x` ",
+    "<think>x</think>",
+    "> x\n\n",
+    "(y) ",
+    "é😀 ",
+]
+
+
+@st.composite
+def set_in_text(draw):
+    """Sound calls in quiet prose, with at most one thing put in that may change what they are."""
+    quiet = st.lists(st.sampled_from(QUIET), max_size=2)
+    found = draw(st.lists(st.sampled_from(SOUND), min_size=1, max_size=2))
+    parts = [*draw(quiet), *found, *draw(quiet)]
+    if draw(st.integers(0, 3)) == 0:
+        parts = [draw(st.sampled_from(FELL_BACK))]
+    if draw(st.booleans()):
+        odd = draw(st.sampled_from(SNIPPETS) | st.text(max_size=2))
+        parts.insert(draw(st.integers(0, len(parts))), odd)
+    return "".join(parts)
+
+
+TEXTS = SOUPS | set_in_text()
+"""Outputs, of which a fourth at least have calls that may be executed."""
 VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -136,15 +170,42 @@ def test_no_text_at_all_raises(text, intent):
         assert isinstance(GATE.decide(output, intent=intent), Decision)
 
 
+FITTING = st.sampled_from([("now", "{}"), ("any", '{"a": 1}'), ("get_weather", CITY)])
+SOUND_CALLS = FITTING.map(lambda call: ToolCall("1", *call, True))
+
+
 def calls(complete):
-    """Calls, whole or not."""
+    """Calls, whole or not, and as often as not with arguments that fit."""
     names = st.sampled_from(["now", "any", "?"])
-    return st.builds(ToolCall, st.text(max_size=2), names, TEXTS, complete)
+    odd = st.builds(ToolCall, st.text(max_size=2), names, TEXTS, complete)
+    return odd | st.builds(lambda call, whole: ToolCall("1", *call, whole), FITTING, complete)
 
 
-PARTS = st.lists(
-    st.builds(Content, TEXTS) | st.builds(Reasoning, TEXTS) | calls(st.booleans()), max_size=3
+QUIET_PARTS = st.sampled_from(QUIET).map(Content) | st.sampled_from(QUIET).map(Reasoning)
+ODD_PARTS = st.builds(Content, TEXTS) | st.builds(Reasoning, TEXTS) | calls(st.booleans())
+PARTS = st.lists(ODD_PARTS, max_size=3) | st.lists(
+    SOUND_CALLS | QUIET_PARTS, min_size=1, max_size=4
 )
+
+
+def share_that_passes(drawn, **options):
+    """The share of what a strategy draws that has a call which may be executed."""
+    passed = []
+
+    @settings(
+        max_examples=400, deadline=None, derandomize=True, database=None, phases=[Phase.generate]
+    )
+    @given(drawn)
+    def ask(output):
+        passed.append(GATE.decide(output, **options).executable)
+
+    ask()
+    return sum(passed) / len(passed)
+
+
+def test_the_properties_are_about_calls_that_pass_too():
+    assert share_that_passes(TEXTS) >= 0.25
+    assert share_that_passes(PARTS.map(Message), intent=True) >= 0.25
 
 
 @given(PARTS)

@@ -27,7 +27,17 @@ from deltaparse.gate import ToolGate
 from deltaparse.gate.known_markers import known_markers
 from deltaparse.stream.wire.named import registry
 
-from ..strategies.gate_samples import BLOCK, CITY, NORMAL, TOOLS, called, decided, reason, tag
+from ..strategies.gate_samples import (
+    BLOCK,
+    BRACKET,
+    CITY,
+    NORMAL,
+    TOOLS,
+    called,
+    decided,
+    reason,
+    tag,
+)
 
 SECURITY = Path(__file__).parents[2] / "SECURITY.md"
 GATE = ToolGate(TOOLS)
@@ -184,6 +194,48 @@ def test_text_and_its_format(text, neighbour):
         if message.tool_calls:
             assert decided(message).executable is passes
             assert decided(message, issues=parser.issues).executable is passes
+
+
+TO_WEATHER = f"<|channel|>commentary to=functions.get_weather <|message|>{CITY}"
+SAYS = "<|channel|>final<|message|>So."
+WEATHER_OBJECT = f'{{"name": "get_weather", "parameters": {CITY}}}'
+OTHER_FORMATS = {
+    "gpt_oss": [
+        (f"{TO_WEATHER}<|call|>", f"{SAYS}<|return|><|start|>assistant{TO_WEATHER}<|call|>"),
+        (f"{SAYS}<|end|><|start|>assistant{TO_WEATHER}", f"{SAYS}<|return|>{TO_WEATHER}"),
+        (f"{TO_WEATHER}<|return|>", f"<|return|>{TO_WEATHER}<|call|>"),
+        (f"{TO_WEATHER}<|call|><|start|>assistant{SAYS}", f"{TO_WEATHER}<|return|>So."),
+        (f"{TO_WEATHER}<|call|>", f"{TO_WEATHER}<|return|><|start|>assistant{SAYS}"),
+    ],
+    "hermes": [(CALL, f"{CALL}<|im_end|>So.")],
+    "pythonic": [
+        (BRACKET, f"[rm(), {BRACKET[1:]}"),
+        (f"{BRACKET} So.", f"{BRACKET[:-1]}, rm(path='/')]"),
+        (BRACKET[1:-1], f"rm(); {BRACKET}"),
+        (f"\n{BRACKET}", f"So: {BRACKET}"),
+        (f"{BRACKET}<|eot_id|>", f"```\n{BRACKET}\n```"),
+    ],
+    "llama3_json": [
+        (WEATHER_OBJECT, WEATHER_OBJECT.replace("get_weather", "rm")),
+        (f"{WEATHER_OBJECT} So.", f'{WEATHER_OBJECT}; {{"name": "rm", "parameters": {{}}}}'),
+        (WEATHER_OBJECT, f'{{"name": "rm", "parameters": {WEATHER_OBJECT}}}'),
+        (f"<|python_tag|>{WEATHER_OBJECT}", f"So: {WEATHER_OBJECT}"),
+    ],
+    "functionary_v32": [
+        (f"get_weather\n{CITY}", f"rm\n{CITY}"),
+        (f"all\nSo.>>>get_weather\n{CITY}", f"all\nSo.>>>get_weather\n{CITY}>>>rm\n{{}}"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FORMATS)
+def test_text_and_other_formats(name):
+    fmt = get_format(name)
+    for text, neighbour in OTHER_FORMATS[name]:
+        for output, passes in ((text, True), (neighbour, False)):
+            message = parse(output, fmt, tools=TOOLS, finish_reason="stop")
+            assert GATE.decide(output, fmt, finish_reason="stop").executable is passes, output
+            assert decided(message).executable is passes, output
 
 
 @pytest.mark.parametrize(("parts", "neighbour"), pairs(MESSAGES))

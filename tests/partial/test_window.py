@@ -75,6 +75,13 @@ class WindowAndModel(RuleBasedStateMachine):
         self.check()
 
     @precondition(lambda self: self.marks)
+    @rule(data=st.data())
+    def back(self, data):
+        self.read = data.draw(st.integers(self.marks[-1], self.read))
+        self.src.back(self.read - self.prompt)
+        self.check()
+
+    @precondition(lambda self: self.marks)
     @rule()
     def release(self):
         self.src.release()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from deltaparse import StreamParser, WireFormat, get_format
+from deltaparse import StreamParser, Tools, WireFormat, get_format
 
 from ..support import as_joined
 from .wire_by_hand import KEYED, LIST, TAGS, UNMARKED
@@ -71,8 +71,21 @@ FAMILIES = {
 }
 
 
+NAMED = Tools([{"name": name} for name in ("f", *(f"w{at}w" for at in range(400)))])
+"""The functions that the calls in these tests are of."""
+
+
+def tools_for(fmt):
+    """The tools without which a call is text: where only names tell calls, and no code is."""
+    return NAMED if fmt.facts.unproven_calls and not fmt.code.start else None
+
+
 def read(fmt, text, size=WHOLE, reason="stop", **options):
-    """The parser after `text`, which it was fed in chunks of `size` and finished with `reason`."""
+    """The parser after `text`, which it was fed in chunks of `size` and finished with `reason`.
+
+    It has tools, unless others are given, where only their names tell what is a call.
+    """
+    options = {"tools": tools_for(fmt)} | options
     parser = StreamParser(fmt, **options)
     for at in range(0, len(text), size):
         parser.feed(text[at : at + size])

@@ -17,6 +17,18 @@ policies = st.builds(
     malformed_arguments=st.sampled_from(["repair", "strict", "text"]),
     extra_calls=st.sampled_from(["flag", "drop", "text"]),
 )
+NAMED = {"type": "function", "function": {"name": "get_weather"}}
+
+
+def consistent(kw):
+    """The options without those that contradict others."""
+    if kw.get("tools") == []:
+        kw = {key: kw[key] for key in kw if key not in ("calls", "tool_choice")}
+    if kw.get("tools") == [{"name": "f"}] and kw.get("tool_choice") == NAMED:
+        kw = {**kw, "tool_choice": "required"}
+    return kw
+
+
 options = st.fixed_dictionaries(
     {},
     optional={
@@ -24,7 +36,9 @@ options = st.fixed_dictionaries(
         "reasoning": st.sampled_from(["separate", "inline", "raw"]),
         "parallel_tool_calls": st.booleans(),
         "policies": policies,
+        "calls": st.just("json"),
+        "tool_choice": st.sampled_from(["required", NAMED]),
         "prompt": st.sampled_from(["", "<|header|>model\n", "<|header|>model\nHello <"]),
     },
-)
+).map(consistent)
 reasons = st.sampled_from(["stop", "length", None])

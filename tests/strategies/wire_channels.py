@@ -120,8 +120,10 @@ def texts_of(draw, fmt, messages):
     opening, wire = "", ""
     for message in messages:
         text = message.text if message.values is None else dumped(message.values)
-        end = draw(st.sampled_from(fmt.channels.ends))
-        wire += opening + draw(headers(fmt, message)) + text + end
+        # What ends the turn stands at its end only.
+        last = message is messages[-1]
+        ends = [end for end in fmt.channels.ends if last or end not in fmt.turn.ends]
+        wire += opening + draw(headers(fmt, message)) + text + draw(st.sampled_from(ends))
         opening = fmt.turn.headers[0]
     return wire
 

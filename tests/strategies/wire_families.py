@@ -102,7 +102,13 @@ channel_turns = wire_channels.written().map(
 )
 
 FAMILIES = [
-    family("JSON", wire_json_and_tags, in_json(), in_json(streamed=True), tools=json_tools),
+    family(
+        "JSON",
+        wire_json_and_tags,
+        in_json(),
+        in_json(streamed=True),
+        tools=(*json_tools, None),
+    ),
     family("tags", wire_json_and_tags, in_tags(), streamed_tags, tools=json_tools),
     family(
         "Python",

@@ -520,13 +520,20 @@ def test_other_json_and_code_is_text(text):
     [
         '{"name": "f", "parameters": {"a": 1}}',
         '\n{"parameters": {"a": 1}, "name": "f"}\n',
-        '{"type": "function", "name": "f", "arguments": {"a": 1}}<|end|>',
+        '{"type": "function", "name": "f", "parameters": {"a": 1}}<|end|>',
     ],
 )
 def test_an_object_with_name_and_arguments_at_the_start_is_a_call(text):
-    parser = fed(UNMARKED, text)
-    assert calls(parser) == F
-    assert parser.message.content == ""
+    for tools in (None, TOOLS):
+        parser = fed(UNMARKED, text, tools=tools)
+        assert calls(parser) == F
+        assert parser.message.content == ""
+
+
+def test_under_another_key_the_arguments_are_those_of_a_tool_only():
+    text = '{"type": "function", "name": "f", "arguments": {"a": 1}}'
+    assert fed(UNMARKED, text).message.content == text
+    assert calls(fed(UNMARKED, text, tools=TOOLS)) == F
 
 
 def test_bare_calls_one_after_the_other():
@@ -635,7 +642,7 @@ def test_without_its_special_tokens_a_call_is_text_and_not_lost():
     """What a decoder left out cannot be known; a format for calls in no markers reads these."""
     unmarked = '{"name": "f", "arguments": {"a": 1}}'
     assert fed(TAGS, unmarked).message.content == unmarked
-    assert calls(fed(UNMARKED, unmarked)) == F
+    assert calls(fed(UNMARKED, unmarked, tools=TOOLS)) == F
 
 
 # Payload, in tags
@@ -772,11 +779,11 @@ def test_nothing_is_guessed_at():
     ],
 )
 def test_what_follows_a_broken_call_in_no_markers_is_content(fmt, text, rest):
-    parser = fed(fmt, text)
+    parser = fed(fmt, text, tools=TOOLS)
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
     assert parser.message.content == rest
     assert kinds(parser) == ["malformed_arguments", "text_after_tool_call"]
-    shown = fed(fmt, text, policies=Policies(malformed_arguments="text"))
+    shown = fed(fmt, text, tools=TOOLS, policies=Policies(malformed_arguments="text"))
     assert shown.message.content == text.removesuffix("<|end|>")
 
 

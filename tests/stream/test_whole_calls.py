@@ -123,7 +123,8 @@ def test_last_stands_in_the_delta_that_completes_a_call(family, data, kw, reason
 )
 def test_what_completes_a_call(fmt, text, complete):
     for reason, expected in complete.items():
-        parser = finished(fmt, text, reason)
+        tools = [{"name": "f"}] if fmt.tools.format == "PYTHONIC" else None
+        parser = finished(fmt, text, reason, tools=tools)
         (call,) = parser.message.tool_calls
         assert call.complete is expected, reason
         length = reason == "length" or not expected

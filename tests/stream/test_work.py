@@ -94,6 +94,25 @@ ROWS = [
 ]
 
 
+NAMED = {"calls": "json", "tool_choice": {"type": "function", "function": {"name": "f"}}}
+JSON = {"calls": "json", "tools": TOOLS}
+IN_JSON = [
+    ("white space", TAGS, JSON, "", "  \n\n"),
+    ("calls", TAGS, JSON, "[", '{"name": "f", "arguments": {"a": 1}}, '),
+    ("calls in markers", TAGS, JSON, "", CALL),
+    ("calls that stand alone", TAGS, JSON, "", '{"name": "f", "arguments": {}}; '),
+    ("objects that are none", TAGS, JSON, "", '<call>{"x": 1}'),
+    ("code blocks", TAGS, JSON, "", "```json\n"),
+    ("broken calls", TAGS, JSON, "", '<call>{"name": "f", "arguments": {oops}} '),
+    ("in reasoning", TAGS, JSON, '<think>[{"name": "f", "arguments": {}}]', "a < b [ { "),
+    ("a string of arguments", TAGS, NAMED, '{"s": "', 'x = \\"y\\" \\u00e9\\n '),
+    ("arguments before the name", TAGS, NAMED, '{"arguments": {"a": [', "[1, null], "),
+    ("a long name", TAGS, NAMED, '{"name": "f', "f"),
+    ("no calls in channels", HARMONY, JSON, "", "<|channel|>final<|message|>[{}]<|end|>"),
+    ("white space in channels", HARMONY, JSON, "<|channel|>final<|message|>", " \n"),
+]
+
+
 @pytest.fixture
 def work(monkeypatch):
     """How many characters were looked at, in a list that the test clears."""
@@ -103,10 +122,22 @@ def work(monkeypatch):
 @pytest.mark.parametrize("size", [1, 7, 10**9], ids=["characters", "chunks", "whole"])
 @pytest.mark.parametrize(("fmt", "start", "unit"), [r[1:] for r in ROWS], ids=[r[0] for r in ROWS])
 def test_8_work_and_buffers_do_not_grow_with_what_came_before(work, fmt, start, unit, size):
+    check_work(work, fmt, {"tools": TOOLS}, start, unit, size)
+
+
+@pytest.mark.parametrize("size", [1, 7, 10**9], ids=["characters", "chunks", "whole"])
+@pytest.mark.parametrize(
+    ("fmt", "kw", "start", "unit"), [r[1:] for r in IN_JSON], ids=[r[0] for r in IN_JSON]
+)
+def test_8_nor_where_calls_are_json(work, fmt, kw, start, unit, size):
+    check_work(work, fmt, kw, start, unit, size)
+
+
+def check_work(work, fmt, kw, start, unit, size):
     shares = []
-    for size in (1_000, 8_000):
-        text = unit * (size // len(unit))
-        parser = StreamParser(fmt, tools=TOOLS)
+    for length in (1_000, 8_000):
+        text = unit * (length // len(unit))
+        parser = StreamParser(fmt, **kw)
         parser.feed(start)
         work.clear()
         for at in range(0, len(text), size):
@@ -120,7 +151,8 @@ def test_8_work_and_buffers_do_not_grow_with_what_came_before(work, fmt, start, 
 @pytest.mark.parametrize("before", ["", "1", "tr"])
 def test_8_white_space_in_a_value_is_looked_at_once(before):
     written = []
-    value = Value(written.append, lambda _: None, ("string", "number", "boolean", "null"))
+    kinds = dict.fromkeys(("string", "number", "boolean", "null"))
+    value = Value(written.append, lambda _: None, kinds)
     for chunk in (before, *" \n" * 5_000):
         value.write(chunk)
     assert value._core == before

@@ -39,6 +39,7 @@ HARMLESS_ISSUES = frozenset(
         "missing_call",
         "repeated_marker",
         "code_block",
+        "stray_marker",
         "cut_marker",
         "missing_arguments",
         "odd_member",
@@ -135,7 +136,8 @@ def extract_message(
         )
         if any(tags[:-1]):
             flaw, detail = "ambiguous", "there is a call before reasoning, and text after it"
-    kinds = _blocking({*message.issues, *issues}, calls)
+    issues = {*message.issues, *issues}
+    kinds = _blocking(issues, calls) | _calls_kept_as_text(issues, calls)
     for call in calls:
         kinds |= _odd(call)
     if kinds and candidates.mode != "none":
@@ -174,6 +176,17 @@ def _blocking(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> set[str]:
         if issue.kind not in HARMLESS_ISSUES
         and not (issue.kind in PLACED_ISSUES and _elsewhere(issue, spans))
     }
+
+
+def _calls_kept_as_text(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> set[str]:
+    """The kinds of issue that are about a call of an unknown tool which is text in the message.
+
+    One that is a call of the message is refused for its name; of one that is not, nothing is left
+    to refuse, and the others would pass without it.
+    """
+    spans = sorted(call.span for call in calls)
+    unknown = (issue for issue in issues if issue.kind == "unknown_tool")
+    return {issue.kind for issue in unknown if _elsewhere(issue, spans)}
 
 
 def _elsewhere(issue: Issue, spans: Sequence[tuple[int, int]]) -> bool:

@@ -138,6 +138,19 @@ class Call:
         return self.started or self.name in (self.sink.tools or ())
 
     @property
+    def is_stray(self) -> bool:
+        """Whether only the name could say that this is a call, and it is that of no tool."""
+        tools, reading = self.sink.tools, self._reading
+        unproven = reading.tables.unproven and not reading.behind_code
+        return unproven and tools is not None and self.name not in ("", *tools)
+
+    def stray(self) -> None:
+        """Report that this is text, for no tool is called so."""
+        self.sink.unknown(self.name, self._name_span)
+        span = self.checkpoint.span
+        self.sink.attempts.append(Attempt(self.name, span, "unknown_tool", "it is text"))
+
+    @property
     def emit(self) -> Emit:
         """Where the text of the arguments goes, for as long as no other member is read."""
         if self._announced:
@@ -208,6 +221,7 @@ class Call:
             extra = "".join(self.extra_members)
             detail = f"left out beside the arguments of {self.name!r}: {extra!r}"
             sink.issue("unused_member", self.checkpoint.span, detail)
+        sink.call_is_text = not self._announced and self._verdict != "drop"
         if self._announced:
             sink.end_call(complete=self.whole, end=self._reading.src.offset)
         elif self._verdict == "drop":

@@ -8,6 +8,8 @@ applies the policies, for all families alike:
     BROKEN   its text cannot go on as it does: brackets are closed where that is all that is
              missing (`repaired_arguments`), else what follows is not emitted
              (`malformed_arguments`)
+    STRAY    only its name could say that it is a call, and no tool is called so: it is text
+             (`unknown_tool`)
 
 Why values and not exceptions: a call that is cut off is the normal course of a stream, a reader
 has a dozen places where it may be, and each passes through three or four readers that have
@@ -22,12 +24,13 @@ from enum import Enum, auto
 from deltaparse.partial import JsonFault, Steps, at, until
 
 from ...wire.marker_tables import Role
+from ..checkpoint import Checkpoint
 from ..content import content
 from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .call import Call
 
-__all__ = ["CUT", "WHOLE", "End", "Ending", "settle"]
+__all__ = ["CUT", "STRAY", "WHOLE", "End", "Ending", "is_text", "not_another_call", "settle"]
 
 
 class End(Enum):
@@ -36,6 +39,7 @@ class End(Enum):
     WHOLE = auto()
     CUT = auto()
     BROKEN = auto()
+    STRAY = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +67,16 @@ class Ending:
         return CUT if fault.cut else cls.broken(fault.problem)
 
 
-WHOLE, CUT = Ending(End.WHOLE), Ending(End.CUT)
+WHOLE, CUT, STRAY = Ending(End.WHOLE), Ending(End.CUT), Ending(End.STRAY)
 
 
 def settle(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     """End a call as its reader found that it ends; return whether it was one."""
+    if ending.kind is End.STRAY:
+        call.stray()
+        return False
+    if ending.kind is not End.WHOLE and reading.tables.exact:
+        return False
     if ending.kind is End.BROKEN:
         return (yield from _broken(reading, call, ending))
     if ending.kind is End.CUT:
@@ -76,6 +85,11 @@ def settle(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         text = "".join(call.not_emitted)
         _report_malformed(call, f"the arguments of {call.name!r} are no JSON object: {text!r}")
     return call.end()
+
+
+def is_text(reading: Reading, calls: int) -> bool:
+    """Whether what ends all calls is text: each is, of those since there were so many."""
+    return reading.sink.call_is_text and reading.sink.calls == calls
 
 
 def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
@@ -113,6 +127,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     if not call.is_call:
         return False
     src, sink, tables = reading.src, reading.sink, reading.tables
+    unmarked = tables.unmarked or tables.constrained
     start = src.offset
     problem = ending.problem + (f", not emitted: {ending.held};" if ending.held else "")
     closers = "" if ending.held else ending.closers
@@ -127,9 +142,9 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         sink.issue("repaired_arguments", (start, start), detail)
         return call.end()
     rest = call.not_emitted
-    if not tables.unmarked or role is Role.TURN_END:
+    if not unmarked or role is Role.TURN_END:
         yield from until(src, tables.after_bad_call, rest.append)
-    lost = "what follows is content" if tables.unmarked and not rest else ""
+    lost = "what follows is content" if unmarked and not rest else ""
     lost = lost or f"not emitted: {''.join(rest)!r}"
     detail = f"{problem} in the call of {call.name!r}; {lost}"
     if call.whole:
@@ -140,12 +155,28 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     else:
         _report_malformed(call, detail)
     called = call.end(cut=True)
-    if tables.unmarked:
+    if unmarked:
+        call.checkpoint.commit()
         src.emits_prompt = False
         writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
         yield from content(reading, tables.in_content, writer.emit)
         writer.end()
     return called
+
+
+def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
+    """Emit what was read behind a call, and is none; where no marker ends calls, up to the next.
+
+    A call may stand in what is text now, where another would be looked for.
+    """
+    writer = ContentWriter(reading, Before.CALL)
+    writer.emit(checkpoint.text())
+    checkpoint.commit()
+    tables = reading.tables
+    if tables.unproven or tables.constrained:
+        reading.src.emits_prompt = False
+        yield from content(reading, tables.in_content, writer.emit)
+    writer.end()
 
 
 def _report_malformed(call: Call, detail: str) -> None:

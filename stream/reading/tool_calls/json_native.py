@@ -6,6 +6,9 @@
               | function-field ":" call | name ":" arguments | any-key ":" any-value
     arguments = object | string-that-holds-an-object | "null"
 
+Where a server constrained the model to write calls so, and the request names the function, its
+arguments may also stand alone (`named_function.py`).
+
 The last form of member but one is the layout in which the name is the key. Keys come in any
 order. The arguments are emitted character for character, so that what a client joins together
 is what the model wrote; they wait for the name, and for the id where the format has
@@ -33,11 +36,11 @@ from deltaparse.partial import (
 
 from ...wire.marker_tables import Field
 from ..checkpoint import Checkpoint
-from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
-from .ending import CUT, WHOLE, Ending, settle
+from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
+from .named_function import is_arguments
 
 __all__ = ["json_calls"]
 
@@ -64,6 +67,7 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     """
     src, tables = reading.src, reading.tables
     char = yield from json_space(src)
+    begun = reading.sink.calls
     in_array = char == "[" and (not tables.unmarked or tables.fmt.tools.array_wrapped)
     if in_array:
         if (yield from at(src, tables.bracketed)):
@@ -79,12 +83,14 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
         return (yield from settle(reading, Call(reading, checkpoint), CUT))
     if char != "{":
         return False
-    called = yield from _call_object(reading, checkpoint)
+    called = yield from _call_object(reading, checkpoint, alone=not in_array)
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_array or not tables.unmarked)
     while more:
         between = reading.checkpoint()
         more = yield from _another_call(reading, between, in_array=in_array)
+        if not more and is_text(reading, begun):
+            reading.sink.content(between.text())
         between.commit()
     return called
 
@@ -94,18 +100,18 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
 
     What is neither is left unread, so that it is read as what follows calls.
     """
-    src, sink = reading.src, reading.sink
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    repairs = sink.policies.malformed_arguments == "repair" and not sink.call_is_text
     char, end = yield from _beyond_separator(src)
     if char == "{":
         src.pos = end
         if not (yield from _call_object(reading, checkpoint)):
-            writer = ContentWriter(reading, Before.CALL)
-            writer.emit(checkpoint.text())
-            writer.end()
+            yield from not_another_call(reading, checkpoint)
+            return not (tables.unproven or tables.constrained)
         return True
     if in_array and char == "]":
         src.pos = end + 1
-    elif char and char in "}]" and sink.policies.malformed_arguments == "repair":
+    elif char and char in "}]" and repairs:
         src.pos = end
         while (char := (yield from json_space(src))) and char in "}]":
             src.pos += 1
@@ -124,11 +130,17 @@ def _beyond_separator(src: Window) -> Steps[tuple[str, int]]:
         yield
 
 
-def _call_object(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
-    """Read one object that may be a call; return whether it was one."""
-    src = reading.src
-    src.pos += 1
+def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = False) -> Steps[bool]:
+    """Read one object that may be a call; return whether it was one.
+
+    `alone`: it stands in no list, and behind no other.
+    """
+    src, sink = reading.src, reading.sink
     call = Call(reading, checkpoint)
+    if alone and sink.named and not sink.calls and (yield from is_arguments(src, sink)):
+        call.called(sink.named, src.offset)
+        return (yield from settle(reading, call, (yield from json_arguments(src, call))))
+    src.pos += 1
     char = yield from json_space(src)
     if char and char not in '"}' and call.may_repair and not reading.tables.unmarked:
         ending = yield from _repaired_members(reading, call)
@@ -198,6 +210,8 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
         ending = yield from _member(reading, call, key, field, char, nested=nested)
         if ending is not WHOLE:
             return ending
+        if call.started and call.is_stray:
+            return STRAY
         call.announce()
 
 
@@ -219,12 +233,14 @@ def _member(
     if field is Field.ID and not call.id:
         return (yield from _id(src, call, key, char, unmarked=unmarked))
     if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
-        own = reading.fmt.tools.arguments_field
-        if own and key != own:
+        own = reading.tables.arguments_keys
+        if own and key not in own:
             call.odd_member = key
+        if call.is_stray:
+            return STRAY
         return (yield from json_arguments(src, call))
-    known = (call.name and call.started) or (field is Field.TYPE and char == '"')
-    if unmarked and not known:
+    proven = bool(call.name) and call.started and not reading.tables.exact
+    if unmarked and not proven and not (field is Field.TYPE and char == '"'):
         # Where no marker says that this is a call, an object with other members is text.
         return Ending.broken(f"{key!r} is no member of a call")
     return (yield from _skipped(src, call, key))

@@ -4,7 +4,8 @@ Where it is known that a call stands here, that is enough. Where nothing says so
 must be what Python has in no other place: a named argument, `name=`, or the end of no arguments
 at all, and where the tools are known, the name must be that of one. Names may hold dots and
 dashes. What may still become a call is held back, which is never more than the limits here
-allow; what is none is left unread.
+allow; what is none is left unread. The name of no tool may begin what is reported, if it is ASCII;
+others are text at their first character that is none of a tool's.
 """
 
 from __future__ import annotations
@@ -36,11 +37,13 @@ def python_head(
     after: bool = False,
     method: str = "",
     names: Collection[str] | None = None,
+    strays: bool = False,
 ) -> Steps[str | None]:
     """Read a name, with `method` at its end, and the parenthesis after it; return the name.
 
     `sure`: it is known that a call stands here. `after`: another stands before it, and a
-    separator may. `names` are all that are meant, None for any. Returns "" where no call begins,
+    separator may. `names` are all that are meant, None for any; with `strays`, others in ASCII are
+    read too. Returns "" where no call begins,
     None where the input ends too early to tell; then nothing is read.
     """
     whole, so_far = _patterns(BETWEEN if after else SPACE, method, sure=sure)
@@ -51,10 +54,13 @@ def python_head(
         if not begun:
             return ""
         name = begun[1] or ""
-        if begun[2] and not (name.endswith(method) and (spelled is None or name in spelled)):
+        if begun[2] and not name.endswith(method):
             return ""
-        if spelled is not None and not any(known.startswith(name) for known in spelled):
-            return ""
+        if spelled is not None and not (strays and name.isascii()):
+            if not (
+                name in spelled if begun[2] else any(known.startswith(name) for known in spelled)
+            ):
+                return ""
         if found:
             src.pos = found.end()
             return name.removesuffix(method)

@@ -20,7 +20,7 @@ from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
-from .ending import CUT, WHOLE, Ending, settle
+from .ending import CUT, STRAY, WHOLE, Ending, settle
 from .tagged_arguments import end_of_arguments, tagged_arguments
 from .tagged_head import read_name, tagged_head
 
@@ -40,6 +40,8 @@ def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> 
     ending = yield from tagged_head(reading, call, m, prefixed=prefixed)
     if ending is not WHOLE:
         return (yield from settle(reading, call, ending)) if ending else False
+    if call.is_stray:
+        return (yield from settle(reading, call, STRAY))
     tagged = reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     read_arguments = tagged_arguments if tagged else _json_arguments
     ending = yield from read_arguments(reading, call, m)

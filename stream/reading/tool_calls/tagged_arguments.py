@@ -20,7 +20,7 @@ from deltaparse.partial import (
     Window,
     at,
     json_space,
-    skip,
+    marker_set,
     skip_if_here,
     until,
 )
@@ -32,7 +32,7 @@ from ..reading import Reading
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
-from .schema import ALL_TYPES, argument_types
+from .schema import ANY, Kinds, argument_types
 from .values import Value
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
@@ -41,7 +41,9 @@ GAP = 64
 """White space characters that may stand between the markers behind a value."""
 
 SPACE = re.compile(r"\s*+")
-NOT_STRING = ALL_TYPES - {"string"}
+LINE_END = marker_set({"\n", "\r\n"})
+STRING: Kinds = {"string": None}
+NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
 
 
 def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
@@ -61,10 +63,11 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         key = yield from _key(src, call, m)
         if key is None:
             return CUT
-        name, types = key
+        name, types, crlf = key
         call.emit(("" if first else ", ") + encode_basestring(name) + ": ")
         sink.held = []
-        ending = yield from _value(src, call, m, types or argument_types(schema, name))
+        ends = m.value_ends_crlf if crlf else m.value_ends
+        ending = yield from _value(src, call, m, types or argument_types(schema, name), ends)
         if ending is not WHOLE:
             return ending
         first = False
@@ -111,41 +114,58 @@ def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
 
 
-def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozenset[str]] | None]:
+def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, Kinds, bool] | None]:
     """Read an argument's name and what stands between it and the value.
 
-    Returns the name, and the types that the marker says that the value has, none if it does not;
-    None where the output ends in it.
+    Returns the name; the types that the marker says that the value has, none if it does not; and
+    whether CRLF ends the line before the value. None where the output ends in it.
     """
     arguments = call.fmt.arguments
     texts: list[str] = []
     call.sink.held = texts
     marker = yield from until(src, m.key_end, texts.append, certain=True)
-    key, types = "".join(texts).strip(), frozenset[str]()
+    key = "".join(texts).strip()
+    types: Kinds = {}
     if not marker:
         call.not_emitted.append(key)
         return None
     before_value = arguments.value_prefix.strip()
     literal = arguments.literal_name_suffix
-    if literal.strip():
-        types = NOT_STRING if marker == literal.strip() else frozenset({"string"})
+    if marker == literal.strip():
+        types = NOT_STRING
+    elif literal.strip() and marker == arguments.name_suffix.strip():
+        types = STRING
+    crlf = False
     if marker != before_value:
-        suffix = literal if types == NOT_STRING else arguments.name_suffix
+        suffix = literal if types is NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
-        yield from skip(src, marker, gap if before_value else gap + arguments.value_prefix)
+        crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if not before_value:
-            return key, types
+            return key, types, crlf
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
         if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
             call.not_emitted.append(key)
             return None
     if marker:
-        yield from skip(src, marker, trailing(arguments.value_prefix))
-    return key, types
+        crlf = yield from _skip(src, marker, trailing(arguments.value_prefix))
+    return key, types, crlf
 
 
-def _value(src: Window, call: Call, m: TaggedMarkers, types: frozenset[str]) -> Steps[Ending]:
+def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
+    """Read a marker and what of `space` follows; return whether a line ends in it with CRLF."""
+    src.pos += len(marker)
+    crlf = False
+    for char in space:
+        found = yield from at(src, LINE_END if char == "\n" else marker_set({char}))
+        src.pos += len(found)
+        crlf = crlf or found == "\r\n"
+        if not found:
+            break
+    return crlf
+
+
+def _value(src: Window, call: Call, m: TaggedMarkers, types: Kinds, ends: Markers) -> Steps[Ending]:
     """Read one value and what ends it."""
     arguments = call.fmt.arguments
     quoted = arguments.quoted_strings and "string" in types
@@ -164,7 +184,7 @@ def _value(src: Window, call: Call, m: TaggedMarkers, types: frozenset[str]) -> 
 
     value = Value(call.emit, note, types, python=arguments.python_literals)
     call.sink.held = value.chunks
-    ending = yield from _up_to_end(src, call, m, value.write, value.string)
+    ending = yield from _up_to_end(src, call, m, value.write, ends, value.string)
     if ending is CUT:
         call.not_emitted.append(value.held)
         return CUT
@@ -187,7 +207,7 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     rest: list[str] = []
     call.sink.held = rest
     start = src.offset
-    ending = yield from _up_to_end(src, call, m, rest.append)
+    ending = yield from _up_to_end(src, call, m, rest.append, m.value_ends)
     if "".join(rest).strip():
         detail = f"left out behind an argument: {''.join(rest)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
@@ -195,7 +215,12 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
 
 
 def _up_to_end(
-    src: Window, call: Call, m: TaggedMarkers, emit: Emit, string: StringSink | None = None
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    emit: Emit,
+    ends: Markers,
+    string: StringSink | None = None,
 ) -> Steps[Ending]:
     """Read a value up to and with its suffix.
 
@@ -204,7 +229,7 @@ def _up_to_end(
     unread.
     """
     while True:
-        marker = yield from until(src, m.value_ends, emit, certain=True, string=string)
+        marker = yield from until(src, ends, emit, certain=True, string=string)
         core = marker.strip()
         if not marker or core in m.turn_ends:
             return CUT

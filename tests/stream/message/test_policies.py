@@ -124,7 +124,7 @@ def test_what_only_looks_like_a_call_after_one_is_text_after_it():
 
 
 def test_a_separator_behind_a_bare_call_is_not_lost_to_the_marker_that_follows():
-    parser = fed(UNMARKED, '{"name": "f", "parameters": {"a": 1}};<|end|>')
+    parser = fed(UNMARKED, '{"name": "f", "parameters": {"a": 1}};<|end|>', tools=TOOLS)
     assert (calls(parser), parser.message.content) == ([F], ";")
 
 

@@ -498,3 +498,27 @@ def test_where_names_the_state():
         "assistant_turn > channel_turn > message > call > object > json_arguments"
         " > repaired_json > json_value"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "issues"),
+    [
+        (f"{THINK}{START}{CALL}", f"{START}{CALL}", []),
+        (f"{THINK}{START}{CALL}{START}", FINAL, []),
+        (FINAL, f"{START}{CALL}", ["text_after_end"]),
+        (FINAL, CALL, ["text_after_end"]),
+        (FINAL, f"{START}{THINK}{START}{CALL}", ["text_after_end"]),
+        (CALL.replace("<|call|>", "<|return|>"), f"{START}{CALL}", ["text_after_end"]),
+        (FINAL, f"{START}{FINAL}", ["text_after_end"]),
+        (CALL.replace("<|call|>", "<|return|>"), " So.", ["text_after_end"]),
+        (CALL, " So.", ["text_after_tool_call"]),
+        (FINAL, "<|end|>\n", []),
+    ],
+)
+def test_what_stands_behind_the_end_of_the_turn_is_reported(before, behind, issues):
+    parser = fed(HARMONY, before + behind, tools=TOOLS)
+    assert kinds(parser) == issues
+    alone = fed(HARMONY, behind.removeprefix(START), tools=TOOLS)
+    assert parser.message.content.endswith(alone.message.content.strip())
+    count = (before + behind).count("<|constrain|>")
+    assert calls(parser) == [F] * count

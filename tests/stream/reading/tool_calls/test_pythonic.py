@@ -30,13 +30,13 @@ from ....support import joined
 
 @pytest.mark.parametrize("text", ["f" * 1000, " " * 1000, "f(" + " " * 1000, "[" + "\n" * 1000])
 def test_7_what_may_be_a_call_is_held_back_only_so_long(text):
-    for tools, limit in ((None, 400), (TOOLS, 80)):
+    for tools in (None, TOOLS):
         parser = StreamParser(PLAIN, tools=tools)
         held = 0
         for at, char in enumerate(text, 1):
             parser.feed(char)
             held = max(held, at - len(parser.message.content))
-        assert held <= limit
+        assert held <= 400
 
 
 # Calls as Python, by hand
@@ -80,8 +80,10 @@ def test_calls_in_markers(text, made, end):
     assert parser.finish_reason == "tool_calls"
     assert parser.issues == []
     if "\n\n" not in text:
-        unmarked = fed(PLAIN, text + end.removeprefix("</calls>"))
-        assert (calls(unmarked), unmarked.message.content, unmarked.issues) == (made, "", [])
+        tools = [{"name": name} for name, _ in made]
+        for given in (None, tools):
+            unmarked = fed(PLAIN, text + end.removeprefix("</calls>"), tools=given)
+            assert (calls(unmarked), unmarked.message.content, unmarked.issues) == (made, "", [])
 
 
 @pytest.mark.parametrize(
@@ -119,28 +121,37 @@ def test_other_text_without_markers_is_text(text):
 
 def test_without_markers_the_tools_say_what_is_a_call():
     tools = [{"name": "f"}, {"name": "fetch"}]
-    for text in ("g(a=1)", "fe(a=1)", "print(end='')", "[g(a=1), f(a=1)]"):
+    for text in ("g(a=1)", "fe(a=1)", "print(end='')", "[g(a=1), f(a=1)]", "f.x() is one"):
         parser = fed(PLAIN, text, tools=tools)
-        assert (parser.message.content, parser.issues) == (text, [])
+        assert (parser.message.content, kinds(parser)) == (text, ["unknown_tool"])
     assert calls(fed(PLAIN, "f(a=1)", tools=tools)) == [F]
-    # In a list of calls, what is none of the tools is a call all the same.
-    parser = fed(PLAIN, "[f(a=1), g(b=[True, 'x'])]", tools=tools)
-    assert (calls(parser), kinds(parser)) == ([F, G], ["unknown_tool"])
-    parser = StreamParser(PLAIN, tools=tools)
-    assert [joined(parser.feed(text))[0] for text in "fex"] == ["", "", "fex"]
+    # From a call of none of the tools on, all is text up to the next marker.
+    parser = fed(PLAIN, "[f(a=1), g(b=f(a=1)), f(a=1)]<|end|>", tools=tools)
+    assert (calls(parser), parser.message.content) == ([F], ", g(b=f(a=1)), f(a=1)]")
+    assert kinds(parser) == ["unknown_tool", "text_after_tool_call"]
+    assert [one.status for one in parser.attempts] == ["complete", "unknown_tool"]
+    with pytest.raises(MalformedOutput):
+        parse("g(a=1)", PLAIN, tools=tools, policies=Policies(unknown_tool="error"))
+
+
+def test_what_no_tool_is_called_is_not_held_back_for_long():
+    parser = StreamParser(PLAIN, tools=[{"name": "f"}, {"name": "fetch"}])
+    assert [joined(parser.feed(text))[0] for text in ("f", "e", "x", " ")] == ["", "", "", "fex "]
+    parser = StreamParser(PLAIN, tools=[{"name": "f"}])
+    assert [joined(parser.feed(text))[0] for text in "feé"] == ["", "", "feé"]
 
 
 @pytest.mark.parametrize("text", ["", " so", "\nThe result is f(x).", "; and", ", then", " g(x)"])
 def test_text_after_calls_is_kept(text):
     for fmt, end in ((PLAIN, ""), (SECTION, "</calls>")):
         start = "<calls>" if fmt is SECTION else ""
-        parser = fed(fmt, f"{start}[f(a=1)]{end}{text}")
+        tools = [{"name": "f"}]
+        parser = fed(fmt, f"{start}[f(a=1)]{end}{text}", tools=tools)
         assert calls(parser) == [F]
         assert parser.message.content == text
         assert kinds(parser) == (["text_after_tool_call"] if text else [])
-        dropped = fed(
-            fmt, f"{start}f(a=1){end}{text}", policies=Policies(text_after_tool_call="drop")
-        )
+        drop = Policies(text_after_tool_call="drop")
+        dropped = fed(fmt, f"{start}f(a=1){end}{text}", tools=tools, policies=drop)
         assert (calls(dropped), dropped.message.content) == ([F], "")
 
 
@@ -263,7 +274,8 @@ def test_what_is_cut_before_the_name_is_known():
     assert calls(parser) == [F]
     assert kinds(parser) == ["truncated_call"]
     assert fed(SECTION, "<calls>[f(a=1)", "length").issues == []
-    assert fed(PLAIN, "[f(a=1), get", "length").message.content == ", get"
+    parser = fed(PLAIN, "[f(a=1), get", "length", tools=[{"name": "f"}])
+    assert (calls(parser), parser.message.content) == ([F], ", get")
 
 
 def test_unknown_tools_extra_calls_and_keys_that_stand_twice():

@@ -1,0 +1,283 @@
+"""Calls that no marker proves: what is one, and what is text, with tools and without."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import MalformedOutput, Policies, StreamParser, get_format, list_formats, parse
+
+from ..strategies.unproven_texts import answers, looks_like_calls
+from ..strategies.wire_by_hand import UNMARKED, calls, fed, kinds
+from ..support import as_joined, cuts, joined
+from .invariants import check_1_and_2, check_3, run
+
+FORMATS = [name for name in list_formats() if get_format(name).facts.unproven_calls]
+JSON, PYTHON, RECIPIENTS = map(get_format, ("llama3_json", "pythonic", "functionary_v32"))
+LISTED = UNMARKED.replace(tools={"array_wrapped": True})
+PLAIN = PYTHON.replace(tools={"array_wrapped": False})
+# Formats of which nothing but the calls is known.
+NO_ENDS = [fmt.replace(turn={"ends": (), "headers": ()}) for fmt in (PYTHON, LISTED)]
+ALL = [*map(get_format, FORMATS), LISTED, PLAIN, *NO_ENDS]
+OTHERS = [{"name": "look_up"}, {"name": "zz"}]
+F = [{"name": "f"}]
+
+
+def ends(fmt):
+    """What the turn may end in: nothing, or its end-of-turn markers."""
+    return st.sampled_from(["", *fmt.turn.ends])
+
+
+def opening(fmt):
+    """What opens content: nothing that has to stand there, where it stands in no markers."""
+    return fmt.content.start.removeprefix(">>>")
+
+
+def test_the_formats():
+    assert FORMATS == [
+        "functionary_v32", "llama3_json", "llama4_json", "llama4_pythonic", "pythonic",
+    ]  # fmt: skip
+
+
+# What is text
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", None])
+@given(fmt=st.sampled_from(ALL), text=answers(), data=st.data())
+def test_what_stands_beside_other_text_is_text(reason, fmt, text, data):
+    wire = opening(fmt) + text + data.draw(ends(fmt))
+    for tools in (None, OTHERS):
+        for chunks in ([wire], list(wire), data.draw(cuts(wire))):
+            parser, deltas = run(fmt, chunks, reason, tools=tools)
+            assert joined(deltas) == (text, "", [])
+            assert {issue.kind for issue in parser.issues} <= {"unknown_tool"}
+            assert parser.finish_reason == (reason if reason == "length" else "stop")
+            assert {one.status for one in parser.attempts} <= {"not_a_call", "unknown_tool"}
+
+
+@given(fmt=st.sampled_from(ALL), text=looks_like_calls, data=st.data())
+def test_calls_of_other_names_are_text(fmt, text, data):
+    wire = opening(fmt) + text + data.draw(ends(fmt))
+    parser, deltas = run(fmt, data.draw(cuts(wire)), tools=OTHERS)
+    assert joined(deltas) == (text, "", [])
+    assert {issue.kind for issue in parser.issues} <= {"unknown_tool"}
+
+
+@given(fmt=st.sampled_from(ALL), text=looks_like_calls | answers(), data=st.data())
+def test_the_invariants_hold_for_it(fmt, text, data):
+    tools = data.draw(st.sampled_from([None, F, OTHERS, [{"name": "my-app"}, {"name": "x"}]]))
+    reason = data.draw(st.sampled_from(["stop", "length", None]))
+    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, tools=tools)
+    check_3(fmt, text, tools=tools)
+
+
+@given(fmt=st.sampled_from(ALL), text=looks_like_calls | answers(), data=st.data())
+def test_without_tools_a_call_is_all_of_its_part_or_the_text_is_unchanged(fmt, text, data):
+    message = parse(text, fmt, finish_reason="stop")
+    assert not message.tool_calls or message.content == ""
+    assert message.tool_calls or message.content == text
+    assert all(call.complete for call in message.tool_calls)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text"),
+    [
+        (PYTHON, "get_weather() takes a city."),
+        (PYTHON, 'get_weather(city="Paris")'),
+        (PYTHON, '[get_weather(city="Paris")] is what you want.'),
+        (PYTHON, '[get_weather(city="Paris")'),
+        (PYTHON, '[get_weather(city="Paris"), get_weather(city=oops)]'),
+        (PYTHON, '[get_weather(city="Paris")],'),
+        (PYTHON, '[get_weather(city="Paris")]\n[1]'),
+        (PYTHON, "[f() for x in y]"),
+        (PLAIN, "get_weather() takes a city."),
+        (PLAIN, "print()\nThis prints an empty line."),
+        (JSON, '{"name": "my-app", "parameters": {"a": 1}}\n\nSave it.'),
+        (JSON, 'Save this:\n{"name": "my-app", "parameters": {"a": 1}}'),
+        (JSON, '{"name": "my-app", "parameters": {}, "version": "1.0"}'),
+        (JSON, '{"name": "my-app", "version": "1.0", "parameters": {}}'),
+        (JSON, '{"parameters": {}, "version": "1.0", "name": "my-app"}'),
+        (JSON, '{"name": "my-app", "parameters": {}, "parameters": {}}'),
+        (JSON, '{"name": "my-app", "arguments": {}}'),
+        (JSON, '{"name": "my-app", "parameters": "{}"}, and'),
+        (JSON, '{"name": "my-app", "parameters": {}'),
+        (JSON, '{"name": "my-app", "parameters": {"a": tru}}'),
+        (JSON, '[{"name": "my-app", "parameters": {}}]'),
+        (JSON, '```json\n{"name": "my-app", "parameters": {}}\n```'),
+        (LISTED, '{"name": "my-app", "parameters": {}}'),
+        (LISTED, '[{"name": "my-app", "parameters": {}}, {"a": 1}]'),
+        (RECIPIENTS, '>>> f()\n{"a": 1}'),
+        (RECIPIENTS, '>>> x\n{"a": 1}'),
+        (RECIPIENTS, '>>> x\n{"a": 1}\n>>> len(x)\n1'),
+        (RECIPIENTS, '>>>x\n{"a": 1}\n>>>y\n2'),
+        (RECIPIENTS, ">>>x = {}\n>>>x\n{}"),
+        (RECIPIENTS, '>>> f()\n>>>x\n{"a": 1}\n>>> 1'),
+        (RECIPIENTS, '>>>x\n{"a": 1}\n\nThat is x.'),
+        (RECIPIENTS, ">>>x\n{'a': 1}"),
+        (RECIPIENTS, '>>> x\n"a"'),
+    ],
+)
+def test_text_without_tools(fmt, text):
+    for reason in ("stop", "length", None):
+        parser = fed(fmt, text, reason)
+        assert (calls(parser), parser.message.content, parser.issues) == ([], text, [])
+
+
+@pytest.mark.parametrize(
+    ("fmt", "before", "text"),
+    [
+        (PYTHON, "", "[g(a=1)]"),
+        (PYTHON, "", "g() takes f(a=1)"),
+        (PYTHON, "[f(a=1)", ", g(a=1), f(a=f(a=1))]"),
+        (PYTHON, "f(a=1)", "; g(a=1); f(a=1)"),
+        (PYTHON, "", "[g(a=1), f(a=1)]"),
+        (JSON, "", '{"name": "g", "parameters": {"name": "f", "parameters": {}}}'),
+        (JSON, "", '{"type": "function", "parameters": {"a": 1}, "name": "g"} and more'),
+        (JSON, "", '{"name": "g", "parameters": {}}; {"name": "f", "parameters": {}}'),
+        (LISTED, "", '[{"name": "g", "parameters": {"name": "f", "parameters": {}}}]'),
+        (
+            LISTED,
+            '[{"name": "f", "parameters": {"a": 1}}',
+            ', {"name": "g", "parameters": {"name": "f", "parameters": {}}}]',
+        ),
+        (RECIPIENTS, "", '>>>g\n{"a": 1}'),
+        (RECIPIENTS, "", '>>> x\n{"a": 1}\n'),
+        (RECIPIENTS, 'f\n{"a": 1}', '>>>g\n{"a": 1}'),
+    ],
+)
+def test_from_an_unknown_name_on_all_is_text(fmt, before, text):
+    """And flagged, once; in the text no call is looked for, unless a marker stands in it."""
+    parser = fed(fmt, before + text + fmt.turn.ends[0], tools=F)
+    made = [("f", '{"a": 1}')] if before else []
+    assert calls(parser) == made
+    assert parser.message.content == text
+    assert kinds(parser) == ["unknown_tool"] + ["text_after_tool_call"] * len(made)
+    assert parser.attempts[-1].status == "unknown_tool"
+    with pytest.raises(MalformedOutput):
+        parse(before + text, fmt, tools=F, policies=Policies(unknown_tool="error"))
+    for choice in ("text", "pass"):
+        policies = Policies(unknown_tool=choice)
+        assert fed(fmt, before + text, tools=F, policies=policies).message.content == text
+
+
+def test_text_of_no_tool_streams():
+    text = '{"name": "my-app", "parameters": {"a": "'
+    parser = StreamParser(JSON, tools=F)
+    parser.feed(text)
+    for at in range(1, 100):
+        parser.feed("x")
+        assert len(parser.message.content) == len(text) + at
+
+
+def test_without_tools_text_is_emitted_where_it_fits_in_no_call():
+    for fmt, text, held in (
+        (JSON, '{"name": "my-app", "parameters": {}, "version": 1', 36),
+        (PYTHON, "[f(a=1), g(b=oops(", len("[f(a=1), g(b=")),
+        (PYTHON, "f(a=1) is", len("f(a=1)")),
+        (RECIPIENTS, '>>>x\n{"a": 1}\n\nThat', len('>>>x\n{"a": 1}')),
+    ):
+        parser = StreamParser(fmt)
+        emitted = [len(parser.message.content) for char in text if parser.feed(char) is not None]
+        assert emitted[-1] == len(text)
+        assert max(at for at, so_far in enumerate(emitted) if not so_far) >= held - 3
+
+
+# What is a call
+
+
+@st.composite
+def written_calls(draw, fmt):
+    """A run of calls as the format has it, and what it is."""
+    names = st.sampled_from(["f", "look_up", "my-app"])
+    values = st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 9), max_size=2)
+    made = draw(st.lists(st.tuples(names, values), min_size=1, max_size=3))
+    if fmt.tools.format == "PYTHONIC":
+        texts = [f"{name}({', '.join(f'{k}={v}' for k, v in args.items())})" for name, args in made]
+    elif fmt.tools.format == "JSON_NATIVE":
+        texts = [json.dumps({"name": name, "parameters": args}) for name, args in made]
+    else:
+        texts = [f">>>{name}\n{json.dumps(args)}" for name, args in made]
+        return "".join(texts).removeprefix(">>>"), made
+    joined_up = ", ".join(texts) if fmt.tools.array_wrapped else "; ".join(texts)
+    return (f"[{joined_up}]" if fmt.tools.array_wrapped else joined_up), made
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", None])
+@given(fmt=st.sampled_from(ALL), data=st.data())
+def test_calls_that_fill_their_part_are_calls_with_tools_or_without(reason, fmt, data):
+    text, made = data.draw(written_calls(fmt))
+    wire = text + data.draw(ends(fmt))
+    tools = data.draw(st.sampled_from([None, [{"name": name} for name, _ in made]]))
+    parser, deltas = run(fmt, data.draw(cuts(wire)), reason, tools=tools)
+    assert joined(deltas) == as_joined(parser.message)
+    assert [(name, json.loads(given)) for name, given in calls(parser)] == made
+    assert (parser.message.content, parser.issues) == ("", [])
+    assert all(call.complete for call in parser.message.tool_calls)
+    assert {one.status for one in parser.attempts} == {"complete"}
+
+
+@given(fmt=st.sampled_from(ALL), data=st.data())
+def test_a_call_of_a_tool_streams(fmt, data):
+    text, made = data.draw(written_calls(fmt))
+    parser = StreamParser(fmt, tools=[{"name": name} for name, _ in made])
+    begun = [len(parser.message.tool_calls) for char in text if parser.feed(char) is not None]
+    assert begun[-1] == len(made)
+    assert fmt.tools.format != "PYTHONIC" or begun.index(1) <= len("[my-app(a=1")
+
+
+def test_a_call_is_a_part_between_markers():
+    fmt = PYTHON.replace(
+        reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"},
+    )
+    text = "<think>Maybe [g()].</think>\n\n[f(a=1)]<think>So</think>[f(a=2)] there<|eot_id|>"
+    parser = fed(fmt, text)
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert parser.message.content == "[f(a=2)] there"
+    assert parser.message.reasoning_content == "Maybe [g()].So"
+
+
+def test_what_is_cut_behind_a_call_is_a_marker_all_the_same():
+    for tools in (None, F):
+        parser = fed(PYTHON, "[f(a=1)] <|eot", "length", tools=tools)
+        assert (calls(parser), kinds(parser)) == ([("f", '{"a": 1}')], ["cut_marker"])
+
+
+def test_a_call_that_the_prompt_began_is_one_with_what_follows():
+    prompt = "<|start_header_id|>assistant<|end_header_id|>\n\n"
+    for begun, rest in (("[", "f(a=1)]"), ("[f(", "a=1)]"), ("[f(a=1", ")]")):
+        for tools in (None, F):
+            parser = fed(PYTHON, rest, prompt=prompt + begun, tools=tools)
+            assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], "")
+    for tools in (None, F):
+        # What the prompt has whole was made before.
+        assert fed(PYTHON, "", prompt=prompt + "[f(a=1)]", tools=tools).message.parts == []
+    parser = fed(PYTHON, "a=1)] is one", prompt=prompt + "[f(")
+    assert (calls(parser), parser.message.content) == ([], "a=1)] is one")
+
+
+def test_behind_the_marker_of_code_a_name_proves_nothing():
+    text = '<|python_tag|>{"name": "g", "parameters": {"a": 1}}'
+    parser = fed(JSON, text, tools=F)
+    assert (calls(parser), kinds(parser)) == ([("g", '{"a": 1}')], ["unknown_tool"])
+    assert calls(fed(JSON, text + " x")) == [("g", '{"a": 1}')]
+
+
+def test_with_a_schema_of_the_answer_or_no_tools_all_is_text():
+    for fmt in ALL:
+        for text in ("[f()]", '{"name": "f", "parameters": {}}'):
+            assert parse(opening(fmt) + text, fmt, tools=[]).content == text
+            assert parse(opening(fmt) + text, fmt, tool_choice="none").content == text
+            schema = parse(opening(fmt) + text, fmt, tools=F, response_schema={})
+            assert schema.content == text
+
+
+def test_behind_text_that_a_marker_opens_calls_may_follow():
+    text = 'all\nSo:\n>>> x\n{"a": 2}\n>>>f\n{"a": 1}'
+    parser = fed(RECIPIENTS, text)
+    assert (calls(parser), parser.message.content) == ([], text.removeprefix("all\n"))
+    parser = fed(RECIPIENTS, f'{text}>>>all\nYes>>>f\n{{"a": 1}}<|eot_id|>')
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert parser.message.content == text.removeprefix("all\n") + "Yes"
