@@ -169,7 +169,7 @@ def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
 
     A call may stand in what is text now, where another would be looked for.
     """
-    writer = ContentWriter(reading, Before.CALL)
+    writer = ContentWriter(reading, Before.CALL if reading.sink.calls else Before.START)
     writer.emit(checkpoint.text())
     checkpoint.commit()
     tables = reading.tables
