@@ -110,8 +110,7 @@ class Window:
             self._keep()
         self.before = self.text[pos - 1 : pos] or self.before
         self.text = text if pos == len(self.text) else self.text[pos:] + text
-        self.base += pos
-        self.pos = 0
+        self.base, self.pos = self.base + pos, 0
 
     def receive(self, text: str) -> bool:
         """Take the next text; return whether the sub-parser must be resumed to read it."""

@@ -9,6 +9,7 @@ from deltaparse.stream.message.reports import MOST_OF_A_KIND
 
 from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED, chunkings, kinds
 
+TOOLS = [{"name": "f"}]
 HOSTILE = {
     "ends": "a</think>",
     "turns": "<|end|>x",
@@ -71,8 +72,8 @@ def test_one_more_counts_the_others_and_spans_them():
     ],
 )
 def test_json_that_can_be_no_call_any_more_is_let_go(text, seen):
-    for fmt in (UNMARKED, get_format("llama3_json"), get_format("llama4_json")):
-        parser = StreamParser(fmt)
+    for fmt, tools in ((UNMARKED, None), (UNMARKED, TOOLS), (get_format("llama3_json"), TOOLS)):
+        parser = StreamParser(fmt, tools=tools)
         got = "".join(delta.text for char in text for delta in parser.feed(char))
         assert got == seen
         parser.feed("x" * 99)
@@ -90,7 +91,7 @@ def test_json_that_can_be_no_call_any_more_is_let_go(text, seen):
     ],
 )
 def test_what_can_be_one_is_one(text):
-    parser = StreamParser(UNMARKED)
+    parser = StreamParser(UNMARKED, tools=TOOLS)
     parser.feed(text)
     parser.finish("stop")
     assert [call.name for call in parser.message.tool_calls] == ["f"]
