@@ -13,7 +13,7 @@ from functools import lru_cache
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
-from .cache import load_or_analyze
+from .cache import OUT_OF_TIME, load_or_analyze, ran_out_of_time
 from .format_texts import preserved_tokens
 from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
@@ -29,6 +29,8 @@ from .turns import Turns
 
 __all__ = ["analyze"]
 
+TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
+
 
 def analyze(
     template: ChatTemplate | str,
@@ -41,7 +43,8 @@ def analyze(
     The template is rendered with conversations that differ in one thing, and the markers are
     read off the differences. Then conversations that were not used so are rendered and parsed
     back: `verified` says that all came back; `issues` reports what did not, and what the template
-    does not show. A pure function of the template, remembered by its text.
+    does not show. A pure function of the template, remembered by its text, but where it ran out of
+    time.
 
     Args:
         template: the template, or its source.
@@ -67,16 +70,39 @@ def _template(given: object) -> ChatTemplate:
     raise UsageError(message)
 
 
-@lru_cache(maxsize=64)
+class _OutOfTime(Exception):
+    """There was no time for all of the analysis: an exception, since these are not remembered."""
+
+    def __init__(self, fmt: WireFormat) -> None:
+        super().__init__(fmt)
+        self.fmt = fmt
+
+
 def _analyze(template: ChatTemplate) -> WireFormat:
-    return _found(template, Trace())
+    try:
+        return _remembered(template)
+    except _OutOfTime as late:
+        return late.fmt
+
+
+@lru_cache(maxsize=64)
+def _remembered(template: ChatTemplate) -> WireFormat:
+    fmt = _found(template, Trace())
+    if ran_out_of_time(fmt):
+        raise _OutOfTime(fmt)
+    return fmt
 
 
 def _found(template: ChatTemplate, trace: Trace) -> WireFormat:
+    render = Renderer(template, trace)
     try:
-        return _derived(Renderer(template, trace), trace)
+        return _derived(render, trace)
     except FormatError as error:
-        return WireFormat(issues=(f"what the template shows makes no format: {error}",))
+        return _without_format(render, f"what the template shows makes no format: {error}")
+
+
+def _without_format(render: Renderer, issue: str) -> WireFormat:
+    return WireFormat(issues=(issue, *([TOO_LONG] if render.exhausted else [])))
 
 
 def _derived(render: Renderer, trace: Trace) -> WireFormat:
@@ -90,7 +116,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     frame = find_frame(render)
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
-        return WireFormat(issues=(f"the template renders no simple conversation: {refusal}",))
+        return _without_format(render, f"the template renders no simple conversation: {refusal}")
     turns = Turns(render, frame)
     # The header may end with a marker that stands before each call. That shows as soon as there
     # are two calls, whatever they look like; so no later phase has to reckon with it.
@@ -136,7 +162,7 @@ def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[st
     if render.prompt_tail() is None:
         yield "the template renders no prompt for an answer, so its header is not known"
     if render.exhausted:
-        yield f"the template takes too long: more than {MAX_SECONDS} s for all renderings"
+        yield TOO_LONG
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proved or (calls and not any("call" in label for label in proved)):
         yield "nothing came back that would prove it"

@@ -27,12 +27,12 @@ from deltaparse.partial import (
 
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers
+from ..content import may_become
 from ..reading import Reading
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
 from .schema import ANY, Kinds, argument_types
-from .tagged_head import may_become
 from .values import Value
 
 __all__ = ["end_of_arguments", "tagged_arguments"]

@@ -488,7 +488,7 @@ def test_code_that_is_cut_off_is_not_whole():
 
 def test_no_markers_but_that_of_the_message():
     fmt = HARMONY.replace(channels=ChannelsFormat(message="<|message|>"))
-    assert fed(fmt, "<|message|>a<|return|>b").message.content == "ab"
+    assert fed(fmt, "<|message|>a<|return|>b").message.content == "a<|return|>b"
 
 
 def test_where_names_the_state():
