@@ -21,7 +21,7 @@ NAMED = [
     (name, REASONS.sub("", text), REASONS.match(text))
     for name in WIRES
     # Where nothing marks a call, its name does; a message in a channel has a header of its own.
-    for text in ({WIRES[name].one, WIRES[name].two} if name != "gpt_oss" else {WIRES[name].one})
+    for text in dict.fromkeys([WIRES[name].one, WIRES[name].two][: 1 + (name != "gpt_oss")])
     if text and name != "llama4_pythonic"
 ]
 
