@@ -19,6 +19,7 @@ from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
 from .phases.frame import find_frame, without_start_of_calls
 from .phases.reasoning import find_reasoning
+from .phases.switches import find_settings, prompted, situation
 from .phases.tool_calls import find_tool_calls
 from .probes import PROBE_TEXTS
 from .proof.proof import verify
@@ -87,7 +88,12 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     what is left of a turn without reasoning and content. Three times a phase shows that an
     earlier one took too much; then the frame is made smaller, never larger.
     """
-    frame = find_frame(render)
+    # Reasoning may be shown under a switch only, so that is turned before all else.
+    settings = find_settings(render)
+    chosen = situation(render, settings)
+    prompts = [render.under(one.context).prompt_tail() or "" for one in settings if prompted(one)]
+    render = render.under(chosen.context)
+    frame = find_frame(render, prompts)
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
         return WireFormat(issues=(f"the template renders no simple conversation: {refusal}",))
@@ -97,7 +103,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     turns = turns.within(without_start_of_calls(turns))
     # Reasoning comes before content and calls: it may stand before either, and in every turn, if
     # only as an empty pair of markers. Without it the rest is alike in turns of all kinds.
-    reasoning = find_reasoning(turns)
+    reasoning = find_reasoning(turns, prompts)
     # If it is in every turn and in the prompt, its start was taken for the end of the header.
     turns = turns.within(turns.frame.without(reasoning.format.start.strip()))
     # Content comes before calls: they may stand inside of its markers.

@@ -33,6 +33,7 @@ __all__ = [
     "assistant",
     "call",
     "result",
+    "thinking",
     "user",
 ]
 
@@ -134,6 +135,14 @@ def assistant(
     if calls:
         message["tool_calls"] = [dict(made) for made in calls]
     return message
+
+
+def thinking(
+    content: str | None = CONTENT, calls: Sequence[Message] = (), more: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A turn with reasoning under all the keys that templates read, and under `more`."""
+    keys = [key for key in (*REASONING_KEYS, *more) if "." not in key]
+    return dict.fromkeys(keys, REASONING) | assistant(content, calls=calls)
 
 
 def call(which: int = 0, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from time import thread_time
 from typing import Any, Unpack
@@ -25,13 +26,21 @@ class Renderer:
 
     A refusal is an answer too: `refusals` keeps the template's words, for the explanation.
     `exhausted` says that the time for all of them was up: from then on everything is refused.
+    `context` has the switches of the template with which all is rendered, if any; `under` others.
     """
 
-    def __init__(self, template: ChatTemplate, trace: Trace | None = None) -> None:
+    def __init__(
+        self,
+        template: ChatTemplate,
+        trace: Trace | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> None:
         self.template = template
         self.trace = trace or Trace()
+        self.context = dict(context or {})
         self.refusals: list[str] = []
-        self._seconds = MAX_SECONDS
+        # Shared with the renderers that `under` makes.
+        self._left = [MAX_SECONDS]
         self._rendered: dict[str, str | None] = {}
         # Some templates list the tools without asking whether there are any, or demand a system
         # message.
@@ -50,7 +59,18 @@ class Renderer:
     @property
     def exhausted(self) -> bool:
         """Whether there is no time left."""
-        return self._seconds <= 0
+        return self._left[0] <= 0
+
+    @property
+    def count(self) -> int:
+        """How many conversations were rendered."""
+        return len(self._rendered)
+
+    def under(self, context: Mapping[str, Any]) -> Renderer:
+        """Return a renderer for the same template with these switches too."""
+        other = copy(self)
+        other.context = {**self.context, **context}
+        return other
 
     def __call__(
         self,
@@ -63,7 +83,7 @@ class Renderer:
         """Render; `prompt` adds the generation prompt. None when the template refuses."""
         tools = self._tools if tools is None else tools
         messages = [*self._first, *messages]
-        settings = {**(context or {}), "add_generation_prompt": prompt}
+        settings = {**self.context, **(context or {}), "add_generation_prompt": prompt}
         key = repr((messages, tools, settings))
         if key not in self._rendered:
             self._rendered[key] = self._render(messages, tools, settings)
@@ -98,11 +118,11 @@ class Renderer:
         limits, start = self.template.limits, thread_time()
         if self.exhausted:
             return None
-        limits = replace(limits, seconds=min(limits.seconds, self._seconds))
+        limits = replace(limits, seconds=min(limits.seconds, self._left[0]))
         try:
             return self.template.render_within(limits, messages, tools, settings)
         except TemplateError as error:
             self.refusals.append(str(error))
             return None
         finally:
-            self._seconds -= thread_time() - start
+            self._left[0] -= thread_time() - start

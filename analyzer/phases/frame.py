@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deltaparse.stream import TurnFormat
 
 from ..diff import after, between, common_prefix, common_suffix, segments
@@ -10,11 +12,13 @@ from ..probes import (
     FUNCTIONS,
     NEXT_USER,
     PROBE_TEXTS,
+    REASONING,
     RESULT,
     USER,
     assistant,
     call,
     result,
+    thinking,
     user,
 )
 from ..renderer import Renderer
@@ -45,14 +49,18 @@ __all__ = ["find_frame", "without_start_of_calls"]
 # ask for too are remembered.
 
 
-def find_frame(render: Renderer) -> Frame | None:
-    """Find what stands around a turn; None when the template renders no conversation."""
+def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
+    """Find what stands around a turn; None when the template renders no conversation.
+
+    `prompts` are the tails of the prompts that the template's switches make.
+    """
     asked = render([user()])
     spoken = render.turn() if asked is not None else None
     if asked is None or USER not in asked or between(spoken, USER, CONTENT) is None:
         return None
     theirs, prompt = after(asked, USER), render.prompt_tail() or ""
-    header = _header(render, prompt, prompt.removeprefix(theirs))
+    added = prompt.removeprefix(theirs)
+    header = _header(render, prompt, added, [text.removeprefix(theirs) for text in prompts])
     headers = [header]
     if after_tool := _header_after_tool(render, header):
         shared = common_suffix(header, after_tool)
@@ -83,16 +91,19 @@ def without_start_of_calls(turns: Turns) -> Frame:
     return frame.without(shared.lstrip())
 
 
-def _header(render: Renderer, prompt: str, added: str) -> str:
+def _header(render: Renderer, prompt: str, added: str, others: Sequence[str]) -> str:
     """What stands between the user's message and the assistant's turn.
 
-    It is the part of `added`, the generation prompt, that stands there in every kind of turn;
-    where the template adds none, the part of every prompt's end.
+    It is the part of `added`, the generation prompt, that stands there in every kind of turn and
+    in the `others`, those under switches; where the template adds none, the part of every prompt's
+    end.
     """
+    thought = between(render([user(), thinking()]), USER, REASONING)
     said = between(render.turn(), USER, CONTENT)
     in_the_middle = between(render.turn(then=[user(NEXT_USER)]), USER, CONTENT)
     called = between(render.turn(content="", calls=[call()]), USER, FUNCTIONS[0])
-    heads = [text for text in (said, in_the_middle, called) if text is not None]
+    heads = [text for text in (said, in_the_middle, called, thought) if text is not None]
+    heads += [text for text in others if text.strip()]
     if not added.strip():
         return common_prefix(prompt, *heads)
     first = next(part.text.strip() for part in segments(added) if part.text.strip())

@@ -141,6 +141,16 @@ class ChatTemplate:
         return self._program.keys
 
     @property
+    def switches(self) -> frozenset[str]:
+        """Those of the `variables` that the template does not set itself, or only as a default."""
+        return self._program.switches
+
+    @property
+    def choices(self) -> Mapping[str, tuple[str, ...]]:
+        """The texts that the template compares each of its `variables` with."""
+        return self._program.choices
+
+    @property
     def sought(self) -> tuple[str, ...]:
         """Those of the constants that the template may look for in what it is given."""
         return self._program.sought
