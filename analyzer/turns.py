@@ -77,10 +77,11 @@ class Frame:
 
     def without(self, marker: str) -> Frame:
         """The same with a header that ends before `marker`, if that had got into it."""
-        if not marker or marker not in self.header:
+        if not marker or not any(marker in text for text in (self.header, *self.turn.headers)):
             return self
-        header = self.header[: self.header.index(marker)]
-        headers = tuple(text.partition(marker)[0] for text in self.turn.headers)
+        header = self.header.partition(marker)[0]
+        headers = (text.partition(marker)[0] for text in self.turn.headers)
+        headers = tuple(dict.fromkeys(text for text in headers if text.strip()))
         return replace(self, header=header, turn=replace(self.turn, headers=headers))
 
 

@@ -60,11 +60,13 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
         return None
     theirs, prompt = after(asked, USER), render.prompt_tail() or ""
     added = prompt.removeprefix(theirs)
-    header = _header(render, prompt, added, [text.removeprefix(theirs) for text in prompts])
+    others = [text.removeprefix(theirs) for text in prompts]
+    header, more = _header(render, prompt, added, others)
     headers = [header]
     if after_tool := _header_after_tool(render, header):
         shared = common_suffix(header, after_tool)
         headers = [shared] if shared.strip() else [header, after_tool]
+    headers += more
     end, trailer = _end(render, asked, headers[0])
     at = prompt.rfind(headers[0])
     ends = {end: None, render.template.eos_token: None}
@@ -91,26 +93,37 @@ def without_start_of_calls(turns: Turns) -> Frame:
     return frame.without(shared.lstrip())
 
 
-def _header(render: Renderer, prompt: str, added: str, others: Sequence[str]) -> str:
+def _header(
+    render: Renderer, prompt: str, added: str, others: Sequence[str]
+) -> tuple[str, list[str]]:
     """What stands between the user's message and the assistant's turn.
 
     It is the part of `added`, the generation prompt, that stands there in every kind of turn and
     in the `others`, those under switches; where the template adds none, the part of every prompt's
-    end.
+    end. Returns also the headers that say more in their middle, under a switch.
     """
     thought = between(render([user(), thinking()]), USER, REASONING)
     said = between(render.turn(), USER, CONTENT)
     in_the_middle = between(render.turn(then=[user(NEXT_USER)]), USER, CONTENT)
     called = between(render.turn(content="", calls=[call()]), USER, FUNCTIONS[0])
     heads = [text for text in (said, in_the_middle, called, thought) if text is not None]
-    heads += [text for text in others if text.strip()]
     if not added.strip():
-        return common_prefix(prompt, *heads)
+        return common_prefix(prompt, *heads), []
     first = next(part.text.strip() for part in segments(added) if part.text.strip())
     heads = [text[text.index(first) :] for text in heads if first in text]
+    if not heads:
+        return added, []
     # The white space before the first marker of the generation prompt is the header's too.
     space = added[: added.index(first)]
-    return space + common_prefix(added[len(space) :], *heads) if heads else added
+    header, more = common_prefix(added[len(space) :], *heads), []
+    for other in (text[text.index(first) :] for text in others if first in text):
+        shared = common_prefix(header, other)
+        rest = header[len(shared) :].strip()
+        if rest and other.rstrip().endswith(rest) and not shared.endswith(tuple("> ]\n")):
+            more.append(space + other)
+        else:
+            header = shared
+    return space + header, more
 
 
 def _header_after_tool(render: Renderer, header: str) -> str:
@@ -138,10 +151,12 @@ def _end(render: Renderer, asked: str, header: str) -> tuple[str, str]:
         opening = common_suffix(gap or "", asked[: asked.rindex(USER)])
         end = (gap or "").removesuffix(opening)
         # Without an end-of-turn marker, a model stops where it would write the user's turn.
-        return end if end.strip() or render.template.eos_token else opening, ""
+        return end if end.strip() or render.template.eos_token else tail + opening, ""
     if header not in tail and (gap is None or gap.startswith(tail)):
         # What ends the user's message too ends a turn; what stands before it is the content's.
-        return (theirs if theirs.strip() and tail.endswith(theirs) else tail), ""
+        # White space before it is the template's.
+        shared = theirs.strip() and tail.endswith(theirs)
+        return (theirs if shared and tail.removesuffix(theirs).strip() else tail), ""
     # More follows than the end of the turn. What ends the user's message ends a turn too, if it
     # is there; otherwise the end is what turns of all kinds have before the next header.
     first = next((part.text.strip() for part in segments(theirs)), "")

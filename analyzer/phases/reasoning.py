@@ -230,7 +230,8 @@ def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
             if len(more) == 1 and more[0].marker:
                 after = longer[longer.index(known) + len(known) :] if known else longer
                 end = after[len(after) - len(after.lstrip()) :].rstrip()
-                return _last_marker(shorter), end
+                if start := _last_marker(shorter):
+                    return start, end
     return None
 
 

@@ -27,7 +27,7 @@ def test_every_phase_is_noted(traced):
     _, trace = traced
     phases = list(dict.fromkeys(made.phase for made in trace.renderings))
     assert phases[0] == "frame"
-    assert {"R1", "R2", "R3", "C1", "T1-T7, A1, A2"} <= set(phases)
+    assert {"S", "R1", "R3", "C1", "T1-T7, A1, A2"} <= set(phases)
     assert phases[-1] == "proof"
 
 
