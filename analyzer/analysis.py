@@ -19,10 +19,10 @@ from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
 from .phases.frame import find_frame, without_start_of_calls
 from .phases.reasoning import find_reasoning
-from .phases.switches import find_settings, prompted, situation
-from .phases.tool_calls import find_tool_calls
+from .phases.switches import find_settings, matters, prompted, situation
+from .phases.tool_calls import find_tool_calls, showing_calls
 from .probes import PROBE_TEXTS
-from .proof.proof import verify
+from .proof.proof import Proof, prove
 from .renderer import MAX_SECONDS, Renderer
 from .template.chat_template import ChatTemplate
 from .trace import Trace
@@ -89,6 +89,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     earlier one took too much; then the frame is made smaller, never larger.
     """
     # Reasoning may be shown under a switch only, so that is turned before all else.
+    render = showing_calls(render)
     settings = find_settings(render)
     chosen = situation(render, settings)
     prompts = [render.under(one.context).prompt_tail() or "" for one in settings if prompted(one)]
@@ -127,13 +128,14 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     fmt = with_channels(fmt)
     fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
     # Each phase may have been wrong, and all of them together in a way that none can see.
-    proved, failed = verify(turns, reasoning, fmt)
-    trace.proved, trace.disproved = tuple(proved), tuple(failed)
-    issues = (*reasoning.issues, *tools.issues, *failed, *_doubts(render, fmt, proved))
+    others = [one for one in settings if one != chosen and matters(one)]
+    proof = prove(turns, reasoning, fmt, chosen, others)
+    trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
+    issues = (*reasoning.issues, *tools.issues, *proof.failed, *_doubts(render, fmt, proof))
     return fmt.replace(verified=not issues, issues=issues)
 
 
-def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[str]:
+def _doubts(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:
     """What speaks against a format, beside the turns that did not come back."""
     document = fmt.to_json()
     for probe in PROBE_TEXTS:
@@ -144,5 +146,5 @@ def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[st
     if render.exhausted:
         yield f"the template takes too long: more than {MAX_SECONDS} s for all renderings"
     calls = fmt.tools.format is not ToolFormat.NONE
-    if not proved or (calls and not any("call" in label for label in proved)):
+    if not proof.labels or (calls and not proof.calls):
         yield "nothing came back that would prove it"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 __all__ = [
+    "ABSENT",
     "ARGUMENT",
     "ARGUMENTS",
     "CALL_IDS",
@@ -36,6 +37,9 @@ __all__ = [
     "thinking",
     "user",
 ]
+
+ABSENT = "(absent)"
+"""Stands for the content of a message that has no such key."""
 
 SYSTEM = "zqtoldzq"
 USER = "zqaskedzq"
@@ -125,7 +129,9 @@ def assistant(
 
     `key` is the one that `reasoning` stands under.
     """
-    message: dict[str, Any] = {"role": "assistant", "content": content}
+    message: dict[str, Any] = {"role": "assistant"}
+    if content is not ABSENT:
+        message["content"] = content
     kind = key.partition("content.")[2]
     if reasoning and kind:
         parts = [{"type": kind, kind: reasoning, "text": reasoning}]

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import thread_time
 from typing import Any, Unpack
 
 from deltaparse.partial import TemplateError
 
 from .diff import after
-from .probes import SYSTEM, TOOLS, USER, Message, Said, assistant, user
+from .probes import ABSENT, SYSTEM, TOOLS, USER, Message, Said, assistant, user
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 
-__all__ = ["MAX_SECONDS", "Renderer"]
+__all__ = ["MAX_SECONDS", "CallStyle", "Renderer"]
 
 MAX_SECONDS = 1.0
 """Of processor time for all renderings of an analysis; those of real templates take 0.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallStyle:
+    """How a message with calls must be made for a template to show them.
+
+    `content` is what stands beside calls where nothing is said: "", None, `ABSENT` or a text. `ids`
+    is the pattern of their ids, of `{id}`, `{name}` and `{at}`, the number of the call.
+    """
+
+    content: str | None = ""
+    ids: str = "{id}"
+
+    def applied(self, messages: Sequence[Message]) -> Iterator[Message]:
+        """Yield messages, those with calls in this style, and results with the ids of the calls."""
+        ids: list[str] = []
+        for message in messages:
+            changed = dict(message)
+            if calls := message.get("tool_calls"):
+                names = [made["function"]["name"] for made in calls]
+                ids = [
+                    self.ids.format(id=made["id"], name=names[at], at=at)
+                    for at, made in enumerate(calls)
+                ]
+                changed["tool_calls"] = [
+                    {**made, "id": new} for made, new in zip(calls, ids, strict=True)
+                ]
+                if message.get("content") == "":
+                    changed["content"] = self.content
+                if changed.get("content", "") is ABSENT:
+                    del changed["content"]
+            elif "tool_call_id" in message and ids:
+                changed["tool_call_id"] = ids.pop(0)
+            yield changed
 
 
 class Renderer:
@@ -39,6 +73,7 @@ class Renderer:
         self.trace = trace or Trace()
         self.context = dict(context or {})
         self.refusals: list[str] = []
+        self.style = CallStyle()
         # Shared with the renderers that `under` makes.
         self._left = [MAX_SECONDS]
         self._rendered: dict[str, str | None] = {}
@@ -66,6 +101,18 @@ class Renderer:
         """How many conversations were rendered."""
         return len(self._rendered)
 
+    def without(self, context: Mapping[str, Any]) -> Renderer:
+        """Return a renderer for the same template without these switches."""
+        other = copy(self)
+        other.context = {key: self.context[key] for key in self.context.keys() - context.keys()}
+        return other
+
+    def styled(self, style: CallStyle) -> Renderer:
+        """Return a renderer for the same template that writes messages with calls so."""
+        other = copy(self)
+        other.style = style
+        return other
+
     def under(self, context: Mapping[str, Any]) -> Renderer:
         """Return a renderer for the same template with these switches too."""
         other = copy(self)
@@ -82,7 +129,7 @@ class Renderer:
     ) -> str | None:
         """Render; `prompt` adds the generation prompt. None when the template refuses."""
         tools = self._tools if tools is None else tools
-        messages = [*self._first, *messages]
+        messages = [*self._first, *self.style.applied(messages)]
         settings = {**self.context, **(context or {}), "add_generation_prompt": prompt}
         key = repr((messages, tools, settings))
         if key not in self._rendered:

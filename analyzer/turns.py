@@ -42,15 +42,19 @@ class Frame:
         parts = self.body_and_end(rendered)
         return parts[0] if parts else None
 
-    def body_and_end(self, rendered: str | None) -> tuple[str, str] | None:
-        """The same with the end of the turn as the template wrote it, "" if it wrote none."""
-        if rendered is None or USER not in rendered:
+    def body_and_end(self, rendered: str | None, behind: str = USER) -> tuple[str, str] | None:
+        """The same with the end of the turn as the template wrote it, "" if it wrote none.
+
+        `behind` is the text that the turn answers: the user's, or what a tool returned.
+        """
+        if rendered is None or behind not in rendered:
             return None
-        answer = after(rendered, USER)
+        answer = after(rendered, behind)
         # A template may leave out the white space that ends the header.
-        header = next(
-            (text for text in (self.header, self.header.rstrip()) if text in answer), None
-        )
+        headers = [self.header, self.header.rstrip()]
+        if behind != USER:
+            headers += self.turn.headers
+        header = next((text for text in headers if text in answer), None)
         if header is None:
             return None
         turn = answer[answer.index(header) + len(header) :]

@@ -83,6 +83,8 @@ class CallTexts:
         if at < 0:
             return ""
         before, after = without_reasoning(body[:at], self.reasoning), body[at:]
+        if self.turns.render.style.content == CONTENT:
+            before = before.rpartition(CONTENT)[2]
         if self.content.end:  # a start marker alone is taken for the section's
             before, after = self.outside(before, after)
         body = before + after

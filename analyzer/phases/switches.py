@@ -18,7 +18,7 @@ from ..probes import CONTENT, FUNCTIONS, REASONING, TOOLS, USER, call, result, t
 from ..renderer import Renderer
 from ..trace import phase
 
-__all__ = ["NOT_SWITCHES", "Setting", "find_settings", "prompted", "situation", "switches_of"]
+__all__ = ["NOT_SWITCHES", "Setting", "find_settings", "matters", "prompted", "situation", "switches_of"]
 
 NOT_SWITCHES = frozenset(
     {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
@@ -83,6 +83,11 @@ def find_settings(render: Renderer) -> list[Setting]:
 def prompted(setting: Setting) -> bool:
     """Whether a setting is the default, or changes the prompt."""
     return not setting.name or "prompt" in setting.changes
+
+
+def matters(setting: Setting) -> bool:
+    """Whether a setting is the default, or changes more than the instructions."""
+    return not setting.name or bool(set(setting.changes) - {"instructions"})
 
 
 def situation(render: Renderer, settings: list[Setting]) -> Setting:

@@ -15,7 +15,7 @@ from deltaparse.stream import (
 )
 
 from ..diff import common_prefix, common_suffix, segments
-from ..probes import ARGUMENT, ARGUMENTS, CALL_IDS, FUNCTIONS, NUMBER, QUOTED, VALUES, call
+from ..probes import ARGUMENT, ARGUMENTS, CALL_IDS, FUNCTIONS, NUMBER, QUOTED, VALUE, VALUES, call
 from .call_texts import (
     CallMarkers,
     CallTexts,
@@ -63,6 +63,11 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     pair = calls(call(), call(1))
     markers = markers_of(one.before, between_calls(pair, one.tail), one.after)
     ends: tuple[str, ...] = ()
+    last = pair.rpartition(VALUE)[2].removeprefix(one.tail)
+    if FUNCTIONS[1] in pair and not markers.section_end.strip() and last.startswith(one.after):
+        # Some templates close the section behind the second call only.
+        closer = last.removeprefix(one.after)
+        markers = markers._replace(section_end=markers.section_end + closer)
     if markers.section_end.strip() and not markers.section_start.strip():
         # Nothing has begun that this could end but the turn.
         ends, markers = (markers.section_end.strip(),), markers._replace(section_end="")

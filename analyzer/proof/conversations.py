@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..probes import FUNCTIONS, call
+from ..probes import ABSENT, FUNCTIONS, call
 
-__all__ = ["PROOF_TOOLS", "TURNS", "Turn", "turns_without"]
+__all__ = ["FEW", "PROOF_TOOLS", "SHORT", "TURNS", "Turn", "turns_without"]
 
 SAID = (
     'First line.\nSecond: 2 < 3, {braces} [brackets] "quotes", \\back\\slashes and `code`.\n\n'
@@ -77,12 +77,21 @@ PROOF_TOOLS: list[dict[str, Any]] = [
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is in a turn, and so what must come back; `label` names it for people."""
+    """What is in a turn, and so what must come back; `label` names it for people.
+
+    `without` says how content is left out: "" for an empty text, "null", "absent".
+    """
 
     label: str
     content: str = ""
     reasoning: str = ""
     calls: tuple[dict[str, Any], ...] = ()
+    without: str = ""
+
+    @property
+    def said(self) -> str | None:
+        """The content as the message has it."""
+        return {"null": None, "absent": ABSENT}.get(self.without, self.content)
 
 
 TURNS = (
@@ -96,7 +105,12 @@ TURNS = (
     Turn("the same function twice", calls=(call(0, {COUNT: 1}), call(0, {COUNT: 2}))),
     Turn("three calls", calls=(call(1, {}), call(0, {COUNT: 1}), call(1, SOME))),
     Turn("reasoning, content and two calls", SHORT, THOUGHT, (call(0, {}), call(1, SOME))),
+    Turn("a call beside null", calls=(call(1, SOME),), without="null"),
+    Turn("a call beside no content", calls=(call(0, SOME),), without="absent"),
 )
+FEW = ("content", "reasoning and content", "reasoning, content and two calls", "two calls")
+"""The turns that are rendered under each switch, and with tools where they have no calls."""
+
 
 
 def turns_without(markers: Iterable[str]) -> list[Turn]:
