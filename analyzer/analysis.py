@@ -6,9 +6,10 @@ What the phases are is said in `phases`; in which order they run, and why, in `_
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
@@ -19,7 +20,7 @@ from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
 from .phases.frame import find_frame, without_start_of_calls
 from .phases.reasoning import find_reasoning
-from .phases.switches import find_settings, matters, prompted, situation
+from .phases.switches import find_settings, names_of_switches, situation, switches_of
 from .phases.tool_calls import find_tool_calls, showing_calls
 from .probes import PROBE_TEXTS
 from .proof.proof import Proof, prove
@@ -36,6 +37,7 @@ def analyze(
     *,
     cache: str | os.PathLike[str] | None = None,
     trace: Trace | None = None,
+    **switches: Any,
 ) -> WireFormat:
     """Find out how a model writes, from its chat template alone.
 
@@ -48,15 +50,31 @@ def analyze(
         template: the template, or its source.
         cache: a directory in which formats are kept between processes, made where there is none.
         trace: an empty `Trace`, in which the evidence is noted; then nothing is remembered.
+        switches: values for switches that the template reads, such as `enable_thinking`. Without
+            any, the format is right whatever they are: the prompt says which is on. Only where a
+            switch chooses another syntax of calls does it make another format; an issue says so.
 
     Raises:
         TemplateError: the text is no Jinja template.
-        UsageError: it is neither a `ChatTemplate` nor a str, or `cache` is no directory.
+        UsageError: it is neither a `ChatTemplate` nor a str, `cache` is no directory, or the
+            template does not read a switch.
     """
     made = _template(template)
+    known = names_of_switches(made)
+    for name in switches:
+        if name not in known:
+            words = f"it reads {', '.join(known)}" if known else "it reads no switch"
+            raise UsageError(f"the template does not read {name!r}: {words}")
     if trace is not None:
-        return _found(made, trace)
-    return _analyze(made) if cache is None else load_or_analyze(cache, made, _analyze)
+        found = _found(made, switches, trace)
+    elif cache is not None:
+        found = load_or_analyze(cache, made, lambda one: _found(one, switches), switches)
+    else:
+        try:
+            found = _remembered(made, tuple(sorted(switches.items())))
+        except TypeError:  # a value that cannot be hashed
+            found = _found(made, switches)
+    return found
 
 
 def _template(given: object) -> ChatTemplate:
@@ -69,13 +87,16 @@ def _template(given: object) -> ChatTemplate:
 
 
 @lru_cache(maxsize=64)
-def _analyze(template: ChatTemplate) -> WireFormat:
-    return _found(template, Trace())
+def _remembered(template: ChatTemplate, switches: tuple[tuple[str, Any], ...]) -> WireFormat:
+    return _found(template, dict(switches))
 
 
-def _found(template: ChatTemplate, trace: Trace) -> WireFormat:
+def _found(
+    template: ChatTemplate, switches: Mapping[str, Any], trace: Trace | None = None
+) -> WireFormat:
+    trace = trace or Trace()
     try:
-        return _derived(Renderer(template, trace), trace)
+        return _derived(Renderer(template, trace, switches), trace)
     except FormatError as error:
         return WireFormat(issues=(f"what the template shows makes no format: {error}",))
 
@@ -92,7 +113,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     render = showing_calls(render)
     settings = find_settings(render)
     chosen = situation(render, settings)
-    prompts = [render.under(one.context).prompt_tail() or "" for one in settings if prompted(one)]
+    prompts = [render.under(one.context).prompt_tail() or "" for one in settings if one.prompted]
     render = render.under(chosen.context)
     frame = find_frame(render, prompts)
     if frame is None:
@@ -128,11 +149,17 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     fmt = with_channels(fmt)
     fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
     # Each phase may have been wrong, and all of them together in a way that none can see.
-    others = [one for one in settings if one != chosen and matters(one)]
+    others = [one for one in settings if one != chosen and one.matters]
     proof = prove(turns, reasoning, fmt, chosen, others)
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
     issues = (*reasoning.issues, *tools.issues, *proof.failed, *_doubts(render, fmt, proof))
-    return fmt.replace(verified=not issues, issues=issues)
+    places = {name: tuple(getattr(proof, name)) for name in ("content", "reasoning", "calls")}
+    return fmt.replace(
+        switches=switches_of(names_of_switches(render.template), settings),
+        proved=places,
+        verified=not issues,
+        issues=issues,
+    )
 
 
 def _doubts(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:

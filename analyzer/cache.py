@@ -12,10 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import WireFormat
@@ -25,6 +26,7 @@ from .template.chat_template import ChatTemplate
 
 __all__ = ["load_or_analyze"]
 
+NONE: Mapping[str, Any] = {}
 CacheDirectory = str | os.PathLike[str]
 
 
@@ -32,6 +34,7 @@ def load_or_analyze(
     directory: CacheDirectory,
     template: ChatTemplate,
     make: Callable[[ChatTemplate], WireFormat],
+    switches: Mapping[str, Any] = NONE,
 ) -> WireFormat:
     """Return the format of a template from a directory, or make it and put it there.
 
@@ -43,7 +46,7 @@ def load_or_analyze(
     folder = Path(directory)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"cache must be a directory, and {folder} is not one")
-    path = folder / f"{_key(template)}.json"
+    path = folder / f"{_key(template, switches)}.json"
     with suppress(OSError, UnicodeError, FormatError):
         return WireFormat.from_json(path.read_text("utf-8", errors="surrogatepass"))
     fmt = make(template)
@@ -53,9 +56,10 @@ def load_or_analyze(
     return fmt
 
 
-def _key(template: ChatTemplate) -> str:
+def _key(template: ChatTemplate, switches: Mapping[str, Any]) -> str:
     parts = [__version__, WireFormat().to_json()]
     parts += [template.source, template.bos_token, template.eos_token]
+    parts.append(repr(sorted(switches.items())))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

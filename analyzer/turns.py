@@ -85,8 +85,8 @@ class Frame:
             return self
         header = self.header.partition(marker)[0]
         headers = (text.partition(marker)[0] for text in self.turn.headers)
-        headers = tuple(dict.fromkeys(text for text in headers if text.strip()))
-        return replace(self, header=header, turn=replace(self.turn, headers=headers))
+        kept = tuple(text for text in headers if text.strip())
+        return replace(self, header=header, turn=replace(self.turn, headers=kept))
 
 
 @dataclass(frozen=True, slots=True)

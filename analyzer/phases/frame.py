@@ -110,12 +110,13 @@ def _header(
     if not added.strip():
         return common_prefix(prompt, *heads), []
     first = next(part.text.strip() for part in segments(added) if part.text.strip())
-    heads = [text[text.index(first) :] for text in heads if first in text]
-    if not heads:
-        return added, []
+    shown = [text[text.index(first) :] for text in heads if first in text]
+    if not shown:
+        shared = common_suffix(added, *heads) if heads else ""
+        return shared if shared.strip() else added, []
     # The white space before the first marker of the generation prompt is the header's too.
     space = added[: added.index(first)]
-    header, more = common_prefix(added[len(space) :], *heads), []
+    header, more = common_prefix(added[len(space) :], *shown), []
     for other in (text[text.index(first) :] for text in others if first in text):
         shared = common_prefix(header, other)
         rest = header[len(shared) :].strip()

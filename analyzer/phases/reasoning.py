@@ -31,7 +31,7 @@ from ..probes import (
 from ..renderer import Renderer
 from ..trace import phase
 from ..turns import Turns
-from .switches import NOT_SWITCHES
+from .switches import names_of_switches
 
 __all__ = ["ReasoningFinding", "find_reasoning"]
 
@@ -266,7 +266,7 @@ def _last_marker(text: str) -> str:
 
 def _switches(render: Renderer) -> list[str]:
     """The variables that the template reads and does not set itself."""
-    return sorted(render.template.switches - NOT_SWITCHES)[:MOST_TRIED]
+    return names_of_switches(render.template)[:MOST_TRIED]
 
 
 def _words(render: Renderer) -> list[str]:

@@ -9,16 +9,24 @@ seen where it does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..diff import after
 from ..probes import CONTENT, FUNCTIONS, REASONING, TOOLS, USER, call, result, thinking, user
 from ..renderer import Renderer
+from ..template.chat_template import ChatTemplate
 from ..trace import phase
 
-__all__ = ["NOT_SWITCHES", "Setting", "find_settings", "matters", "prompted", "situation", "switches_of"]
+__all__ = [
+    "NOT_SWITCHES",
+    "Setting",
+    "find_settings",
+    "names_of_switches",
+    "situation",
+    "switches_of",
+]
 
 NOT_SWITCHES = frozenset(
     {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
@@ -32,68 +40,66 @@ MOST_SWITCHES = 24
 MOST_TEXTS = 6
 """Texts that are tried for one variable."""
 
-MOST_SETTINGS = 8
-"""Settings in which a template is read and proved: real ones have six that change anything."""
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One switch, set to a value; `changes` is what comes of it: "prompt", "reasoning", ...
+    """Switches with their values; `changes` is what comes of them: "prompt", "reasoning", ...
 
-    The setting without a name is the default, and changes nothing.
+    The setting without switches is the default, and changes nothing.
     """
 
-    name: str = ""
-    value: Any = None
+    switches: tuple[tuple[str, Any], ...] = ()
     changes: tuple[str, ...] = ()
 
     @property
     def context(self) -> dict[str, Any]:
         """What the template is rendered with."""
-        return {self.name: self.value} if self.name else {}
+        return dict(self.switches)
 
     @property
     def label(self) -> str:
         """The setting in words."""
-        if not self.name:
-            return "default"
-        value = str(self.value).lower() if isinstance(self.value, bool) else self.value
-        return f"{self.name}={value}"
+        return ", ".join(f"{name}={_word(value)}" for name, value in self.switches) or "default"
+
+    @property
+    def prompted(self) -> bool:
+        """Whether it is the default, or changes the prompt."""
+        return not self.switches or "prompt" in self.changes
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is the default, or changes more than the instructions."""
+        return not self.switches or bool(set(self.changes) - {"instructions"})
+
+
+def names_of_switches(template: ChatTemplate) -> list[str]:
+    """The variables of a template that may be switches."""
+    return sorted(template.switches - NOT_SWITCHES)
 
 
 @phase("S")
 def find_settings(render: Renderer) -> list[Setting]:
-    """Find the settings that change something of a turn or its prompt, the default first."""
-    found = [Setting()]
-    plain = _views(render)
-    if plain is None:
-        return found
-    names = sorted(render.template.switches - NOT_SWITCHES - render.context.keys())
-    for name in names[:MOST_SWITCHES]:
-        texts = render.template.choices.get(name, ())[:MOST_TEXTS]
-        seen = {plain: None}
-        for value in (True, False, *texts):
-            views = _views(render.under({name: value}))
-            if views is not None and views not in seen:
-                seen[views] = None
-                found.append(Setting(name, value, tuple(_changes(plain, views))))
+    """Find the settings that change something of a turn or its prompt, the default first.
+
+    Some switches do something only where another is on: those that change nothing are tried once
+    more under the setting that shows reasoning.
+    """
+    names = [name for name in names_of_switches(render.template) if name not in render.context][
+        :MOST_SWITCHES
+    ]
+    found = [Setting(), *_tried(render, Setting(), names)]
+    chosen = situation(render, found)
+    if chosen.switches:
+        known = {name for one in found for name, _ in one.switches}
+        rest = [name for name in names if name not in known]
+        found += _tried(render.under(chosen.context), chosen, rest)
     return found
-
-
-def prompted(setting: Setting) -> bool:
-    """Whether a setting is the default, or changes the prompt."""
-    return not setting.name or "prompt" in setting.changes
-
-
-def matters(setting: Setting) -> bool:
-    """Whether a setting is the default, or changes more than the instructions."""
-    return not setting.name or bool(set(setting.changes) - {"instructions"})
 
 
 def situation(render: Renderer, settings: list[Setting]) -> Setting:
     """Choose the setting in which to read the template: the first that shows reasoning."""
     for one in settings:
-        if one.name and "reasoning" not in one.changes:
+        if one.switches and "reasoning" not in one.changes:
             continue
         under = render.under(one.context)
         for calls in ((), (call(),)):
@@ -104,13 +110,30 @@ def situation(render: Renderer, settings: list[Setting]) -> Setting:
     return settings[0]
 
 
-def switches_of(settings: list[Setting]) -> Mapping[str, tuple[str, ...]]:
-    """Name the switches, each with all that its values change."""
-    found: dict[str, dict[str, None]] = {}
+def switches_of(names: Sequence[str], settings: Sequence[Setting]) -> Mapping[str, tuple[str, ...]]:
+    """Say of each switch all that its values change, nothing where they change nothing."""
+    found: dict[str, dict[str, None]] = {name: {} for name in names}
     for one in settings:
-        if one.name:
-            found.setdefault(one.name, {}).update(dict.fromkeys(one.changes))
+        if one.switches:
+            found[one.switches[-1][0]].update(dict.fromkeys(one.changes))
     return {name: tuple(changes) for name, changes in found.items()}
+
+
+def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Setting]:
+    """The settings beyond `base`, which the renderer has, that change something."""
+    plain = _views(render)
+    for name in names if plain is not None else ():
+        texts = render.template.choices.get(name, ())[:MOST_TEXTS]
+        seen = {plain: None}
+        for value in (True, False, *texts):
+            views = _views(render.under({name: value}))
+            if views is not None and views not in seen and plain is not None:
+                seen[views] = None
+                yield Setting((*base.switches, (name, value)), tuple(_changes(plain, views)))
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 Views = tuple[str, str, str]

@@ -112,7 +112,6 @@ FEW = ("content", "reasoning and content", "reasoning, content and two calls", "
 """The turns that are rendered under each switch, and with tools where they have no calls."""
 
 
-
 def turns_without(markers: Iterable[str]) -> list[Turn]:
     """The turns, with no text or value in them in which one of the markers stands."""
     cores = {marker.strip() for marker in markers} - {""}

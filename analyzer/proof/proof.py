@@ -108,6 +108,10 @@ def prove(
         for tools in (False, True):
             label = setting.label + ", tools" * tools
             for turn in given if at == 0 else few:
+                if turn.calls and fmt.tools.format is ToolFormat.NONE:
+                    continue  # an issue says that they were not understood
+                if turn.reasoning and reasoning.issues and not fmt.facts.has_reasoning:
+                    continue  # the same
                 if bool(turn.calls) is not tools and not (tools and turn.label in FEW):
                     continue
                 wire, problem = trial.outcome(turn, tools=tools, thorough=at == 0)
@@ -137,14 +141,14 @@ class _Trial:
     def outcome(self, turn: Turn, *, tools: bool, thorough: bool) -> tuple[Wire | None, str]:
         """Render and parse a turn: a wire that came back, or what is wrong with the first."""
         first, at = "", 0
-        for wire in dict.fromkeys(self._wires(turn, tools=tools, thorough=thorough)):
+        for wire in dict.fromkeys(self._wires(turn, tools=tools)):
             problem = _difference(turn, wire, self.fmt, tools, streamed=thorough and at == 0)
             if not problem:
                 return wire, ""
             first, at = first or problem, at + 1
         return None, first
 
-    def _wires(self, turn: Turn, *, tools: bool, thorough: bool) -> Iterator[Wire]:
+    def _wires(self, turn: Turn, *, tools: bool) -> Iterator[Wire]:
         """The renderings of a turn, as the last of a conversation and before another."""
         given = TOOLS if tools else None
         if turn.without and self.fmt.content.requires_nonnull and self.render.style.content == "":

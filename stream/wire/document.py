@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from deltaparse.partial import FormatError
 
-from .groups import chosen, texts
+from .groups import Switches, chosen, texts
 
 __all__ = ["from_json", "replaced", "to_json"]
 
@@ -23,7 +23,7 @@ Data = TypeVar("Data")
 
 def to_json(data: Any) -> str:
     """A dataclass as a JSON document, all its fields written out."""
-    return json.dumps(asdict(data), ensure_ascii=False, indent=2)
+    return json.dumps(asdict(data), ensure_ascii=False, indent=2, default=dict)
 
 
 def from_json(kind: type[Data], text: str) -> Data:
@@ -73,6 +73,8 @@ def _made(kind: Any, value: Any, where: str) -> Any:
         return kind(**parts)  # type: ignore[operator]
     if isinstance(kind, type) and isinstance(value, kind):
         return value
+    if kind is Switches:
+        return Switches(value)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return chosen(kind, value, where)
     if kind == tuple[str, ...]:

@@ -14,6 +14,7 @@ is part of it here; readers take it as optional.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
@@ -30,8 +31,10 @@ __all__ = [
     "ContentFormat",
     "ContentMode",
     "FunctionFormat",
+    "Proved",
     "ReasoningFormat",
     "ReasoningMode",
+    "Switches",
     "ToolFormat",
     "ToolsFormat",
     "TurnFormat",
@@ -360,3 +363,54 @@ class CodeFormat(_Group):
     function: str = ""
     argument: str = "code"
     method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proved(_Group):
+    """For each part of a turn, the settings of the template under which it was proved.
+
+    A setting is "default", or a switch with its value: "enable_thinking=true"; ", tools" says that
+    there were tools. What no conversation proved has none.
+
+    content:    content came back.
+    reasoning:  reasoning came back, as reasoning.
+    calls:      calls came back, their arguments to the last value.
+    """
+
+    content: tuple[str, ...] = ()
+    reasoning: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+
+
+class Switches(Mapping[str, tuple[str, ...]]):
+    """The switches of a template by name, each with what it changes. Frozen and hashable.
+
+    Of these words: "prompt", "reasoning", "calls", "instructions".
+
+    Raises:
+        FormatError: a name that is no text, or changes that are no texts.
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        named = isinstance(given, Mapping | None) and all(isinstance(x, str) for x in given or ())
+        if not named:
+            raise FormatError(f"switches must be texts by name, not {given!r:.200}")
+        made = {name: texts(changes, "switches") for name, changes in (given or {}).items()}
+        self._items: dict[str, tuple[str, ...]] = made
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._items.items()))
+
+    def __repr__(self) -> str:
+        return f"Switches({self._items!r})"
