@@ -74,6 +74,7 @@ class Renderer:
         self.context = dict(context or {})
         self.refusals: list[str] = []
         self.style = CallStyle()
+        self.switched: Mapping[str, Any] = {}
         # Shared with the renderers that `under` makes.
         self._left = [MAX_SECONDS]
         self._rendered: dict[str, str | None] = {}
@@ -101,10 +102,12 @@ class Renderer:
         """How many conversations were rendered."""
         return len(self._rendered)
 
-    def without(self, context: Mapping[str, Any]) -> Renderer:
-        """Return a renderer for the same template without these switches."""
+    def unswitched(self) -> Renderer:
+        """Return a renderer for the same template without the switches that `under` has set."""
         other = copy(self)
-        other.context = {key: self.context[key] for key in self.context.keys() - context.keys()}
+        kept = self.context.keys() - self.switched.keys()
+        other.context = {key: value for key, value in self.context.items() if key in kept}
+        other.switched = {}
         return other
 
     def styled(self, style: CallStyle) -> Renderer:
@@ -117,6 +120,7 @@ class Renderer:
         """Return a renderer for the same template with these switches too."""
         other = copy(self)
         other.context = {**self.context, **context}
+        other.switched = {**self.switched, **context}
         return other
 
     def __call__(

@@ -102,7 +102,7 @@ def prove(
     proof = Proof()
     given = [_beside(turn, turns.render) for turn in turns_without(confusing(fmt))]
     few = [turn for turn in given if turn.label in FEW]
-    base = turns.render.without(chosen.context)
+    base = turns.render.unswitched()
     for at, setting in enumerate([chosen, *others[:MOST_SETTINGS]]):
         trial = _Trial(turns, base.under(setting.context), reasoning, fmt)
         for tools in (False, True):

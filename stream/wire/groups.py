@@ -199,7 +199,8 @@ class ContentFormat(_Group):
     """The content markers.
 
     mode:              how content is marked, a `ContentMode` or its name.
-    start, end:        the markers; `end` may be "" where calls or the end of the turn follow.
+    start, end:        the markers; `end` may be "" where calls or the end of the turn follow. In
+                       mode PLAIN, `start` is white space that stands before the turn's content.
     requires_nonnull:  the template cannot render a message whose content is null.
     """
 

@@ -123,6 +123,7 @@ class MarkerTables:
     call_starts:         the markers that calls begin with.
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
+    content_space:       the white space that the template writes before a turn's content.
 
     opens_reasoning:     the turn begins with reasoning that no marker opens.
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
@@ -149,6 +150,7 @@ class MarkerTables:
         "calls",
         "channels",
         "constrained",
+        "content_space",
         "exact",
         "fields",
         "fmt",
@@ -191,6 +193,7 @@ class MarkerTables:
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
         end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
         wrapped = content.mode is not ContentMode.PLAIN
+        self.content_space = "" if wrapped or content.start.strip() else content.start
         content_start = _spelled(Role.CONTENT_START, [content.start] if wrapped else ())
         content_end = _spelled(Role.CONTENT_END, [content.end] if wrapped else ())
         openers = (*facts.openers, fmt.code.start) if calls else ()
