@@ -14,15 +14,16 @@ from typing import Any
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
+from .brackets import find_brackets
 from .cache import load_or_analyze
 from .format_texts import preserved_tokens
 from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
-from .phases.frame import find_frame, without_start_of_calls
+from .phases.frame import find_frame, with_first_ends, without_start_of_calls
 from .phases.reasoning import find_reasoning
 from .phases.switches import find_settings, names_of_switches, situation, switches_of
 from .phases.tool_calls import find_tool_calls, showing_calls
-from .probes import PROBE_TEXTS
+from .probes import ARGUMENTS, PROBE_TEXTS, TOOLS, USER, VALUES, call, result, thinking, user
 from .proof.proof import Proof, prove
 from .renderer import MAX_SECONDS, Renderer
 from .template.chat_template import ChatTemplate
@@ -110,7 +111,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     earlier one took too much; then the frame is made smaller, never larger.
     """
     # Reasoning may be shown under a switch only, so that is turned before all else.
-    render = showing_calls(render)
+    render = with_brackets(showing_calls(render))
     settings = find_settings(render)
     chosen = situation(render, settings)
     prompts = [render.under(one.context).prompt_tail() or "" for one in settings if one.prompted]
@@ -136,7 +137,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     tools = find_tool_calls(turns, reasoning.format, content)
     turn = turns.frame.turn
     fmt = WireFormat(
-        turn=replace(turn, ends=(*turn.ends, *tools.ends)),
+        turn=replace(turn, ends=with_first_ends((*turn.ends, *tools.ends))),
         reasoning=reasoning.format,
         content=content,
         tools=tools.format,
@@ -146,10 +147,12 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     )
     # Channels render nothing. They are another reading of the same markers, for which those of
     # reasoning, content and calls must all be there.
-    fmt = with_channels(fmt)
+    fmt = render.brackets.restored_format(with_channels(fmt))
+    turns = turns.restored()
     fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
     # Each phase may have been wrong, and all of them together in a way that none can see.
     others = [one for one in settings if one != chosen and one.matters]
+    render = turns.render
     proof = prove(turns, reasoning, fmt, chosen, others)
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
     issues = (*reasoning.issues, *tools.issues, *proof.failed, *_doubts(render, fmt, proof))
@@ -160,6 +163,14 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
         verified=not issues,
         issues=issues,
     )
+
+
+def with_brackets(render: Renderer) -> Renderer:
+    """The renderer with the tokens that are no markers by themselves written as tags."""
+    calls = [call(0, dict(zip(ARGUMENTS, VALUES, strict=True))), call(1)]
+    said = [user(), thinking(calls=calls), result()]
+    shown = render(said, tools=TOOLS) or render(said[:2], tools=TOOLS) or ""
+    return render.with_brackets(find_brackets(shown.partition(USER)[2]))
 
 
 def _doubts(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:

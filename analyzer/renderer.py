@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from deltaparse.partial import TemplateError
 
+from .brackets import Brackets
 from .diff import after
 from .probes import ABSENT, SYSTEM, TOOLS, USER, Message, Said, assistant, user
 from .template.chat_template import ChatTemplate
@@ -75,6 +76,7 @@ class Renderer:
         self.refusals: list[str] = []
         self.style = CallStyle()
         self.switched: Mapping[str, Any] = {}
+        self.brackets = Brackets()
         # Shared with the renderers that `under` makes.
         self._left = [MAX_SECONDS]
         self._rendered: dict[str, str | None] = {}
@@ -116,6 +118,12 @@ class Renderer:
         other.style = style
         return other
 
+    def with_brackets(self, brackets: Brackets) -> Renderer:
+        """Return a renderer for the same template that writes these as plain tags."""
+        other = copy(self)
+        other.brackets = brackets
+        return other
+
     def under(self, context: Mapping[str, Any]) -> Renderer:
         """Return a renderer for the same template with these switches too."""
         other = copy(self)
@@ -140,7 +148,7 @@ class Renderer:
             self._rendered[key] = self._render(messages, tools, settings)
         text = self._rendered[key]
         self.trace.note(messages, {**settings, "tools": bool(tools)}, text)
-        return text
+        return text if text is None else self.brackets.plain(text)
 
     def turn(
         self, *, then: Sequence[Message] = (), prompt: bool = False, **said: Unpack[Said]

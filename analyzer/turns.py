@@ -14,6 +14,7 @@ from typing import Unpack
 
 from deltaparse.stream import TurnFormat
 
+from .brackets import Brackets
 from .diff import after, segments
 from .probes import NEXT_USER, USER, Message, Said
 from .renderer import Renderer
@@ -104,6 +105,17 @@ class Turns:
     def within(self, frame: Frame) -> Turns:
         """The same turns, cut out by another frame."""
         return replace(self, frame=frame)
+
+    def restored(self) -> Turns:
+        """The same turns as the template writes them, without tags in the place of tokens."""
+        brackets, frame = self.render.brackets, self.frame
+        turn = TurnFormat(
+            headers=tuple(map(brackets.restored, frame.turn.headers)),
+            ends=tuple(map(brackets.restored, frame.turn.ends)),
+            generation_prompt=brackets.restored(frame.turn.generation_prompt),
+        )
+        whole = Frame(turn, brackets.restored(frame.header), brackets.restored(frame.trailer))
+        return Turns(self.render.with_brackets(Brackets()), whole)
 
     def body(self, *, then: Sequence[Message] = (), **said: Unpack[Said]) -> str | None:
         """The turn in which the model says this, as it would write it; None if there is none.

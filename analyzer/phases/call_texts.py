@@ -19,6 +19,7 @@ from deltaparse.stream import (
 from ..diff import common_prefix, common_suffix
 from ..probes import (
     ARGUMENT,
+    ARGUMENTS,
     CALL_IDS,
     CONTENT,
     FUNCTIONS,
@@ -33,6 +34,7 @@ from ..turns import Turns
 from .content import without_reasoning
 
 __all__ = [
+    "REPEATED",
     "CallMarkers",
     "CallTexts",
     "Parts",
@@ -43,6 +45,7 @@ __all__ = [
     "parts_of",
 ]
 
+REPEATED = "zqrepeatedzq"
 DECODER = json.JSONDecoder()
 
 
@@ -63,11 +66,16 @@ class ToolsFinding:
 
 @dataclass(frozen=True, slots=True)
 class CallTexts:
-    """The assistant's turns of a template, each with the calls that are asked for."""
+    """The assistant's turns of a template, each with the calls that are asked for.
+
+    `repeated` is what stands before and behind an argument's name where the marker behind its value
+    repeats it; there it is written as one word, `REPEATED`, so that all such markers are alike.
+    """
 
     turns: Turns
     reasoning: ReasoningFormat
     content: ContentFormat
+    repeated: tuple[str, str] = ("", "")
 
     def turn(self, *calls: Message) -> str:
         """The whole turn, "" if there is none."""
@@ -90,11 +98,18 @@ class CallTexts:
         body = before + after
         for end in self.turns.frame.turn.ends:
             body = body.partition(end.strip())[0]
+        for key in ARGUMENTS if self.repeated[0] else ():
+            closer = f"{self.repeated[0]}{key}{self.repeated[1].rstrip()}"
+            body = body.replace(closer, closer.replace(key, REPEATED))
         return body.replace(CALL_IDS[1], CALL_IDS[0])
 
     def outside(self, before: str, after: str) -> tuple[str, str]:
         """What stands before and after calls, without the content's markers round them."""
         content = self.content
+        empty = content.start.rstrip() + content.end.strip()
+        if content.start and content.end and before.startswith(empty):
+            # Content is written, if there is none too.
+            return before.removeprefix(empty), after
         if content.start and before.startswith(content.start) and after.endswith(content.end):
             # The calls stand in the content's markers, which are not theirs.
             return before.removeprefix(content.start), after.removesuffix(content.end)

@@ -24,7 +24,7 @@ from ..probes import (
 from ..renderer import Renderer
 from ..turns import Frame, Turns
 
-__all__ = ["find_frame", "without_start_of_calls"]
+__all__ = ["find_frame", "with_first_ends", "without_start_of_calls"]
 
 # Every other phase compares turns, so this one has to say where a turn begins and where it ends,
 # and it has whole renderings only, in which nothing marks that.
@@ -91,6 +91,19 @@ def without_start_of_calls(turns: Turns) -> Frame:
     if not shared.strip() or shared == frame.header:
         return frame
     return frame.without(shared.lstrip())
+
+
+def with_first_ends(ends: tuple[str, ...]) -> tuple[str, ...]:
+    """The ends of a turn, and what of them is left where the last marker is cut off.
+
+    An engine stops at a token, and leaves it out; what the model wrote before it stays.
+    """
+    more: list[str] = []
+    for end in ends:
+        parts = segments(end)
+        if len(parts) > 1 and all(part.marker for part in parts):
+            more.append("".join(part.text for part in parts[:-1]))
+    return tuple(dict.fromkeys((*ends, *more)))
 
 
 def _header(

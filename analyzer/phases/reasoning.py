@@ -99,8 +99,9 @@ def _presence(turns: Turns) -> tuple[str, str, str] | None:
         wrapper = lead if lead.strip() and end != lead and end.endswith(lead) else ""
         end = end.removesuffix(wrapper)
         markers = [part for part in segments(end) if part.marker]
-        if not wrapper and len(markers) > 1 and after.strip() != tail.strip():
-            # Content is wrapped when there is reasoning: its opening marker comes last here.
+        always = after.strip() and start.strip() and start.strip() in lead
+        if not wrapper and len(markers) > 1 and (always or after.strip() != tail.strip()):
+            # Content is wrapped, when there is reasoning or ever: its opening marker comes last.
             end = end[: end.rindex(markers[-1].text)]
         if not end.strip():
             continue

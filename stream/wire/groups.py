@@ -285,6 +285,14 @@ class ArgumentsFormat(_Group):
     value_prefix, value_suffix:  the markers round its value.
     literal_name_suffix:  stands in the place of `name_suffix` before a value that is no string,
                           where the format tells them apart so.
+    key_suffix:           stands behind the argument's name where the marker behind the value
+                          repeats it: `value_suffix` name `key_suffix`, `</city>`; "" elsewhere.
+    item:                 objects and lists are elements within a value, each written as an argument
+                          is; the elements of a list have this name. "": they are JSON.
+    escape_start, escape_end:    stand round a string that the format could not hold otherwise,
+                          within the markers of the value: `<![CDATA[`, `]]>`.
+    type_suffix:          where not empty, the value's JSON type stands behind `name_suffix`, and this
+                          behind it: `type="number">`.
     separator:            the text between two arguments.
     quoted_strings:       a string between markers is JSON; otherwise it stands as it is.
     python_literals:      other values are what Python writes (`True`, `None`); otherwise JSON.
@@ -299,6 +307,11 @@ class ArgumentsFormat(_Group):
     literal_name_suffix: str = ""
     value_prefix: str = ""
     value_suffix: str = ""
+    key_suffix: str = ""
+    item: str = ""
+    escape_start: str = ""
+    escape_end: str = ""
+    type_suffix: str = ""
     separator: str = ""
     quote: str = ""
     quoted_strings: bool = False

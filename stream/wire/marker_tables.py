@@ -120,6 +120,8 @@ class MarkerTables:
     after_bad_call:      the rest of a call that broke off.
     after_end:           behind an end-of-turn marker.
     reasoning_start:     the start of reasoning alone.
+    content_opened:      the start of content that every turn has, which may stand where reasoning
+                         was opened and left empty.
     call_starts:         the markers that calls begin with.
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
@@ -150,6 +152,7 @@ class MarkerTables:
         "calls",
         "channels",
         "constrained",
+        "content_opened",
         "content_space",
         "exact",
         "fields",
@@ -230,6 +233,8 @@ class MarkerTables:
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
         self.after_end = _literals(anywhere + content_start + header)
         self.reasoning_start = _literals(start)
+        always = content.mode is ContentMode.ALWAYS_WRAPPED
+        self.content_opened = _literals(content_start if always else [])
         self.call_starts = _literals(tool_start + fences)
 
     def role(self, marker: str) -> Role:

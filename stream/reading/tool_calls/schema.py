@@ -3,12 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["ALL_TYPES", "argument_names", "argument_types", "type_of"]
+__all__ = ["ALL_TYPES", "DEEPEST", "Typed", "argument_names", "argument_types", "type_of", "types_named"]
 
 ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
 DEEPEST = 32
+OTHER_WORDS = {
+    **dict.fromkeys(("integer", "int", "float", "double"), "number"),
+    **dict.fromkeys(("str", "text"), "string"),
+    **dict.fromkeys(("list", "tuple"), "array"),
+    **dict.fromkeys(("dict", "map", "json"), "object"),
+    **{"bool": "boolean", "none": "null"},
+}
+
+
+class Typed(NamedTuple):
+    """The types that a value may have, and the schema that says it, for what is in the value."""
+
+    types: frozenset[str]
+    schema: object = None
+
+    @classmethod
+    def of(cls, schema: object, key: str, types: frozenset[str]) -> Typed:
+        """What is known of the argument `key`; `types` are those that its marker says, if any."""
+        part = None
+        if isinstance(schema, Mapping):
+            properties = schema.get("properties")
+            known = isinstance(properties, Mapping) and key in properties
+            part = properties[key] if known else schema.get("additionalProperties")
+        return cls(types or argument_types(schema, key), part)
+
+    def property(self, key: str, types: frozenset[str]) -> Typed:
+        """The same of a member of the object that the value is."""
+        return Typed.of(self.schema, key, types)
+
+    def item(self, types: frozenset[str]) -> Typed:
+        """The same of an item of the list that the value is."""
+        part = self.schema.get("items") if isinstance(self.schema, Mapping) else None
+        root = part if isinstance(part, Mapping) else {}
+        return Typed(types or _types(part, root, 0), part)
 
 
 def argument_types(schema: object, key: str) -> frozenset[str]:
@@ -46,6 +80,12 @@ def _add_names(schema: object, root: Mapping[str, Any], depth: int, names: set[s
     if isinstance(schema.get("$ref"), str):
         known = _add_names(_referred(schema["$ref"], root), root, depth + 1, names) or known
     return known
+
+
+def types_named(word: str) -> frozenset[str]:
+    """The types that one word means, as formats write it; all types where it is none."""
+    kind = OTHER_WORDS.get(word.strip().lower(), word.strip().lower())
+    return frozenset({kind}) if kind in ALL_TYPES else ALL_TYPES
 
 
 def type_of(value: object) -> str:

@@ -31,7 +31,7 @@ from ..reading import Reading
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
-from .schema import ALL_TYPES, argument_types
+from .schema import ALL_TYPES, DEEPEST, Typed, types_named
 from .tagged_head import may_become
 from .values import Value
 
@@ -56,7 +56,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         yield from json_space(src)
         if m.has_ends and not (yield from at(src, m.in_arguments)):
             yield from _junk(src, call, m)
-        if not (yield from skip_if_here(src, m.key)):
+        if not (yield from _argument_here(src, m)):
             break
         key = yield from _key(src, call, m)
         if key is None:
@@ -64,7 +64,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         name, types = key
         call.emit(("" if first else ", ") + encode_basestring(name) + ": ")
         sink.held = []
-        ending = yield from _value(src, call, m, types or argument_types(schema, name))
+        ending = yield from _value(src, call, m.closed_by(name), Typed.of(schema, name, types))
         if ending is not WHOLE:
             return ending
         first = False
@@ -74,6 +74,13 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         call.emit("}")
         call.close()
     return WHOLE
+
+
+def _argument_here(src: Window, m: TaggedMarkers) -> Steps[bool]:
+    """Read the marker before an argument's name, if it stands here and is not one that ends."""
+    if m.has_ends and (yield from at(src, m.in_arguments)) not in m.key.literals:
+        return False
+    return (yield from skip_if_here(src, m.key))
 
 
 def end_of_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
@@ -133,6 +140,14 @@ def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozense
         suffix = literal if types == NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
         yield from skip(src, marker, gap if before_value else gap + arguments.value_prefix)
+        if m.type_end.literals:
+            word: list[str] = []
+            ended = yield from until(src, m.type_end, word.append, certain=True)
+            if not ended:
+                call.not_emitted.append(key)
+                return None
+            yield from skip(src, ended, trailing(arguments.type_suffix))
+            types = types_named("".join(word))
         if not before_value:
             return key, types
         yield from json_space(src)
@@ -145,9 +160,17 @@ def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozense
     return key, types
 
 
-def _value(src: Window, call: Call, m: TaggedMarkers, types: frozenset[str]) -> Steps[Ending]:
+def _value(
+    src: Window, call: Call, m: TaggedMarkers, typed: Typed, depth: int = 0
+) -> Steps[Ending]:
     """Read one value and what ends it."""
-    arguments = call.fmt.arguments
+    arguments, types = call.fmt.arguments, typed.types
+    structured = "string" not in types or types == ALL_TYPES
+    if m.element_ends.literals and structured and depth < DEEPEST:
+        if (yield from _nests(src, m, types)):
+            return (yield from _elements(src, call, m, typed, depth))
+    if m.escape_start.literals and (yield from at(src, m.escape_start)):
+        return (yield from _escaped(src, call, m))
     quoted = arguments.quoted_strings and "string" in types
     # Where a string cannot stand without quotes, what begins like JSON is that.
     certain = (
@@ -171,6 +194,74 @@ def _value(src: Window, call: Call, m: TaggedMarkers, types: frozenset[str]) -> 
     value.end()
     call.sink.held = []
     return ending
+
+
+def _nests(src: Window, m: TaggedMarkers, types: frozenset[str]) -> Steps[bool]:
+    """Whether an element stands here, or nothing where an object or a list should."""
+    while True:
+        found = SPACE.match(src.text, src.pos, src.pos + GAP)
+        start = found.end() if found else src.pos
+        end = m.element_ends.match(src.text, start, final=src.closed)
+        if end > start:
+            if src.text[start:end] in m.key.literals:
+                return True
+            return types <= {"object", "array"}
+        if (end < 0 and start < len(src.text)) or src.closed:
+            return False
+        yield
+
+
+def _elements(
+    src: Window, call: Call, m: TaggedMarkers, typed: Typed, depth: int
+) -> Steps[Ending]:
+    """Read the elements that a value is made of, and what ends it: an object, or a list."""
+    item = call.fmt.arguments.item
+    opened = ""
+    while True:
+        yield from json_space(src)
+        here = yield from at(src, m.element_ends)
+        if not here:
+            return CUT
+        src.pos += len(here)
+        if here not in m.key.literals:
+            if not opened:
+                opened = "{" if "object" in typed.types else "["
+                call.emit(opened)
+            call.emit("}" if opened == "{" else "]")
+            return WHOLE
+        key = yield from _key(src, call, m)
+        if key is None:
+            return CUT
+        name, types = key
+        if opened:
+            call.emit(", ")
+        else:
+            listed = name == item and "array" in typed.types
+            opened = "[" if listed else "{"
+            call.emit(opened)
+        if opened == "{":
+            call.emit(encode_basestring(name) + ": ")
+        call.sink.held = []
+        inner = typed.item(types) if opened == "[" else typed.property(name, types)
+        ending = yield from _value(src, call, m.closed_by(name), inner, depth + 1)
+        if ending is not WHOLE:
+            return ending
+
+
+def _escaped(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
+    """Read a string between markers of its own, and what ends the value."""
+    yield from skip_if_here(src, m.escape_start)
+    value = Value(call.emit, lambda _: None, {"string"})
+    while True:
+        if not (yield from until(src, m.escape_end, value.write, certain=True, string=value.string)):
+            return CUT
+        if (yield from _followed(src, m.escape_end.longest, m.value_suffix)):
+            break
+        value.write(src.take(src.pos + 1))
+    value.end()
+    yield from skip_if_here(src, m.escape_end)
+    rest: list[str] = []
+    return WHOLE if (yield from _up_to_end(src, call, m, rest.append)) else CUT
 
 
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
