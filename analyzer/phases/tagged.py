@@ -225,7 +225,7 @@ def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
 
 def _tagged_arguments(one: Parts, end: str, calls: CallTexts) -> tuple[ArgumentsFormat, str, str]:
     """T5, T6, A1, A2: the markers of arguments, what ends the name, and the call's closers."""
-    prefix, separator, suffix = _round_argument(one, calls)
+    prefix, separator, suffix = _round_argument(one, end, calls)
     head, closers = one.between.removesuffix(prefix), end.removeprefix(suffix)
     name_suffix, closed = head, ""
     none = _without_arguments(calls)
@@ -242,7 +242,7 @@ def _tagged_arguments(one: Parts, end: str, calls: CallTexts) -> tuple[Arguments
     return _with_values(arguments, one.within or "", calls), name_suffix, closers
 
 
-def _round_argument(one: Parts, calls: CallTexts) -> tuple[str, str, str]:
+def _round_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, str]:
     """T5: what begins each argument, what stands between two, and what ends each."""
     two = calls(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
     between = two.partition(VALUES[0])[2].partition(ARGUMENTS[1])[0]
@@ -250,6 +250,9 @@ def _round_argument(one: Parts, calls: CallTexts) -> tuple[str, str, str]:
     suffix = between.removesuffix(prefix)
     if not between or not one.after.startswith(suffix):
         suffix = common_prefix(between, one.after) if between else segments(one.after)[0].text
+    if end.strip() and not end.startswith(suffix):
+        # White space that the section's end begins with, and arguments are separated by.
+        suffix = common_prefix(suffix, end)
     return prefix, between.removeprefix(suffix).removesuffix(prefix), suffix
 
 
