@@ -19,11 +19,22 @@ from .cache import load_or_analyze
 from .format_texts import preserved_tokens
 from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
-from .phases.frame import find_frame, with_first_ends, without_start_of_calls
+from .phases.frame import find_frame, needs_eos_token, with_first_ends, without_start_of_calls
 from .phases.reasoning import find_reasoning
 from .phases.switches import find_settings, names_of_switches, situation, switches_of
 from .phases.tool_calls import find_tool_calls, showing_calls
-from .probes import ARGUMENTS, PROBE_TEXTS, TOOLS, USER, VALUES, call, result, thinking, user
+from .probes import (
+    ARGUMENTS,
+    PROBE_TEXTS,
+    REASONING_KEYS,
+    TOOLS,
+    USER,
+    VALUES,
+    call,
+    result,
+    thinking,
+    user,
+)
 from .proof.proof import Proof, prove
 from .renderer import MAX_SECONDS, Renderer
 from .template.chat_template import ChatTemplate
@@ -31,6 +42,11 @@ from .trace import Trace
 from .turns import Turns
 
 __all__ = ["analyze"]
+
+NEEDS_EOS_TOKEN = (
+    "the template ends turns with eos_token, which was not given: pass it, "
+    "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
+)
 
 
 def analyze(
@@ -153,9 +169,15 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     # Each phase may have been wrong, and all of them together in a way that none can see.
     others = [one for one in settings if one != chosen and one.matters]
     render = turns.render
-    proof = prove(turns, reasoning, fmt, chosen, others)
+    proof = prove(turns, reasoning, fmt, chosen, others, tools.lost)
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
-    issues = (*reasoning.issues, *tools.issues, *proof.failed, *_doubts(render, fmt, proof))
+    issues = (
+        *reasoning.issues,
+        *tools.issues,
+        *tools.losses,
+        *proof.failed,
+        *_doubts(render, fmt, proof),
+    )
     places = {name: tuple(getattr(proof, name)) for name in ("content", "reasoning", "calls")}
     return fmt.replace(
         switches=switches_of(names_of_switches(render.template), settings),
@@ -175,6 +197,7 @@ def with_brackets(render: Renderer) -> Renderer:
 
 def _doubts(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:
     """What speaks against a format, beside the turns that did not come back."""
+    yield from _unproved(render, fmt, proof)
     document = fmt.to_json()
     for probe in PROBE_TEXTS:
         if probe in document:
@@ -183,6 +206,17 @@ def _doubts(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:
         yield "the template renders no prompt for an answer, so its header is not known"
     if render.exhausted:
         yield f"the template takes too long: more than {MAX_SECONDS} s for all renderings"
+    if needs_eos_token(render):
+        yield NEEDS_EOS_TOKEN
+
+
+def _unproved(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:
+    """What the template reads, and what was found, that no turn that came back has shown."""
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proof.labels or (calls and not proof.calls):
         yield "nothing came back that would prove it"
+    if fmt.facts.has_reasoning or proof.reasoning:
+        return
+    read = [key for key in REASONING_KEYS if key in render.template.keys]
+    if read:
+        yield f"the template reads {' and '.join(read)} of a message, and no rendering shows it"

@@ -25,7 +25,9 @@ __all__ = ["Brackets", "find_brackets"]
 
 TOKEN = r"<[^<>\s\w][^<>\s]{0,40}>"
 WORD = re.compile(rf"({TOKEN})(\w[^<>\n]{{0,200}})(?=({TOKEN}))")
-BEFORE_TAG = re.compile(r"(?=([^\w\s<>]{0,4}<?[^\w\s<>]{0,4}\w{1,40}[^\w\s<]{1,8})<(/?)(\w[\w.-]*))")
+BEFORE_TAG = re.compile(
+    r"(?=([^\w\s<>]{0,4}<?[^\w\s<>]{0,4}\w{1,40}[^\w\s<]{1,8})<(/?)(\w[\w.-]*))"
+)
 OPEN, CLOSE, PREFIX = "\ue001", "\ue00f", "\ue000"
 
 

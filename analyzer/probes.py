@@ -17,6 +17,7 @@ __all__ = [
     "CALL_IDS",
     "CONTENT",
     "FUNCTIONS",
+    "MARKED",
     "NEXT_USER",
     "NUMBER",
     "PROBE_TEXTS",
@@ -53,6 +54,7 @@ ARGUMENT = ARGUMENTS[0]
 VALUES = ("zqvaluezq", "zqnextvaluezq")
 VALUE = VALUES[0]
 NUMBER = 739_517_283
+MARKED = "zqmark<b>&\nedzq"
 QUOTED = 'zqquo"tedzq'
 CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
 PROBE_TEXTS = (

@@ -118,6 +118,13 @@ class Renderer:
         other.style = style
         return other
 
+    def of(self, template: ChatTemplate) -> Renderer:
+        """Return a renderer for another template that makes conversations as this one does."""
+        other = copy(self)
+        other.template = template
+        other._rendered = {}
+        return other
+
     def with_brackets(self, brackets: Brackets) -> Renderer:
         """Return a renderer for the same template that writes these as plain tags."""
         other = copy(self)

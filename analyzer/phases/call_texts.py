@@ -53,7 +53,9 @@ DECODER = json.JSONDecoder()
 class ToolsFinding:
     """How a template writes calls: groups of the wire format, and what could not be found out.
 
-    `ends` are the end-of-turn markers of turns that have calls, beside those of every turn.
+    `ends` are the end-of-turn markers of turns that have calls, beside those of every turn; `lost`
+    is what of the arguments the template does not show ("strings", "escapes", "numbers"), `losses`
+    the same in words.
     """
 
     format: ToolsFormat = field(default_factory=ToolsFormat)
@@ -62,6 +64,8 @@ class ToolsFinding:
     call_id: CallIdFormat = field(default_factory=CallIdFormat)
     ends: tuple[str, ...] = ()
     issues: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,13 @@ from ..probes import (
     user,
 )
 from ..renderer import Renderer
+from ..template.chat_template import ChatTemplate
 from ..turns import Frame, Turns
 
-__all__ = ["find_frame", "with_first_ends", "without_start_of_calls"]
+__all__ = ["find_frame", "needs_eos_token", "with_first_ends", "without_start_of_calls"]
+
+EOS = "zqendedzq"
+"""Stands for an `eos_token` that was not given."""
 
 # Every other phase compares turns, so this one has to say where a turn begins and where it ends,
 # and it has whole renderings only, in which nothing marks that.
@@ -52,7 +56,7 @@ __all__ = ["find_frame", "with_first_ends", "without_start_of_calls"]
 def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     """Find what stands around a turn; None when the template renders no conversation.
 
-    `prompts` are the tails of the prompts that the template's switches make.
+    `prompts` are the tails of the prompts that the template's switches make, the default's first.
     """
     asked = render([user()])
     spoken = render.turn() if asked is not None else None
@@ -68,6 +72,8 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
         headers = [shared] if shared.strip() else [header, after_tool]
     headers += more
     end, trailer = _end(render, asked, headers[0])
+    # That of the default, whatever is switched on here.
+    prompt = prompts[0] if prompts else prompt
     at = prompt.rfind(headers[0])
     ends = {end: None, render.template.eos_token: None}
     turn = TurnFormat(
@@ -91,6 +97,16 @@ def without_start_of_calls(turns: Turns) -> Frame:
     if not shared.strip() or shared == frame.header:
         return frame
     return frame.without(shared.lstrip())
+
+
+def needs_eos_token(render: Renderer) -> bool:
+    """Whether the text that ends a turn is the `eos_token`, and that is not given."""
+    template = render.template
+    if template.eos_token or "eos_token" not in template.variables:
+        return False
+    given = render.of(ChatTemplate(template.source, template.bos_token, EOS))
+    gap = between(given.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER)
+    return gap is not None and EOS in gap and not gap.partition(EOS)[0].strip()
 
 
 def with_first_ends(ends: tuple[str, ...]) -> tuple[str, ...]:

@@ -99,13 +99,14 @@ def _presence(turns: Turns) -> tuple[str, str, str] | None:
         wrapper = lead if lead.strip() and end != lead and end.endswith(lead) else ""
         end = end.removesuffix(wrapper)
         markers = [part for part in segments(end) if part.marker]
-        always = after.strip() and start.strip() and start.strip() in lead
+        always = after.strip() and lead.strip().endswith(end.strip())
         if not wrapper and len(markers) > 1 and (always or after.strip() != tail.strip()):
             # Content is wrapped, when there is reasoning or ever: its opening marker comes last.
             end = end[: end.rindex(markers[-1].text)]
         if not end.strip():
             continue
-        if not start.strip() and lead.strip() and lead.strip() in end.strip():
+        own, theirs = end.strip(), lead.strip()
+        if not start.strip() and theirs and (theirs in own or theirs.startswith(own)):
             # Every turn has the start marker, and one without reasoning closes it at once.
             start = _last_marker(turns.frame.header) + start
         return start, end, key

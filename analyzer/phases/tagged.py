@@ -15,13 +15,24 @@ from deltaparse.stream import (
 )
 
 from ..diff import common_prefix, common_suffix, segments, split
-from ..probes import ARGUMENT, ARGUMENTS, CALL_IDS, FUNCTIONS, NUMBER, QUOTED, VALUE, VALUES, call
+from ..probes import (
+    ARGUMENT,
+    ARGUMENTS,
+    CALL_IDS,
+    FUNCTIONS,
+    MARKED,
+    NUMBER,
+    QUOTED,
+    VALUE,
+    VALUES,
+    call,
+)
 from .call_texts import (
+    REPEATED,
     CallMarkers,
     CallTexts,
     Parts,
     ToolsFinding,
-    REPEATED,
     between_calls,
     markers_of,
     parts_of,
@@ -277,8 +288,11 @@ def _with_values(arguments: ArgumentsFormat, within: str, calls: CallTexts) -> A
         words = [kinds.left, kinds.right, other]
         if truth.startswith(kinds.prefix) and all(map(WORD.fullmatch, words)) and other != words[1]:
             name_suffix, types, typed = kinds.prefix, kinds.suffix, False
+    escape = _escape(within, suffix, calls) if not quoted else ("", "")
     return replace(
         arguments,
+        escape_start=escape[0],
+        escape_end=escape[1],
         name_suffix=name_suffix,
         type_suffix=types,
         literal_name_suffix=literal.removesuffix(value_prefix) if typed else "",
@@ -287,6 +301,16 @@ def _with_values(arguments: ArgumentsFormat, within: str, calls: CallTexts) -> A
         quoted_strings=quoted,
         python_literals=f"{literal}True" in calls(call(0, {ARGUMENT: True})),
     )
+
+
+def _escape(within: str, suffix: str, calls: CallTexts) -> tuple[str, str]:
+    """What stands round a string that has markup in it, and round no other."""
+    shown = calls(call(0, {ARGUMENT: MARKED})).partition(ARGUMENT)[2]
+    before, found, behind = shown.partition(MARKED)
+    start, end = before.removeprefix(within), behind.partition(suffix.strip())[0]
+    if not found or not before.startswith(within) or not (start.strip() and end.strip()):
+        return "", ""
+    return start, end
 
 
 def _closers(text: str, *, wrapped: bool) -> tuple[str, str]:

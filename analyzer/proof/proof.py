@@ -48,6 +48,9 @@ __all__ = ["Proof", "prove", "verify"]
 LONGEST_QUOTE = 160
 """Characters of a text that are shown when it did not come back."""
 
+OTHERWISE = (
+    "with {label}, calls are written in another way: analyze(template, {given}) finds out which"
+)
 MOST_SETTINGS = 6
 """Settings beside the first that are proved; real templates have four at most."""
 
@@ -94,13 +97,15 @@ def prove(
     fmt: WireFormat,
     chosen: Setting,
     others: Sequence[Setting],
+    lost: Sequence[str] = (),
 ) -> Proof:
     """Parse with a format what the template renders, under the setting it was found in and others.
 
-    The renderer of `turns` has that setting; `others` are rendered in its place.
+    The renderer of `turns` has that setting; `others` are rendered in its place. `lost` is what of
+    arguments the template does not show.
     """
     proof = Proof()
-    given = [_beside(turn, turns.render) for turn in turns_without(confusing(fmt))]
+    given = [_beside(turn, turns.render) for turn in turns_without(confusing(fmt), lost)]
     few = [turn for turn in given if turn.label in FEW]
     base = turns.render.unswitched()
     for at, setting in enumerate([chosen, *others[:MOST_SETTINGS]]):
@@ -118,7 +123,13 @@ def prove(
                 if problem:
                     where = "" if at == 0 else f" (with {setting.label})"
                     words = f"{turn.label} did not come back{where}: {problem}"
-                    if not any(text.startswith(f"{turn.label} did not") for text in proof.failed):
+                    if turn.calls and at > 0 and "calls" in setting.changes:
+                        words = OTHERWISE.format(
+                            label=setting.label,
+                            given=", ".join(f"{n}={v!r}" for n, v in setting.switches),
+                        )
+                    told = (words, f"{turn.label} did not")
+                    if not any(text.startswith(told) for text in proof.failed):
                         proof.failed.append(words)
                 elif wire is not None:
                     proof.note(wire, label)

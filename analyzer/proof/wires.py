@@ -52,6 +52,12 @@ def wires(
     if prompt is None:
         prompt = header
     so_far = fmt.facts.turn_so_far(prompt)
+    if turn.reasoning and not thought and fmt.facts.has_reasoning and not _closed(so_far, fmt):
+        # The template drops reasoning from history: put it where the model writes it.
+        first = "" if _opened(so_far, fmt) else start
+        text = first + turn.reasoning + fmt.reasoning.end + without_reasoning(body, fmt.reasoning)
+        yield Wire(prompt, text, end, content, turn.reasoning, calls)
+        return
     written = _behind(so_far, body, fmt)
     if written is not None:
         yield Wire(prompt, written, end, content, thought, calls)

@@ -43,11 +43,11 @@ class TaggedMarkers:
     """
 
     __slots__ = (
+        "_fmt",
         "after_name",
         "arguments_end",
         "arguments_start",
         "behind_value",
-        "_fmt",
         "closers",
         "element_ends",
         "ends",
@@ -126,7 +126,6 @@ class TaggedMarkers:
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)
         self.has_ends = bool(ends)
-
 
     def closed_by(self, key: str) -> TaggedMarkers:
         """The markers for the value of an argument, whose end may repeat the argument's name."""

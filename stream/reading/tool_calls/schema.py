@@ -14,7 +14,8 @@ OTHER_WORDS = {
     **dict.fromkeys(("str", "text"), "string"),
     **dict.fromkeys(("list", "tuple"), "array"),
     **dict.fromkeys(("dict", "map", "json"), "object"),
-    **{"bool": "boolean", "none": "null"},
+    "bool": "boolean",
+    "none": "null",
 }
 
 

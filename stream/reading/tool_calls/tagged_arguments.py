@@ -211,9 +211,7 @@ def _nests(src: Window, m: TaggedMarkers, types: frozenset[str]) -> Steps[bool]:
         yield
 
 
-def _elements(
-    src: Window, call: Call, m: TaggedMarkers, typed: Typed, depth: int
-) -> Steps[Ending]:
+def _elements(src: Window, call: Call, m: TaggedMarkers, typed: Typed, depth: int) -> Steps[Ending]:
     """Read the elements that a value is made of, and what ends it: an object, or a list."""
     item = call.fmt.arguments.item
     opened = ""
@@ -253,7 +251,9 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     yield from skip_if_here(src, m.escape_start)
     value = Value(call.emit, lambda _: None, {"string"})
     while True:
-        if not (yield from until(src, m.escape_end, value.write, certain=True, string=value.string)):
+        if not (
+            yield from until(src, m.escape_end, value.write, certain=True, string=value.string)
+        ):
             return CUT
         if (yield from _followed(src, m.escape_end.longest, m.value_suffix)):
             break
