@@ -37,6 +37,7 @@ from .probes import (
 )
 from .proof.proof import Proof, prove
 from .renderer import MAX_SECONDS, Renderer
+from .suggestion import accepted, suggested_format, without_greed
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 from .turns import Turns
@@ -50,10 +51,11 @@ NEEDS_EOS_TOKEN = (
 
 
 def analyze(
-    template: ChatTemplate | str,
+    template: ChatTemplate | str | object,
     *,
     cache: str | os.PathLike[str] | None = None,
     trace: Trace | None = None,
+    accept_suggestion: bool = False,
     **switches: Any,
 ) -> WireFormat:
     """Find out how a model writes, from its chat template alone.
@@ -64,9 +66,11 @@ def analyze(
     does not show. A pure function of the template, remembered by its text.
 
     Args:
-        template: the template, or its source.
+        template: the template, its source, or a `Path` or tokenizer for `ChatTemplate.load`.
         cache: a directory in which formats are kept between processes, made where there is none.
         trace: an empty `Trace`, in which the evidence is noted; then nothing is remembered.
+        accept_suggestion: where the template renders no calls but describes those of one named
+            format, read calls as that format does; see `WireFormat.suggested`.
         switches: values for switches that the template reads, such as `enable_thinking`. Without
             any, the format is right whatever they are: the prompt says which is on. Only where a
             switch chooses another syntax of calls does it make another format; an issue says so.
@@ -91,7 +95,7 @@ def analyze(
             found = _remembered(made, tuple(sorted(switches.items())))
         except TypeError:  # a value that cannot be hashed
             found = _found(made, switches)
-    return found
+    return accepted(found) if accept_suggestion else found
 
 
 def _template(given: object) -> ChatTemplate:
@@ -99,6 +103,8 @@ def _template(given: object) -> ChatTemplate:
         return given
     if isinstance(given, str):
         return ChatTemplate(given)
+    if isinstance(given, os.PathLike) or hasattr(given, "chat_template"):
+        return ChatTemplate.load(given)
     message = f"analyze() takes a ChatTemplate or its source, not {type(given).__name__}"
     raise UsageError(message)
 
@@ -179,12 +185,15 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
         *_doubts(render, fmt, proof),
     )
     places = {name: tuple(getattr(proof, name)) for name in ("content", "reasoning", "calls")}
-    return fmt.replace(
+    fmt = fmt.replace(
         switches=switches_of(names_of_switches(render.template), settings),
         proved=places,
         verified=not issues,
         issues=issues,
     )
+    if fmt.tools.format is ToolFormat.NONE and not fmt.facts.has_channels:
+        fmt = fmt.replace(suggested=suggested_format(render))
+    return without_greed(fmt)
 
 
 def with_brackets(render: Renderer) -> Renderer:

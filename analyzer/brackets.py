@@ -35,7 +35,7 @@ OPEN, CLOSE, PREFIX = "\ue001", "\ue00f", "\ue000"
 class Brackets:
     """Tokens that only together with what follows them make a marker; none for most templates.
 
-    `pairs` are those of words: what stands before one and what behind. `prefixes` stand before tags.
+    `pairs` are what stands before a word and what stands behind it; `prefixes` stand before tags.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
@@ -46,7 +46,7 @@ class Brackets:
         for at, (first, last) in enumerate(self.pairs):
             opened = f"<{chr(ord(OPEN) + at)}"
             pattern = re.escape(first) + r"(\w[^<>\n]*)" + re.escape(last)
-            text = re.sub(pattern, lambda found, opened=opened: f"{opened}{found[1]}{CLOSE}>", text)
+            text = re.sub(pattern, rf"{opened}\g<1>{CLOSE}>", text)
         for prefix in self.prefixes:
             text = text.replace(f"{prefix}<", f"<{PREFIX}")
         return text

@@ -59,6 +59,7 @@ def load_or_analyze(
 def _key(template: ChatTemplate, switches: Mapping[str, Any]) -> str:
     parts = [__version__, WireFormat().to_json()]
     parts += [template.source, template.bos_token, template.eos_token]
+    parts += template.added_tokens
     parts.append(repr(sorted(switches.items())))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

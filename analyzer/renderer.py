@@ -120,9 +120,8 @@ class Renderer:
 
     def of(self, template: ChatTemplate) -> Renderer:
         """Return a renderer for another template that makes conversations as this one does."""
-        other = copy(self)
-        other.template = template
-        other._rendered = {}
+        other = Renderer(template, self.trace, self.context)
+        other.style, other.brackets = self.style, self.brackets
         return other
 
     def with_brackets(self, brackets: Brackets) -> Renderer:

@@ -185,8 +185,8 @@ def _end(render: Renderer, asked: str, header: str) -> tuple[str, str]:
     if header not in tail and (gap is None or gap.startswith(tail)):
         # What ends the user's message too ends a turn; what stands before it is the content's.
         # White space before it is the template's.
-        shared = theirs.strip() and tail.endswith(theirs)
-        return (theirs if shared and tail.removesuffix(theirs).strip() else tail), ""
+        own = tail.removesuffix(theirs) if theirs.strip() else tail
+        return (theirs if own != tail and own.strip() else tail), ""
     # More follows than the end of the turn. What ends the user's message ends a turn too, if it
     # is there; otherwise the end is what turns of all kinds have before the next header.
     first = next((part.text.strip() for part in segments(theirs)), "")

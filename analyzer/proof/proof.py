@@ -205,27 +205,26 @@ def _difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streame
             if _parse(list(wire.text + end), fmt, wire.prompt, given) != whole:
                 return "whole and by characters, it is parsed differently"
         calls = [(made.name, _value(made.arguments)) for made in whole.tool_calls]
-        for what, got, want, same in (
-            ("reasoning", whole.reasoning_content, wire.reasoning, _alike),
-            ("content", whole.content, wire.content, _alike),
-            ("calls", calls, expected, _same_elements if fmt.arguments.item else _equal),
-        ):
-            if not same(got, want):
+        compared: tuple[tuple[str, object, object], ...] = (
+            ("reasoning", whole.reasoning_content, wire.reasoning),
+            ("content", whole.content, wire.content),
+            ("calls", calls, expected),
+        )
+        for what, got, want in compared:
+            if not _alike(got, want, elements=bool(fmt.arguments.item)):
                 return f"{what} {_short(got)}, not {_short(want)}, from {_short(wire.text + end)}"
     return ""
 
 
-def _alike(got: str, want: str) -> bool:
-    """Whether a text came back, but for white space that the template has at its edges."""
-    return got == want or got.strip() == want.strip()
+def _alike(got: object, want: object, *, elements: bool) -> bool:
+    """Whether it came back, but for white space that the template has at the edges of a text.
 
-
-def _same_elements(got: object, want: object) -> bool:
-    """Whether values came back that are written as elements, which do not show all of them.
-
-    There an empty text, an empty object and an empty list are alike, and null may be left out.
+    Values that are written as `elements` do not show all: there an empty text, an empty object and
+    an empty list are alike, and null may be left out.
     """
-    return _kept(got) == _kept(want)
+    if isinstance(got, str) and isinstance(want, str):
+        return got.strip() == want.strip()
+    return _kept(got) == _kept(want) if elements else got == want
 
 
 def _kept(value: object) -> object:
@@ -235,10 +234,6 @@ def _kept(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_kept(part) for part in value] or ""
     return value
-
-
-def _equal(got: object, want: object) -> bool:
-    return got == want
 
 
 def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict[str, Any]:

@@ -94,7 +94,8 @@ def _keys(tree: nodes.Node) -> Iterator[str]:
 def _own_names(tree: nodes.Node) -> set[str]:
     """The names that the template sets and never asks whether they are given."""
     own: set[str] = set()
-    for made in tree.find_all((nodes.Assign, nodes.AssignBlock, nodes.For)):
+    places: list[Any] = [*tree.find_all(nodes.Assign), *tree.find_all(nodes.AssignBlock)]
+    for made in (*places, *tree.find_all(nodes.For)):
         targets = [made.target, *made.target.find_all(nodes.Name)]
         own.update(name.name for name in targets if isinstance(name, nodes.Name))
     for test in tree.find_all((nodes.Test, nodes.Filter)):

@@ -291,8 +291,8 @@ class ArgumentsFormat(_Group):
                           is; the elements of a list have this name. "": they are JSON.
     escape_start, escape_end:    stand round a string that the format could not hold otherwise,
                           within the markers of the value: `<![CDATA[`, `]]>`.
-    type_suffix:          where not empty, the value's JSON type stands behind `name_suffix`, and this
-                          behind it: `type="number">`.
+    type_suffix:          where not empty, the value's JSON type stands behind `name_suffix`, and
+                          this behind it: `type="number">`.
     separator:            the text between two arguments.
     quoted_strings:       a string between markers is JSON; otherwise it stands as it is.
     python_literals:      other values are what Python writes (`True`, `None`); otherwise JSON.
@@ -407,11 +407,11 @@ class Switches(Mapping[str, tuple[str, ...]]):
 
     __slots__ = ("_items",)
 
-    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
-        named = isinstance(given, Mapping | None) and all(isinstance(x, str) for x in given or ())
-        if not named:
+    def __init__(self, given: object = None) -> None:
+        given = {} if given is None else given
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise FormatError(f"switches must be texts by name, not {given!r:.200}")
-        made = {name: texts(changes, "switches") for name, changes in (given or {}).items()}
+        made = {name: texts(changes, "switches") for name, changes in given.items()}
         self._items: dict[str, tuple[str, ...]] = made
 
     def __getitem__(self, name: str) -> tuple[str, ...]:

@@ -30,9 +30,10 @@ class Typed(NamedTuple):
         """What is known of the argument `key`; `types` are those that its marker says, if any."""
         part = None
         if isinstance(schema, Mapping):
+            part = schema.get("additionalProperties")
             properties = schema.get("properties")
-            known = isinstance(properties, Mapping) and key in properties
-            part = properties[key] if known else schema.get("additionalProperties")
+            if isinstance(properties, Mapping) and key in properties:
+                part = properties[key]
         return cls(types or argument_types(schema, key), part)
 
     def property(self, key: str, types: frozenset[str]) -> Typed:
