@@ -20,7 +20,7 @@ from .format_texts import preserved_tokens
 from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
 from .phases.frame import find_frame, needs_eos_token, with_first_ends, without_start_of_calls
-from .phases.reasoning import find_reasoning
+from .phases.reasoning import ReasoningFinding, find_reasoning
 from .phases.switches import find_settings, names_of_switches, situation, switches_of
 from .phases.tool_calls import find_tool_calls, showing_calls
 from .probes import (
@@ -182,7 +182,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
         *tools.issues,
         *tools.losses,
         *proof.failed,
-        *_doubts(render, fmt, proof),
+        *_doubts(render, fmt, proof, reasoning),
     )
     places = {name: tuple(getattr(proof, name)) for name in ("content", "reasoning", "calls")}
     fmt = fmt.replace(
@@ -204,9 +204,11 @@ def with_brackets(render: Renderer) -> Renderer:
     return render.with_brackets(find_brackets(shown.partition(USER)[2]))
 
 
-def _doubts(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:
+def _doubts(
+    render: Renderer, fmt: WireFormat, proof: Proof, reasoning: ReasoningFinding
+) -> Iterator[str]:
     """What speaks against a format, beside the turns that did not come back."""
-    yield from _unproved(render, fmt, proof)
+    yield from _unproved(render, fmt, proof, known=bool(reasoning.issues))
     document = fmt.to_json()
     for probe in PROBE_TEXTS:
         if probe in document:
@@ -219,12 +221,15 @@ def _doubts(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:
         yield NEEDS_EOS_TOKEN
 
 
-def _unproved(render: Renderer, fmt: WireFormat, proof: Proof) -> Iterator[str]:
-    """What the template reads, and what was found, that no turn that came back has shown."""
+def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -> Iterator[str]:
+    """What the template reads, and what was found, that no turn that came back has shown.
+
+    `known`: that reasoning is not understood is said already.
+    """
     calls = fmt.tools.format is not ToolFormat.NONE
     if not proof.labels or (calls and not proof.calls):
         yield "nothing came back that would prove it"
-    if fmt.facts.has_reasoning or proof.reasoning:
+    if known or fmt.facts.has_reasoning or proof.reasoning:
         return
     read = [key for key in REASONING_KEYS if key in render.template.keys]
     if read:

@@ -196,8 +196,8 @@ class MarkerTables:
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
         end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
         wrapped = content.mode is not ContentMode.PLAIN
-        self.content_space = "" if wrapped or content.start.strip() else content.start
         content_start = _spelled(Role.CONTENT_START, [content.start] if wrapped else ())
+        self.content_space, self.content_opened = _before_content(fmt, content_start)
         content_end = _spelled(Role.CONTENT_END, [content.end] if wrapped else ())
         openers = (*facts.openers, fmt.code.start) if calls else ()
         tool_start = _spelled(Role.TOOL_START, openers, tools.content_separator)
@@ -233,8 +233,6 @@ class MarkerTables:
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
         self.after_end = _literals(anywhere + content_start + header)
         self.reasoning_start = _literals(start)
-        always = content.mode is ContentMode.ALWAYS_WRAPPED
-        self.content_opened = _literals(content_start if always else [])
         self.call_starts = _literals(tool_start + fences)
 
     def role(self, marker: str) -> Role:
@@ -274,6 +272,14 @@ def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSp
 
 def _literals(spellings: Iterable[MarkerSpelling]) -> Markers:
     return marker_set(spelling.literal for spelling in spellings)
+
+
+def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, Markers]:
+    """The white space before plain content, and the marker of content that every turn has."""
+    content = fmt.content
+    plain = content.mode is ContentMode.PLAIN and not content.start.strip()
+    always = content.mode is ContentMode.ALWAYS_WRAPPED
+    return content.start if plain else "", _literals(start if always else [])
 
 
 def _ends(header: str) -> list[str]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["ALL_TYPES", "DEEPEST", "Typed", "argument_names", "argument_types", "type_of", "types_named"]
+__all__ = [
+    "ALL_TYPES",
+    "DEEPEST",
+    "Typed",
+    "argument_names",
+    "argument_types",
+    "type_of",
+    "types_named",
+]
 
 ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
 DEEPEST = 32

@@ -261,7 +261,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     value.end()
     yield from skip_if_here(src, m.escape_end)
     rest: list[str] = []
-    return WHOLE if (yield from _up_to_end(src, call, m, rest.append)) else CUT
+    return (yield from _up_to_end(src, call, m, rest.append))
 
 
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
