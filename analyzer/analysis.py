@@ -44,6 +44,7 @@ from .turns import Turns
 
 __all__ = ["analyze"]
 
+PARTS = ("content", "reasoning", "calls")
 NEEDS_EOS_TOKEN = (
     "the template ends turns with eos_token, which was not given: pass it, "
     "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
@@ -177,6 +178,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     render = turns.render
     proof = prove(turns, reasoning, fmt, chosen, others, tools.lost)
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
+    trace.conversations = {part: sum(getattr(proof, part).values()) for part in PARTS}
     issues = (
         *reasoning.issues,
         *tools.issues,
@@ -184,7 +186,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
         *proof.failed,
         *_doubts(render, fmt, proof, reasoning),
     )
-    places = {name: tuple(getattr(proof, name)) for name in ("content", "reasoning", "calls")}
+    places = {part: tuple(getattr(proof, part)) for part in PARTS}
     fmt = fmt.replace(
         switches=switches_of(names_of_switches(render.template), settings),
         proved=places,

@@ -543,6 +543,12 @@ FORMS = {
         tools__supports_tools=True,
         issues=("the template does not render tool calls",),
     ),
+    "calls_described": form(
+        Said("Dry.</assistant>", content="Dry."),
+        tools__format="NONE",
+        tools__supports_tools=True,
+        issues=("the template does not render tool calls",),
+    ),
     "calls_in_prose": form(
         Said("Dry.\nI do say text Hi</a>", content="Dry.\nI do say text Hi"),
         tools__format="NONE",

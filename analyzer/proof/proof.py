@@ -61,22 +61,22 @@ class Proof:
 
     `labels` are those of the turns that did, under the settings the format was found in; `failed`
     say what is wrong with the others. The rest names for each part of a turn the settings under
-    which it came back.
+    which it came back, and says in how many conversations.
     """
 
     labels: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    content: dict[str, None] = field(default_factory=dict)
-    reasoning: dict[str, None] = field(default_factory=dict)
-    calls: dict[str, None] = field(default_factory=dict)
+    content: dict[str, int] = field(default_factory=dict)
+    reasoning: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
 
     def note(self, wire: Wire, setting: str) -> None:
         """Note what came back in a turn, under a setting."""
         for text, places in ((wire.content, self.content), (wire.reasoning, self.reasoning)):
             if text:
-                places[setting] = None
+                places[setting] = places.get(setting, 0) + 1
         if wire.calls:
-            self.calls[setting] = None
+            self.calls[setting] = self.calls.get(setting, 0) + 1
 
 
 def verify(
@@ -133,7 +133,8 @@ def prove(
                         proof.failed.append(words)
                 elif wire is not None:
                     proof.note(wire, label)
-                    if at == 0 and turn.label not in proof.labels:
+                    shown = bool(wire.reasoning) or "reasoning" not in turn.label
+                    if at == 0 and shown and turn.label not in proof.labels:
                         proof.labels.append(turn.label)
     broken = {text.partition(" did not come back")[0] for text in proof.failed}
     proof.labels = [label for label in proof.labels if label not in broken]
