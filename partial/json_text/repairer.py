@@ -6,8 +6,10 @@ import json
 import re
 from functools import lru_cache
 
+from ..markers import marker_set
 from ..surrogates import SURROGATES
-from ..waiting import Emit, Lane
+from ..text_readers import at, until
+from ..waiting import Emit, Lane, StringSink
 from ..window import Steps, Window
 from .compact import spelled
 from .lexer import (
@@ -25,6 +27,7 @@ from .lexer import (
     JsonLexer,
 )
 from .overrun import Overrun
+from .own_keys import own_key
 from .readers import json_space
 from .repairs import Repairs
 
@@ -47,6 +50,8 @@ ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 CUT_ODD_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
 OWN_QUOTE = "own_quote"
 """What stands for the name of a repair where a string stood in the quotes of the format."""
+COMMENTS = marker_set({"//", "/*"})
+"""Comments where a key may begin as other comments do."""
 COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
 BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
 
@@ -93,9 +98,17 @@ class Repairer:
         if char == "," and state is AFTER_VALUE:
             return (yield from self._comma())
         if self._quote and char == self._quote[0] and (is_key or is_value):
-            if (yield from self._at_quote()):
+            if (yield from at(src, marker_set({self._quote}))):
                 lexer.state = KEY if is_key else STRING
                 return (yield from self._quoted())
+        if self._quote and is_key and char != "'" and repairs.unquoted_keys:
+            key = yield from own_key(src, self._quote)
+            if key:
+                self.write(f'"{spelled(key)}"')
+                lexer.state = AFTER_KEY
+                return "unquoted_keys"
+            if key is None:
+                return None
         if char in "/#" and repairs.comments:
             return (yield from self._comment())
         if char == "'" and repairs.single_quotes and (is_key or is_value):
@@ -118,6 +131,8 @@ class Repairer:
             if not char:
                 return done or None
             if char not in "/#" or not self._repairs.comments:
+                break
+            if self._quote and lexer.stack[-1] == "{" and not (yield from at(src, COMMENTS)):
                 break
             comment = yield from self._comment()
             if not comment:
@@ -227,39 +242,35 @@ class Repairer:
                 )
                 yield
 
-    def _at_quote(self) -> Steps[bool]:
-        """Return whether `quote` stands here."""
-        src, quote = self._src, self._quote
-        while quote.startswith(src.text[src.pos : src.pos + len(quote)]):
-            if len(src.text) - src.pos >= len(quote):
-                return True
-            if src.closed:
-                return False
-            yield
-        return False
-
     def _quoted(self) -> Steps[str | None]:
         """Read a string that begins and ends with `quote`."""
         src, lexer, quote = self._src, self._lexer, self._quote
         src.pos += len(quote)
         self.write('"')
-        while not src.text.startswith(quote, src.pos):
-            at = src.text.find(quote, src.pos)
-            # What may be the beginning of the quote is held back.
-            stop = at if at >= 0 else max(src.pos, len(src.text) - len(quote) + 1)
-            if stop > src.pos:
-                end = yield from self._clear(stop, quote)
-                if end is None:
-                    return OWN_QUOTE
-                self.write(spelled(src.take(end)))
-            elif src.closed:
+        string = StringSink(self._emit)
+        markers = marker_set({quote, *(self._overrun.markers.literals if self._overrun else ())})
+        while True:
+            marker = yield from until(src, markers, self._write_spelled, string=string)
+            if not marker:
                 return None
-            else:
-                yield
+            if marker.startswith(quote):
+                break
+            if (yield from self._overruns()):
+                return OWN_QUOTE
+            self._write_spelled(src.take(src.pos + 1))
         src.pos += len(quote)
         self.write('"')
         lexer.string_ends()
         return OWN_QUOTE
+
+    def _overruns(self) -> Steps[bool]:
+        """Break the text if the string has overrun here."""
+        overruns = self._overrun is not None and (
+            yield from self._overrun.is_here(self._src, self._quote)
+        )
+        if overruns:
+            self._lexer.overruns()
+        return overruns
 
     def _clear(self, end: int, quote: str) -> Steps[int | None]:
         """Return up to which index before `end` the text is the string's; None if it overran."""
@@ -269,6 +280,9 @@ class Repairer:
         if clear is None:
             self._lexer.overruns()
         return clear
+
+    def _write_spelled(self, text: str) -> None:
+        self.write(spelled(text))
 
     def _comment(self) -> Steps[str | None]:
         """Read a comment, writing nothing."""

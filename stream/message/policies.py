@@ -17,6 +17,9 @@ class Policies:
     Each decision taken leaves an `Issue`, whose kind is named here. Every policy has the choice
     "error" besides: `feed` or `finish` raises `MalformedOutput`, of that kind.
 
+    Where a call is content, all of its text is, with the markers that end it, and with those of a
+    section in which no call is left; what follows it follows no call.
+
     Args:
         tool_in_reasoning: a call begins while reasoning is open. Issue `tool_in_reasoning`.
             "defer": hold the call until it is known what it was. If reasoning ends behind it, it

@@ -39,6 +39,9 @@ class Sink:
     `writers` are what text for each kind of part arrives at in the end. `attempts` has each call
     that was begun.
 
+    `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
+    content by a policy, so that what closes it is content too.
+
     `tools` are the functions that may be called, each with the JSON Schema of its arguments; None
     for any. `allowed` are those that `tool_choice` names; `named` is the one that it names, if its
     arguments may stand alone. `natural` says, once the input is closed,
@@ -61,6 +64,7 @@ class Sink:
         "arguments",
         "attempts",
         "builder",
+        "call_is_text",
         "calls",
         "content",
         "extra_members",
@@ -95,6 +99,7 @@ class Sink:
         # For each kind of issue, up to where text is that one is about.
         self._reach: dict[str, int] = {}
         self.calls = 0
+        self.call_is_text = False
         self.natural = True
         self.seen_reasoning = False
         self.tools = tools

@@ -70,11 +70,9 @@ def _sections(
         if not marker and before is Before.CALL and at_end and _report_cut_marker(reading):
             checkpoint.commit()
             return
-        if not marker and tables.constrained and (yield from peek(src)).isspace():
-            # However much white space stands before JSON, it is JSON.
-            writer.emit(checkpoint.text())
-            writer.end()
-            checkpoint.commit()
+        if not marker and (yield from _more_space(reading, before)):
+            # JSON may follow, however much white space stands before it.
+            _emit_space(writer, checkpoint)
             continue
         if not marker:
             # White space at the end belongs to the marker before it, if there is one.
@@ -113,6 +111,19 @@ def _sections(
             markers = tables.in_content_start
         else:
             _report_marker(reading, role, start, marker)
+
+
+def _more_space(reading: Reading, before: Before) -> Steps[bool]:
+    """Whether more white space follows than is held back, and calls in JSON may follow it."""
+    if not reading.tables.constrained or before is Before.TEXT:
+        return False
+    return (yield from peek(reading.src)).isspace()
+
+
+def _emit_space(writer: ContentWriter, checkpoint: Checkpoint) -> None:
+    writer.emit(checkpoint.text())
+    writer.end()
+    checkpoint.commit()
 
 
 def _role(reading: Reading, marker: str, before: Before) -> Role:

@@ -99,7 +99,11 @@ def _message(
             span = (max(checkpoint.start, 0), src.offset)
             sink.issue("text_after_end", span, "a call begins behind the end of the turn")
         yield from _call(reading, header, name, checkpoint)
-        return Before.CALL
+        if not sink.call_is_text:
+            return Before.CALL
+        end = yield from at(src, marks.after_body)
+        sink.content(src.take(src.pos + len(end)) if end.strip() != marks.start else "")
+        return Before.CALL if sink.calls else Before.END
     addressed = header.recipient not in {"", marks.role, *READERS}
     if addressed and not name:
         who = f"to {header.recipient!r}"
@@ -111,7 +115,7 @@ def _message(
         writer = ContentWriter(reading, Before.END if ended else Before.START)
         writer.emit(checkpoint.text() if name else "")
         checkpoint.commit()
-        if tables.constrained:
+        if tables.constrained and not ended:
             body, start = reading.checkpoint(), Before.START
             if (yield from text_of_calls(reading, body, start, marks.after_body)):
                 return Before.CALL

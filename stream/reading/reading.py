@@ -28,6 +28,8 @@ class Reading:
     sink: Sink
     tables: MarkerTables
     behind_code: bool = False
+    before_section: int = -1
+    """How many calls there were before the section of calls that is open."""
 
     @property
     def fmt(self) -> WireFormat:

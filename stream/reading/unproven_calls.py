@@ -98,7 +98,8 @@ class UnprovenCalls:
             marker = yield from self._next_marker(reading, Before.CALL)
             if not (marker and self.begin_with(marker) and tables.role(marker) is Role.TOOL_START):
                 break
-        if tables.exact and not marker and not may_become(reading.src, tables.after_call):
+        src = reading.src
+        if tables.exact and not marker and src.unread and not may_become(src, tables.after_call):
             raise NotExact
 
     def _prove(self, exact: Reading, marker: str) -> Steps[None]:

@@ -8,9 +8,13 @@ trailing white space once the core was found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-__all__ = ["leading", "preceded", "spellings", "stripped", "trailing"]
+__all__ = ["leading", "preceded", "spellings", "stripped", "trailing", "without_attribute"]
+
+
+ATTRIBUTE = re.compile(r"""\s+[\w:-]+=("[^"]*"|'[^']*')""")
 
 
 def leading(marker: str) -> str:
@@ -40,3 +44,13 @@ def spellings(marker: str) -> list[str]:
 def preceded(core: str, space: str) -> list[str]:
     """The core behind each end of `space`, the whole of it first; none of an empty core."""
     return [space[cut:] + core for cut in range(len(space) + 1)] if core else []
+
+
+def without_attribute(marker: str) -> str:
+    """A marker without the attribute in it, "" if there is none.
+
+    >>> without_attribute('" string="true">')
+    '">'
+    """
+    found = ATTRIBUTE.search(marker)
+    return marker[: found.start()] + marker[found.end() :] if found else ""

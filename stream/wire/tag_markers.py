@@ -7,9 +7,9 @@ from functools import lru_cache
 from deltaparse.partial import marker_set
 
 from .format import CallIdPosition, ToolFormat, WireFormat
-from .spellings import leading, spellings, stripped
+from .spellings import leading, spellings, stripped, without_attribute
 
-__all__ = ["TaggedMarkers", "tagged_markers"]
+__all__ = ["TaggedMarkers", "closed_by", "tagged_markers"]
 
 
 class TaggedMarkers:
@@ -28,7 +28,8 @@ class TaggedMarkers:
     key:                             the marker before an argument's name; none in a JSON object.
     key_end, value_prefix:           what ends the name, and the marker before the value.
     value_ends:                      what may end a value; of these, `value_suffix` is the marker
-                                     for it, and `turn_ends` end the turn.
+                                     for it, and `turn_ends` end the turn. `value_ends_crlf`: the
+                                     same for a value before which a line ended with CRLF.
     separator:                       the marker between arguments.
     behind_value:                    what may follow a value's own marker, and so proves that it
                                      was no text; empty where nothing ends calls: it proves itself.
@@ -43,7 +44,6 @@ class TaggedMarkers:
     """
 
     __slots__ = (
-        "_fmt",
         "after_name",
         "arguments_end",
         "arguments_start",
@@ -66,16 +66,18 @@ class TaggedMarkers:
         "turn_ends",
         "type_end",
         "value_ends",
+        "value_ends_crlf",
         "value_prefix",
         "value_suffix",
     )
 
     def __init__(self, fmt: WireFormat, key_name: str = "") -> None:
-        self._fmt = fmt
         function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
         closing = arguments.value_suffix
         if arguments.key_suffix and key_name:
             closing += key_name + arguments.key_suffix
+        # Behind an element within a value stands the end of that value.
+        inner = stripped([arguments.value_suffix]) if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
@@ -88,13 +90,10 @@ class TaggedMarkers:
         behind = stripped([arguments.end])
         if call_id.position is CallIdPosition.POST_ARGS:
             behind |= id_start
-        value_ends = set(spellings(closing))
-        # Behind an element within a value stands the end of that value.
-        inner = stripped([arguments.value_suffix]) if arguments.item else set()
-        if key:
-            # Models forget suffixes: then what stands behind the call may show it.
-            gap = leading(arguments.value_suffix)
-            value_ends.update(*(spellings(gap + text) for text in (ends or starts) | turn_ends))
+        # Models forget suffixes: then what stands behind the call may show it.
+        forgotten = (ends or starts) | turn_ends if key else set()
+        value_ends = stripped([closing]) | forgotten
+        gap = leading(arguments.value_suffix)
 
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         self.name_ends = marker_set(
@@ -110,10 +109,13 @@ class TaggedMarkers:
         self.separator = marker_set(stripped([arguments.separator]))
         self.key = marker_set(key)
         suffixes = [arguments.name_suffix, arguments.literal_name_suffix]
+        if arguments.literal_name_suffix.strip():
+            suffixes += [without_attribute(suffix) for suffix in suffixes]
         self.key_end = marker_set(stripped([*suffixes, arguments.value_prefix]))
         self.value_prefix = marker_set(stripped([arguments.value_prefix]))
         self.value_suffix = marker_set(stripped([closing]))
-        self.value_ends = marker_set(value_ends)
+        self.value_ends = marker_set(_behind(gap, value_ends))
+        self.value_ends_crlf = marker_set(_behind(gap.replace("\n", "\r\n"), value_ends))
         self.behind_value = marker_set(
             key | outer | behind | stripped([arguments.separator]) | inner if ends else set()
         )
@@ -127,9 +129,15 @@ class TaggedMarkers:
         self.ends = marker_set(ends)
         self.has_ends = bool(ends)
 
-    def closed_by(self, key: str) -> TaggedMarkers:
-        """The markers for the value of an argument, whose end may repeat the argument's name."""
-        return tagged_markers(self._fmt, key) if self._fmt.arguments.key_suffix else self
+
+def closed_by(m: TaggedMarkers, fmt: WireFormat, key: str) -> TaggedMarkers:
+    """The markers for the value of an argument, whose end may repeat the argument's name."""
+    return tagged_markers(fmt, key) if fmt.arguments.key_suffix else m
+
+
+def _behind(gap: str, cores: set[str]) -> set[str]:
+    """The spellings of markers behind white space."""
+    return {spelling for core in cores for spelling in spellings(gap + core)}
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ from deltaparse import get_format
 
 from . import wire_json_and_tags
 from .wire_named import WIRES
-from .wire_parts import arguments
+from .wire_parts import arguments, fragments, markers_of, mixed
 
 FENCES = ("```json\n", "```")
 OWN_KEYS = ["name", "arguments", "parameters", "city", "id"]
@@ -104,3 +104,21 @@ def strays(fmt):
     tools = fmt.tools
     own = [(tools.section_start, tools.section_end), (tools.per_call_start, tools.per_call_end)]
     return [("", ""), ("", ""), FENCES, *own, (tools.section_start, "")]
+
+
+@st.composite
+def soups(draw):
+    """A format, text of JSON, of calls in it, of markers and of prose, and the options."""
+    fmt, before, behind, _ = draw(turns())
+    call, other = '{"name": "f", "arguments": {"a": 1}}', '{"name": "g", "parameters": {}}'
+    parts = [call, other, f"[{call}, {other}]", call[:20], call[20:], '{"x": 1}', '{"city": "NYC"}']
+    parts += [f"{call[:-2]}, ", "[", "]", "{", "}", ",", ";", '"', " ", "\n", "  ", " " * 300]
+    parts += [*FENCES, "```", "so", before, behind, *fragments(markers_of(fmt))]
+    choice = {"type": "function", "function": {"name": "f"}}
+    tools = [{"name": "f", "parameters": {"properties": {"city": {}}}}, {"name": "g"}]
+    options = {
+        "calls": "json",
+        "tools": draw(st.sampled_from([None, tools])),
+        "tool_choice": draw(st.sampled_from(["auto", "required", choice])),
+    }
+    return fmt, draw(st.sampled_from(["", before])) + draw(mixed(parts)), options

@@ -22,7 +22,9 @@ from deltaparse import (
     parse,
 )
 
-from ..strategies.wire_json_calls import written
+from ..strategies.requests import policies, reasons
+from ..strategies.wire_families import header_words
+from ..strategies.wire_json_calls import soups, written
 from ..support import cuts, joined
 from .invariants import check_1_and_2, check_3, check_4, check_5, run
 
@@ -73,6 +75,28 @@ def test_the_invariants_hold(data, case, reason):
     check_3(case.fmt, text, **case.options)
     check_4(run(case.fmt, list(text), reason, **case.options)[1])
     check_5(parse(text, case.fmt, finish_reason=reason, **case.options))
+
+
+@given(data=st.data(), case=soups(), reason=reasons, policies=policies)
+def test_the_invariants_hold_of_anything(data, case, reason, policies):
+    fmt, text, kw = case
+    kw = {**kw, "policies": policies}
+    check_1_and_2(fmt, text, (list(text), data.draw(cuts(text))), reason, **kw)
+    check_3(fmt, text, **kw)
+    check_4(run(fmt, list(text), reason, **kw)[1])
+    check_5(parse(text, fmt, finish_reason=reason, **kw))
+
+
+@given(case=soups(), at=st.integers(0, 60), reason=reasons)
+def test_every_word_is_somewhere(case, at, reason):
+    fmt, text, kw = case
+    text = f"{text[:at]}ΔΘ{text[at:]}"
+    parser, deltas = run(fmt, [text], reason, **kw)
+    content, reasoning, calls = joined(deltas)
+    found = content + reasoning + "".join("".join(call) for call in calls)
+    assert "ΔΘ" in found + "".join(issue.detail for issue in parser.issues) + header_words(
+        fmt, text
+    )
 
 
 @given(case=written(), reason=st.sampled_from(["length", None]))
@@ -163,6 +187,9 @@ def test_several_calls_in_markers_of_their_own():
         (QWEN, f"Sure:\n```json\n{F}\n```"),
         (QWEN, '{"temperature": 20}'),
         (QWEN, "[1, 2]"),
+        (QWEN, '{"temperature": 20} or so'),
+        (QWEN, f'<tool_call>{{"x": 1}}</tool_call>\n {F}'),
+        (HARMONY, '<|channel|>final<|message|>{"temperature": 20} or so'),
         (QWEN, '"text"'),
         (QWEN, "```python\nf(a=1)\n```"),
         (CODER, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>"),
@@ -178,7 +205,19 @@ def test_what_is_no_call_is_content_and_reported(fmt, text):
     assert parser.finish_reason == "stop"
 
 
-@pytest.mark.parametrize("rest", [" and more", " 5", ", 5]", ', {"x": 1}]', "]}", '\n{"a": 1}'])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        " and more",
+        " 5",
+        ", 5]",
+        f', {{"x" {G}}}]',
+        f', {{"x": 1}}, {G}]',
+        ', {"x": 1}]',
+        "]}",
+        '\n{"a": 1}',
+    ],
+)
 def test_behind_a_call_that_is_out_nothing_is_taken_back(rest):
     for begun in (F, f"[{F}"):
         parser = StreamParser(QWEN, calls="json")

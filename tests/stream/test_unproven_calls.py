@@ -19,7 +19,9 @@ FORMATS = [name for name in list_formats() if get_format(name).facts.unproven_ca
 JSON, PYTHON, RECIPIENTS = map(get_format, ("llama3_json", "pythonic", "functionary_v32"))
 LISTED = UNMARKED.replace(tools={"array_wrapped": True})
 PLAIN = PYTHON.replace(tools={"array_wrapped": False})
-ALL = [*map(get_format, FORMATS), LISTED, PLAIN]
+# Formats of which nothing but the calls is known.
+NO_ENDS = [fmt.replace(turn={"ends": (), "headers": ()}) for fmt in (PYTHON, LISTED)]
+ALL = [*map(get_format, FORMATS), LISTED, PLAIN, *NO_ENDS]
 OTHERS = [{"name": "look_up"}, {"name": "zz"}]
 F = [{"name": "f"}]
 

@@ -151,7 +151,8 @@ def check_work(work, fmt, kw, start, unit, size):
 @pytest.mark.parametrize("before", ["", "1", "tr"])
 def test_8_white_space_in_a_value_is_looked_at_once(before):
     written = []
-    value = Value(written.append, lambda _: None, ("string", "number", "boolean", "null"))
+    kinds = dict.fromkeys(("string", "number", "boolean", "null"))
+    value = Value(written.append, lambda _: None, kinds)
     for chunk in (before, *" \n" * 5_000):
         value.write(chunk)
     assert value._core == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES
+from deltaparse.stream.reading.tool_calls.schema import ANY
 from deltaparse.stream.reading.tool_calls.values import Value
 
 __all__ = ["safe_value"]
@@ -20,7 +20,7 @@ def safe_value(text: str) -> Any:
     ([1, 2], {'a': None}, 'ls -la')
     """
     written: list[str] = []
-    value = Value(written.append, _nothing, ALL_TYPES)
+    value = Value(written.append, _nothing, ANY)
     value.write(text)
     value.end()
     try:

@@ -221,6 +221,7 @@ class Call:
             extra = "".join(self.extra_members)
             detail = f"left out beside the arguments of {self.name!r}: {extra!r}"
             sink.issue("unused_member", self.checkpoint.span, detail)
+        sink.call_is_text = not self._announced and self._verdict != "drop"
         if self._announced:
             sink.end_call(complete=self.whole, end=self._reading.src.offset)
         elif self._verdict == "drop":

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from deltaparse.partial import Emit, Steps, at, json_space, skip
+from deltaparse.partial import Emit, Steps, at, json_space, marker_set, skip
 
 from ...message.message import Attempt
 from ...wire.format import ToolFormat
+from ...wire.spellings import stripped
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .code import coded_calls
+from .ending import is_text
 from .json_native import json_calls
 from .pythonic import python_calls
 from .tagged import tagged_call
 
 __all__ = ["tool_calls"]
+
+SPACE = re.compile(r"\s{0,64}+")
+"""White space that may stand between a call and the markers that end it."""
 
 
 def tool_calls(
@@ -24,17 +30,22 @@ def tool_calls(
     """Read the calls that may begin at the marker that stands here; commit `checkpoint`.
 
     Returns whether there were any. If not, all that was read since the checkpoint goes to
-    `emit_text`, as content if there is none. The markers that end the calls are left unread.
+    `emit_text`, as content if there is none. The markers that end the calls are left unread; but
+    those of calls that are text by a policy are text too, and such calls are none.
     """
     src, tables, fmt = reading.src, reading.tables, reading.fmt
     # A section's marker may be followed by that of its first call, and by that of its name.
     tagged = fmt.facts.is_tagged
     prefix = fmt.function.name_prefix.strip() if tagged else ""
     code = fmt.code.start.strip() if fmt.code.function else ""
+    section = fmt.tools.section_start.strip()
+    begun = reading.sink.calls
     start = end = src.offset
     marker, strays = "", list[str]()
     while marker != (prefix or None) and (more := (yield from at(src, tables.call_starts))):
         marker = more.strip()
+        if section and marker == section:
+            reading.before_section = begun
         if code and marker == code:
             yield from skip(src, more, tables.trailing(more))
             break
@@ -65,4 +76,28 @@ def tool_calls(
     if not called:
         (emit_text or reading.sink.content)(checkpoint.text())
     checkpoint.commit()
+    if called and reading.sink.call_is_text:
+        yield from _closers_as_text(reading)
+        return reading.sink.calls > begun
     return called
+
+
+def _closers_as_text(reading: Reading) -> Steps[None]:
+    """Emit the markers that end a call which is text, and the section's if all in it is text."""
+    src, fmt = reading.src, reading.fmt
+    section = fmt.tools.section_end.strip()
+    markers = marker_set(stripped(fmt.facts.closers))
+    while True:
+        found = SPACE.match(src.text, src.pos)
+        start = found.end() if found else src.pos
+        end = markers.match(src.text, start, final=src.closed)
+        if end > start:
+            marker = src.text[start:end]
+            text = src.take(end)
+            if marker == section and not is_text(reading, reading.before_section):
+                return
+            reading.sink.content(text)
+        elif end < 0 or src.closed:
+            return
+        else:
+            yield

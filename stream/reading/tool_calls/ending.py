@@ -29,7 +29,7 @@ from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .call import Call
 
-__all__ = ["CUT", "STRAY", "WHOLE", "End", "Ending", "not_another_call", "settle"]
+__all__ = ["CUT", "STRAY", "WHOLE", "End", "Ending", "is_text", "not_another_call", "settle"]
 
 
 class End(Enum):
@@ -84,6 +84,11 @@ def settle(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         text = "".join(call.not_emitted)
         _report_malformed(call, f"the arguments of {call.name!r} are no JSON object: {text!r}")
     return call.end()
+
+
+def is_text(reading: Reading, calls: int) -> bool:
+    """Whether what ends all calls is text: each is, of those since there were so many."""
+    return reading.sink.call_is_text and reading.sink.calls == calls
 
 
 def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
@@ -159,16 +164,17 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
 
 
 def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
-    """Emit what was read behind a call, and is none; where no marker proves calls, up to the next.
+    """Emit what was read behind a call, and is none; where no marker ends calls, up to the next.
 
     A call may stand in what is text now, where another would be looked for.
     """
     writer = ContentWriter(reading, Before.CALL)
     writer.emit(checkpoint.text())
     checkpoint.commit()
-    if reading.tables.unproven:
+    tables = reading.tables
+    if tables.unproven or tables.constrained:
         reading.src.emits_prompt = False
-        yield from until(reading.src, reading.tables.in_content, writer.emit)
+        yield from until(reading.src, tables.in_content, writer.emit)
     writer.end()
 
 

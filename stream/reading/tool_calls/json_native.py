@@ -39,7 +39,7 @@ from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
-from .ending import CUT, STRAY, WHOLE, Ending, not_another_call, settle
+from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
 from .named_function import is_arguments
 
 __all__ = ["json_calls"]
@@ -67,6 +67,7 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     """
     src, tables = reading.src, reading.tables
     char = yield from json_space(src)
+    begun = reading.sink.calls
     in_array = char == "[" and (not tables.unmarked or tables.fmt.tools.array_wrapped)
     if in_array:
         if (yield from at(src, tables.bracketed)):
@@ -88,6 +89,8 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     while more:
         between = reading.checkpoint()
         more = yield from _another_call(reading, between, in_array=in_array)
+        if not more and is_text(reading, begun):
+            reading.sink.content(between.text())
         between.commit()
     return called
 
@@ -98,16 +101,17 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
     What is neither is left unread, so that it is read as what follows calls.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
+    repairs = sink.policies.malformed_arguments == "repair" and not sink.call_is_text
     char, end = yield from _beyond_separator(src)
     if char == "{":
         src.pos = end
         if not (yield from _call_object(reading, checkpoint)):
             yield from not_another_call(reading, checkpoint)
-            return not tables.unproven
+            return not (tables.unproven or tables.constrained)
         return True
     if in_array and char == "]":
         src.pos = end + 1
-    elif char and char in "}]" and sink.policies.malformed_arguments == "repair":
+    elif char and char in "}]" and repairs:
         src.pos = end
         while (char := (yield from json_space(src))) and char in "}]":
             src.pos += 1

@@ -20,7 +20,7 @@ from deltaparse.partial import Steps, Window, peek, python_arguments, whitespace
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .call import Call
-from .ending import CUT, STRAY, WHOLE, Ending, not_another_call, settle
+from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
 from .python_head import BETWEEN, python_head
 
 __all__ = ["python_call", "python_calls"]
@@ -39,6 +39,7 @@ def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     """
     src, unmarked = reading.src, reading.tables.unmarked
     yield from whitespace(src, GAP)
+    begun = reading.sink.calls
     in_list = (yield from peek(src)) == "["
     if in_list:
         src.pos += 1
@@ -52,6 +53,8 @@ def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     while more:
         between = reading.checkpoint()
         more = yield from _another_call(reading, between, in_list=in_list)
+        if not more and is_text(reading, begun):
+            reading.sink.content(between.text())
         between.commit()
     return called
 
@@ -62,6 +65,7 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) ->
     What is neither is left unread, so that it is read as what follows calls.
     """
     repairs = reading.sink.policies.malformed_arguments == "repair"
+    repairs = repairs and not reading.sink.call_is_text
     bracket = yield from _bracket(reading.src, BRACKETS if repairs else "]" * in_list)
     if not bracket:
         called = yield from _call(reading, checkpoint, sure=in_list, after=True)

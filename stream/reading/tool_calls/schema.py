@@ -1,72 +1,113 @@
-"""What a tool's JSON Schema says of the type of an argument."""
+"""What a tool's JSON Schema says of the type of an argument.
+
+What counts is `type`, `enum`, `const` and `nullable`, through `$ref`, `allOf`, `anyOf` and `oneOf`,
+which are read like `anyOf`. `docs/values.md` shows what comes of each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
+from urllib.parse import unquote
 
 __all__ = [
     "ALL_TYPES",
-    "DEEPEST",
-    "Typed",
+    "ANY",
+    "COMBINING",
+    "INTEGER",
+    "Kinds",
     "argument_names",
     "argument_types",
+    "fits",
+    "item_types",
+    "pointed",
+    "schema_of_argument",
+    "schema_of_items",
     "type_of",
     "types_named",
 ]
 
 ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
-DEEPEST = 32
+DEEPEST = 64
+"""Schemas within each other, or references to references, that are followed."""
+
+Kinds: TypeAlias = Mapping[str, frozenset[object] | None]
+"""The JSON types that a value may have, an integer being a number; for each, the values of it that
+are allowed, None for all. All integers are the member `INTEGER`."""
+
+INTEGER: Final = object()
+ANY: Final[Kinds] = dict.fromkeys(sorted(ALL_TYPES))
+NAMED: Final[Mapping[str, Kinds]] = {
+    **{kind: {kind: None} for kind in ALL_TYPES},
+    "integer": {"number": frozenset({INTEGER})},
+}
 OTHER_WORDS = {
-    **dict.fromkeys(("integer", "int", "float", "double"), "number"),
+    **dict.fromkeys(("int", "float", "double"), "number"),
     **dict.fromkeys(("str", "text"), "string"),
     **dict.fromkeys(("list", "tuple"), "array"),
     **dict.fromkeys(("dict", "map", "json"), "object"),
     "bool": "boolean",
     "none": "null",
 }
+"""Words for types that are none of JSON Schema's."""
+COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
+"""Keywords that bring in what other schemas say."""
+BESIDE_TYPE = frozenset({*COMBINING, "enum", "const", "nullable"})
+LIST = (list, tuple)
 
 
-class Typed(NamedTuple):
-    """The types that a value may have, and the schema that says it, for what is in the value."""
+def argument_types(schema: object, key: str) -> Kinds:
+    """What the argument `key` may be.
 
-    types: frozenset[str]
-    schema: object = None
-
-    @classmethod
-    def of(cls, schema: object, key: str, types: frozenset[str]) -> Typed:
-        """What is known of the argument `key`; `types` are those that its marker says, if any."""
-        part = None
-        if isinstance(schema, Mapping):
-            part = schema.get("additionalProperties")
-            properties = schema.get("properties")
-            if isinstance(properties, Mapping) and key in properties:
-                part = properties[key]
-        return cls(types or argument_types(schema, key), part)
-
-    def property(self, key: str, types: frozenset[str]) -> Typed:
-        """The same of a member of the object that the value is."""
-        return Typed.of(self.schema, key, types)
-
-    def item(self, types: frozenset[str]) -> Typed:
-        """The same of an item of the list that the value is."""
-        part = self.schema.get("items") if isinstance(self.schema, Mapping) else None
-        root = part if isinstance(part, Mapping) else {}
-        return Typed(types or _types(part, root, 0), part)
-
-
-def argument_types(schema: object, key: str) -> frozenset[str]:
-    """The JSON types that the argument `key` may have, an integer being a number.
-
-    `schema` is that of the arguments: a tool's `parameters`. All types where it does not say,
-    or is none; what no JSON Schema allows is taken for not said.
+    `schema` is that of the arguments: a tool's `parameters`. Anything where it does not say,
+    allows nothing, or is none; what no JSON Schema allows is taken for not said.
     """
+    if isinstance(schema, Mapping) and schema.keys().isdisjoint(COMBINING):
+        properties = schema.get("properties")
+        said = properties.get(key) if isinstance(properties, Mapping) else None
+        # As nearly all arguments are described, read at a fraction of the cost.
+        if isinstance(said, Mapping) and said.keys().isdisjoint(BESIDE_TYPE):
+            return _named(said["type"]) if "type" in said else ANY
+    types = _Combined(schema, _said, of_types=True)
+
+    def named(part: object) -> Kinds | None:
+        if not isinstance(part, Mapping):
+            return None
+        properties = part.get("properties")
+        if isinstance(properties, Mapping) and key in properties:
+            return types.of(properties[key])
+        # Patterns are the operator's, and names the model's: none is run on the other.
+        others = None if "patternProperties" in part else part.get("additionalProperties")
+        return types.of(others) if isinstance(others, Mapping) else None
+
+    return _Combined(schema, named).of(schema) or ANY
+
+
+def item_types(schema: object) -> Kinds:
+    """What the items of a list may be, of which `schema` is the schema."""
+    return argument_types({"additionalProperties": schema_of_items(schema)}, "")
+
+
+def schema_of_argument(schema: object, key: str) -> object:
+    """The schema of the member `key` of an object; None where its own schema has none for it."""
     if not isinstance(schema, Mapping):
-        return ALL_TYPES
+        return None
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and key in properties:
-        return _types(properties[key], schema, 0)
-    return _types(schema.get("additionalProperties"), schema, 0)
+        return properties[key]
+    return schema.get("additionalProperties")
+
+
+def schema_of_items(schema: object) -> object:
+    """The schema of the items of a list; None where its own schema has none for them."""
+    return schema.get("items") if isinstance(schema, Mapping) else None
+
+
+def types_named(word: str) -> Kinds:
+    """The types that one word means, as formats write it; none where it is no type."""
+    kind = word.strip().lower()
+    return NAMED.get(OTHER_WORDS.get(kind, kind), {})
 
 
 def argument_names(schema: object) -> frozenset[str] | None:
@@ -84,18 +125,10 @@ def _add_names(schema: object, root: Mapping[str, Any], depth: int, names: set[s
     known = isinstance(properties, Mapping)
     if isinstance(properties, Mapping):
         names.update(map(str, properties))
-    for word in ("anyOf", "oneOf", "allOf"):
-        for part in schema[word] if isinstance(schema.get(word), list) else ():
+    for options in _conjuncts(schema, root):
+        for part in options:
             known = _add_names(part, root, depth + 1, names) or known
-    if isinstance(schema.get("$ref"), str):
-        known = _add_names(_referred(schema["$ref"], root), root, depth + 1, names) or known
     return known
-
-
-def types_named(word: str) -> frozenset[str]:
-    """The types that one word means, as formats write it; all types where it is none."""
-    kind = OTHER_WORDS.get(word.strip().lower(), word.strip().lower())
-    return frozenset({kind}) if kind in ALL_TYPES else ALL_TYPES
 
 
 def type_of(value: object) -> str:
@@ -111,36 +144,152 @@ def type_of(value: object) -> str:
     return "object" if isinstance(value, Mapping) else "array"
 
 
-def _types(schema: object, root: Mapping[str, Any], depth: int) -> frozenset[str]:
-    if not isinstance(schema, Mapping) or depth > DEEPEST:
-        return ALL_TYPES
-    types = ALL_TYPES
-    if "type" in schema:
-        named = schema["type"]
-        words = {named} if isinstance(named, str) else set(map(str, named or ()))
-        known = {"number" if word == "integer" else word for word in words} & ALL_TYPES
-        types = frozenset(known) or ALL_TYPES
-        if schema.get("nullable") is True:
-            types |= {"null"}
-    if isinstance(schema.get("enum"), list):
-        types &= frozenset(map(type_of, schema["enum"])) or ALL_TYPES
-    if "const" in schema:
-        types &= {type_of(schema["const"])}
-    for either in ("anyOf", "oneOf"):
-        if isinstance(schema.get(either), list) and schema[either]:
-            types &= frozenset().union(*(_types(part, root, depth + 1) for part in schema[either]))
-    if isinstance(schema.get("allOf"), list):
-        for part in schema["allOf"]:
-            types &= _types(part, root, depth + 1)
-    if isinstance(schema.get("$ref"), str):
-        types &= _types(_referred(schema["$ref"], root), root, depth + 1)
-    return types or ALL_TYPES
+def fits(value: object, allowed: frozenset[object] | None) -> bool:
+    """Whether a value is one of those that are allowed of its type."""
+    if allowed is None or value in allowed:
+        return True
+    is_integer = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return is_integer and INTEGER in allowed
 
 
-def _referred(reference: str, root: Mapping[str, Any]) -> object:
-    """What a reference within the same schema means; None for any other."""
-    place: object = root
-    for step in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [""]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        place = place.get(name) if isinstance(place, Mapping) else None
+def pointed(document: object, reference: str) -> Any:
+    """What a reference within the document, like "#/$defs/a", points at.
+
+    Raises:
+        LookupError: it points at nothing, or is none within the document.
+    """
+    if reference != "#" and not reference.startswith("#/"):
+        raise LookupError(reference)
+    pointer = reference[2:]
+    try:
+        return _walked(document, unquote(pointer).split("/") if reference != "#" else [])
+    except LookupError:
+        # By the standard a "/" that is spelled as %2F divides names too; it may be meant as one's.
+        return _walked(document, list(map(unquote, pointer.split("/"))))
+
+
+def _walked(place: Any, names: Iterable[str]) -> Any:
+    for name in names:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, Mapping):
+            place = place[key]
+        elif isinstance(place, LIST) and key.isascii() and key.isdecimal():
+            place = place[int(key)]
+        else:
+            raise LookupError(key)
     return place
+
+
+class _Combined:
+    """Reads what a schema says together with all that it combines.
+
+    `own` reads what a schema says by itself, None for nothing. `of_types`: that is what types its
+    values have, so that `nullable` adds one, and a schema that says nothing allows all. Each schema
+    is read once; one that leads back to itself says nothing by that.
+    """
+
+    __slots__ = ("_depth", "_known", "_of_types", "_own", "_root")
+
+    def __init__(
+        self, root: object, own: Callable[[object], Kinds | None], *, of_types: bool = False
+    ) -> None:
+        self._root = root
+        self._own = own
+        self._of_types = of_types
+        self._known: dict[int, Kinds | None] = {}
+        self._depth = 0
+
+    def of(self, schema: object) -> Kinds | None:
+        """What a schema says, None for nothing."""
+        if not isinstance(schema, Mapping):
+            return self._own(schema)
+        if id(schema) in self._known or self._depth > DEEPEST:
+            return self._known.get(id(schema))
+        self._known[id(schema)] = None
+        self._depth += 1
+        found = self._own(schema)
+        leads_back = False
+        for options in _conjuncts(schema, self._root):
+            said = _either(map(self.of, options))
+            leads_back = leads_back or said is None
+            found = _both(found, said)
+        if self._of_types and found is None and not leads_back:
+            found = ANY
+        if self._of_types and found is not None and schema.get("nullable") is True:
+            found = {**found, "null": None}
+        self._depth -= 1
+        self._known[id(schema)] = found
+        return found
+
+
+def _conjuncts(schema: Mapping[str, Any], root: object) -> Iterator[list[object]]:
+    """Iterate over what must all hold, each a list of what may."""
+    if isinstance(schema.get("$ref"), str):
+        with suppress(LookupError):
+            yield [pointed(root, schema["$ref"])]
+    if isinstance(schema.get("allOf"), LIST):
+        yield from ([part] for part in schema["allOf"])
+    for key in ("anyOf", "oneOf"):
+        if isinstance(schema.get(key), LIST):
+            yield list(schema[key])
+
+
+def _said(schema: object) -> Kinds | None:
+    """What a schema says by itself of the type of its values, None for nothing."""
+    if not isinstance(schema, Mapping):
+        return {} if schema is False else ANY
+    found = _named(schema["type"]) if "type" in schema else None
+    if isinstance(schema.get("enum"), LIST) and schema["enum"]:
+        found = _both(found, _listed(schema["enum"]))
+    return _both(found, _listed([schema["const"]])) if "const" in schema else found
+
+
+def _named(words: object) -> Kinds:
+    """What types of these names are; anything where one of them is none."""
+    if isinstance(words, str):
+        return NAMED.get(words, ANY)
+    names = words if isinstance(words, LIST) else [words]
+    kinds = [NAMED.get(name) if isinstance(name, str) else None for name in names]
+    return ANY if None in kinds else _either(kinds) or ANY
+
+
+def _listed(values: Iterable[object]) -> Kinds:
+    """What may be one of these values. Lists and objects are not compared."""
+    found: dict[str, frozenset[object] | None] = {}
+    for value in values:
+        kind = type_of(value)
+        one = frozenset() if kind in ("array", "object") else frozenset({value})
+        found[kind] = (found.get(kind) or frozenset()) | one
+    return {kind: allowed or None for kind, allowed in found.items()}
+
+
+def _either(options: Iterable[Kinds | None]) -> Kinds | None:
+    """What one of the options allows; those that say nothing do not count."""
+    found: dict[str, frozenset[object] | None] | None = None
+    for option in options:
+        if option is None:
+            continue
+        found = {} if found is None else found
+        for kind, allowed in option.items():
+            known = found.get(kind, frozenset())
+            found[kind] = None if known is None or allowed is None else known | allowed
+    return found
+
+
+def _both(one: Kinds | None, other: Kinds | None) -> Kinds | None:
+    """What both allow; one that says nothing does not count."""
+    if one is None or other is None:
+        return other if one is None else one
+    found: dict[str, frozenset[object] | None] = {}
+    for kind in one:
+        if kind not in other:
+            continue
+        mine, yours = one[kind], other[kind]
+        if mine is None or yours is None:
+            found[kind] = yours if mine is None else mine
+            continue
+        shared = {value for value in mine if fits(value, yours)}
+        shared |= {value for value in yours if fits(value, mine)}
+        if shared:
+            found[kind] = frozenset(shared)
+    return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from json.encoder import encode_basestring
+from typing import NamedTuple
 
 from deltaparse.partial import (
     Emit,
@@ -20,18 +21,27 @@ from deltaparse.partial import (
     Window,
     at,
     json_space,
-    skip,
+    marker_set,
     skip_if_here,
     until,
 )
 
 from ...wire.spellings import trailing
-from ...wire.tag_markers import TaggedMarkers
+from ...wire.tag_markers import TaggedMarkers, closed_by
 from ..reading import Reading
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
-from .schema import ALL_TYPES, DEEPEST, Typed, types_named
+from .schema import (
+    ANY,
+    DEEPEST,
+    Kinds,
+    argument_types,
+    item_types,
+    schema_of_argument,
+    schema_of_items,
+    types_named,
+)
 from .tagged_head import may_become
 from .values import Value
 
@@ -41,7 +51,10 @@ GAP = 64
 """White space characters that may stand between the markers behind a value."""
 
 SPACE = re.compile(r"\s*+")
-NOT_STRING = ALL_TYPES - {"string"}
+LINE_END = marker_set({"\n", "\r\n"})
+STRING: Kinds = {"string": None}
+STRUCTURES = frozenset({"object", "array"})
+NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
 
 
 def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
@@ -61,10 +74,17 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         key = yield from _key(src, call, m)
         if key is None:
             return CUT
-        name, types = key
+        name, types, crlf = key
         call.emit(("" if first else ", ") + encode_basestring(name) + ": ")
         sink.held = []
-        ending = yield from _value(src, call, m.closed_by(name), Typed.of(schema, name, types))
+        own = closed_by(m, call.fmt, name)
+        ends = own.value_ends_crlf if crlf else own.value_ends
+        kinds = types or argument_types(schema, name)
+        if own.element_ends.literals and (yield from _nests(src, own, kinds)):
+            part = schema_of_argument(schema, name)
+            ending = yield from _elements(src, call, own, Typed(kinds, part), 0)
+        else:
+            ending = yield from _value(src, call, own, kinds, ends)
         if ending is not WHOLE:
             return ending
         first = False
@@ -118,57 +138,68 @@ def _junk(src: Window, call: Call, m: TaggedMarkers) -> Steps[None]:
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
 
 
-def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, frozenset[str]] | None]:
+def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, Kinds, bool] | None]:
     """Read an argument's name and what stands between it and the value.
 
-    Returns the name, and the types that the marker says that the value has, none if it does not;
-    None where the output ends in it.
+    Returns the name; the types that the marker says that the value has, none if it does not; and
+    whether CRLF ends the line before the value. None where the output ends in it.
     """
     arguments = call.fmt.arguments
     texts: list[str] = []
     call.sink.held = texts
     marker = yield from until(src, m.key_end, texts.append, certain=True)
-    key, types = "".join(texts).strip(), frozenset[str]()
+    key = "".join(texts).strip()
+    types: Kinds = {}
     if not marker:
         call.not_emitted.append(key)
         return None
     before_value = arguments.value_prefix.strip()
     literal = arguments.literal_name_suffix
-    if literal.strip():
-        types = NOT_STRING if marker == literal.strip() else frozenset({"string"})
+    if marker == literal.strip():
+        types = NOT_STRING
+    elif literal.strip() and marker == arguments.name_suffix.strip():
+        types = STRING
+    crlf = False
     if marker != before_value:
-        suffix = literal if types == NOT_STRING else arguments.name_suffix
+        suffix = literal if types is NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
-        yield from skip(src, marker, gap if before_value else gap + arguments.value_prefix)
+        crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if m.type_end.literals:
             word: list[str] = []
             ended = yield from until(src, m.type_end, word.append, certain=True)
             if not ended:
                 call.not_emitted.append(key)
                 return None
-            yield from skip(src, ended, trailing(arguments.type_suffix))
+            crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
             types = types_named("".join(word))
         if not before_value:
-            return key, types
+            return key, types, crlf
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
         if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
             call.not_emitted.append(key)
             return None
     if marker:
-        yield from skip(src, marker, trailing(arguments.value_prefix))
-    return key, types
+        crlf = yield from _skip(src, marker, trailing(arguments.value_prefix))
+    return key, types, crlf
 
 
-def _value(
-    src: Window, call: Call, m: TaggedMarkers, typed: Typed, depth: int = 0
-) -> Steps[Ending]:
+def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
+    """Read a marker and what of `space` follows; return whether a line ends in it with CRLF."""
+    src.pos += len(marker)
+    crlf = False
+    for char in space:
+        found = yield from at(src, LINE_END if char == "\n" else marker_set({char}))
+        src.pos += len(found)
+        crlf = crlf or found == "\r\n"
+        if not found:
+            break
+    return crlf
+
+
+def _value(src: Window, call: Call, m: TaggedMarkers, types: Kinds, ends: Markers) -> Steps[Ending]:
     """Read one value and what ends it."""
-    arguments, types = call.fmt.arguments, typed.types
-    structured = "string" not in types or types == ALL_TYPES
-    if m.element_ends.literals and structured and depth < DEEPEST:
-        if (yield from _nests(src, m, types)):
-            return (yield from _elements(src, call, m, typed, depth))
+    arguments = call.fmt.arguments
     if m.escape_start.literals and (yield from at(src, m.escape_start)):
         return (yield from _escaped(src, call, m))
     quoted = arguments.quoted_strings and "string" in types
@@ -187,7 +218,7 @@ def _value(
 
     value = Value(call.emit, note, types, python=arguments.python_literals)
     call.sink.held = value.chunks
-    ending = yield from _up_to_end(src, call, m, value.write, value.string)
+    ending = yield from _up_to_end(src, call, m, value.write, ends, value.string)
     if ending is CUT:
         call.not_emitted.append(value.held)
         return CUT
@@ -196,16 +227,31 @@ def _value(
     return ending
 
 
-def _nests(src: Window, m: TaggedMarkers, types: frozenset[str]) -> Steps[bool]:
+class Typed(NamedTuple):
+    """The types that a value may have, and the schema that says it, for what is in the value."""
+
+    kinds: Kinds
+    schema: object
+
+    def inner(self, name: str, kinds: Kinds, *, listed: bool) -> Typed:
+        """The same of an item of the list, or of a member of the object, that the value is."""
+        if listed:
+            return Typed(kinds or item_types(self.schema), schema_of_items(self.schema))
+        part = schema_of_argument(self.schema, name)
+        return Typed(kinds or argument_types(self.schema, name), part)
+
+
+def _nests(src: Window, m: TaggedMarkers, kinds: Kinds) -> Steps[bool]:
     """Whether an element stands here, or nothing where an object or a list should."""
+    if "string" in kinds and len(kinds) < len(ANY):
+        return False
     while True:
         found = SPACE.match(src.text, src.pos, src.pos + GAP)
         start = found.end() if found else src.pos
         end = m.element_ends.match(src.text, start, final=src.closed)
         if end > start:
-            if src.text[start:end] in m.key.literals:
-                return True
-            return types <= {"object", "array"}
+            opened = src.text[start:end] in m.key.literals
+            return opened or all(kind in STRUCTURES for kind in kinds)
         if (end < 0 and start < len(src.text)) or src.closed:
             return False
         yield
@@ -213,7 +259,6 @@ def _nests(src: Window, m: TaggedMarkers, types: frozenset[str]) -> Steps[bool]:
 
 def _elements(src: Window, call: Call, m: TaggedMarkers, typed: Typed, depth: int) -> Steps[Ending]:
     """Read the elements that a value is made of, and what ends it: an object, or a list."""
-    item = call.fmt.arguments.item
     opened = ""
     while True:
         yield from json_space(src)
@@ -222,46 +267,50 @@ def _elements(src: Window, call: Call, m: TaggedMarkers, typed: Typed, depth: in
             return CUT
         src.pos += len(here)
         if here not in m.key.literals:
-            if not opened:
-                opened = "{" if "object" in typed.types else "["
-                call.emit(opened)
+            opened = opened or _open(call, listed="object" not in typed.kinds)
             call.emit("}" if opened == "{" else "]")
             return WHOLE
         key = yield from _key(src, call, m)
         if key is None:
             return CUT
-        name, types = key
+        name, types, crlf = key
         if opened:
             call.emit(", ")
         else:
-            listed = name == item and "array" in typed.types
-            opened = "[" if listed else "{"
-            call.emit(opened)
+            listed = name == call.fmt.arguments.item and "array" in typed.kinds
+            opened = _open(call, listed=listed)
         if opened == "{":
             call.emit(encode_basestring(name) + ": ")
         call.sink.held = []
-        inner = typed.item(types) if opened == "[" else typed.property(name, types)
-        ending = yield from _value(src, call, m.closed_by(name), inner, depth + 1)
+        inner, own = typed.inner(name, types, listed=opened == "["), closed_by(m, call.fmt, name)
+        if depth < DEEPEST and (yield from _nests(src, own, inner.kinds)):
+            ending = yield from _elements(src, call, own, inner, depth + 1)
+        else:
+            ends = own.value_ends_crlf if crlf else own.value_ends
+            ending = yield from _value(src, call, own, inner.kinds, ends)
         if ending is not WHOLE:
             return ending
+
+
+def _open(call: Call, *, listed: bool) -> str:
+    opened = "[" if listed else "{"
+    call.emit(opened)
+    return opened
 
 
 def _escaped(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Read a string between markers of its own, and what ends the value."""
     yield from skip_if_here(src, m.escape_start)
-    value = Value(call.emit, lambda _: None, {"string"})
-    while True:
-        if not (
-            yield from until(src, m.escape_end, value.write, certain=True, string=value.string)
-        ):
-            return CUT
+    value = Value(call.emit, lambda _: None, STRING)
+    emit, string = value.write, value.string
+    while (yield from until(src, m.escape_end, emit, certain=True, string=string)):
         if (yield from _followed(src, m.escape_end.longest, m.value_suffix)):
-            break
-        value.write(src.take(src.pos + 1))
-    value.end()
-    yield from skip_if_here(src, m.escape_end)
-    rest: list[str] = []
-    return (yield from _up_to_end(src, call, m, rest.append))
+            value.end()
+            yield from skip_if_here(src, m.escape_end)
+            rest: list[str] = []
+            return (yield from _up_to_end(src, call, m, rest.append, m.value_ends))
+        emit(src.take(src.pos + 1))
+    return CUT
 
 
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
@@ -278,7 +327,7 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     rest: list[str] = []
     call.sink.held = rest
     start = src.offset
-    ending = yield from _up_to_end(src, call, m, rest.append)
+    ending = yield from _up_to_end(src, call, m, rest.append, m.value_ends)
     if "".join(rest).strip():
         detail = f"left out behind an argument: {''.join(rest)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
@@ -286,7 +335,12 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
 
 
 def _up_to_end(
-    src: Window, call: Call, m: TaggedMarkers, emit: Emit, string: StringSink | None = None
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    emit: Emit,
+    ends: Markers,
+    string: StringSink | None = None,
 ) -> Steps[Ending]:
     """Read a value up to and with its suffix.
 
@@ -295,7 +349,7 @@ def _up_to_end(
     unread.
     """
     while True:
-        marker = yield from until(src, m.value_ends, emit, certain=True, string=string)
+        marker = yield from until(src, ends, emit, certain=True, string=string)
         core = marker.strip()
         if not marker or core in m.turn_ends:
             return CUT

@@ -2,13 +2,16 @@
 
 The schema decides what it is. A string streams from its first character; so does a value that may
 be a string, as soon as it can be nothing else. Numbers, literals, and what may be several things
-wait for their end, and are then JSON, else a Python literal, else a string.
+wait for their end. They are then the first of these that the schema allows: JSON; a string that it
+names; a Python literal; a string. If it allows none, the first that has one of its types.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import TypeVar
 
@@ -16,14 +19,16 @@ from deltaparse.partial import (
     Emit,
     JsonLexer,
     JsonState,
+    Repairs,
     Steps,
     StringSink,
     Window,
     python_value,
+    repaired_json,
     spelled,
 )
 
-from .schema import ALL_TYPES
+from .schema import ALL_TYPES, Kinds, fits
 
 __all__ = ["Value"]
 
@@ -33,6 +38,7 @@ LONGEST_NUMBER = 400
 """Characters of what may be a number or a string; all digits of the largest float are fewer."""
 
 NUMBER_SO_FAR = re.compile(rf"[-+.0-9][-+.0-9a-zA-Z_]{{0,{LONGEST_NUMBER}}}\s*")
+INTEGER = re.compile(r"-?[0-9]+")
 WORDS = {
     "true": "boolean",
     "false": "boolean",
@@ -40,7 +46,14 @@ WORDS = {
     "True": "boolean",
     "False": "boolean",
     "None": "null",
+    "NaN": "number",
+    "Infinity": "number",
+    "-Infinity": "number",
 }
+NON_FINITE = Repairs(
+    **{repair.name: repair.name == "non_finite" for repair in dataclasses.fields(Repairs)}
+)
+"""The one repair that does not make another language of JSON."""
 # What a value begins with that may be one of these types up to its end.
 OPENERS = {"{": "object", "[": "array", "(": "array", '"': "quoted", "'": "quoted"}
 # What JSON of a type begins with; all else is a number.
@@ -51,9 +64,9 @@ LONGEST_WORD = max(map(len, WORDS))
 class Value:
     """Writes the text of one value as JSON, chunk by chunk.
 
-    `types` are the JSON types that it may have. `note` takes how a value was read that was not
-    spelled as the format has it: "python_literals", or "argument_type" for text that is none of
-    the types and is therefore a string. `string` is where the text goes once it is a string's;
+    `kinds` are the JSON types that it may have. `note` takes how a value was read that was not
+    spelled as the format has it: a repair, or "argument_type" for text that is none of the types
+    and is therefore a string. `string` is where the text goes once it is a string's;
     `chunks` are the text of which it is not decided yet what it is.
     """
 
@@ -61,11 +74,11 @@ class Value:
         "_core",
         "_deciding",
         "_emit",
+        "_kinds",
         "_note",
         "_python",
         "_spaced",
         "_streams",
-        "_types",
         "chunks",
         "string",
     )
@@ -74,14 +87,14 @@ class Value:
         self,
         emit: Emit,
         note: Callable[[str], None],
-        types: Collection[str],
+        kinds: Kinds,
         *,
         python: bool = False,
     ) -> None:
         self._emit = emit
         self.string = StringSink()
         self._note = note
-        self._types = types
+        self._kinds = kinds
         self._python = python
         self.chunks: list[str] = []
         # While it is not decided what it is: its text without white space before it, and whether
@@ -89,8 +102,8 @@ class Value:
         self._core = ""
         self._spaced = False
         self._streams = False
-        self._deciding = "string" in types
-        if set(types) == {"string"}:
+        self._deciding = "string" in kinds
+        if self._deciding and len(kinds) == 1:
             self._begin_string()
 
     def write(self, text: str) -> None:
@@ -119,7 +132,7 @@ class Value:
         text = self.held
         value = self._as_json(text.strip())
         if value is None:
-            if "string" not in self._types:
+            if "string" not in self._kinds:
                 self._note("argument_type")
             value = encode_basestring(text)
         self._emit(value)
@@ -132,7 +145,7 @@ class Value:
     @property
     def _may_be(self) -> set[str]:
         # Quotes belong to a string whose type is known.
-        return set(self._types) | ({"quoted"} if set(self._types) == ALL_TYPES else set())
+        return set(self._kinds) | ({"quoted"} if self._kinds.keys() == ALL_TYPES else set())
 
     def _begin_string(self) -> None:
         held = self.held
@@ -144,34 +157,68 @@ class Value:
 
     def _may_go_on(self, text: str) -> bool:
         """Whether `text` is, or may become, a number or a word of one of the types."""
-        if "number" in self._types and NUMBER_SO_FAR.fullmatch(text):
+        if "number" in self._kinds and NUMBER_SO_FAR.fullmatch(text):
             return True
         return len(text) <= LONGEST_WORD and any(
-            word.startswith(text) and kind in self._types for word, kind in WORDS.items()
+            word.startswith(text) and kind in self._kinds for word, kind in WORDS.items()
         )
 
     def _as_json(self, text: str) -> str | None:
         """The JSON that the whole `text` is or stands for, if it has one of the types."""
         lexer = JsonLexer()
         if lexer.scan(text, final=True) == len(text) and lexer.state is JsonState.DONE:
-            return text if self._allows(text) else None
+            return text if self._allows(text, text) else None
+        if self._kinds.get("string") and self._may_be_string(text):
+            return None
         fragments: list[str] = []
         noted: list[str] = []
         src = Window(text, closed=True)
-        reading = _result(python_value(src, fragments.append, lambda name, _: noted.append(name)))
+
+        def note(name: str, _: int) -> None:
+            noted.append(name)
+
+        read = _result(repaired_json(src, fragments.append, note, repairs=NON_FINITE))
+        if read.state is not JsonState.DONE or src.unread:
+            fragments.clear()
+            noted = [] if self._python else ["python_literals"]
+            src = Window(text, closed=True)
+            reading = _result(python_value(src, fragments.append, note))
+            if reading.state != "done" or src.unread:
+                return None
         written = "".join(fragments)
-        if reading.state != "done" or src.unread or not self._allows(written):
+        # Null in the place of a number that JSON has not.
+        may_be_null = written != "null" or "non_finite" not in noted or "number" in self._kinds
+        if not self._allows(written, text) or not (may_be_null or "string" not in self._kinds):
             return None
-        if noted or not self._python:
-            self._note("python_literals")
+        for name in noted:
+            self._note(name)
         return written
 
-    def _allows(self, text: str) -> bool:
-        """Whether JSON is of one of the types. One that is left out may be null all the same."""
-        kind = FIRST.get(text[0], "number")
-        if kind == "string":
-            return "quoted" in self._may_be
-        return kind in self._types or (kind == "null" and "string" not in self._types)
+    def _allows(self, made: str, text: str) -> bool:
+        """Whether the value is `made`, JSON of the `text`, rather than the text as a string.
+
+        A value that is left out may be null all the same.
+        """
+        kind = FIRST.get(made[0], "number")
+        if "string" not in self._kinds:
+            return kind in self._kinds or kind == "null"
+        if kind not in self._kinds or (kind == "string" and "quoted" not in self._may_be):
+            return False
+        allowed = self._kinds[kind]
+        return allowed is None or fits(_scalar(made), allowed) or not self._may_be_string(text)
+
+    def _may_be_string(self, text: str) -> bool:
+        """Whether the schema allows the text as a string."""
+        allowed = self._kinds["string"]
+        return allowed is None or text in allowed
+
+
+def _scalar(text: str) -> object:
+    """The value of JSON that is a word, a number or a string."""
+    if text in WORDS or text[0] == '"':
+        return json.loads(text)
+    # Python refuses to read longer integers.
+    return int(text) if len(text) <= LONGEST_NUMBER and INTEGER.fullmatch(text) else float(text)
 
 
 def _result(steps: Steps[T]) -> T:

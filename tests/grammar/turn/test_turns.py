@@ -298,11 +298,19 @@ class TestArgumentsInTags:
     def test_what_is_not_expressed_is_listed(self, schema, keyword):
         assert parameter(schema).not_expressed == (("f#/properties/x", keyword),)
 
-    def test_the_argument_of_a_schema_that_the_parser_does_not_see_through(self):
+    def test_the_parser_sees_through_a_schema_that_combines_others(self):
         tools = [{"name": "f", "parameters": {"allOf": [CITY]}}]
         grammar = gbnf(TAGGED, tools, tool_choice="required")
+        text = "<tool_call>\n<function=f>\n<p=city>5</p>\n</function>\n</tool_call>"
+        assert accepts(grammar.rules, text)
+        message = check_back(TAGGED, tools, text)
+        assert message.tool_calls[0].arguments == '{"city": "5"}'
+
+    def test_an_argument_whose_type_is_not_said_is_json(self):
+        tools = [{"name": "f", "parameters": {"properties": {"city": {"minLength": 1}}}}]
+        grammar = gbnf(TAGGED, tools, tool_choice="required")
         text = "<tool_call>\n<function=f>\n<p=city>{}</p>\n</function>\n</tool_call>"
-        assert not accepts(grammar.rules, text.format("5"))
+        assert not accepts(grammar.rules, text.format("x"))
         assert accepts(grammar.rules, text.format('"5"'))
         check_back(TAGGED, tools, text.format('"5"'))
 

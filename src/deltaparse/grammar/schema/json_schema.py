@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from deltaparse.partial import UsageError
+from deltaparse.stream.reading.tool_calls.schema import COMBINING, pointed
 
 from ..rules.rulebook import GrammarRules, RuleBook
 from ..rules.rules import NOTHING, Expr, Ref, choice
@@ -29,13 +30,11 @@ from ..text.json_text import FLEXIBLE, JsonText, Spacing
 from .schema_branches import MAX_BRANCHES, apart, expanded
 from .schema_containers import array, object_
 from .schema_document import (
-    COMBINING,
     TYPES,
     Schema,
     canonical,
     check_document,
     check_schema,
-    pointed,
     step,
 )
 from .schema_keywords import ALL_KEYWORDS, BY_TYPE, OTHER_KEYWORDS, types_of, unknown
@@ -100,7 +99,7 @@ def schema_rules(
     rules = RuleBook() if rules is None else rules
     compiler = Compiler(document, dialect(rules, spacing), rules, closed)
     try:
-        value = compiler.compiled(pointed(document, at), at, name)
+        value = compiler.compiled(_pointed(document, at), at, name)
         found = SchemaRules(value, compiler.rules, tuple(compiler.not_expressed))
         found.grammar()
     except UsageError as error:
@@ -188,7 +187,7 @@ class Compiler:
         if pointer != "#" and not pointer.startswith("#/"):
             self.report(path, "$ref")  # another document, or an anchor
             return True
-        return pointed(self._document, pointer)
+        return _pointed(self._document, pointer)
 
     def _choice(self, schemas: list[Schema], path: str, name: str) -> Expr:
         if path.endswith("/oneOf"):
@@ -272,3 +271,10 @@ class Compiler:
             parts = [self._typed(name, {}, "#", "any") for name in TYPES if name != "integer"]
             self.rules.define(ref, choice(*parts))
         return self._known["any"]
+
+
+def _pointed(document: Schema, pointer: str) -> Schema:
+    try:
+        return pointed(document, pointer)
+    except LookupError:
+        raise UsageError(f"{pointer}: a $ref to what is not there") from None

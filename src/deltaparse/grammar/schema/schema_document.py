@@ -1,4 +1,4 @@
-"""A JSON Schema as a document: checked, within limits, and with its pointers looked up."""
+"""A JSON Schema as a document: checked, and within limits."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import json
 import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
-from urllib.parse import unquote
 
 from deltaparse.partial import UsageError
 
 __all__ = [
-    "COMBINING",
     "MAX_DEPTH",
     "MAX_NODES",
     "TYPES",
@@ -19,7 +17,6 @@ __all__ = [
     "canonical",
     "check_document",
     "check_schema",
-    "pointed",
     "step",
 ]
 
@@ -33,9 +30,6 @@ MAX_NODES = 100_000
 """Values in a schema document, a hundred characters of a text counted as one more."""
 
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
-
-COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
-"""Keywords that bring in what other schemas say."""
 
 
 def step(path: str, *keys: str | int) -> str:
@@ -88,22 +82,6 @@ def _check_scalar(value: Any, path: str, *, inner: bool = False) -> None:
             pass
         case _:
             raise UsageError(f"{path}: not a JSON value: {type(value).__name__}")
-
-
-def pointed(document: Any, pointer: str) -> Schema:
-    """Return what a pointer within the document, like "#/$defs/a", points at.
-
-    Raises:
-        UsageError: it points at nothing.
-    """
-    value = document
-    for raw in pointer.split("/")[1:]:
-        key = unquote(raw).replace("~1", "/").replace("~0", "~")
-        try:
-            value = value[int(key) if isinstance(value, list) else key]
-        except (KeyError, IndexError, TypeError, ValueError):
-            raise UsageError(f"{pointer}: a $ref to what is not there") from None
-    return value
 
 
 def _is_schema(value: Any) -> bool:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .schema_document import COMBINING, TYPES, Schema, canonical
+from deltaparse.stream.reading.tool_calls.schema import COMBINING
+
+from .schema_document import TYPES, Schema, canonical
 
 __all__ = ["ANNOTATIONS", "conjunction", "merged", "plain"]
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
 from deltaparse.stream.wire.channel_markers import ChannelMarkers
+from deltaparse.stream.wire.spellings import stripped
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
@@ -49,6 +50,9 @@ class ChannelCalls:
     ) -> None:
         self.channels = fmt.channels
         self.markers = ChannelMarkers(fmt)
+        # What ends the turn as well stands at its end only, where the format has other ends.
+        ends = [end for end in fmt.channels.ends if end.strip() not in stripped(fmt.turn.ends)]
+        self.ends = tuple(ends) or fmt.channels.ends
         self.namespace = fmt.function.namespace
         self.tools = list(tools)
         self.rules = rules
@@ -81,7 +85,7 @@ class ChannelCalls:
         return seq(self.reasoning(), said, self.reasoning(), last)
 
     def _any_body(self) -> Expr:
-        ends = dict.fromkeys(map(str.strip, self.channels.ends))
+        ends = dict.fromkeys(map(str.strip, (*self.ends, *self.channels.ends)))
         return text_until(*ends)
 
     def content(self, body: Expr) -> Expr:
@@ -95,7 +99,7 @@ class ChannelCalls:
         return seq(literal(channels.channel), name, literal(channels.message), body)
 
     def _end(self) -> Expr:
-        return choice(*map(literal, self.channels.ends))
+        return choice(*map(literal, self.ends))
 
     def _call(self, tool: Tool) -> Expr:
         channels = self.channels

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, argument_types
+from deltaparse.stream.reading.tool_calls.schema import (
+    ALL_TYPES,
+    ANY,
+    INTEGER,
+    argument_types,
+    pointed,
+)
 
 DEFINED = {
     "text": {"type": "string"},
@@ -40,7 +46,7 @@ DEFINED = {
 def test_the_types_of_an_argument(schema, types):
     parameters = {"type": "object", "$defs": DEFINED, "properties": {"a": schema}}
 
-    assert argument_types(parameters, "a") == types
+    assert set(argument_types(parameters, "a")) == types
 
 
 @pytest.mark.parametrize(
@@ -65,13 +71,86 @@ def test_the_types_of_an_argument(schema, types):
 def test_a_schema_that_does_not_say_allows_all_types(schema):
     parameters = {"$defs": DEFINED, "properties": {"a": schema}}
 
-    assert argument_types(parameters, "a") == ALL_TYPES
+    assert argument_types(parameters, "a") == ANY
 
 
 def test_an_argument_that_is_not_named_is_what_others_may_be():
     parameters = {"properties": {"a": {"type": "string"}}, "additionalProperties": {"const": 1}}
 
-    assert argument_types(parameters, "a") == {"string"}
-    assert argument_types(parameters, "b") == {"number"}
-    assert argument_types({"properties": {}, "additionalProperties": False}, "b") == ALL_TYPES
-    assert argument_types("no schema", "b") == ALL_TYPES
+    assert argument_types(parameters, "a") == {"string": None}
+    assert argument_types(parameters, "b") == {"number": {1}}
+    assert argument_types({"properties": {}, "additionalProperties": False}, "b") == ANY
+    assert argument_types("no schema", "b") == ANY
+
+
+def test_the_schema_of_all_arguments_may_combine_others():
+    defined = {
+        "both": {"allOf": [{"properties": {"a": {"type": "string"}}}, {"$ref": "#/$defs/other"}]},
+        "other": {"anyOf": [{"properties": {"b": {"type": "integer"}}}, {"properties": {}}]},
+    }
+    parameters = {"$ref": "#/$defs/both", "properties": {"c": {"const": "x"}}, "$defs": defined}
+
+    assert argument_types(parameters, "a") == {"string": None}
+    assert argument_types(parameters, "b") == {"number": {INTEGER}}
+    assert argument_types(parameters, "c") == {"string": {"x"}}
+    assert argument_types(parameters, "d") == ANY
+
+
+def test_patterns_are_not_run_on_names():
+    parameters = {"patternProperties": {"^(a*)*$": {}}, "additionalProperties": {"const": 1}}
+
+    assert argument_types(parameters, "a" * 50 + "b") == ANY
+
+
+def test_an_object_that_holds_itself_is_read():
+    node = {"type": ["string", "null"]}
+    node["anyOf"] = [node, {"type": "string"}]
+
+    assert argument_types({"properties": {"a": node}}, "a") == {"string": None}
+
+
+def test_references_are_followed_in_linear_time():
+    twice = {
+        f"d{at}": {key: [{"$ref": f"#/$defs/d{at + 1}"}] * 2 for key in ("anyOf", "allOf", "oneOf")}
+        for at in range(60)
+    }
+    defined = {**twice, "d30": {"anyOf": [{"$ref": "#/$defs/d0"}, {"type": "string"}]}}
+    parameters = {"$defs": defined, "properties": {"a": {"$ref": "#/$defs/d0"}}}
+
+    assert argument_types(parameters, "a") == {"string": None}
+
+
+def test_a_chain_of_references_that_is_too_long_says_nothing():
+    chain = {f"d{at}": {"$ref": f"#/$defs/d{at + 1}"} for at in range(9_999)}
+    parameters = {
+        "$defs": {**chain, "d9999": {"type": "string"}},
+        "properties": {"a": {"$ref": "#/$defs/d0"}, "b": {"$ref": "#/$defs/d9990"}},
+    }
+
+    assert argument_types(parameters, "a") == ANY
+    assert argument_types(parameters, "b") == {"string": None}
+
+
+@pytest.mark.parametrize(
+    ("reference", "value"),
+    [
+        ("#", {"a b": [{"": 1}], "c/d": 2, "e~f": 3, "g": {"h": 4}, "g/h": 5}),
+        ("#/a%20b/0/", 1),
+        ("#/a b/0/", 1),
+        ("#/c~1d", 2),
+        ("#/c%2Fd", 2),
+        ("#/e%7E0f", 3),
+        ("#/g%2Fh", 4),
+        ("#/g~1h", 5),
+    ],
+)
+def test_what_a_reference_points_at(reference, value):
+    document = {"a b": [{"": 1}], "c/d": 2, "e~f": 3, "g": {"h": 4}, "g/h": 5}
+
+    assert pointed(document, reference) == value
+
+
+@pytest.mark.parametrize("reference", ["", "#a", "a#/g", "#/", "#/a b/-1", "#/a b/1", "#/g/h/i"])
+def test_a_reference_to_nothing(reference):
+    with pytest.raises(LookupError):
+        pointed({"a b": [{"": 1}], "g": {"h": 4}}, reference)

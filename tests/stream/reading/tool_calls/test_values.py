@@ -24,7 +24,7 @@ types = st.just(ALL_TYPES) | st.frozensets(st.sampled_from(sorted(ALL_TYPES)), m
 def written(chunks, types, *, python=False):
     """The JSON that is written of a value, and what was noted."""
     out, notes = [], []
-    value = Value(out.append, notes.append, types, python=python)
+    value = Value(out.append, notes.append, dict.fromkeys(types), python=python)
     for chunk in chunks:
         value.write(chunk)
     value.end()

@@ -1,0 +1,151 @@
+"""Objects with quotes of the format's own, and keys in none: what comes back, and when."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from deltaparse import StreamParser, get_format
+
+from ....strategies.wire_parts import markers_of
+from ....support import cuts
+
+GEMMA = get_format("gemma4")
+FORMATS = [
+    GEMMA,
+    get_format("functiongemma"),
+    *(GEMMA.replace(arguments={"quote": quote}) for quote in ("<q>", "''", "<<x", "aab")),
+]
+NO_COMMA = re.compile(r":\s*(-?[0-9][-+.0-9eE]*|true|false|null|True|False|None)\s")
+"""What may be the end of a value and the beginning of another key."""
+# What keys are made of: their own colons, what values begin with, letters of any alphabet.
+CHARS = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=",{}[]\"'")
+PARTS = st.sampled_from([":", "/", " ", "#", "<", "|", "1", "12:30", "true", "-", "é", "語", "."])
+TEXTS = st.lists(PARTS | CHARS, min_size=1, max_size=5).map("".join)
+KEYS = TEXTS.filter(lambda key: key == key.strip() and not key.startswith(("//", "/*")))
+STRINGS = st.lists(PARTS | st.characters(exclude_categories=["Cs"]), max_size=6).map("".join)
+SCALARS = st.none() | st.booleans() | st.integers(-99, 99) | st.just(-1.5e30) | STRINGS
+OBJECTS = st.recursive(
+    st.dictionaries(KEYS, SCALARS, min_size=1, max_size=3),
+    lambda inner: st.dictionaries(KEYS, inner | st.lists(inner | SCALARS, max_size=2), min_size=1),
+    max_leaves=4,
+)
+
+
+def spelled(value, quote):
+    """A value as templates of such formats write it."""
+    if isinstance(value, str):
+        return quote + value + quote
+    if isinstance(value, dict):
+        members = (f"{key}:{spelled(inner, quote)}" for key, inner in value.items())
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(spelled(inner, quote) for inner in value) + "]"
+    return json.dumps(value)
+
+
+def write(fmt, arguments):
+    """A call with these arguments, spelled already."""
+    return f"{fmt.tools.per_call_start}f{arguments}{fmt.tools.per_call_end}"
+
+
+def read(fmt, chunks):
+    """The call in the chunks, and what was reported."""
+    parser = StreamParser(fmt)
+    for chunk in chunks:
+        parser.feed(chunk)
+    parser.finish("stop")
+    (call,) = parser.message.tool_calls
+    return call, parser.issues
+
+
+def holds(value, quote):
+    """Whether the quote, or a value where a comma may be missing, stands in a key or a string."""
+    if isinstance(value, str):
+        return quote in f"{value}{quote}"[:-1]
+    if isinstance(value, dict):
+        odd = any(quote in key or NO_COMMA.search(key) for key in value)
+        return odd or any(holds(inner, quote) for inner in value.values())
+    return isinstance(value, list) and any(holds(inner, quote) for inner in value)
+
+
+@given(data=st.data(), fmt=st.sampled_from(FORMATS), arguments=OBJECTS)
+@example(None, GEMMA, {"two words": "x", "a/b": {"12:30": [{"straße": 1}]}, "日本 語": True})
+@example(None, GEMMA, {"/x": 1, "#y": None, "1st": -1.5e30, "it": "<|", "x:y": ""})
+def test_any_text_may_be_a_key(data, fmt, arguments):
+    quote = fmt.arguments.quote
+    text = write(fmt, spelled(arguments, quote))
+    chunks = data.draw(cuts(text)) if data else list(text)
+    expected = json.loads(json.dumps(arguments))
+
+    assume(not holds(arguments, quote))
+    call, issues = read(fmt, chunks)
+
+    assert json.loads(call.arguments) == expected
+    assert issues == []
+
+
+@given(data=st.data(), fmt=st.sampled_from(FORMATS), text=STRINGS)
+def test_7_of_a_string_only_what_may_begin_the_quote_is_held_back(data, fmt, text):
+    quote = fmt.arguments.quote
+    beginnings = [quote[:size] for size in range(1, len(quote))]
+    # A string may have overrun its end: what may begin a marker waits too.
+    marks = [quote, *(mark.strip() for mark in markers_of(fmt))]
+    sizes = range(max(map(len, marks)))
+    teasing = data.draw(st.lists(st.sampled_from([*beginnings, text]), max_size=4).map("".join))
+    teasing = teasing.replace(quote, "")
+    parser = StreamParser(fmt)
+    seen = "".join(
+        delta.arguments for delta in parser.feed(f"{fmt.tools.per_call_start}f{{a:{quote}")
+    )
+    for at, char in enumerate(teasing, 1):
+        seen += "".join(delta.arguments for delta in parser.feed(char))
+        so_far = teasing[:at]
+        tails = [so_far[at - size :] for size in sizes if size <= at]
+        held = max(len(tail) for tail in tails if any(mark.startswith(tail) for mark in marks))
+        got = json.loads(seen + '"}')["a"]
+
+        assert so_far.startswith(got)
+        assert at - len(got) <= held
+
+
+@pytest.mark.parametrize("chunks", [list, lambda text: [text]])
+@pytest.mark.parametrize(
+    ("written", "arguments", "kinds"),
+    [
+        ('{\n  a : 5,\n  b c :\n <|"|>x<|"|>\n}', {"a": 5, "b c": "x"}, set()),
+        ("{'a b':5}", {"a b": 5}, {"repaired_arguments"}),
+        ('{"a, b":5}', {"a, b": 5}, set()),
+        ('{<|"|>a, b<|"|>:5}', {"a, b": 5}, set()),
+        ("{it's:5}", {"it's": 5}, set()),
+        ("{// b: 5\na:1}", {"a": 1}, {"repaired_arguments"}),
+        ("{a:1,/* b: 5 */}", {"a": 1}, {"repaired_arguments"}),
+        ("{# b: 5\na:1}", {"a": 1}, {"repaired_arguments"}),
+        ("{a b:NaN}", {"a b": None}, {"repaired_arguments"}),
+        ("{a:1 b:2}", None, {"malformed_arguments"}),
+        ("{a:x}", None, {"malformed_arguments"}),
+        ("{a b}", None, {"malformed_arguments"}),
+        ("{:1}", None, {"malformed_arguments"}),
+        ("{" + "a b" * 2000 + ":1}", None, {"malformed_arguments"}),
+    ],
+)
+def test_what_else_may_stand_for_a_key(chunks, written, arguments, kinds):
+    call, issues = read(GEMMA, chunks(write(GEMMA, written)))
+
+    assert (json.loads(call.arguments) if call.complete else None) == arguments
+    assert {issue.kind for issue in issues} == kinds
+
+
+def test_a_cut_call_heals_to_what_was_there():
+    whole = '{two words:<|"|>x<|"|>,a/b:12'
+    for size in range(len(whole) + 1):
+        parser = StreamParser(GEMMA)
+        parser.feed(GEMMA.tools.per_call_start + "f" + whole[:size])
+        parser.finish("length")
+        for call in parser.message.tool_calls:
+            assert not call.complete
+            assert call.healed().keys() <= {"two words", "a/b"}

@@ -1,0 +1,145 @@
+"""Policies that make a call content: all of its text is, the markers that end it too."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import Policies, StreamParser, get_format
+
+from ..strategies import wire_json_and_tags as wire
+from ..strategies import wire_pythonic
+from ..strategies.wire_named import WIRES
+from ..support import cuts
+
+OTHERS = [{"name": "other", "parameters": {"type": "object", "properties": {}}}]
+REASONS = re.compile(r"^hm\n?(?:</think>|\[BEGIN FINAL RESPONSE\])\n?\n?")
+NAMED = [
+    (name, REASONS.sub("", text), REASONS.match(text))
+    for name in WIRES
+    # Where nothing marks a call, its name does; a message in a channel has a header of its own.
+    for text in ({WIRES[name].one, WIRES[name].two} if name != "gpt_oss" else {WIRES[name].one})
+    if text and name != "llama4_pythonic"
+]
+
+
+def read(fmt, chunks, reason="stop", **options):
+    """A parser that was fed and finished."""
+    parser = StreamParser(fmt, **options)
+    for chunk in chunks:
+        parser.feed(chunk)
+    parser.finish(reason)
+    return parser
+
+
+def kinds(parser):
+    """The kinds of what was reported."""
+    return {issue.kind for issue in parser.issues}
+
+
+@pytest.mark.parametrize(("name", "calls", "reasons"), NAMED)
+@given(data=st.data())
+def test_calls_of_unknown_tools_are_text_to_the_byte(name, calls, reasons, data):
+    before = reasons[0] if reasons else ""
+    policies = Policies(unknown_tool="text")
+    parser = read(
+        get_format(name), data.draw(cuts(before + calls)), tools=OTHERS, policies=policies
+    )
+
+    assert parser.message.tool_calls == []
+    assert parser.message.content.strip() == calls.strip()
+    assert parser.message.content.endswith(calls)
+    assert kinds(parser) <= {"unknown_tool"}
+
+
+@given(data=st.data())
+def test_calls_of_unknown_tools_are_text_in_any_format(data):
+    fmt = data.draw(wire.any_format)
+    turn = data.draw(wire.turns(fmt, calls=(1, 3)))
+    text = wire.write(fmt, turn)
+    thought = fmt.reasoning.start + turn.reasoning + fmt.reasoning.end
+    policies = Policies(unknown_tool="text")
+    parser = read(fmt, data.draw(cuts(text)), tools=OTHERS, policies=policies)
+
+    assert parser.message.tool_calls == []
+    assert text.removeprefix(thought).strip() in parser.message.content
+    assert "text_after_tool_call" not in kinds(parser)
+
+
+@given(data=st.data())
+def test_python_calls_of_unknown_tools_are_text(data):
+    fmt, turn, text = data.draw(wire_pythonic.written(wire_pythonic.pythonic_formats()))
+    policies = Policies(unknown_tool="text")
+    parser = read(fmt, data.draw(cuts(text)), tools=OTHERS, policies=policies)
+    calls = text.removeprefix(wire_pythonic.before_calls(fmt, turn))
+    for end in fmt.turn.ends:
+        calls = calls.removesuffix(end)
+
+    assert parser.message.tool_calls == []
+    assert calls.strip() in parser.message.content
+    assert "text_after_tool_call" not in kinds(parser)
+
+
+EXTRA = [name for name in WIRES if WIRES[name].one and WIRES[name].two.startswith(WIRES[name].one)]
+
+
+@pytest.mark.parametrize("name", EXTRA)
+@given(data=st.data(), after=st.sampled_from(["", " And so on."]))
+def test_extra_calls_are_text_to_their_end(name, data, after):
+    wires, policies = WIRES[name], Policies(extra_calls="text")
+    text = wires.two + after
+    parser = read(
+        get_format(name), data.draw(cuts(text)), parallel_tool_calls=False, policies=policies
+    )
+    (call,) = parser.message.tool_calls
+    kept = "text_after_tool_call" in kinds(parser)
+
+    assert (call.name, call.complete) == ("f", True)
+    # What stands before a header of a channel ends the message before.
+    extra = text[len(wires.one) :].strip().removeprefix("<|start|>assistant")
+    assert parser.message.content.strip() == extra
+    assert kept == bool(after)
+
+
+SECTIONS = [
+    (name, fmt)
+    for name, fmt in ((name, get_format(name)) for name in WIRES)
+    if fmt.tools.section_start and fmt.tools.per_call_end
+]
+
+
+@pytest.mark.parametrize(("name", "fmt"), SECTIONS)
+@pytest.mark.parametrize("known", ["f", "g"])
+@given(data=st.data())
+def test_the_markers_of_a_section_are_markup_where_one_call_in_it_is(name, fmt, known, data):
+    text, tools = WIRES[name].two, [{"name": known}]
+    parser = read(fmt, data.draw(cuts(text)), tools=tools, policies=Policies(unknown_tool="text"))
+    (call,) = parser.message.tool_calls
+    section = fmt.tools.section_end.strip()
+
+    assert (call.name, call.complete) == (known, True)
+    assert text.endswith(section)
+    assert section not in parser.message.content
+    assert fmt.tools.per_call_end.strip() in parser.message.content
+
+
+BROKEN = [
+    (name, REASONS.sub("", WIRES[name].one).replace(old, new))
+    for name in WIRES
+    for old, new in (('"NYC"}', '"NYC" x}'), ('"NYC")', '"NYC" x)'), ('<|"|>}', '<|"|> x}'))
+    if old in WIRES[name].one and not REASONS.match(WIRES[name].one) and name != "llama4_pythonic"
+]
+
+
+@pytest.mark.parametrize(("name", "text"), BROKEN)
+@given(data=st.data())
+def test_calls_with_bad_arguments_are_text_to_the_byte(name, text, data):
+    policies = Policies(malformed_arguments="text")
+    parser = read(get_format(name), data.draw(cuts(text)), policies=policies)
+
+    assert parser.message.tool_calls == []
+    assert parser.message.content == text
+    assert "text_after_tool_call" not in kinds(parser)
