@@ -147,12 +147,14 @@ def _with_elements(
     """The same with what stands behind a repeated name, and the name of the items of lists."""
     if not key_suffix:
         return arguments
-    suffix, _, behind = arguments.value_suffix.partition(REPEATED)
+    suffix, found, behind = arguments.value_suffix.partition(REPEATED)
+    if not found or not arguments.name_prefix.strip():
+        return arguments
     arguments = replace(arguments, value_suffix=suffix, key_suffix=behind)
     listed = calls(call(0, {ARGUMENT: [VALUES[1], VALUES[0]]})).partition(ARGUMENT)[2]
-    found = listed.partition(VALUES[1])[0].rpartition(arguments.name_prefix.strip())
-    item = found[2].partition(arguments.name_suffix.strip() or " ")[0].strip()
-    return replace(arguments, item=item if found[1] and WORD.fullmatch(item) else "")
+    _, opened, rest = listed.partition(VALUES[1])[0].rpartition(arguments.name_prefix.strip())
+    item = rest.partition(arguments.name_suffix.strip() or " ")[0].strip()
+    return replace(arguments, item=item if opened and WORD.fullmatch(item) else "")
 
 
 def _call_id(
@@ -284,9 +286,10 @@ def _with_values(arguments: ArgumentsFormat, within: str, calls: CallTexts) -> A
     if typed:
         truth = calls(call(0, {ARGUMENT: True})).partition(ARGUMENT)[2]
         kinds = split(name_suffix, literal.removesuffix(value_prefix))
-        other = truth.removeprefix(kinds.prefix).partition(kinds.suffix)[0]
+        other = truth.removeprefix(kinds.prefix).partition(kinds.suffix or "\n")[0]
         words = [kinds.left, kinds.right, other]
-        if truth.startswith(kinds.prefix) and all(map(WORD.fullmatch, words)) and other != words[1]:
+        named = kinds.prefix.strip() and kinds.suffix.strip() and truth.startswith(kinds.prefix)
+        if named and all(map(WORD.fullmatch, words)) and other != words[1]:
             name_suffix, types, typed = kinds.prefix, kinds.suffix, False
     escape = _escape(within, suffix, calls) if not quoted else ("", "")
     return replace(
@@ -307,6 +310,8 @@ def _escape(within: str, suffix: str, calls: CallTexts) -> tuple[str, str]:
     """What stands round a string that has markup in it, and round no other."""
     shown = calls(call(0, {ARGUMENT: MARKED})).partition(ARGUMENT)[2]
     before, found, behind = shown.partition(MARKED)
+    if not suffix.strip():
+        return "", ""
     start, end = before.removeprefix(within), behind.partition(suffix.strip())[0]
     if not found or not before.startswith(within) or not (start.strip() and end.strip()):
         return "", ""

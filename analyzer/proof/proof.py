@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import thread_time
 from typing import Any
 
 from deltaparse.stream import Message, StreamParser, ToolFormat, WireFormat
@@ -44,6 +45,13 @@ __all__ = ["Proof", "prove", "verify"]
 #
 # Each turn is parsed with its end and without, as servers cut it off or do not. To go through it by
 # the character takes many times as long, so only the first rendering of each turn does.
+
+MAX_SECONDS = 2.0
+"""Of processor time for the proof; that of real templates takes 0.1."""
+
+TOO_LONG = f"the proof takes too long: more than {MAX_SECONDS} s"
+LONGEST_STREAM = 6_000
+"""Characters of a turn that is parsed by the character; those of real templates have 2000."""
 
 LONGEST_QUOTE = 160
 """Characters of a text that are shown when it did not come back."""
@@ -104,7 +112,7 @@ def prove(
     The renderer of `turns` has that setting; `others` are rendered in its place. `lost` is what of
     arguments the template does not show.
     """
-    proof = Proof()
+    proof, start = Proof(), thread_time()
     given = [_beside(turn, turns.render) for turn in turns_without(confusing(fmt), lost)]
     few = [turn for turn in given if turn.label in FEW]
     base = turns.render.unswitched()
@@ -113,6 +121,9 @@ def prove(
         for tools in (False, True):
             label = setting.label + ", tools" * tools
             for turn in given if at == 0 else few:
+                if thread_time() - start > MAX_SECONDS:
+                    proof.failed.append(TOO_LONG)
+                    return proof
                 if turn.calls and fmt.tools.format is ToolFormat.NONE:
                     continue  # an issue says that they were not understood
                 if turn.reasoning and reasoning.issues and not fmt.facts.has_reasoning:
@@ -202,7 +213,7 @@ def _difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streame
     ]
     for end in dict.fromkeys(("", wire.end)):
         whole = _parse([wire.text + end], fmt, wire.prompt, given)
-        if streamed and end == wire.end:
+        if streamed and end == wire.end and len(wire.text) < LONGEST_STREAM:
             if _parse(list(wire.text + end), fmt, wire.prompt, given) != whole:
                 return "whole and by characters, it is parsed differently"
         calls = [(made.name, _value(made.arguments)) for made in whole.tool_calls]
