@@ -126,7 +126,7 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
         texts = render.template.choices.get(name, ())[:MOST_TEXTS]
         seen = {plain: None}
         for value in (True, False, *texts):
-            views = _views(render.under({name: value}))
+            views = _views(render.under({name: value}), plain)
             if views is not None and views not in seen and plain is not None:
                 seen[views] = None
                 yield Setting((*base.switches, (name, value)), tuple(_changes(plain, views)))
@@ -139,12 +139,18 @@ def _word(value: object) -> str:
 Views = tuple[str, str, str]
 
 
-def _views(render: Renderer) -> Views | None:
-    """What a setting may change: the prompt, and the last turn with and without calls."""
+def _views(render: Renderer, plain: Views | None = None) -> Views | None:
+    """What a setting may change: the prompt, and the last turn with and without calls.
+
+    The turn without calls is rendered where another of the two differs from that in `plain`.
+    """
     prompt = render([user()], prompt=True)
-    said = render([user(), thinking()])
-    called = render([user(), thinking("", [call()]), result()], tools=TOOLS)
-    return None if prompt is None else (prompt, said or "", called or "")
+    if prompt is None:
+        return None
+    called = render([user(), thinking("", [call()]), result()], tools=TOOLS) or ""
+    if plain is not None and (prompt, called) == (plain[0], plain[2]):
+        return plain
+    return prompt, render([user(), thinking()]) or "", called
 
 
 def _changes(plain: Views, views: Views) -> Iterator[str]:
