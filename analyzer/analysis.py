@@ -15,7 +15,7 @@ from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
 from .brackets import find_brackets
-from .cache import load_or_analyze
+from .cache import OUT_OF_TIME, load_or_analyze, ran_out_of_time
 from .format_texts import preserved_tokens
 from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
@@ -49,6 +49,7 @@ NEEDS_EOS_TOKEN = (
     "the template ends turns with eos_token, which was not given: pass it, "
     "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
 )
+TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
 
 
 def analyze(
@@ -64,7 +65,8 @@ def analyze(
     The template is rendered with conversations that differ in one thing, and the markers are
     read off the differences. Then conversations that were not used so are rendered and parsed
     back: `verified` says that all came back; `issues` reports what did not, and what the template
-    does not show. A pure function of the template, remembered by its text.
+    does not show. A pure function of the template, remembered by its text, but where it ran out of
+    time.
 
     Args:
         template: the template, its source, or a `Path` or tokenizer for `ChatTemplate.load`.
@@ -93,7 +95,7 @@ def analyze(
         found = load_or_analyze(cache, made, lambda one: _found(one, switches), switches)
     else:
         try:
-            found = _remembered(made, tuple(sorted(switches.items())))
+            found = _analyze(made, switches)
         except TypeError:  # a value that cannot be hashed
             found = _found(made, switches)
     return accepted(found) if accept_suggestion else found
@@ -110,19 +112,42 @@ def _template(given: object) -> ChatTemplate:
     raise UsageError(message)
 
 
+class _OutOfTime(Exception):
+    """There was no time for all of the analysis: an exception, since these are not remembered."""
+
+    def __init__(self, fmt: WireFormat) -> None:
+        super().__init__(fmt)
+        self.fmt = fmt
+
+
+def _analyze(template: ChatTemplate, switches: Mapping[str, Any]) -> WireFormat:
+    try:
+        return _remembered(template, tuple(sorted(switches.items())))
+    except _OutOfTime as late:
+        return late.fmt
+
+
 @lru_cache(maxsize=64)
 def _remembered(template: ChatTemplate, switches: tuple[tuple[str, Any], ...]) -> WireFormat:
-    return _found(template, dict(switches))
+    fmt = _found(template, dict(switches))
+    if ran_out_of_time(fmt):
+        raise _OutOfTime(fmt)
+    return fmt
 
 
 def _found(
     template: ChatTemplate, switches: Mapping[str, Any], trace: Trace | None = None
 ) -> WireFormat:
     trace = trace or Trace()
+    render = Renderer(template, trace, switches)
     try:
-        return _derived(Renderer(template, trace, switches), trace)
+        return _derived(render, trace)
     except FormatError as error:
-        return WireFormat(issues=(f"what the template shows makes no format: {error}",))
+        return _without_format(render, f"what the template shows makes no format: {error}")
+
+
+def _without_format(render: Renderer, issue: str) -> WireFormat:
+    return WireFormat(issues=(issue, *([TOO_LONG] if render.exhausted else [])))
 
 
 def _derived(render: Renderer, trace: Trace) -> WireFormat:
@@ -142,7 +167,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     frame = find_frame(render, prompts)
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
-        return WireFormat(issues=(f"the template renders no simple conversation: {refusal}",))
+        return _without_format(render, f"the template renders no simple conversation: {refusal}")
     turns = Turns(render, frame)
     # The header may end with a marker that stands before each call. That shows as soon as there
     # are two calls, whatever they look like; so no later phase has to reckon with it.
@@ -218,7 +243,7 @@ def _doubts(
     if render.prompt_tail() is None:
         yield "the template renders no prompt for an answer, so its header is not known"
     if render.exhausted:
-        yield f"the template takes too long: more than {MAX_SECONDS} s for all renderings"
+        yield TOO_LONG
     if needs_eos_token(render):
         yield NEEDS_EOS_TOKEN
 

@@ -3,8 +3,10 @@
     DIRECTORY/SHA256.json     the wire format of one template
 
 The name is a hash of all that the format depends on: the template with its tokens, the version of
-this package, and the fields that a format has. So a file never goes stale: it is right, or nobody
-looks for it. What cannot be read as a format is made anew; files appear whole, by renaming.
+this package, that of such documents, and the fields that a format has. So a file never goes stale:
+it is right, or nobody looks for it. What cannot be read as a format is made anew; files appear
+whole, by renaming. A format of which the analysis ran out of time is not kept: the machine was
+busy, and may not be the next time.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ from deltaparse.version import __version__
 
 from .template.chat_template import ChatTemplate
 
-__all__ = ["load_or_analyze"]
+__all__ = ["OUT_OF_TIME", "load_or_analyze", "ran_out_of_time"]
+
+OUT_OF_TIME = "the template takes too long"
+"""What the issue of an analysis begins with that ran out of time."""
 
 NONE: Mapping[str, Any] = {}
 CacheDirectory = str | os.PathLike[str]
@@ -48,12 +53,21 @@ def load_or_analyze(
         raise UsageError(f"cache must be a directory, and {folder} is not one")
     path = folder / f"{_key(template, switches)}.json"
     with suppress(OSError, UnicodeError, FormatError):
-        return WireFormat.from_json(path.read_text("utf-8", errors="surrogatepass"))
+        kept = WireFormat.from_json(path.read_text("utf-8", errors="surrogatepass"))
+        if not ran_out_of_time(kept):
+            return kept
     fmt = make(template)
+    if ran_out_of_time(fmt):
+        return fmt
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         _write(path, fmt.to_json())
     return fmt
+
+
+def ran_out_of_time(fmt: WireFormat) -> bool:
+    """Whether a format is what an analysis found that had no time for all of it."""
+    return any(issue.startswith(OUT_OF_TIME) for issue in fmt.issues)
 
 
 def _key(template: ChatTemplate, switches: Mapping[str, Any]) -> str:

@@ -38,9 +38,10 @@ Steps = Generator[None, None, T]
 class Window:
     """The unread text of one stream.
 
-    `text` from `pos` on is unread; `base` is the offset of its beginning. `waiter` is what the
-    sub-parser that waits left behind; while it has a lane, the window is empty. `emits_prompt`:
-    the prompt's text is emitted too, for what is read now must come out whole.
+    `text` from `pos` on is unread; `base` is the offset of its beginning, and `before` the
+    character that stood before it, "" where none did. `waiter` is what the sub-parser that waits
+    left behind; while it has a lane, the window is empty. `emits_prompt`: the prompt's text is
+    emitted too, for what is read now must come out whole.
     """
 
     __slots__ = (
@@ -49,6 +50,7 @@ class Window:
         "_marks",
         "_offsets",
         "base",
+        "before",
         "closed",
         "emits_prompt",
         "pos",
@@ -68,12 +70,23 @@ class Window:
         self.waiter: Waiter | None = None
         self.emits_prompt = False
         self.base = offset
+        self.before = ""
         self._marks = 0
 
     @property
     def offset(self) -> int:
         """Where the parser stands: the offset of the next unread character."""
         return self.base + self.pos
+
+    @property
+    def ended(self) -> bool:
+        """Whether all is read, and no more text comes."""
+        return self.closed and self.pos == len(self.text)
+
+    @property
+    def previous(self) -> str:
+        """The character right before the next unread one, "" where there is none."""
+        return self.text[self.pos - 1] if self.pos else self.before
 
     @property
     def end(self) -> int:
@@ -95,9 +108,9 @@ class Window:
         pos = self.pos
         if self._marks:
             self._keep()
+        self.before = self.text[pos - 1 : pos] or self.before
         self.text = text if pos == len(self.text) else self.text[pos:] + text
-        self.base += pos
-        self.pos = 0
+        self.base, self.pos = self.base + pos, 0
 
     def receive(self, text: str) -> bool:
         """Take the next text; return whether the sub-parser must be resumed to read it."""
@@ -128,12 +141,17 @@ class Window:
 
     def pass_by(self, text: str) -> None:
         """Emit `text` unread: the waiter's lane lets it pass."""
-        self.base += len(text)
-        end = self.base + self.pos
-        if end < len(text):
-            text = text[len(text) - max(end, 0) :]
+        self.move_behind(text)
+        if self.base < len(text):
+            text = text[len(text) - max(self.base, 0) :]
         if self.waiter is not None:
             self.waiter.emit(text)
+
+    def move_behind(self, text: str) -> None:
+        """Count `text` as read, which follows all that was read and never came here."""
+        self.base += self.pos + len(text)
+        self.before = text[-1:] or self.previous
+        self.text, self.pos = "", 0
 
     def take(self, end: int) -> str:
         """Read up to `end`, an index into `text`; return what of it is the model's."""

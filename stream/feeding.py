@@ -218,7 +218,7 @@ class Feeder:
         passed, part, lane = self._passed, self._builder.open, self._lane
         if passed and part is not None and lane is not None:
             text = "".join(passed)
-            self._window.base += len(text)
+            self._window.move_behind(text)
             part.write(text if lane.spell is None else lane.spell(text))
             self._amounts.chunks += len(passed)
             passed.clear()

@@ -35,9 +35,12 @@ class StreamParser(Feeder):
             call is there what fills a part of the turn, from one marker to the next, in the
             format's own spelling; the parser holds back what may become that until the part ends.
         prompt: the rendered prompt, or any tail of it that holds the generation prompt: a
-            reasoning section that it opens or closes, or the beginning of an answer that it
-            holds, sets the state to start in. Nothing of it comes out. Without it, the format's
-            own generation prompt is taken.
+            reasoning section that it opens or closes behind the last header of the assistant's
+            turn, or the beginning of an answer that it holds there, sets the state to start in.
+            Nothing of it comes out but a call that it began. Where no header stands in it, only
+            the format's own generation prompt, as its very end, sets the state; otherwise
+            nothing of it is read, and the issue `no_header` reports that. Without a prompt, the
+            format's own generation prompt is taken.
         tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any", or
             a tool choice object, of OpenAI or of Anthropic, that names a function or some that
             are allowed (what does not comply is an issue).
@@ -116,6 +119,8 @@ class StreamParser(Feeder):
             window.feed(tail)
             self._resume()
         sink.start(id_factory, prompt)
+        if prompt:
+            request.report_prompt(sink)
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. A second call returns [].
@@ -166,12 +171,12 @@ class StreamParser(Feeder):
 
     @property
     def issues(self) -> list[Issue]:
-        """What had to be decided so far."""
+        """What had to be decided so far; see `Issue`."""
         return list(self._sink.issues)
 
     @property
     def attempts(self) -> list[Attempt]:
-        """Every call that was begun so far, in order, and what became of it."""
+        """Every call that was begun so far, in order, and what became of it; see `Attempt`."""
         return list(self._sink.attempts)
 
     @property

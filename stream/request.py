@@ -23,6 +23,7 @@ __all__ = [
     "check_response_schema",
 ]
 
+NO_HEADER = "the format names no header of the turn, which would stand in the prompt"
 NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
 """Policies that look at what was emitted before."""
 
@@ -133,6 +134,12 @@ class Request:
         """What the prompt holds of the assistant's turn; see `Facts.turn_so_far`."""
         return self.fmt.facts.turn_so_far(self.prompt)
 
+    def report_prompt(self, sink: Sink) -> None:
+        """Report a prompt in which nothing shows where the assistant's turn begins."""
+        if self.prompt and self.fmt.facts.turn_in(self.prompt) is None:
+            known = "the prompt has no header of the turn" if self.fmt.turn.headers else NO_HEADER
+            sink.issue("no_header", (0, 0), f"{known}: nothing of it was read")
+
 
 def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
     """A format and a prompt with which a parser starts where reasoning has just ended.
@@ -142,11 +149,13 @@ def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
     reasoning = fmt.reasoning
     if not fmt.facts.has_reasoning or fmt.facts.has_channels:
         return fmt, ""
-    header = next(iter(fmt.turn.headers), "")
-    if not header and not reasoning.start.strip():
+    header, both = next(iter(fmt.turn.headers), ""), f"{reasoning.start}{reasoning.end}"
+    if header:
+        return fmt, header + both
+    if not reasoning.start.strip():
         # No prompt shows where such a turn begins; a second delimiter would mean nothing.
         return fmt.replace(reasoning=ReasoningFormat()), ""
-    return fmt, f"{header}{reasoning.start}{reasoning.end}"
+    return fmt.replace(turn={"generation_prompt": both}), both
 
 
 def check_response_schema(schema: object) -> None:

@@ -31,7 +31,9 @@ from deltaparse.partial.markers import LONGEST_MARKER
 from deltaparse.partial.patterns.check import MAX_BEHIND
 from deltaparse.partial.patterns.parse import MAX_NESTING
 from deltaparse.partial.patterns.pattern import MAX_HOLD, TIMEOUT
+from deltaparse.stream.message.reports import MOST_OF_A_KIND
 from deltaparse.stream.reading.channel_header import MAX_HEADER
+from deltaparse.stream.reading.content import SPACE_BEHIND
 from deltaparse.stream.reading.tool_calls import python_head, tagged_head
 
 from .strategies.call_patterns import FAMILIES, kinds, read
@@ -57,6 +59,8 @@ TABLE = {
     ),
     "a marker of a format": f"{LONGEST_MARKER} characters",
     "a header of a message": f"{MAX_HEADER:,} characters",
+    "white space behind a marker that may be text": f"{SPACE_BEHIND} characters",
+    "issues of one kind, attempts of one status": f"{MOST_OF_A_KIND}",
     "a match of a pattern": f"{MAX_HOLD:,} characters",
     "a search of a pattern": f"{TIMEOUT:.0f} s of processor time",
     "a pattern": f"{MAX_NESTING} groups deep, looks {MAX_BEHIND} characters behind",
@@ -169,6 +173,21 @@ def test_a_marker():
     assert read(longest, "a" + "<" * LONGEST_MARKER).message.content == "a"
     with pytest.raises(FormatError, match=str(LONGEST_MARKER)):
         WireFormat(turn=TurnFormat(ends=("<" * (LONGEST_MARKER + 1),)))
+
+
+def test_white_space_behind_a_marker_that_may_be_text():
+    fmt = get_format("hermes")
+    for marker in ("<|im_end|>", "</tool_call>"):
+        within, beyond = (f"a{marker}" + " " * (SPACE_BEHIND + more) for more in (0, 1))
+        assert read(fmt, within).message.content == "a"
+        assert read(fmt, beyond).message.content == beyond
+
+
+def test_issues_of_one_kind():
+    text = "a</think>" * MOST_OF_A_KIND
+    within, beyond = (read(get_format("simple_xml"), text * times).issues for times in (1, 2))
+    assert (len(within), len(beyond)) == (MOST_OF_A_KIND, MOST_OF_A_KIND + 1)
+    assert beyond[-1].detail == f"{MOST_OF_A_KIND} more of this kind"
 
 
 def test_a_match_of_a_pattern():

@@ -10,6 +10,7 @@ from typing import Any
 
 from deltaparse.stream import Message, StreamParser, ToolFormat, WireFormat
 
+from ..cache import OUT_OF_TIME
 from ..format_texts import confusing
 from ..phases.reasoning import ReasoningFinding
 from ..phases.switches import Setting
@@ -49,7 +50,7 @@ __all__ = ["Proof", "prove", "verify"]
 MAX_SECONDS = 2.0
 """Of processor time for the proof; that of real templates takes 0.1."""
 
-TOO_LONG = f"the proof takes too long: more than {MAX_SECONDS} s"
+TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for the proof"
 LONGEST_STREAM = 6_000
 """Characters of a turn that is parsed by the character; those of real templates have 2000."""
 

@@ -27,6 +27,7 @@ from .compiled import Program, compiled
 from .library import Refusal
 from .loading import load_template
 from .plain_values import plain_copy, plain_dicts
+from .shown import without_addresses
 
 __all__ = ["ChatTemplate"]
 
@@ -241,6 +242,7 @@ def _explained(error: Exception, template: Template | None = None) -> str:
     words = " ".join(str(error).split())
     if isinstance(error, Refusal):
         return words or "the chat template refuses the conversation"
+    words = without_addresses(words)
     place = f" at line {line}" if (line := _line(error, template)) else ""
     if isinstance(error, LimitExceeded):
         return f"the chat template asks for too much{place}: {words}"

@@ -22,6 +22,7 @@ from jinja2.visitor import NodeTransformer
 
 from .budget import STEP, LimitExceeded, Watched, budget_of
 from .cost_estimates import ESTIMATES, attribute_steps
+from .shown import shown
 
 __all__ = ["GUARD_FILTERS", "MAX_NODES", "TESTS", "Guards", "guarded_filter", "guarded_test"]
 
@@ -33,10 +34,16 @@ MAX_PARTS = 10_000
 
 # The names of the filters of `Guards`; with a space, so that no template's source can name them.
 WATCH, READ, MADE, SLICED, JOIN = "loop over", "to read", "was made", "was sliced", "to join"
+PRINT = "to print"
 
 # Filters that go through their value item by item.
 READING = {"batch", "groupby", "list", "map", "max", "min", "slice", "sort", "sum", "unique"}
 READING |= {"select", "reject", "selectattr", "rejectattr"}
+
+# Filters that make a text of what they are given.
+WRITING = {"capitalize", "center", "e", "escape", "filesizeformat", "forceescape", "format"}
+WRITING |= {"indent", "join", "lower", "pprint", "replace", "safe", "string", "striptags", "title"}
+WRITING |= {"trim", "truncate", "upper", "urlencode", "urlize", "wordcount", "wordwrap", "xmlattr"}
 
 # Tests made of `%`, which for a text would be formatting; and those that read both values.
 ARITHMETIC = {"odd", "even", "divisibleby"}
@@ -60,7 +67,7 @@ class Guards(NodeTransformer):
         cost = STEP * (self._nodes - before)
         match guarded:
             case nodes.Output() as output:  # each value becomes text
-                output.nodes = [n if _constant(n) else _filter(n, READ) for n in output.nodes]
+                output.nodes = [n if _constant(n) else _filter(n, PRINT) for n in output.nodes]
             case nodes.Compare() as compare:  # stops where one side ends; `in` reads the right one
                 for operand in compare.ops:
                     searched = operand.op in ("in", "notin")
@@ -106,6 +113,10 @@ def guarded_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any
         budget.pay(STEP + budget.size(given))
         if estimate:
             budget.allow(estimate(budget, given, args, kwargs))
+        if name in WRITING:
+            given = shown(given)
+            args = tuple(map(shown, args))
+            kwargs = {key: shown(item) for key, item in kwargs.items()}
         if reading:
             parts = attribute_steps((*args, *kwargs.values()))
             if parts > MAX_PARTS:
@@ -143,6 +154,11 @@ def _read(context: Context, value: Any, cost: int = STEP) -> Any:
 
 
 @pass_context
+def _printed(context: Context, value: Any) -> Any:
+    return shown(_read(context, value))
+
+
+@pass_context
 def _made(context: Context, value: Any) -> Any:
     return budget_of(context).made(value)
 
@@ -158,12 +174,15 @@ def _sliced(context: Context, value: Any) -> Any:
 def _join(context: Context, parts: list[Any]) -> Any:
     budget = budget_of(context)
     budget.allow(sum(map(budget.size, parts)))
-    return budget.made((markup_join if context.eval_ctx.autoescape else str_join)(parts))
+    return budget.made(
+        (markup_join if context.eval_ctx.autoescape else str_join)(map(shown, parts))
+    )
 
 
 GUARD_FILTERS: dict[str, Callable[..., Any]] = {
     WATCH: _watch,
     READ: _read,
+    PRINT: _printed,
     MADE: _made,
     SLICED: _sliced,
     JOIN: _join,

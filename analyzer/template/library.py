@@ -21,6 +21,7 @@ from jinja2.sandbox import SandboxedEnvironment, safe_range
 from jinja2.utils import Namespace, missing
 
 from .budget import LimitExceeded, budget_of, check_bits
+from .shown import shown
 
 __all__ = ["FILTERS", "FUNCTIONS", "GenerationTag", "Refusal", "Unknown"]
 
@@ -83,7 +84,7 @@ class Unknown(Undefined):
 
 
 def _raise_exception(message: object = "") -> None:
-    raise Refusal(str(message))
+    raise Refusal(str(shown(message)))
 
 
 def _range(*args: int) -> range:

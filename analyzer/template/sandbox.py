@@ -16,6 +16,7 @@ from .budget import BUDGET, STEP, Budget, LimitExceeded, Limits, budget_of
 from .cost_estimates import ESTIMATES, operator_estimate
 from .guards import GUARD_FILTERS, TESTS, Guards, guarded_filter, guarded_test
 from .library import FILTERS, FUNCTIONS, GenerationTag, Unknown
+from .shown import shown
 
 __all__ = ["MAX_SOURCE", "Sandbox", "sandbox"]
 
@@ -48,10 +49,15 @@ class BoundedFormatter(SandboxedEscapeFormatter):
         """Look at the width before, and at the length after."""
         limits = cast("Sandbox", self._env).limits
         widths = [int(digits[:18]) for digits in re.findall("[0-9]+", format_spec)]
+        value = shown(value)
         text = "" if sum(widths) > limits.text else super().format_field(value, format_spec)
         self._size += sum(widths) + len(text)
         limits.check_text(self._size)
         return text
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        """Convert what may be shown."""
+        return super().convert_field(shown(value), conversion)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -95,6 +101,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Estimate, operate, weigh."""
         budget = budget_of(context)
         budget.allow(operator_estimate(budget, operator, left, right))
+        if operator == "%" and isinstance(left, str):
+            right = shown(right)
         return budget.made(super().call_binop(context, operator, left, right))
 
     def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -109,6 +117,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if args and (isinstance(obj, LoopContext) or (name == "join" and isinstance(owner, str))):
             items = budget.watch(args[0])
             args = (items if isinstance(obj, LoopContext) else list(items), *args[1:])
+        if isinstance(owner, str):
+            args = tuple(map(shown, args))
         if isinstance(owner, str) and name in ESTIMATES:
             budget.allow(ESTIMATES[name](budget, owner, args, kwargs))
         budget.pay(STEP + budget.size(owner))

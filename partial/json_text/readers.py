@@ -149,7 +149,9 @@ def json_string(src: Window, overrun: Overrun | None = None) -> Steps[str | Json
         if pos < len(text):
             end = match_end(IN_STRING, text, pos + 1)
             if text[pos] == '"' and text.startswith('"', end) and end - pos <= MAX_TOKEN:
-                overran = _overran(src, pos + 1, end, overrun) if overrun else False
+                overran: bool | None = False
+                if overrun is not None and overrun.watched in text:
+                    overran = _overran(src, pos + 1, end, overrun)
                 if overran:
                     return _fault(src, "a string that does not end")
                 if overran is not None:

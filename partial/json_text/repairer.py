@@ -250,7 +250,9 @@ class Repairer:
         string = StringSink(self._emit)
         markers = marker_set({quote, *(self._overrun.markers.literals if self._overrun else ())})
         while True:
-            marker = yield from until(src, markers, self._write_spelled, string=string)
+            marker = yield from until(
+                src, markers, self._write_spelled, certain=True, string=string
+            )
             if not marker:
                 return None
             if marker.startswith(quote):

@@ -140,6 +140,19 @@ class MessageBuilder:
         """How many characters were emitted."""
         return self._written + (self.parts[-1].text.tell() if self.parts else 0)
 
+    def place(self, kind: type[Part]) -> tuple[int, int]:
+        """Where text of a kind that comes now will stand: the part, and the place in it."""
+        part, number = self.open, len(self.parts)
+        return (
+            (number, 0) if part is None or part.kind is not kind else (number - 1, part.text.tell())
+        )
+
+    def since(self, place: tuple[int, int], kind: type[Part]) -> str:
+        """The text of all parts of a kind from a place on."""
+        number, start = place
+        texts = [part.text.getvalue() for part in self.parts[number:] if part.kind is kind]
+        return "".join(texts)[start:]
+
     def _add(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
         if not text:
             return

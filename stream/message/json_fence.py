@@ -18,6 +18,7 @@ from enum import Enum, auto
 from deltaparse.partial import Emit, JsonLexer, JsonState
 
 from .message import Issue
+from .reports import Reports
 
 __all__ = ["JsonFence"]
 
@@ -68,7 +69,7 @@ class JsonFence:
     def __init__(
         self,
         emit: Emit,
-        issues: list[Issue],
+        issues: Reports[Issue],
         offset: Callable[[], int],
     ) -> None:
         self._emit = emit

@@ -20,8 +20,9 @@ class Issue:
     """One thing that a parser had to decide, or text that it read and did not emit.
 
     `span` is the half-open range of characters of the output that it is about; `detail` says in
-    words what was decided, and about which text. `kind` is one of these. Of those that a policy
-    governs, `Policies` says what the choices are:
+    words what was decided, and about which text. Of each kind a hundred are kept; one more counts
+    the others, and its span holds theirs. `kind` is one of these. Of those that a policy governs,
+    `Policies` says what the choices are:
 
     `tool_in_reasoning`     a call began while reasoning was open
     `unclosed_reasoning`    the turn ended while reasoning was open
@@ -45,14 +46,20 @@ class Issue:
     `unused_member`         what stands beside name and arguments in the JSON of a call, and means
                             nothing, is in the detail only; a member that stands there twice
     `no_calls`              an empty list of calls
+    `no_header`             nothing in the prompt shows where the assistant's turn begins: nothing
+                            of it was read
     `wrong_tool`            another function was called than `tool_choice` names
     `missing_call`          `tool_choice` asked for a call, and none came
-    `text_after_end`        text after an end-of-turn marker is content; a call there is a call
+    `text_after_end`        text after an end-of-turn marker is content, and so is the marker where
+                            no header follows it; a call there is a call, but behind the header of
+                            another role it is text
     `repeated_marker`       the model wrote again what its prompt ends with
     `stray_marker`          a marker of the format's own calls, or a code block, round calls that
                             were asked for in JSON; it is left out
     `stray_text`            where calls were asked for in JSON, text that is none; it is content
-    `orphan_marker`         an end of reasoning where none is open
+    `orphan_marker`         an end of reasoning where none is open, which is content behind content;
+                            the detail names what may help. Or a closer of calls that closes none,
+                            with no text behind it
     `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD;
                             reported once, at the end, from the first to the last
     `foreign_recipient`     a message in channels to someone who is neither a function nor the
@@ -75,7 +82,8 @@ class Attempt:
     """A call that the model began, and what became of it.
 
     `name` is "" where the output does not come so far; `span` the half-open range of characters
-    of the output that it was read from. `status` is the first of these that fits:
+    of the output that it was read from. Of each status a hundred are kept, and one more counts the
+    others in its `detail`. `status` is the first of these that fits:
 
     `in_reasoning`  it stands in reasoning, and was a draft
     `truncated`     the output ends in it

@@ -26,11 +26,12 @@ class Policies:
             is reasoning (a draft); if the turn ends by itself, it is a call; if the turn was cut
             off, it is reasoning.
             "reasoning": it is reasoning, never a call; no issue.
-            "call": the marker of the call ends reasoning at once.
+            "call": a call interrupts reasoning at once; behind it reasoning goes on up to its end
+            marker, or as `unclosed_reasoning` has it.
         unclosed_reasoning: the turn ends while reasoning is open. Issue `unclosed_reasoning`.
             "reasoning": its text is reasoning.
-            "copy": if the turn ended by itself and has nothing else, the text is content too, at
-            the end.
+            "copy": if the turn ended by itself, the text of that section is content too, at the
+            end.
         text_after_tool_call: text other than white space follows a call, and is no call. Issue
             `text_after_tool_call`.
             "keep": it is content.

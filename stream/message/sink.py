@@ -12,8 +12,9 @@ from .counts import Counts, RunningCounts
 from .deltas import ToolCallDelta
 from .ids import CallPlace, IdFactory, made_id
 from .json_fence import JsonFence
-from .message import Attempt, Content, Issue, Message, Reasoning, ToolCall
+from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
+from .reports import attempt_reports, issue_reports
 
 __all__ = ["NotExact", "Sink", "Verdict"]
 
@@ -59,6 +60,8 @@ class Sink:
         "_prompt",
         "_reach",
         "_repaired_ahead",
+        "_section",
+        "_unclosed",
         "allowed",
         "amounts",
         "arguments",
@@ -73,9 +76,11 @@ class Sink:
         "named",
         "natural",
         "not_emitted",
+        "open_text",
         "parallel",
         "policies",
         "reasoning",
+        "seen_end",
         "seen_reasoning",
         "shows_markers",
         "tools",
@@ -94,14 +99,17 @@ class Sink:
         collect: bool = True,
         offset: Callable[[], int] | None = None,
     ) -> None:
-        self.issues: list[Issue] = []
-        self.attempts: list[Attempt] = []
+        self.issues = issue_reports()
+        self.attempts = attempt_reports()
         # For each kind of issue, up to where text is that one is about.
         self._reach: dict[str, int] = {}
         self.calls = 0
         self.call_is_text = False
         self.natural = True
         self.seen_reasoning = False
+        self.seen_end = False
+        # The marker of a call came out as text: so does what closes it.
+        self.open_text = False
         self.tools = tools
         self.allowed = allowed
         self.named = named
@@ -123,6 +131,9 @@ class Sink:
         # Text that was read and is not emitted yet, or that an issue will report: the reader's,
         # and the open call's. Should a reader break, it is named in the issue that says so.
         self.held: list[str] = []
+        # Where in the message the section of reasoning began; text of those that did not end.
+        self._section = (0, 0)
+        self._unclosed: list[str] = []
         self.not_emitted: list[str] = []
         self.extra_members: list[str] = []
         # None while the prompt is read, and in drafts: their calls are not emitted.
@@ -143,9 +154,18 @@ class Sink:
         """Reasoning begins; `marker` is what the model wrote to say so, "" if nothing."""
         self._end_content()
         self.seen_reasoning = True
+        self._section = self.builder.place(Reasoning)
         self.amounts.enter("reasoning", self.builder.characters)
         if self.shows_markers:
             self.writers[Content](marker)
+
+    def resume_reasoning(self) -> None:
+        """Reasoning goes on behind a call that stood in it."""
+        self.amounts.enter("reasoning", self.builder.characters)
+
+    def keep_unclosed(self) -> None:
+        """Keep the reasoning that is open, to be content too if the turn ends by itself."""
+        self._unclosed.append(self.builder.since(self._section, Reasoning))
 
     def leave_reasoning(self) -> None:
         """The end marker of reasoning was seen; the white space after it may still come."""
@@ -248,12 +268,8 @@ class Sink:
 
     def finish(self, *, required: bool) -> None:
         """The input has ended; `required`: the turn was to have a call."""
-        parts = [part for part in self.builder.parts if part.text.tell()]
-        policy = self.policies.unclosed_reasoning
-        unclosed = any(issue.kind == "unclosed_reasoning" for issue in self.issues)
-        if unclosed and policy == "copy" and self.natural and not self.calls:
-            if all(part.kind is Reasoning for part in parts):
-                self.content("".join(part.text.getvalue() for part in parts))
+        if self.natural:
+            self.content("".join(self._unclosed))
         self._end_content()
         if required and not self.calls:
             self.issue("missing_call", (0, 0), "tool_choice asked for a call")

@@ -8,18 +8,30 @@ space between two markers belongs to the markers.
 
 from __future__ import annotations
 
-from deltaparse.partial import Emit, Steps, Window, at, peek, skip, until, whitespace
+from dataclasses import dataclass
+
+from deltaparse.partial import Emit, Markers, Steps, Window, at, peek, skip, whitespace
 
 from ..wire.format import ContentMode
-from ..wire.marker_tables import Role
+from ..wire.marker_tables import Role, marker_tables
 from .channels import channel_turn
 from .checkpoint import Checkpoint
+from .content import (
+    SPACE_BEHIND,
+    content,
+    is_marker,
+    may_become,
+    report_call_behind_end,
+    report_cut_marker,
+    report_stray_closer,
+    report_stray_end,
+    role_of,
+)
 from .content_writer import MOST_SPACE, Before, ContentWriter
 from .json_text import report_stray
 from .reading import Reading
 from .reasoning import reasoning
 from .tool_calls.dispatch import tool_calls
-from .tool_calls.tagged_head import may_become
 from .unproven_calls import SEPARATORS, UnprovenCalls, unproven_calls
 
 __all__ = ["assistant_turn"]
@@ -44,8 +56,28 @@ def assistant_turn(reading: Reading) -> Steps[None]:
         yield from skip(src, "", tables.content_space)
     before = Before.START
     if tables.opens_reasoning:
-        before = yield from _reasoning(reading, opened="")
+        before = yield from _reasoning(reading, None, opened="")
     yield from _sections(reading, before)
+
+
+@dataclass(slots=True)
+class Place:
+    """Where in a turn the reader stands.
+
+    before:       what was read last.
+    markers:      what ends text here.
+    room:         how much white space before a marker is held back.
+    ended:        the end-of-turn marker that was read last, if nothing followed it so far.
+    second_time:  this was read before, up to the end of the turn, and no reasoning ends in it.
+    at_end:       the output ends where the text does that is read, not with a marker behind it.
+    """
+
+    before: Before
+    markers: Markers
+    room: int
+    ended: str = ""
+    second_time: bool = False
+    at_end: bool = True
 
 
 def _sections(
@@ -53,21 +85,23 @@ def _sections(
 ) -> Steps[None]:
     """Read section after section; `before` is what stands before the first.
 
-    `second_time`: this was read before, up to the end of the turn, and no reasoning ends in it.
-    `at_end`: the output ends where the text does that is read, and not with a marker behind it.
+    `second_time`, `at_end`: see `Place`.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     always = tables.fmt.content.mode is ContentMode.ALWAYS_WRAPPED
     markers = tables.in_content_start if always or sink.seen_reasoning else tables.in_content
+    place = Place(before, markers, tables.longest, "", second_time, at_end)
     writer = ContentWriter(reading, before)
     unproven = unproven_calls(reading, _next_marker)
-    ended = False
     while True:
+        before = place.before
         # What looked like a call stands beside what the text before it stands beside.
         writer = writer if before is Before.TEXT else ContentWriter(reading, before)
         checkpoint = reading.checkpoint()
-        marker = "" if before is Before.TEXT else (yield from _next_marker(reading, before))
-        if not marker and before is Before.CALL and at_end and _report_cut_marker(reading):
+        marker = (
+            "" if before is Before.TEXT else (yield from _next_marker(reading, before, place.room))
+        )
+        if not marker and before is Before.CALL and at_end and report_cut_marker(reading):
             checkpoint.commit()
             return
         if not marker and (yield from _more_space(reading, before)):
@@ -75,42 +109,64 @@ def _sections(
             _emit_space(writer, checkpoint)
             continue
         if not marker:
+            if before is Before.END and (yield from _is_other_role(reading)):
+                # What looks like a call there is not the model's.
+                reading = Reading(src, sink, marker_tables(reading.fmt, calls=False))
+                place.markers, place.ended, unproven = reading.tables.in_content, "", None
             # White space at the end belongs to the marker before it, if there is one.
             if src.unread or not src.closed or before is Before.START:
-                writer.emit(checkpoint.text())
+                writer.emit(place.ended + checkpoint.text())
             checkpoint.commit()
-            marker = yield from until(src, markers, writer.emit)
+            place.ended = ""
+            marker = yield from content(reading, place.markers, writer.emit)
             writer.end()
+            before = Before.TEXT
             checkpoint = reading.checkpoint()
         if not marker:
             checkpoint.commit()
             return
-        role = _role(reading, marker, before)
-        ended = ended or before is Before.END
-        if role is Role.TOOL_START:
-            if ended:
-                _report_after_end(reading, marker)
-            called = yield from _calls(reading, unproven, marker, checkpoint, writer.emit)
-            before = Before.CALL if called else Before.TEXT
+        role = role_of(reading, marker, before)
+        if role is not Role.TOOL_START:
+            if sink.shows_markers and role in REASONING:
+                writer.emit(checkpoint.text())
+            checkpoint.commit()
+            yield from _section(reading, place, marker, role)
+            if role is Role.CONTENT_START:
+                unproven = unproven and unproven_calls(reading, _next_marker)
             continue
-        if sink.shows_markers and role in REASONING:
-            writer.emit(checkpoint.text())
-        checkpoint.commit()
-        start = src.offset
-        written = yield from skip(src, marker, tables.trailing(marker))
-        before = BEFORE.get(role, Before.MARKER)
-        if role is Role.REASONING_START:
-            before = yield from _reasoning(
-                reading, opened=written, second_time=second_time, at_end=at_end
-            )
-            markers = tables.in_content_start
-        elif role is Role.CONTENT_START:
-            markers = tables.in_content_end
-            unproven = unproven_calls(reading, _next_marker)
-        elif role is Role.CONTENT_END:
-            markers = tables.in_content_start
-        else:
-            _report_marker(reading, role, start, marker)
+        report_call_behind_end(reading, marker)
+        emit = _behind(place.ended, writer.emit)
+        called = yield from _calls(reading, unproven, marker, checkpoint, emit)
+        sink.open_text = not called
+        place.before, place.ended = Before.CALL if called else Before.TEXT, ""
+
+
+def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[None]:
+    """Read a marker other than that of a call, and reasoning if it begins there."""
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    start = src.offset
+    written = yield from skip(src, marker, tables.trailing(marker))
+    place.before = BEFORE.get(role, Before.MARKER)
+    place.room, place.ended = tables.longest, ""
+    if role is Role.TURN_END:
+        sink.seen_end = True
+        place.room, place.ended = SPACE_BEHIND, written
+    elif role is Role.REASONING_START:
+        place.before = yield from _reasoning(reading, place, opened=written)
+        place.markers = tables.in_content_start
+    elif role is Role.REASONING_END:
+        report_stray_end(reading, marker, start, "and is not emitted")
+    elif role is Role.STRAY_CLOSER:
+        report_stray_closer(reading, marker, start)
+        place.room = SPACE_BEHIND
+    elif role is Role.CONTENT_START:
+        place.markers = tables.in_content_end
+    elif role is Role.CONTENT_END:
+        place.markers = tables.in_content_start
+    elif role is Role.HEADER:
+        _report_repeated(reading, start, marker)
+    elif role is Role.TOOL_END and tables.constrained:
+        report_stray(reading, start, marker)
 
 
 def _more_space(reading: Reading, before: Before) -> Steps[bool]:
@@ -126,13 +182,6 @@ def _emit_space(writer: ContentWriter, checkpoint: Checkpoint) -> None:
     checkpoint.commit()
 
 
-def _role(reading: Reading, marker: str, before: Before) -> Role:
-    role = reading.tables.role(marker)
-    if role is not Role.FENCE:
-        return role
-    return Role.TOOL_END if before is Before.CALL else Role.TOOL_START
-
-
 def _calls(
     reading: Reading,
     unproven: UnprovenCalls | None,
@@ -140,27 +189,28 @@ def _calls(
     checkpoint: Checkpoint,
     emit_text: Emit,
 ) -> Steps[bool]:
-    """Read the calls that may begin at a marker; commit `checkpoint`. Return whether any did."""
+    """What reads the calls that may begin at a marker, and returns whether any did.
+
+    It commits `checkpoint`. No sub-parser of its own: each is resumed for every chunk.
+    """
     if unproven is not None and unproven.begin_with(marker):
-        return (yield from unproven.read(marker, checkpoint, emit_text))
-    return (yield from tool_calls(reading, checkpoint, emit_text))
+        return unproven.read(marker, checkpoint, emit_text)
+    return tool_calls(reading, checkpoint, emit_text)
 
 
-def _report_after_end(reading: Reading, marker: str) -> None:
-    start = reading.src.offset
-    span = (max(start, 0), start + len(marker))
-    reading.sink.issue("text_after_end", span, "a call begins behind the end of the turn")
+def _behind(ended: str, emit: Emit) -> Emit:
+    """What emits text that follows an end-of-turn marker, which is text by that."""
+    return (lambda text: emit(ended + text)) if ended else emit
 
 
-def _report_marker(reading: Reading, role: Role, start: int, marker: str) -> None:
-    """Report a marker that has no business where it stood."""
-    if role is Role.REASONING_END:
-        span = (start, reading.src.offset)
-        reading.sink.issue("orphan_marker", span, f"{marker!r} ends nothing")
-    elif role is Role.HEADER:
-        _report_repeated(reading, start, marker)
-    elif role is Role.TOOL_END and reading.tables.constrained:
-        report_stray(reading, start, marker)
+def _is_other_role(reading: Reading) -> Steps[bool]:
+    """Whether the header of another role stands here."""
+    src, roles = reading.src, reading.tables.other_roles
+    while True:
+        end = roles.match(src.text, src.pos, final=src.closed)
+        if end != src.pos:
+            return end > src.pos
+        yield
 
 
 def _report_repeated(reading: Reading, start: int, marker: str) -> None:
@@ -168,29 +218,19 @@ def _report_repeated(reading: Reading, start: int, marker: str) -> None:
     reading.sink.issue("repeated_marker", span, f"{marker!r} was written again")
 
 
-def _report_cut_marker(reading: Reading) -> bool:
-    """Read what the output ends in, behind a call, if it is the beginning of a marker."""
-    src, start = reading.src, reading.src.offset
-    rest = src.text[src.pos :]
-    if not src.closed or not rest or not may_become(src, reading.tables.after_call):
-        return False
-    src.pos = len(src.text)
-    detail = f"the output ends in a marker, not emitted: {rest!r}"
-    reading.sink.issue("cut_marker", (start, src.offset), detail)
-    return True
-
-
-def _next_marker(reading: Reading, before: Before) -> Steps[str]:
+def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
     """Read white space; return the marker after it, unread, or "" if text follows.
 
-    No more white space is held back than a marker is long; the rest is text. Where calls stand in
-    no markers, the character that one begins with is one, and after a call it may follow a
-    separator.
+    No more white space is held back than `room`, or than a marker is long; the rest is text. Where
+    calls stand in no markers, the character that one begins with is one, and after a call it may
+    follow a separator.
     """
     src, tables = reading.src, reading.tables
-    yield from whitespace(src, MOST_SPACE if tables.constrained else tables.longest)
+    yield from whitespace(src, MOST_SPACE if tables.constrained else room or tables.longest)
     after = {Before.CALL: tables.after_call, Before.END: tables.after_end}
     marker = yield from at(src, after.get(before, tables.at_edge))
+    if marker and not (yield from is_marker(reading, marker, before)):
+        return ""
     if marker or not (tables.unmarked or tables.constrained):
         return marker
     char = yield from peek(src)
@@ -203,10 +243,9 @@ def _next_marker(reading: Reading, before: Before) -> Steps[str]:
     return char if tables.unmarked_call.match(char) else ""
 
 
-def _reasoning(
-    reading: Reading, *, opened: str, second_time: bool = False, at_end: bool = True
-) -> Steps[Before]:
+def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[Before]:
     """Read a reasoning section, and what of it turned out to be calls."""
+    second_time = place is not None and place.second_time
     calls = yield from reasoning(reading, opened=opened, second_time=second_time)
     if calls is None:
         return Before.MARKER
@@ -214,7 +253,7 @@ def _reasoning(
     calls.commit()
     again = Reading(window, reading.sink, reading.tables)
     try:
-        at_end = at_end and not reading.src.unread
+        at_end = not reading.src.unread and (place is None or place.at_end)
         yield from _sections(again, Before.MARKER, second_time=True, at_end=at_end)
     except Exception:
         # Nobody else knows of this window: what is unread in it would be lost.

@@ -12,12 +12,13 @@ the same, and reported. (Harmony, the format of gpt-oss, is written so.)
 
 from __future__ import annotations
 
-from deltaparse.partial import Steps, at, json_space, until, whitespace
+from deltaparse.partial import Emit, Markers, Steps, at, json_space, until, whitespace
 
 from ..message.message import Attempt
 from ..wire.spellings import stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
+from .content import SPACE_BEHIND, report_no_end, report_stray_end, stands_alone
 from .content_writer import Before, ContentWriter
 from .json_text import text_of_calls
 from .reading import Reading
@@ -40,7 +41,7 @@ def channel_turn(reading: Reading) -> Steps[None]:
     turn_ends = stripped(reading.fmt.turn.ends)
     while src.unread or not src.closed or before is Before.START:
         checkpoint = reading.checkpoint()
-        yield from whitespace(src, marks.longest)
+        yield from whitespace(src, SPACE_BEHIND if before is Before.END else marks.longest)
         marker = yield from at(src, marks.outside)
         author: str | None = marks.role
         if marker and (marker in marks.ends or marker == marks.start + marks.role):
@@ -65,8 +66,11 @@ def channel_turn(reading: Reading) -> Steps[None]:
                 writer = ContentWriter(reading, before)
                 writer.emit(checkpoint.text())
                 checkpoint.commit()
-                yield from until(src, marks.in_text, writer.emit)
+                marker = yield from _text(reading, marks.in_text, writer.emit)
                 writer.end()
+                if before is Before.START and marker.strip() in marks.message_ends:
+                    became = "and what stands before it is content"
+                    report_stray_end(reading, marker, src.offset, became)
             before = Before.CALL if called else Before.END if before is Before.START else before
         checkpoint.commit()
 
@@ -120,9 +124,26 @@ def _message(
             if (yield from text_of_calls(reading, body, start, marks.after_body)):
                 return Before.CALL
         else:
-            yield from until(src, marks.after_body, writer.emit)
+            yield from _text(reading, marks.after_body, writer.emit)
             writer.end()
     return Before.END
+
+
+def _text(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
+    """Read text for the reader up to a marker, and return that, unread.
+
+    An end-of-turn marker that text follows is text.
+    """
+    src, marks = reading.src, reading.tables.channels
+    while True:
+        marker = yield from until(src, markers, emit)
+        if marker.strip() not in marks.turn_ends:
+            return marker
+        if (yield from stands_alone(src, reading.tables, marker, marks.outside)):
+            return marker
+        start = src.offset
+        emit(src.take(src.pos + len(marker)))
+        report_no_end(reading, marker, start, "content")
 
 
 def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Before:

@@ -62,9 +62,9 @@ class ContentWriter:
         """Take text that stands after a call, or after the end of the turn."""
         if not text:
             return
-        white = self._kind == "stray_text" and text.isspace()
-        if self._start is None and not white:
-            self._start = self._src.offset - len(text)
+        shown = text.lstrip() if self._kind == "stray_text" else text
+        if self._start is None and shown:
+            self._start = self._src.offset - len(shown)
             if self._policy == "error":
                 span = (self._start, self._src.offset)
                 self._sink.issue(self._kind, span, "text after a call", "error")

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from deltaparse.partial import Steps, at, skip, until
+from deltaparse.partial import Steps, at, skip, until, whitespace
 
 from ..wire.marker_tables import Role
 from .checkpoint import Checkpoint
+from .content import report_call_behind_end, report_cut_marker, report_no_end, stands_alone
 from .json_text import json_ahead
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
 
 __all__ = ["reasoning", "report_unclosed"]
+
+BEHIND_CALL = (Role.REASONING_END, Role.TOOL_START, Role.TURN_END)
+"""What white space behind a call in reasoning belongs to; otherwise it is text."""
 
 
 def reasoning(
@@ -60,27 +64,63 @@ def reasoning(
             if calls is not None:
                 sink.close_reasoning("")
                 return calls
-            marker = ""
-            continue
-        checkpoint.commit()
-        if role is Role.REASONING_END:
-            sink.leave_reasoning()
-            sink.close_reasoning((yield from skip(src, marker, tables.trailing(marker))))
-            return None
-        if role is Role.TOOL_START:
-            span = (src.offset, src.offset + len(marker))
-            sink.issue("tool_in_reasoning", span, "a tool call ended the reasoning", policy)
+        elif role is Role.TOOL_START:
+            yield from _interrupted(reading, checkpoint, marker, policy)
+        elif marker and role is not Role.REASONING_END and (yield from _is_text(reading, marker)):
+            checkpoint.commit()
+            start = src.offset
+            sink.reasoning(src.take(src.pos + len(marker)))
+            report_no_end(reading, marker, start, "reasoning")
         else:
-            # The end of the turn, or a marker that is spelled like it.
-            report_unclosed(reading)
-        sink.close_reasoning("")
+            break
+        marker = ""
+    checkpoint.commit()
+    if role is Role.REASONING_END:
+        sink.leave_reasoning()
+        sink.close_reasoning((yield from skip(src, marker, tables.trailing(marker))))
         return None
+    # The end of the turn, or a marker that is spelled like it.
+    report_unclosed(reading)
+    sink.close_reasoning("")
+    return None
+
+
+def _is_text(reading: Reading, marker: str) -> Steps[bool]:
+    """Whether an end-of-turn marker that stands here, in reasoning, is a part of it."""
+    tables = reading.tables
+    return not (yield from stands_alone(reading.src, tables, marker, tables.after_end))
+
+
+def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: str) -> Steps[None]:
+    """Read the calls that interrupt reasoning, if any begin at the marker that stands here.
+
+    `checkpoint` began with it, and is committed.
+    """
+    src, sink, tables = reading.src, reading.sink, reading.tables
+    span = (src.offset, src.offset + len(marker))
+    sink.issue("tool_in_reasoning", span, "a tool call interrupts reasoning", policy)
+    report_call_behind_end(reading, marker)
+    called = yield from tool_calls(reading, checkpoint, sink.reasoning)
+    sink.resume_reasoning()
+    while called:
+        checkpoint = reading.checkpoint()
+        yield from whitespace(src, tables.longest)
+        marker = yield from at(src, tables.after_call)
+        role = tables.role(marker) if marker else None
+        called = role is Role.TOOL_END
+        if called:
+            yield from skip(src, marker, tables.trailing(marker))
+        elif role not in BEHIND_CALL and not report_cut_marker(reading) and not src.ended:
+            sink.reasoning(checkpoint.text())
+        checkpoint.commit()
 
 
 def report_unclosed(reading: Reading) -> None:
     """Report reasoning that has no end marker, as the policy has it."""
     src, sink = reading.src, reading.sink
     span, policy = (src.offset, src.offset), sink.policies.unclosed_reasoning
+    if policy == "copy":
+        sink.keep_unclosed()
     sink.issue("unclosed_reasoning", span, "the turn ended in reasoning", policy)
 
 
@@ -100,6 +140,7 @@ def _deferred(
         # anew would cost the square of the text.
         sink.issue("tool_in_reasoning", checkpoint.span, "reasoning did not end: a call")
         return checkpoint
+    passed: list[tuple[str, int]] = []
     while is_call:
         marker = yield from until(src, tables.in_reasoning, _buffered_elsewhere)
         role = tables.role(marker) if marker else None
@@ -108,10 +149,15 @@ def _deferred(
         elif role is Role.REASONING_END or (role is None and not sink.natural):
             sink.issue("tool_in_reasoning", checkpoint.span, "a call in reasoning: reasoning")
             is_call = False
+        elif marker and (yield from _is_text(reading, marker)):
+            passed.append((marker, src.offset))
+            src.pos += len(marker)
         else:
             sink.issue("tool_in_reasoning", checkpoint.span, "reasoning did not end: a call")
             return checkpoint
-    sink.attempts += [replace(tried, status="in_reasoning") for tried in draft.sink.attempts]
+    for marker, start in passed:
+        report_no_end(reading, marker, start, "reasoning")
+    sink.attempts.extend(replace(tried, status="in_reasoning") for tried in draft.sink.attempts)
     sink.reasoning(checkpoint.text())
     checkpoint.commit()
     return None

@@ -18,10 +18,10 @@ from ..message.message import Attempt
 from ..message.sink import NotExact
 from ..wire.marker_tables import Role, marker_tables
 from .checkpoint import Checkpoint
+from .content import may_become
 from .content_writer import Before
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
-from .tool_calls.tagged_head import may_become
 
 __all__ = ["SEPARATORS", "UnprovenCalls", "unproven_calls"]
 

@@ -37,6 +37,7 @@ class ChannelMarkers:
     start, message:  the cores of the two markers.
     trailing:        the white space that the template writes behind `message`.
     ends:            the cores of what ends a body: end markers, end-of-turn markers, `start`.
+    turn_ends:       those of them that end the turn; `message_ends` end a message only.
     role:            the word that names the model behind `start`; "" where the format has none.
     parts:           the cores of the markers in a header, and what each says.
     openers:         what a header may begin with.
@@ -56,12 +57,14 @@ class ChannelMarkers:
         "in_text",
         "longest",
         "message",
+        "message_ends",
         "openers",
         "outside",
         "parts",
         "role",
         "start",
         "trailing",
+        "turn_ends",
     )
 
     def __init__(self, fmt: WireFormat) -> None:
@@ -71,6 +74,8 @@ class ChannelMarkers:
         ends = (*channels.ends, *fmt.turn.ends, channels.start) if self.message else ()
         cores = stripped(ends)
         self.ends = tuple(sorted(cores))
+        self.turn_ends = stripped(fmt.turn.ends)
+        self.message_ends = stripped(channels.ends) - self.turn_ends if self.message else set()
         self.role = _role(fmt.turn.headers, self.start)
         kinds = {
             channels.constrain: HeaderPart.CONSTRAIN,

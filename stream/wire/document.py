@@ -1,4 +1,4 @@
-"""Dataclasses as JSON documents, and with parts replaced.
+"""Dataclasses as JSON documents with a version, and with parts replaced.
 
 What is read is checked against the types of the fields, so a field that is added needs no line
 here. All functions raise `FormatError`, which names the place of the mistake.
@@ -16,23 +16,35 @@ from deltaparse.partial import FormatError
 
 from .groups import Switches, chosen, texts
 
-__all__ = ["from_json", "replaced", "to_json"]
+__all__ = ["VERSION", "from_json", "replaced", "to_json"]
+
+VERSION = 1
+"""Of the documents: another one where a field means something else than it did."""
 
 Data = TypeVar("Data")
 
 
 def to_json(data: Any) -> str:
-    """A dataclass as a JSON document, all its fields written out."""
-    return json.dumps(asdict(data), ensure_ascii=False, indent=2, default=dict)
+    """A dataclass as a JSON document, all its fields written out, behind the version."""
+    document = {"version": VERSION, **asdict(data)}
+    return json.dumps(document, ensure_ascii=False, indent=2, default=dict)
 
 
 def from_json(kind: type[Data], text: str) -> Data:
-    """The dataclass that a JSON document describes; what is left out has its default."""
+    """The dataclass that a JSON document describes; what is left out has its default.
+
+    A document without a version is one of this version, written by hand.
+    """
     try:
         document = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         message = f"a wire format is a JSON document: {error}"
         raise FormatError(message) from error
+    if isinstance(document, dict):
+        version = document.pop("version", VERSION)
+        if type(version) is not int or version != VERSION:
+            message = f"a wire format of version {version!r:.20}: this deltaparse reads {VERSION}"
+            raise FormatError(message)
     made: Data = _made(kind, document, "format")
     return made
 

@@ -14,6 +14,7 @@ from .groups import (
     ToolsFormat,
     TurnFormat,
 )
+from .spellings import tag_starts
 
 __all__ = ["Facts"]
 
@@ -43,9 +44,12 @@ class Facts:
     """
 
     __slots__ = (
+        "_addressed",
+        "_end",
         "_generated",
-        "_headers",
-        "_reasoning_start",
+        "_start",
+        "_turn",
+        "_unseen",
         "closers",
         "has_calls",
         "has_channels",
@@ -86,28 +90,56 @@ class Facts:
         shared = [content.start.strip().startswith(marker.strip()) for marker in self.openers]
         self.unproven_calls = self.unmarked_calls or (any(shared) and all(shared))
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
-        self._headers = turn.headers
-        self._reasoning_start = reasoning.start.strip()
-        self._generated = self._turn_in(turn.generation_prompt)
-        if not (turn.headers or turn.generation_prompt):
-            # Nothing shows where the turn begins; with reasoning open, in any case.
-            forced = reasoning.mode is ReasoningMode.FORCED_OPEN
-            self._generated = self._reasoning_start if forced else ""
+        self._turn = turn
+        self._start, self._end = reasoning.start.strip(), reasoning.end.strip()
+        generated = turn.generation_prompt
+        at = generated.rfind(self._start) if self._start else -1
+        opener = generated[at:] if at >= 0 and self._is_opener(generated[at:]) else ""
+        self._addressed = generated.removesuffix(opener).strip()
+        behind = self._behind_header(generated)
+        self._generated = opener if behind is None else behind
+        # Where nothing shows where the turn begins, it begins with reasoning open in any case.
+        forced = reasoning.mode is ReasoningMode.FORCED_OPEN
+        self._unseen = self._start if forced and not (turn.headers or generated) else ""
 
     def turn_so_far(self, prompt: str = "") -> str:
-        """What a prompt holds of the assistant's turn: what follows the last header.
+        """What a prompt holds of the assistant's turn: the format's own, without a prompt.
 
-        Without a prompt it is the format's own generation prompt. Where the format names no
-        header, only a start marker of reasoning shows where the turn begins; where it names some
-        and none is in the prompt, the prompt is a tail that begins inside of the turn.
+        Where `turn_in` finds nothing, nothing of the prompt is read.
         """
-        return self._turn_in(prompt) if prompt else self._generated
+        turn = self.turn_in(prompt) if prompt else self._generated or self._unseen
+        return self._unseen if turn is None else turn
 
-    def _turn_in(self, prompt: str) -> str:
-        ends = [prompt.rfind(header) + len(header) for header in self._headers if header in prompt]
-        if ends:
-            return prompt[max(ends) :]
-        if self._headers:
-            return prompt
-        start = self._reasoning_start
-        return prompt[prompt.rfind(start) :] if start and start in prompt else ""
+    def turn_in(self, prompt: str) -> str | None:
+        """What a prompt holds of the assistant's turn, None where nothing shows where it begins.
+
+        The turn is what follows the last header, if it does not end behind that. Where no header
+        stands in the prompt, only the format's own generation prompt counts, maybe with an opener
+        of reasoning, and as the prompt's very end: anyone may have written what stands before it.
+        """
+        generated, own = self._turn.generation_prompt, self._addressed
+        if generated and prompt.endswith(generated):
+            return self._generated
+        openings = [text[at:] for text in self._turn.headers for at in tag_starts(text)]
+        if generated and own in prompt:
+            # Where the generation prompt is an opener and no more, this is all of the prompt.
+            openings.append(prompt[: (prompt.rindex(own) if own else 0) + len(own)])
+        for opening in openings:
+            rest = prompt.removeprefix(opening)
+            if prompt.startswith(opening) and self._is_opener(rest):
+                return rest.lstrip()
+        behind = self._behind_header(prompt)
+        ends = filter(None, map(str.strip, self._turn.ends))
+        return None if behind is None or any(end in behind for end in ends) else behind
+
+    def _behind_header(self, prompt: str) -> str | None:
+        headers = self._turn.headers
+        ends = [prompt.rfind(header) + len(header) for header in headers if header in prompt]
+        return prompt[max(ends) :] if ends else None
+
+    def _is_opener(self, text: str) -> bool:
+        """Whether a text is nothing, or opens reasoning, or opens and closes it."""
+        rest = text.strip()
+        if self._start and rest.startswith(self._start):
+            rest = rest.removeprefix(self._start).lstrip().removeprefix(self._end)
+        return not rest

@@ -155,7 +155,7 @@ class WireFormat(_Remembers):
         return replace(self, **document.replaced(self, changes))
 
     def to_json(self) -> str:
-        """This format as a JSON document, which `from_json` reads back."""
+        """This format as a JSON document, with its `version`, which `from_json` reads back."""
         return document.to_json(self)
 
     @classmethod
@@ -163,8 +163,8 @@ class WireFormat(_Remembers):
         """Read a format from a JSON document; what is left out has its default.
 
         Raises:
-            FormatError: text that is not JSON, fields that do not exist, values of the wrong
-                kind, and a format that contradicts itself.
+            FormatError: text that is not JSON, a document of another version, fields that do not
+                exist, values of the wrong kind, and a format that contradicts itself.
         """
         return document.from_json(cls, text)
 

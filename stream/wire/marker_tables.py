@@ -1,8 +1,8 @@
 """The markers of a wire format, ready to be looked for in each place of a turn.
 
 What must be known: at each place, which markers end the text that is read there, and what the one
-that was found means. A marker counts where it can mean something: an end of reasoning in the
-middle of content is text. So each place has a set of its own. One set for all places, and a look
+that was found means. A marker counts where it can mean something: a closer of calls in the middle
+of reasoning is text. So each place has a set of its own. One set for all places, and a look
 at what was found, would be simpler, and wrong twice: a marker that means nothing here would hold
 text back and wake the reader, and would hide a shorter one that begins at the same character.
 
@@ -29,12 +29,10 @@ from .channel_markers import ChannelMarkers
 from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call
-from .spellings import leading, preceded, trailing
+from .other_roles import OtherRoles
+from .spellings import leading, preceded, tag_starts, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
-
-# A part of a header like a tag: a model may write the header once more from one of these on.
-TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 
 # What calls begin with that stand in no markers.
 JSON_CALL, PYTHON_CALL = re.compile(r"\{"), re.compile(r"[\[\w]")
@@ -48,6 +46,7 @@ class Role(Enum):
     REASONING_START, REASONING_END, CONTENT_START, CONTENT_END:  the edges of these sections.
     TOOL_START:       calls begin.
     TOOL_END:         a call ends, or all of them.
+    STRAY_CLOSER:     the same in content, where none is open.
     TURN_END:         the turn ends.
     FENCE:            a code block begins, and ends behind a call.
     """
@@ -59,6 +58,7 @@ class Role(Enum):
     CONTENT_END = auto()
     TOOL_START = auto()
     TOOL_END = auto()
+    STRAY_CLOSER = auto()
     TURN_END = auto()
     FENCE = auto()
 
@@ -119,6 +119,7 @@ class MarkerTables:
     after_call:          behind a call, where also what closes its section may stand.
     after_bad_call:      the rest of a call that broke off.
     after_end:           behind an end-of-turn marker.
+    after_stray:         behind a closer of calls that closes none.
     reasoning_start:     the start of reasoning alone.
     content_opened:      the start of content that every turn has, which may stand where reasoning
                          was opened and left empty.
@@ -126,6 +127,11 @@ class MarkerTables:
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
     content_space:       the white space that the template writes before a turn's content.
+
+    turn_ends:           what ends the turn, if nothing but markers follow it.
+    stray_ends:          ends of reasoning, in content: they are text, and reported.
+    stray_closers:       closers of calls that are known for such without their opener.
+    other_roles:         the headers of other roles, which may follow the end of the turn.
 
     opens_reasoning:     the turn begins with reasoning that no marker opens.
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
@@ -144,6 +150,7 @@ class MarkerTables:
         "after_bad_call",
         "after_call",
         "after_end",
+        "after_stray",
         "arguments_keys",
         "at_edge",
         "at_start",
@@ -164,8 +171,12 @@ class MarkerTables:
         "in_reasoning_only",
         "longest",
         "opens_reasoning",
+        "other_roles",
         "overrun",
         "reasoning_start",
+        "stray_closers",
+        "stray_ends",
+        "turn_ends",
         "unmarked",
         "unmarked_call",
         "unproven",
@@ -183,14 +194,8 @@ class MarkerTables:
         calls = calls and facts.has_calls and not facts.has_channels
         self.unmarked = calls and facts.unmarked_calls and not constrained
         self.unproven = calls and facts.unproven_calls and not constrained
-        json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
-        pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
-        self.unmarked_call = PYTHON_CALL if pythonic else json_call
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
-        own_fields = _own_fields(self.fmt.tools)
-        self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
-        keys = ("arguments", "parameters") if constrained else (tools.arguments_field,)
-        self.arguments_keys = frozenset(filter(None, keys))
+        self._know_calls(tools)
         self.overrun = next_call(self.fmt)
 
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
@@ -220,20 +225,53 @@ class MarkerTables:
         self.longest = max(map(len, self._by_literal), default=0)
         self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
 
+        # A stray marker needs no white space before it: that is content by then.
+        lone_end = _cores(end)
+        lone_closer = _known_alone(_cores(tool_end), openers, inner[:5] + inner[6:])
+        stray = lone_end + lone_closer
         anywhere = start + tool_start + turn_end
-        at_edge = anywhere + content_start + content_end + end + fences
-        self.in_content = _literals(anywhere + (message_end if constrained else []))
-        self.in_content_start = _literals(anywhere + content_start)
-        self.in_content_end = _literals(anywhere + (content_end or content_start))
+        at_edge = anywhere + content_start + content_end + end + lone_closer + fences
+        self.in_content = _literals(anywhere + stray + (message_end if constrained else []))
+        self.in_content_start = _literals(anywhere + content_start + stray)
+        self.in_content_end = _literals(anywhere + (content_end or content_start) + stray)
         self.in_reasoning = _literals(end + turn_end + tool_start)
         self.in_reasoning_only = _literals(end + turn_end)
         self.at_start = _literals(header)
         self.at_edge = _literals(at_edge)
         self.after_call = _literals(at_edge + tool_end)
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
-        self.after_end = _literals(anywhere + content_start + header)
+        self.after_end = _literals(anywhere + content_start + header + lone_closer)
+        self.after_stray = _literals(at_edge + tool_end + header)
+        self._sort_out_strays(lone_end, lone_closer, (*inner[1:7], turn_end))
+        known = {one.literal for group in (*inner, turn_end) for one in group}
+        self.other_roles = OtherRoles(fmt.turn.headers, known)
         self.reasoning_start = _literals(start)
         self.call_starts = _literals(tool_start + fences)
+
+    def _know_calls(self, tools: ToolsFormat) -> None:
+        """Say what a call in no markers begins with, and what the keys of one in JSON mean."""
+        exact, constrained = self.exact, self.constrained
+        json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
+        pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
+        self.unmarked_call = PYTHON_CALL if pythonic else json_call
+        own_fields = _own_fields(self.fmt.tools)
+        self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
+        keys = ("arguments", "parameters") if constrained else (tools.arguments_field,)
+        self.arguments_keys = frozenset(filter(None, keys))
+
+    def _sort_out_strays(
+        self,
+        ends: list[MarkerSpelling],
+        closers: list[MarkerSpelling],
+        others: tuple[list[MarkerSpelling], ...],
+    ) -> None:
+        """Say which markers may be none: no other, the last of which end turns, is spelled so."""
+        ending = (Role.TURN_END, Role.TOOL_END)
+        literals = [one.literal for one in others[-1]]
+        self.turn_ends = frozenset(text for text in literals if self.role(text) in ending)
+        known = frozenset(one.literal for group in others for one in group)
+        self.stray_ends = frozenset(one.literal for one in ends) - known
+        self.stray_closers = frozenset(one.literal for one in closers) - self.turn_ends
 
     def role(self, marker: str) -> Role:
         """What a marker means; one that is none of the format's begins an unmarked call."""
@@ -270,6 +308,30 @@ def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSp
     return found
 
 
+def _cores(spellings: Iterable[MarkerSpelling]) -> list[MarkerSpelling]:
+    """Those without white space before them."""
+    return [one for one in spellings if one.literal == one.literal.strip()]
+
+
+def _known_alone(
+    closers: Iterable[MarkerSpelling],
+    openers: Iterable[str],
+    others: Iterable[Iterable[MarkerSpelling]],
+) -> list[MarkerSpelling]:
+    """The closers that are known for such where nothing is open.
+
+    What opens calls too (a fence), or is a bracket, may be anything.
+    """
+    known = {one.literal for group in others for one in group}
+    return [
+        closer
+        for closer in closers
+        if closer.literal not in known
+        and any(map(str.isalnum, closer.literal))
+        and not any(closer.literal in opener for opener in openers)
+    ]
+
+
 def _literals(spellings: Iterable[MarkerSpelling]) -> Markers:
     return marker_set(spelling.literal for spelling in spellings)
 
@@ -284,7 +346,7 @@ def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, 
 
 def _ends(header: str) -> list[str]:
     """The ends of a header that begin with a tag, which a model may write once more."""
-    return [header[tag.start() :] for tag in TAG.finditer(header)]
+    return [header[at:] for at in tag_starts(header)]
 
 
 def _own_fields(tools: ToolsFormat) -> dict[str, Field]:

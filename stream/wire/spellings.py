@@ -11,10 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["leading", "preceded", "spellings", "stripped", "trailing", "without_attribute"]
-
+__all__ = [
+    "leading",
+    "preceded",
+    "spellings",
+    "stripped",
+    "tag_starts",
+    "trailing",
+    "without_attribute",
+]
 
 ATTRIBUTE = re.compile(r"""\s+[\w:-]+=("[^"]*"|'[^']*')""")
+TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
+"""A part of a header like a tag: from one on, it is known for the end of a header."""
 
 
 def leading(marker: str) -> str:
@@ -44,6 +53,11 @@ def spellings(marker: str) -> list[str]:
 def preceded(core: str, space: str) -> list[str]:
     """The core behind each end of `space`, the whole of it first; none of an empty core."""
     return [space[cut:] + core for cut in range(len(space) + 1)] if core else []
+
+
+def tag_starts(header: str) -> list[int]:
+    """Where in a header its tags begin."""
+    return [tag.start() for tag in TAG.finditer(header)]
 
 
 def without_attribute(marker: str) -> str:

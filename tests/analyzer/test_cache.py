@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from deltaparse import ChatTemplate, UsageError, WireFormat, analyze
-from deltaparse.analyzer import cache
-from deltaparse.analyzer.cache import load_or_analyze
+from deltaparse import ChatTemplate, FormatError, UsageError, WireFormat, analyze
+from deltaparse.analyzer import cache, renderer
+from deltaparse.analyzer.cache import load_or_analyze, ran_out_of_time
 
 from ..strategies.templates import OWN
 
@@ -83,6 +85,37 @@ def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.replace", full)
     assert load_or_analyze(tmp_path, ChatTemplate(SOURCE), made) == FOUND
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_ran_out_of_time_is_tried_again(tmp_path, monkeypatch):
+    source = OWN.reasoning_beside_calls_only + "{# slow once #}"
+    monkeypatch.setattr(renderer, "MAX_SECONDS", 0.0)
+    for late in (analyze(source), analyze(source, cache=tmp_path)):
+        assert ran_out_of_time(late)
+        assert not late.verified
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    # A file of one that is there all the same is not believed either.
+    load_or_analyze(tmp_path, ChatTemplate(source), made)
+    (path,) = tmp_path.iterdir()
+    path.write_text(late.to_json(), encoding="utf-8")
+    for found in (analyze(source), analyze(source, cache=tmp_path)):
+        assert found.verified
+    assert WireFormat.from_json(path.read_text(encoding="utf-8")) == found
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", True, None, 1.0, [1]])
+def test_a_format_of_another_version_is_made_again(tmp_path, version):
+    template = ChatTemplate(SOURCE)
+    load_or_analyze(tmp_path, template, made)
+    (path,) = tmp_path.iterdir()
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["version"] == 1
+    path.write_text(json.dumps({**document, "version": version}), encoding="utf-8")
+    with pytest.raises(FormatError, match="version"):
+        WireFormat.from_json(path.read_text(encoding="utf-8"))
+    assert load_or_analyze(tmp_path, template, made) == FOUND
+    assert load_or_analyze(tmp_path, template, unneeded) == FOUND
 
 
 def test_a_file_is_no_cache(tmp_path):

@@ -27,6 +27,7 @@ def test_the_reasoning_is_that_of_the_engine(case):
     [
         ("", "<think>\nhm\n</think>\n\nHi", (8, 10), 21),
         ("", " Hi", (0, 0), 1),
+        ("", "<think>\nthe <|end|> token</think>Hi", (8, 25), 33),
         ("<|start|>model\n<think>\n", "hm</think>Hi", (0, 2), 10),
         ("<|start|>model\n<think>a</think>\n\n", "Hi", (0, 0), 0),
     ],

@@ -134,7 +134,7 @@ PROMPTS = [
     (TAGS, PROMPT + "Yes, ", True),
     (TAGS, "<think>\nhm", False),
     (TAGS, "<think>\nhm</think>", True),
-    (TAGS.replace(turn={"headers": ()}), "<think>a</think>b user <think>\n", False),
+    (TAGS.replace(turn={"headers": ()}), "<think>a</think>b user <think>\n", True),
     (OPENED, "hm", False),
     (OPENED, "hm\n</think>\n\n", True),
     (DELIMITED, PROMPT, False),

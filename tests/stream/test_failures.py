@@ -458,9 +458,40 @@ def test_an_unknown_tool_is_flagged_and_emitted():
     assert kinds(parser) == ["unknown_tool"]
 
 
-def test_an_orphan_closer_is_left_out_only_after_a_call():
+def test_an_orphan_closer_is_left_out_where_no_text_follows():
     assert fed(TAGS, f"{CALL}</call>").message.content == ""
-    assert fed(TAGS, "a</call>").message.content == "a</call>"
+    for behind in ("", "\n \n", "<|end|>", f"\n{CALL}", "<think>hm</think>", "</call>", " " * 256):
+        parser = fed(TAGS, f"a </call>{behind}")
+        assert parser.message.content == "a "
+        orphan = next(issue for issue in parser.issues if issue.kind == "orphan_marker")
+        assert orphan.detail == "'</call>' closes no call, and is not emitted"
+    for text in ("a</call>b", "a</call>\n.", "a</call><b", "</call>?", "a</call>" + " " * 257):
+        parser = fed(TAGS, text)
+        assert parser.message.content == text
+        assert parser.issues == []
+
+
+def test_the_closer_of_what_was_no_call_is_text():
+    for text in (
+        "<call>no</call>",
+        '<call>{"nam": 1}</call>\n',
+        "`<call>` and `</call>",
+        "</call>",
+    ):
+        parser = fed(TAGS, text, tools=[])
+        assert parser.message.content == text
+    for text in ("<call>no</call>", '<call>{"nam": 1}</call>\n', "`<call>` and `</call>`"):
+        assert fed(TAGS, text).message.content == text
+        assert kinds(fed(TAGS, text)) == []
+    assert fed(TAGS, f"<call>no {CALL}</call>").message.content == "<call>no "
+
+
+@pytest.mark.parametrize("text", ["```py\nx = 1\n```", "x]", "a }", "```"])
+def test_a_closer_that_may_be_anything_is_text_alone(text):
+    fenced = get_format("command_r_plus")
+    brackets = LIST.replace(tools={"section_end": "]", "array_wrapped": False})
+    for fmt in (fenced, brackets, get_format("deepseek_v3")):
+        assert fed(fmt, text).message.content == text
 
 
 # Calls without markers

@@ -1,4 +1,4 @@
-"""Plain grammars, read by one regular expression that sees the whole text: the parser agrees.
+"""Plain grammars, read by one loop that sees the whole text: the parser agrees.
 
 Where reasoning and calls stand in markers of their own and white space borders none, the truth
 about any text can be told in a few lines that share nothing with the parser.
@@ -29,8 +29,9 @@ MARKERS = [
     ("<think>", "</think>", "<call>", "</call>"),
     ("[T]", "[/T]", "[TOOL]", "[/TOOL]"),
     ("<|a|>", "<|b|>", "<|c|>", "<|d|>"),
-    ("«", "»", "‹", "›"),
+    ("§", "¶", "ƒ", "ß"),
 ]
+QUOTES = '"'
 WORDS = ["a", "two words", "é😀", "a < b", "[x]", "{}", '"', "\\", "call", '{"a": 1}']
 ARGUMENTS = ["{}", '{"a": "x",  "n": [1.50, null]}', '{"a": "END, \\u00e9"}']
 
@@ -61,43 +62,76 @@ def plain_texts(draw):
     markers = draw(st.sampled_from(MARKERS))
     start, end, call, call_end = markers
     calls = [f'{{"name": "f", "arguments": {text}}}{call_end}' for text in arguments_of(markers)]
-    halves = [marker[: len(marker) // 2] for marker in markers]
+    # A bracket alone would begin a list of calls.
+    halves = [marker[: (len(marker) + 1) // 2] for marker in markers if len(marker) > 1]
     inside = st.sampled_from([*WORDS, *halves, *calls, *(call + made for made in calls), call])
     thought = st.lists(inside, max_size=5).map("".join)
     chunk = (
         inside
-        | st.sampled_from(["a" + end, "a" + call_end])
+        | st.sampled_from(["a" + end, "a" + call_end, call_end, "<end>", "a<end>", '"' + start])
         | thought.map(lambda text: start + text + end)
     )
     text = "".join(draw(st.lists(chunk, max_size=8)))
-    unclosed = draw(st.just("") | thought.map(lambda text: start + text))
+    unclosed = draw(st.just("") | thought.map(lambda text: "." + start + text))
     return markers, text + unclosed + draw(st.sampled_from(["", "<end>"]))
 
 
 def read(markers, text):
     """The parts of a turn, from its whole text."""
-    start, end, call, call_end = map(re.escape, markers)
+    start, end, call, call_end = markers
     values = "|".join(map(re.escape, arguments_of(markers)))
-    # A marker that is written twice is one.
-    whole_call = f'(?:{call})+{{"name": "f", "arguments": (?P<called>{values})}}{call_end}'
-    before = re.sub(r"\?P<\w+>", "?:", whole_call)
-    section = re.compile(
-        rf"{start}(?P<thought>.*?){end}|{whole_call}|{start}(?P<unclosed>.*?)(?={before}|\Z)",
-        re.DOTALL,
+    # A marker that is written twice is one, and so is a closer.
+    closer = re.escape(call_end)
+    whole_call = re.compile(
+        rf'(?:{re.escape(call)})+{{"name": "f", "arguments": (?P<called>{values})}}(?:{closer})+'
     )
-    parts, at = [], 0
-    ended = text.endswith("<end>")
-    text = text.removesuffix("<end>")
-    for found in section.finditer(text):
+    token = re.compile("|".join(map(re.escape, (*markers, "<end>"))))
+    parts, at, edge, is_open = [], 0, 0, False
+
+    def looks_like(marker, behind):
+        follow = (start, call, call_end, "<end>") if marker == "<end>" else (*markers, "<end>")
+        return not behind or behind.startswith(follow)
+
+    def is_end(marker, at):
+        return marker == end and edge == at
+
+    def is_marker(marker, behind):
+        if marker in (start, end, call):
+            return False
+        if marker == call_end or not looks_like(marker, behind):
+            return not is_open and looks_like(marker, behind)
+        if behind.startswith(call):
+            return whole_call.match(behind)
+        # Where the next one is text, this one is too.
+        follow = next((other for other in (call_end, "<end>") if behind.startswith(other)), "")
+        opened = is_open and follow == call_end
+        return not follow or (not opened and looks_like(follow, behind[len(follow) :]))
+
+    while found := token.search(text, at):
         parts += [("content", text[at : found.start()])]
-        groups = found.groupdict(default="")
-        parts += [("thought", groups["thought"] + groups["unclosed"])]
-        parts += [("called", groups["called"])] if groups["called"] else []
-        at = found.end()
+        marker, at = found[0], found.end()
+        called = whole_call.match(text, found.start())
+        if marker == start and not (found.start() > edge and text[found.start() - 1] in QUOTES):
+            thought, ended, _ = text[at:].partition(end)
+            if not ended:
+                before = whole_call.search(text, at)
+                thought = text[at : before.start() if before else len(text)].removesuffix("<end>")
+            parts += [("thought", thought)]
+            at = edge = at + len(thought + ended)
+        elif called:
+            parts += [("called", called["called"])]
+            at, is_open = called.end(), False
+            edge = at
+        elif is_end(marker, found.start()) or is_marker(marker, text[at:]):
+            edge = at
+        else:
+            parts += [("content", marker)]
+            is_open = is_open or marker == call
+    rest = text[at:]
     # What the text ends in behind a call is a marker, where it is the beginning of one.
-    cut = parts and parts[-1][0] == "called" and not ended
-    cut = cut and any(marker.startswith(text[at:]) for marker in (*markers, "<end>"))
-    return [*parts, ("content", "" if cut else text[at:])]
+    cut = edge == at and parts and parts[-1][0] == "called" and rest
+    cut = cut and any(marker.startswith(rest) for marker in (*markers, "<end>"))
+    return [*parts, ("content", "" if cut else rest)]
 
 
 def joined(parts):

@@ -240,11 +240,10 @@ def test_an_unfinished_parser_can_be_dropped():
     del parser
 
 
-def test_a_format_without_headers_finds_an_opened_section_only():
+def test_a_format_without_headers_takes_nothing_from_a_prompt():
     fmt = TAGS.replace(turn={"headers": ()})
     prompt = "<|user|>What is <call>?<|model|><think>\n"
-    assert fed(fmt, "a</think>b", prompt=prompt).message.reasoning_content == "a"
-    assert fed(fmt, "a</think>b", prompt="<|model|>").message.content == "a</think>b"
+    assert fed(fmt, "a</think>b", prompt=prompt).message.content == "a</think>b"
     assert fed(WireFormat(), "a", prompt="anything").message.content == "a"
 
 
@@ -252,7 +251,6 @@ def test_the_end_of_a_header_is_enough_of_a_prompt():
     fmt = UNMARKED.replace(turn={"headers": ("<|eot|><|head|>model\n",)})
     text = '{"name": "f", "parameters": {}}'
     assert fed(fmt, text, prompt="<|head|>model\n").finish_reason == "tool_calls"
-    assert fed(TAGS, "a</think>b", prompt="<think>\n").message.reasoning_content == "a"
 
 
 def test_the_span_of_an_issue_is_where_it_stands():

@@ -35,6 +35,7 @@ HARMLESS_ISSUES = frozenset(
         "text_after_tool_call",
         "unknown_tool",
         "no_calls",
+        "no_header",
         "missing_call",
         "repeated_marker",
         "code_block",

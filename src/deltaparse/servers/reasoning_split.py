@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from deltaparse.partial import Steps, UsageError, Window, at, skip, until, whitespace
 from deltaparse.stream import WireFormat
+from deltaparse.stream.reading.content import stands_alone
 from deltaparse.stream.wire.marker_tables import MarkerTables, Role, marker_tables
 
 __all__ = ["ReasoningSplit"]
@@ -100,6 +101,12 @@ class ReasoningSplit:
         start = max(src.offset, 0)
         markers = tables.in_reasoning if call_ends_reasoning else tables.in_reasoning_only
         marker = yield from until(src, markers, self._reasoning.append)
+        while marker in tables.turn_ends:
+            if (yield from stands_alone(src, tables, marker, tables.after_end)):
+                break
+            # Text follows, so that it is no end of the turn.
+            self._reasoning.append(src.take(src.pos + len(marker)))
+            marker = yield from until(src, markers, self._reasoning.append)
         self.span = (start, max(src.offset, start))
         if marker and tables.role(marker) is not Role.TOOL_START:
             yield from skip(src, marker, tables.trailing(marker))

@@ -165,7 +165,8 @@ class VllmReasoningParser:
             return ""
         before, end, _ = output.partition(close)
         opened = end and reasoning.start.strip() not in before
-        return (turn.headers[0] if turn.headers else "\n") + (reasoning.start if opened else "")
+        header = turn.generation_prompt.partition(reasoning.start.strip() or close)[0]
+        return (header or "\n") + (reasoning.start if opened else "")
 
     def _read(self, output: str) -> ReasoningSplit:
         split = self._new()
@@ -174,9 +175,7 @@ class VllmReasoningParser:
 
     def _over(self, text: str) -> bool:
         """Return whether reasoning is over at the end of a text, a prompt if it looks like one."""
-        fmt = self.wire_format
-        start = fmt.reasoning.start.strip()
-        is_prompt = any(header in text for header in fmt.turn.headers) or (start and start in text)
+        is_prompt = self.wire_format.facts.turn_in(text) is not None
         split = self._new(text) if is_prompt else self._read(text)
         split.finish()
         return split.ended

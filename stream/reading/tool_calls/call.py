@@ -39,7 +39,7 @@ class Call:
     for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
     are members beside name, id and arguments, which mean nothing; `odd_member` is the key of the
     arguments where it is not the format's. All three are reported. `fault` says why the call is
-    not complete.
+    not complete; `overrun` is what proves that a string in it was not closed.
     """
 
     __slots__ = (
@@ -57,6 +57,7 @@ class Call:
         "name",
         "not_emitted",
         "odd_member",
+        "overrun",
         "repairs",
         "sink",
         "started",
@@ -66,6 +67,7 @@ class Call:
     def __init__(self, reading: Reading, checkpoint: Checkpoint) -> None:
         self._reading = reading
         self.sink = reading.sink
+        self.overrun = reading.tables.overrun
         self._begin(checkpoint)
 
     def _begin(self, checkpoint: Checkpoint) -> None:
@@ -98,13 +100,11 @@ class Call:
         """The format it is written in."""
         return self._reading.fmt
 
-    @property
-    def overrun(self) -> Overrun | None:
-        """What proves that a string in the arguments was not closed."""
-        overrun, tools = self._reading.tables.overrun, self.sink.tools
-        if overrun is None or tools is None or not self.fmt.facts.is_tagged:
+    def next_call_of_tools(self) -> Overrun | None:
+        """What proves that an argument in tags was not closed: the call of a tool that is given."""
+        overrun, tools, namespace = self.overrun, self.sink.tools, self.fmt.function.namespace
+        if overrun is None or tools is None:
             return overrun
-        namespace = self.fmt.function.namespace
         return overrun.with_names(
             lambda name: name in tools or name.removeprefix(namespace) in tools
         )
@@ -139,10 +139,13 @@ class Call:
 
     @property
     def is_stray(self) -> bool:
-        """Whether only the name could say that this is a call, and it is that of no tool."""
+        """Whether only the name could say that this is a call, and it is that of no tool.
+
+        For readers that know calls to be unproven (`MarkerTables.unproven`).
+        """
         tools, reading = self.sink.tools, self._reading
-        unproven = reading.tables.unproven and not reading.behind_code
-        return unproven and tools is not None and self.name not in ("", *tools)
+        known = tools is None or not self.name or self.name in tools
+        return not known and not reading.behind_code
 
     def stray(self) -> None:
         """Report that this is text, for no tool is called so."""

@@ -25,6 +25,7 @@ from deltaparse.partial import JsonFault, Steps, at, until
 
 from ...wire.marker_tables import Role
 from ..checkpoint import Checkpoint
+from ..content import content
 from ..content_writer import Before, ContentWriter
 from ..reading import Reading
 from .call import Call
@@ -158,7 +159,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
         call.checkpoint.commit()
         src.emits_prompt = False
         writer = ContentWriter(reading, Before.CALL if sink.calls else Before.START)
-        yield from until(src, tables.in_content, writer.emit)
+        yield from content(reading, tables.in_content, writer.emit)
         writer.end()
     return called
 
@@ -168,13 +169,13 @@ def not_another_call(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
 
     A call may stand in what is text now, where another would be looked for.
     """
-    writer = ContentWriter(reading, Before.CALL)
+    writer = ContentWriter(reading, Before.CALL if reading.sink.calls else Before.START)
     writer.emit(checkpoint.text())
     checkpoint.commit()
     tables = reading.tables
     if tables.unproven or tables.constrained:
         reading.src.emits_prompt = False
-        yield from until(reading.src, tables.in_content, writer.emit)
+        yield from content(reading, tables.in_content, writer.emit)
     writer.end()
 
 

@@ -210,7 +210,7 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
         ending = yield from _member(reading, call, key, field, char, nested=nested)
         if ending is not WHOLE:
             return ending
-        if call.started and call.is_stray:
+        if tables.unproven and call.started and call.is_stray:
             return STRAY
         call.announce()
 
@@ -231,22 +231,22 @@ def _member(
         src.pos += 1
         return (yield from _members(reading, call, nested=True))
     if field is Field.ID and not call.id:
-        return (yield from _id(src, call, key, char))
+        return (yield from _id(src, call, key, char, unmarked=unmarked))
     if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
         own = reading.tables.arguments_keys
         if own and key not in own:
             call.odd_member = key
-        if call.is_stray:
+        if reading.tables.unproven and call.is_stray:
             return STRAY
         return (yield from json_arguments(src, call))
-    exact = reading.tables.exact
-    if unmarked and field is not Field.TYPE and (exact or not call.started):
-        # Where no marker says that this is a call, an object with other keys is text.
+    proven = bool(call.name) and call.started and not reading.tables.exact
+    if unmarked and not proven and not (field is Field.TYPE and char == '"'):
+        # Where no marker says that this is a call, an object with other members is text.
         return Ending.broken(f"{key!r} is no member of a call")
     return (yield from _skipped(src, call, key))
 
 
-def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
+def _id(src: Window, call: Call, key: str, char: str, *, unmarked: bool) -> Steps[Ending]:
     """Read an id: a string, or a number as it is spelled; anything else is none."""
     if char == '"':
         text = yield from json_string(src, call.overrun)
@@ -255,6 +255,8 @@ def _id(src: Window, call: Call, key: str, char: str) -> Steps[Ending]:
         call.id = replace_surrogates(text)
         return WHOLE
     if char not in "-0123456789":
+        if unmarked and not (call.name and call.started):
+            return Ending.broken(f"{key!r} is no id")
         return (yield from _skipped(src, call, key))
     digits: list[str] = []
     yield from json_value(src, digits.append)

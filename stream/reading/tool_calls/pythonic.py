@@ -100,7 +100,7 @@ def _call(
     if tools is None or name not in tools:
         name = name.removeprefix(namespace) or name
     call.called(name, start)
-    if call.is_stray:
+    if reading.tables.unproven and call.is_stray:
         return (yield from settle(reading, call, STRAY))
     return (yield from python_call(reading, call))
 

@@ -40,7 +40,7 @@ def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> 
     ending = yield from tagged_head(reading, call, m, prefixed=prefixed)
     if ending is not WHOLE:
         return (yield from settle(reading, call, ending)) if ending else False
-    if call.is_stray:
+    if reading.tables.unproven and call.is_stray:
         return (yield from settle(reading, call, STRAY))
     tagged = reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     read_arguments = tagged_arguments if tagged else _json_arguments

@@ -28,6 +28,7 @@ from deltaparse.partial import (
 
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, closed_by
+from ..content import may_become
 from ..reading import Reading
 from .arguments import closers_of, object_value
 from .call import Call
@@ -42,7 +43,6 @@ from .schema import (
     schema_of_items,
     types_named,
 )
-from .tagged_head import may_become
 from .values import Value
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
@@ -315,6 +315,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
 
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Read a value that can only be JSON: in its strings, no marker ends it."""
+    call.overrun = call.next_call_of_tools()
     lexer = yield from object_value(src, call)
     if lexer.state is JsonState.BROKEN:
         closers = closers_of(lexer)
@@ -369,7 +370,7 @@ def _call_ends(src: Window, call: Call, gap: int) -> Steps[bool]:
 
     If so, the gap is read.
     """
-    overrun = call.overrun
+    overrun = call.next_call_of_tools()
     if overrun is None:
         return False
     while (proof := overrun.stands_at(src.text, src.pos + gap, "")) is None and not src.closed:

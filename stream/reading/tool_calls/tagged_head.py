@@ -10,11 +10,12 @@ from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, ski
 from ...wire.format import CallIdPosition
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers
+from ..content import may_become
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, Ending
 
-__all__ = ["LONGEST_NAME", "is_readable", "may_become", "read_name", "tagged_head"]
+__all__ = ["LONGEST_NAME", "is_readable", "read_name", "tagged_head"]
 
 LONGEST_NAME = 256
 """Characters that the name of a function, or an id, may have."""
@@ -85,14 +86,6 @@ def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str |
         if src.closed:
             return None
         yield
-
-
-def may_become(src: Window, markers: Markers) -> bool:
-    """Whether the input ends here, or in what may become one of the markers."""
-    if not src.closed or len(src.text) - src.pos > markers.longest:
-        return False
-    rest = src.text[src.pos :]
-    return any(text.startswith(rest) for text in markers.literals)
 
 
 def is_readable(written: str, known: Collection[str], ends: Markers) -> bool:

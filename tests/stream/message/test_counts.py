@@ -56,7 +56,7 @@ def test_reasoning_that_the_prompt_opened():
 def test_reasoning_and_calls():
     assert states(TAGS, ["<think>\n", CALL, "x", "</think>"]) == [True, True, True, False, False]
     policies = Policies(tool_in_reasoning="call")
-    assert states(TAGS, ["<think>\n", CALL, "x"], policies=policies)[1:] == [False, False, False]
+    assert states(TAGS, ["<think>\n", CALL, "x"], policies=policies)[1:] == [True, True, False]
     assert states(TAGS, ["<think>", "\n</think>", "\n"])[1:] == [False, False, False]
     assert states(WRAPPED, ["<plan>", "a", "</plan>", "<act>", "[]"])[1:3] == [True, False]
 

@@ -158,7 +158,7 @@ def test_without_a_schema_and_in_raw_output_it_stays():
 
 
 def test_each_part_of_the_content_may_have_one():
-    parser = asked(TAGS, f"{BLOCK}{CALL}{BLOCK}<think>\nhm</think>```{VALUE}```")
+    parser = asked(TAGS, f"{BLOCK}{CALL}{BLOCK}\n<think>\nhm</think>```{VALUE}```")
     assert parser.message.content == VALUE * 3
     assert calls(parser) == [("f", '{"a": 1}')]
     assert kinds(parser).count("code_block") == 3

@@ -51,24 +51,60 @@ def test_tool_in_reasoning_call():
     parser = with_policy(f"<think>x{CALL}y", tool_in_reasoning="call")
     assert parser.message.parts[0] == Reasoning("x")
     assert calls(parser) == [F]
-    assert parser.message.content == "y"
+    assert parser.message.parts[2:] == [Reasoning("y")]
+    assert kinds(parser) == ["tool_in_reasoning", "unclosed_reasoning"]
     policies = Policies(tool_in_reasoning="call")
     inline = fed(TAGS, f"<think>x{CALL}y", reasoning="inline", policies=policies)
-    assert inline.message.content == "<think>x</think>y"
+    assert inline.message.content == "<think>xy</think>"
+
+
+@pytest.mark.parametrize("gap", ["", "\n", "\n\n", " and "])
+def test_behind_a_call_in_reasoning_it_goes_on_to_its_end(gap):
+    text = f"<think>x{CALL}{gap}y{OTHER}{gap}</think>z"
+    parser = with_policy(text, tool_in_reasoning="call")
+    said = gap.removeprefix("\n")
+    thought = "xy" if gap.isspace() or not gap else f"x{gap}y{gap}"
+    assert parser.message.reasoning_content.replace("\n", "") == thought
+    assert calls(parser) == [F, G]
+    assert parser.message.content == "z"
+    assert kinds(parser) == ["tool_in_reasoning", "tool_in_reasoning"]
+    assert said in parser.message.reasoning_content
+    raw = fed(TAGS, text, reasoning="raw", policies=Policies(tool_in_reasoning="call"))
+    assert raw.message.content.replace("\n", "") == f"<think>{thought}</think>z"
+
+
+@pytest.mark.parametrize("end", ["", "\n", "<|end|>", "<|end|>\n", "\n</call>", "</ca"])
+def test_reasoning_that_goes_on_behind_a_call_may_end_with_the_turn(end):
+    for choice, content in (("reasoning", ""), ("copy", "x")):
+        policies = {"tool_in_reasoning": "call", "unclosed_reasoning": choice}
+        parser = with_policy(f"<think>x{CALL}{end}", **policies)
+        assert (parser.message.reasoning_content, parser.message.content) == ("x", content)
+        assert calls(parser) == [F]
+        assert set(kinds(parser)) - {"cut_marker"} == {"tool_in_reasoning", "unclosed_reasoning"}
+    with pytest.raises(MalformedOutput):
+        with_policy(f"<think>x{CALL}{end}", tool_in_reasoning="call", unclosed_reasoning="error")
 
 
 def test_tool_in_reasoning_call_needs_a_call():
     text = "<think>use <call> now</think>x"
     parser = with_policy(text, tool_in_reasoning="call")
-    assert parser.message.parts == [Reasoning("use "), Content("<call> now</think>x")]
+    assert parser.message.parts == [Reasoning("use <call> now"), Content("x")]
 
 
 def test_unclosed_reasoning_copy():
     parser = with_policy("<think>42", unclosed_reasoning="copy")
     assert parser.message.parts == [Reasoning("42"), Content("42")]
     assert with_policy("<think>42", "length", unclosed_reasoning="copy").message.content == ""
-    shown = with_policy("a<think>42", unclosed_reasoning="copy")
-    assert shown.message.content == "a"
+    shown = with_policy("<think>so</think>a <think>42", unclosed_reasoning="copy")
+    assert shown.message.content == "a 42"
+    assert shown.message.parts[-1] == Content("42")
+    called = with_policy(f"{CALL}a<think>42", unclosed_reasoning="copy")
+    assert called.message.content == "a42"
+    for way in ("inline", "raw"):
+        policies = Policies(unclosed_reasoning="copy")
+        assert (
+            "4242" not in fed(TAGS, "<think>42", reasoning=way, policies=policies).message.content
+        )
 
 
 def test_text_after_tool_call_drop():
@@ -129,8 +165,7 @@ def test_extra_calls(choice, made, content):
     parser = with_policy(CALL + OTHER, parallel_tool_calls=False, extra_calls=choice)
     assert calls(parser) == made
     assert kinds(parser)[0] == "extra_call"
-    # The closing marker of a call that became text is still a marker.
-    assert parser.message.content == content.removesuffix("\n</call>")
+    assert parser.message.content == content
 
 
 @pytest.mark.parametrize(

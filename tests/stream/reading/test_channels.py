@@ -394,9 +394,9 @@ def test_arguments_that_are_no_json_object(body, arguments, complete, kind):
 
 @pytest.mark.parametrize("body", ["print(1)", '{"a": oops}', "[1]"])
 def test_malformed_arguments_as_text(body):
-    text = f"<|channel|>commentary to=functions.f<|message|>{body}"
+    text = f"<|channel|>commentary to=functions.f<|message|>{body}<|call|>"
     policies = Policies(malformed_arguments="text")
-    parser = fed(HARMONY, f"{text}<|call|>{START}{FINAL}", policies=policies)
+    parser = fed(HARMONY, f"{text}{START}{FINAL}", policies=policies)
     assert parser.message.content == text + "Hello"
     assert parser.finish_reason == "stop"
     assert fed(HARMONY, CALL, policies=policies).message.tool_calls[0].arguments == F[1]
@@ -422,7 +422,7 @@ def test_policies_on_calls():
     assert text[slice(*parser.issues[0].span)].startswith("functions.g")
     policies = Policies(unknown_tool="text")
     parser = fed(HARMONY, text + START + CALL, tools=TOOLS, policies=policies)
-    assert (parser.message.content, calls(parser)) == (text.removesuffix("<|call|>"), [F])
+    assert (parser.message.content, calls(parser)) == (text, [F])
     twice = CALL + START + CALL.replace("1", "2")
     policies = Policies(extra_calls="drop")
     parser = fed(HARMONY, twice, parallel_tool_calls=False, policies=policies)
@@ -488,7 +488,7 @@ def test_code_that_is_cut_off_is_not_whole():
 
 def test_no_markers_but_that_of_the_message():
     fmt = HARMONY.replace(channels=ChannelsFormat(message="<|message|>"))
-    assert fed(fmt, "<|message|>a<|return|>b").message.content == "ab"
+    assert fed(fmt, "<|message|>a<|return|>b").message.content == "a<|return|>b"
 
 
 def test_where_names_the_state():

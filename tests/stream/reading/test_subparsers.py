@@ -88,12 +88,21 @@ def test_reasoning_ends_with_its_marker_and_the_white_space_the_template_puts_th
 
 
 def test_reasoning_ends_before_the_end_of_the_turn():
-    three_ways(read(reasoning_here, TAGS), "so<|end|>", ([Reasoning("so")], "", "<|end|>"))
+    read_so = read(reasoning_here, TAGS)
+    for text in ("so<|end|>", "so<|end|>\n \n"):
+        unread = text.removeprefix("so")
+        three_ways(read_so, text, ([Reasoning("so")], "", unread), at_end=True)
+    three_ways(read_so, "a <|end|> b</think>\n\n", ([Reasoning("a <|end|> b")], "", ""))
 
 
-def test_reasoning_ends_before_a_call_where_the_policy_says_so():
+def test_a_call_interrupts_reasoning_where_the_policy_says_so():
     steps = read(reasoning_here, TAGS, tool_in_reasoning="call")
-    three_ways(steps, "so<call>", ([Reasoning("so")], "", "<call>"))
+
+    def parts(src, emit):
+        found = yield from steps(src, emit)
+        return [made(part)[0] if isinstance(part, ToolCall) else part for part in found]
+
+    three_ways(parts, f"a{CALL}b</think>\n\n", ([Reasoning("a"), F, Reasoning("b")], "", ""))
 
 
 def test_a_turn_ends_with_the_input():
@@ -116,6 +125,6 @@ def test_a_marker_is_looked_for_with_as_much_of_its_white_space_as_stands_there(
 
 def test_without_calls_their_markers_are_not_looked_for():
     tables = marker_tables(TAGS, calls=False)
-    assert set(tables.in_content.literals) == {"<think>", "<|end|>"}
+    assert set(tables.in_content.literals) == {"<think>", "</think>", "<|end|>"}
     assert not tables.unmarked
     assert marker_tables(UNMARKED, calls=True).unmarked

@@ -101,13 +101,13 @@ def test_calls_in_channels_need_no_syntax_of_their_own():
         (("<a>",), "<a><think>", "FORCED_OPEN", "", "<think>"),
         (("<a>",), "<a><think>", "FORCED_OPEN", "hi<a>so<a>", ""),
         (("<a>", "<a>!"), "", "TAG_BASED", "hi<a>! go", " go"),
-        (("<a>",), "", "TAG_BASED", "a tail", "a tail"),
+        (("<a>",), "", "TAG_BASED", "a tail", ""),
         (("<a>",), "", "FORCED_OPEN", "", ""),
         ((), "", "FORCED_OPEN", "", "<think>"),
         ((), "", "TAG_BASED", "", ""),
-        ((), "", "FORCED_OPEN", "hi", ""),
+        ((), "", "FORCED_OPEN", "hi", "<think>"),
         ((), "hi<think>", "FORCED_OPEN", "", "<think>"),
-        ((), "", "TAG_BASED", "a<think>b<think>c", "<think>c"),
+        ((), "", "TAG_BASED", "a<think>b<think>", ""),
     ],
 )
 def test_what_a_prompt_holds_of_the_turn(headers, generated, mode, prompt, turn):

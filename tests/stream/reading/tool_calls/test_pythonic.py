@@ -158,9 +158,10 @@ def test_text_after_calls_is_kept(text):
 def test_what_is_no_call_in_a_list_is_text():
     parser = fed(SECTION, "<calls>[f(a=1), oops]</calls>")
     assert calls(parser) == [F]
-    # A marker that ends calls is one only right after a call.
-    assert parser.message.content == ", oops]</calls>"
-    assert kinds(parser) == ["text_after_tool_call"]
+    assert parser.message.content == ", oops]"
+    assert kinds(parser) == ["text_after_tool_call", "orphan_marker"]
+    text = ", oops]</calls>?"
+    assert fed(SECTION, f"<calls>[f(a=1){text}").message.content == text
     assert fed(SECTION, "<calls>what?").message.content == "<calls>what?"
     assert kinds(fed(SECTION, "<calls>[ ]</calls>")) == ["no_calls"]
 

@@ -10,12 +10,10 @@ from ....strategies.wire_by_hand import fed
 from ....strategies.wire_named import WIRES
 
 HERMES = get_format("hermes")
-CODER = get_format("qwen3_coder")
 REPAIRED = [
     (HERMES, '<tool_call>{"name": "f", "arguments": {\'a\': 1}}</tool_call>'),
     (HERMES, '<tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'),
     (HERMES, '<tool_call>{"name": "f", "arguments": {"a": 1}</tool_call>'),
-    (CODER, "<tool_call><function=f><parameter=a>1</function></tool_call>"),
 ]
 
 

@@ -1,0 +1,168 @@
+"""Content up to the next marker, and markers in it that are none.
+
+Models write about markup, and `</s>` is HTML too. So an end-of-turn marker in the middle of an
+answer is text, and so is a closer of calls that closes none: what stands behind them decides. With
+nothing behind it but white space or another marker, each is what it looks like; until that is
+known it is held back, with some white space. A start of reasoning right behind a quotation mark is
+text. So is an end of reasoning where none is open, which is reported, for it may be that the text
+before it was reasoning.
+"""
+
+from __future__ import annotations
+
+import re
+
+from deltaparse.partial import Emit, Markers, Steps, Window, until
+
+from ..wire.marker_tables import MarkerTables, Role
+from .content_writer import Before
+from .reading import Reading
+
+__all__ = [
+    "SPACE_BEHIND",
+    "content",
+    "is_marker",
+    "may_become",
+    "report_call_behind_end",
+    "report_cut_marker",
+    "report_no_end",
+    "report_stray_closer",
+    "report_stray_end",
+    "role_of",
+    "stands_alone",
+]
+
+SPACE_BEHIND = 256
+"""Characters of white space that are held back with such a marker; with more, it is text."""
+
+SPACE = re.compile(rf"\s{{0,{SPACE_BEHIND}}}+")
+QUOTES = frozenset(
+    "\"'`\u00b4\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a"
+)
+QUOTES |= frozenset("\u300c\u300e\u300a\u3008\uff02\uff07\uff40")
+
+
+def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
+    """Read content up to the next marker that is one, and return that, unread; "" at the end."""
+    src, tables = reading.src, reading.tables
+    while True:
+        marker = yield from until(src, markers, emit)
+        start = src.offset
+        stray_end = marker in tables.stray_ends
+        mentioned = role_of(reading, marker) is Role.REASONING_START and _is_quoted(reading, marker)
+        if not marker or not (stray_end or mentioned):
+            if not marker or (yield from is_marker(reading, marker)):
+                return marker
+        emit(src.take(src.pos + len(marker)))
+        if stray_end:
+            report_stray_end(reading, marker, start, "and is content")
+        elif marker in tables.turn_ends:
+            report_no_end(reading, marker, start, "content")
+
+
+def role_of(reading: Reading, marker: str, before: Before = Before.TEXT) -> Role:
+    """What a marker in content means, or one behind a section, that is known to be one."""
+    tables = reading.tables
+    if before is not Before.CALL:
+        if marker in tables.turn_ends:
+            return Role.TURN_END
+        if marker in tables.stray_closers:
+            return Role.STRAY_CLOSER
+    role = tables.role(marker)
+    if role is Role.FENCE:
+        return Role.TOOL_END if before is Before.CALL else Role.TOOL_START
+    return role
+
+
+def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> Steps[bool]:
+    """Whether the marker that stands here is one, which what follows it may decide."""
+    role, tables = role_of(reading, marker, before), reading.tables
+    if role is Role.TURN_END:
+        return (yield from stands_alone(reading.src, tables, marker, tables.after_end))
+    if role is Role.STRAY_CLOSER:
+        # It closes what looked like a call and was none: that is text from end to end.
+        is_open = reading.sink.open_text
+        return not is_open and (
+            yield from stands_alone(reading.src, tables, marker, tables.after_stray)
+        )
+    return True
+
+
+def report_no_end(reading: Reading, marker: str, start: int, became: str) -> None:
+    """Report an end-of-turn marker that ends nothing, for text follows it."""
+    reading.sink.seen_end = True
+    detail = f"{marker!r} is {became}, for text follows it"
+    reading.sink.issue("text_after_end", (start, start + len(marker)), detail)
+
+
+def report_call_behind_end(reading: Reading, marker: str) -> None:
+    """Report a call that begins behind what ends the turn, or looks like it."""
+    if reading.sink.seen_end:
+        start = max(reading.src.offset, 0)
+        span = (start, start + len(marker))
+        reading.sink.issue("text_after_end", span, "a call begins behind the end of the turn")
+
+
+def report_cut_marker(reading: Reading) -> bool:
+    """Read what the output ends in, behind a call, if it is the beginning of a marker."""
+    src, start = reading.src, reading.src.offset
+    rest = src.text[src.pos :]
+    if not src.closed or not rest or not may_become(src, reading.tables.after_call):
+        return False
+    src.pos = len(src.text)
+    detail = f"the output ends in a marker, not emitted: {rest!r}"
+    reading.sink.issue("cut_marker", (start, src.offset), detail)
+    return True
+
+
+def may_become(src: Window, markers: Markers) -> bool:
+    """Whether the input ends here, or in what may become one of the markers."""
+    if not src.closed or len(src.text) - src.pos > markers.longest:
+        return False
+    rest = src.text[src.pos :]
+    return any(text.startswith(rest) for text in markers.literals)
+
+
+def report_stray_end(reading: Reading, marker: str, start: int, became: str) -> None:
+    """Report an end of reasoning where none is open."""
+    detail = (
+        f"{marker!r} ends no reasoning, {became}: where the prompt opened reasoning, pass it as "
+        "prompt=; where it closed reasoning, the model reasoned all the same"
+    )
+    reading.sink.issue("orphan_marker", (start, reading.src.offset), detail)
+
+
+def report_stray_closer(reading: Reading, marker: str, start: int) -> None:
+    """Report a closer of calls where none is open."""
+    detail = f"{marker!r} closes no call, and is not emitted"
+    reading.sink.issue("orphan_marker", (start, reading.src.offset), detail)
+
+
+def _is_quoted(reading: Reading, marker: str) -> bool:
+    """Whether the marker that stands here is right behind a quotation mark or a backtick."""
+    return marker[:1] == marker.lstrip()[:1] and reading.src.previous in QUOTES
+
+
+def stands_alone(src: Window, tables: MarkerTables, marker: str, behind: Markers) -> Steps[bool]:
+    """Whether nothing but white space, or a marker, stands behind the one that stands here.
+
+    All is left unread.
+    """
+    roles = tables.other_roles
+    while True:
+        text, start = src.text, src.pos + len(marker)
+        space = SPACE.match(text, start)
+        end = space.end() if space else start
+        if end == len(text):
+            if src.closed:
+                return True
+        elif text[end].isspace():
+            return False
+        else:
+            found = behind.match(text, end, final=src.closed)
+            role = roles.match(text, end, final=src.closed)
+            if found > end or role > end:
+                return True
+            if found < 0 and role < 0:
+                return False
+        yield

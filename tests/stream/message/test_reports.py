@@ -1,0 +1,97 @@
+"""Issues and attempts do not grow with the output."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import StreamParser, get_format
+from deltaparse.stream.message.reports import MOST_OF_A_KIND
+
+from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED, chunkings, kinds
+
+TOOLS = [{"name": "f"}]
+HOSTILE = {
+    "ends": "a</think>",
+    "turns": "<|end|>x",
+    "closers": "a</call><think></think>",
+    "calls": CALL + "x",
+    "openers": "<call>",
+    "repeated": "<think><think></think>",
+    "members": CALL.replace("}}", "}, 3: 4}"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("collect", [True, False])
+def test_of_each_kind_a_hundred_are_kept(name, collect):
+    first = None
+    text = HOSTILE[name] * (5 * MOST_OF_A_KIND)
+    for size in (1, 7, len(text)):
+        parser = StreamParser(TAGS, collect=collect)
+        for at in range(0, len(text), size):
+            parser.feed(text[at : at + size])
+        parser.finish("stop")
+        seen = parser.issues, parser.attempts
+        first = first or seen
+        assert seen == first
+    issues, attempts = first
+    for kind in {issue.kind for issue in issues}:
+        of_kind = [issue for issue in issues if issue.kind == kind]
+        assert len(of_kind) <= MOST_OF_A_KIND + 1
+    for status in {attempt.status for attempt in attempts}:
+        assert sum(attempt.status == status for attempt in attempts) <= MOST_OF_A_KIND + 1
+
+
+def test_one_more_counts_the_others_and_spans_them():
+    for chunks in chunkings("a</think>" * (MOST_OF_A_KIND + 3)):
+        parser = StreamParser(TAGS)
+        for chunk in chunks:
+            parser.feed(chunk)
+        *kept, last = parser.issues
+        assert len(kept) == MOST_OF_A_KIND
+        assert last.detail == "3 more of this kind"
+        assert last.span == (9 * MOST_OF_A_KIND + 1, 9 * (MOST_OF_A_KIND + 3))
+        break
+    parser = StreamParser(TAGS)
+    parser.feed("<call>" * 3 + f"x{CALL}" * (MOST_OF_A_KIND + 2))
+    *_, last = parser.attempts
+    assert (last.name, last.status, last.detail) == ("", "complete", "2 more of this status")
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('{"type": {"a": 1', '{"type": {"a": 1'),
+        ('{"type": ["a", "b"', '{"type": ["a", "b"'),
+        ('{"type": 12, "a', '{"type": 12, "a'),
+        ('{"id": {"a": 1', '{"id": {"a": 1'),
+        ('{"parameters": {"a": 1}, "more": {"b": ', '{"parameters": {"a": 1}, "more": {"b": '),
+        ('{"function": {"type": {"a', '{"function": {"type": {"a'),
+        ('{"type": "object", "properties": {"a', '{"type": "object", "properties": {"a'),
+        ('{"name": {"first', '{"name": {"first'),
+    ],
+)
+def test_json_that_can_be_no_call_any_more_is_let_go(text, seen):
+    for fmt, tools in ((UNMARKED, None), (UNMARKED, TOOLS), (get_format("llama3_json"), TOOLS)):
+        parser = StreamParser(fmt, tools=tools)
+        got = "".join(delta.text for char in text for delta in parser.feed(char))
+        assert got == seen
+        parser.feed("x" * 99)
+        assert kinds(parser) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "function", "name": "f", "parameters": {}}',
+        '{"id": 7, "name": "f", "parameters": {}}',
+        '{"parameters": {}, "type": "function", "name": "f"}',
+        '{"name": "f", "parameters": {}, "type": {"a": 1}}',
+        '{"type": "function", "function": {"name": "f", "parameters": {}}}',
+    ],
+)
+def test_what_can_be_one_is_one(text):
+    parser = StreamParser(UNMARKED, tools=TOOLS)
+    parser.feed(text)
+    parser.finish("stop")
+    assert [call.name for call in parser.message.tool_calls] == ["f"]

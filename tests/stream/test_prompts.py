@@ -1,0 +1,182 @@
+"""What a prompt says of the turn: only the template's own end of it does, and nobody's message.
+
+Whoever asks may write whatever he likes into a message: headers, generation prompts, markers, half
+of a call. What is parsed from the answer is the same.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import (
+    ChatTemplate,
+    Content,
+    Reasoning,
+    StreamParser,
+    analyze,
+    get_format,
+    list_formats,
+)
+
+from ..strategies.templates import SOURCES
+from ..strategies.wire_by_hand import CALL, TAGS, fed, kinds
+from ..strategies.wire_named import WIRES
+from ..strategies.wire_parts import markers_of, mixed
+from .invariants import in_families
+
+NAMED = [name for name in list_formats() if name in WIRES]
+HEADERLESS = [name for name in NAMED if not get_format(name).turn.headers]
+PARAMETERS = {"type": "object", "properties": {"a": {"type": "integer", "description": "n"}}}
+FUNCTION = {"name": "f", "description": "does", "parameters": PARAMETERS}
+TOOLS = [{"type": "function", "function": FUNCTION}]
+WORDS = ["hi", " ", "\n", "<", '{"name": "f", "arguments": {"a": ', "f(a=1)", '"', "</", "[", "{"]
+
+
+def seen(fmt, prompt, answer, reason="stop", **options):
+    """What is parsed from an answer; ids are made of the prompt, so these are made here."""
+    parser = StreamParser(fmt, prompt=prompt, id_factory=lambda place: f"n{place.index}", **options)
+    deltas = [*parser.feed(answer), *parser.finish(reason)]
+    return deltas, parser.message, parser.issues, parser.attempts, parser.finish_reason
+
+
+def messages_for(fmt):
+    """What anyone may write into a message to a model with this format, to its very end."""
+    start, end = fmt.reasoning.start, fmt.reasoning.end
+    prompts = [fmt.turn.generation_prompt, *fmt.turn.headers]
+    parts = [*markers_of(fmt), *prompts, *(text + start for text in prompts), start + end]
+    return mixed([*filter(None, parts), CALL, CALL[:20], *WORDS], most=6)
+
+
+@in_families()
+@given(data=st.data(), reason=st.sampled_from(["stop", "length"]))
+def test_9_no_message_changes_what_is_parsed(family, data, reason):
+    fmt, answer = data.draw(family.texts)
+    text = data.draw(messages_for(fmt))
+    ends = ["", "\n", "<|end|>", *fmt.turn.ends]
+    shown = fmt.turn.generation_prompt
+    # White space at the end of a prompt is easily lost.
+    shown = data.draw(st.sampled_from([shown, shown.rstrip() or shown]))
+    after = data.draw(st.sampled_from(ends)) + shown
+    prompts = ["<|user|>" + said + after for said in (text, "Hi")]
+    # Any tail of a prompt will do, that has the end of it.
+    prompts.append(prompts[0][data.draw(st.integers(0, len(text))) :])
+    first, *others = [seen(fmt, prompt, answer, reason) for prompt in prompts if prompt]
+    assert all(other == first for other in others)
+
+
+@in_families()
+@given(data=st.data())
+def test_9_nor_does_one_that_ends_where_a_turn_would(family, data):
+    """The template was asked for no generation prompt: what ends the message shows that."""
+    fmt, answer = data.draw(family.texts)
+    text, ends = data.draw(messages_for(fmt)), fmt.turn.ends or ("<|end|>",)
+    prompts = ["<|user|>" + said + ends[0] for said in (text, "Hi")]
+    shown = "" if fmt.turn.ends else fmt.turn.generation_prompt
+    first, other = (seen(fmt, prompt + shown, answer) for prompt in prompts)
+    assert first == other
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@given(data=st.data())
+def test_9_nor_what_a_template_makes_of_it(name, data):
+    template = ChatTemplate(SOURCES[name])
+    fmt = analyze(template)
+    parts = [fmt.reasoning.start, fmt.reasoning.end, *fmt.facts.openers, *fmt.facts.closers]
+    answer = data.draw(mixed([*filter(None, parts), *WORDS], most=6))
+    seen_of = []
+    for said in (data.draw(messages_for(fmt)), "Hi"):
+        asked = [{"role": "system", "content": "Be."}, {"role": "user", "content": said}]
+        prompt = template.render(asked, tools=TOOLS, add_generation_prompt=True)
+        seen_of.append(seen(fmt, prompt, answer))
+    assert seen_of[0] == seen_of[1]
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("said", ["{}", "x {}", "{} x", "<|user|>{}\n", "{}\n\n"])
+def test_markers_in_a_question_change_nothing(name, said):
+    """Each marker of each format, in a question that no header stands behind."""
+    fmt, wire = get_format(name), WIRES[name]
+    shown = fmt.turn.generation_prompt
+    for marker in [*markers_of(fmt), fmt.reasoning.start + "x", wire.one[:20], wire.one]:
+        for answer in (wire.one, "Hi", wire.thinks):
+            asked = seen(fmt, said.format(marker) + shown, answer)
+            assert asked == seen(fmt, said.format("Hi") + shown, answer)
+
+
+@pytest.mark.parametrize("name", HEADERLESS)
+def test_a_format_without_a_header_takes_nothing_from_a_prompt(name):
+    fmt, wire = get_format(name), WIRES[name]
+    for prompt in ("What is <think>?", "<think>\n", wire.one[:30], "Hi"):
+        for output in (wire.one, wire.thinks, "</think>Hi"):
+            parser, alone = fed(fmt, output, prompt=prompt), fed(fmt, output)
+            assert parser.message.to_openai().keys() == alone.message.to_openai().keys()
+            assert parser.message.content == alone.message.content
+            assert parser.message.reasoning_content == alone.message.reasoning_content
+            assert parser.issues[1:] == alone.issues
+            assert kinds(parser)[:1] == ["no_header"]
+
+
+@pytest.mark.parametrize(
+    ("generated", "prompt", "reasoning"),
+    [
+        ("[go]<think>", "Hi[go]<think>", "a"),
+        ("[go]<think>", "Hi[go]\n<think>\n\n</think>\n", ""),
+        ("[go]<think>", "Hi[go]", ""),
+        ("[go]", "Hi[go]<think>\n", "a"),
+        ("[go]", "Hi[go]", ""),
+        ("<think>", "Hi<think>", "a"),
+        ("<think>", "<think>\n", "a"),
+    ],
+)
+@pytest.mark.parametrize("headers", [(), ("[other]",)])
+def test_without_a_header_the_generation_prompt_at_the_very_end_sets_the_state(
+    generated, prompt, reasoning, headers
+):
+    fmt = TAGS.replace(turn={"headers": headers, "generation_prompt": generated})
+    parser = fed(fmt, "a</think>b", prompt=prompt)
+    assert parser.message.reasoning_content == reasoning
+    assert "no_header" not in kinds(parser)
+
+
+@pytest.mark.parametrize("prompt", ["Hi[go]<think>.", "[go]<think>x", "[go] <think>[gone]", "<th"])
+def test_what_is_not_its_very_end_sets_none(prompt):
+    fmt = TAGS.replace(turn={"headers": (), "generation_prompt": "[go]"})
+    parser = fed(fmt, "a</think>b", prompt=prompt)
+    assert parser.message.reasoning_content == ""
+    assert kinds(parser) == ["no_header", "orphan_marker"]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["<think>\n", f"Hi {CALL[:20]}", CALL, "Hi", "<|start|>user\nHi"]
+)
+def test_a_prompt_without_the_header_is_not_read(prompt):
+    parser = fed(TAGS, f"Hi{CALL}", prompt=prompt)
+    assert [call.complete for call in parser.message.tool_calls] == [True]
+    assert parser.message.parts[0] == Content("Hi")
+    assert kinds(parser) == ["no_header"]
+
+
+def test_a_turn_that_has_ended_in_the_prompt_is_not_this_one():
+    old = "<|start|>model\n<think>\nhm<|end|>"
+    for prompt in (old, old + "<|start|>user\nGo on.<|end|>", old + "\n<|start|>user\n<think>\n"):
+        parser = fed(TAGS, "Hi", prompt=prompt)
+        assert parser.message.parts == [Content("Hi")]
+        assert kinds(parser) == ["no_header"]
+    parser = fed(TAGS, "so</think>Hi", prompt=old + "<|start|>model\n<think>\n")
+    assert parser.message.parts == [Reasoning("so"), Content("Hi")]
+    assert parser.issues == []
+
+
+def test_a_format_that_always_reasons_does_so_behind_any_prompt():
+    fmt = TAGS.replace(turn={"headers": ()}, reasoning={"mode": "FORCED_OPEN"})
+    for prompt in ("", "Hi", "<think>\n", "</think>"):
+        assert fed(fmt, "so</think>Hi", prompt=prompt).message.reasoning_content == "so"
+
+
+def test_no_prompt_is_no_issue():
+    for name in NAMED:
+        assert "no_header" not in kinds(fed(get_format(name), "Hi"))
+        shown = get_format(name).turn.generation_prompt
+        assert "no_header" not in kinds(fed(get_format(name), "Hi", prompt=shown))
