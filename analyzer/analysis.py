@@ -6,37 +6,59 @@ What the phases are is said in `phases`; in which order they run, and why, in `_
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import ToolFormat, WireFormat
 
+from .brackets import find_brackets
 from .cache import OUT_OF_TIME, load_or_analyze, ran_out_of_time
 from .format_texts import preserved_tokens
 from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
-from .phases.frame import find_frame, without_start_of_calls
-from .phases.reasoning import find_reasoning
-from .phases.tool_calls import find_tool_calls
-from .probes import PROBE_TEXTS
-from .proof.proof import verify
+from .phases.frame import find_frame, needs_eos_token, with_first_ends, without_start_of_calls
+from .phases.reasoning import ReasoningFinding, find_reasoning
+from .phases.switches import find_settings, names_of_switches, situation, switches_of
+from .phases.tool_calls import find_tool_calls, showing_calls
+from .probes import (
+    ARGUMENTS,
+    PROBE_TEXTS,
+    REASONING_KEYS,
+    TOOLS,
+    USER,
+    VALUES,
+    call,
+    result,
+    thinking,
+    user,
+)
+from .proof.proof import Proof, prove
 from .renderer import MAX_SECONDS, Renderer
+from .suggestion import accepted, suggested_format, without_greed
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 from .turns import Turns
 
 __all__ = ["analyze"]
 
+PARTS = ("content", "reasoning", "calls")
+NEEDS_EOS_TOKEN = (
+    "the template ends turns with eos_token, which was not given: pass it, "
+    "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
+)
 TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
 
 
 def analyze(
-    template: ChatTemplate | str,
+    template: ChatTemplate | str | object,
     *,
     cache: str | os.PathLike[str] | None = None,
     trace: Trace | None = None,
+    accept_suggestion: bool = False,
+    **switches: Any,
 ) -> WireFormat:
     """Find out how a model writes, from its chat template alone.
 
@@ -47,18 +69,36 @@ def analyze(
     time.
 
     Args:
-        template: the template, or its source.
+        template: the template, its source, or a `Path` or tokenizer for `ChatTemplate.load`.
         cache: a directory in which formats are kept between processes, made where there is none.
         trace: an empty `Trace`, in which the evidence is noted; then nothing is remembered.
+        accept_suggestion: where the template renders no calls but describes those of one named
+            format, read calls as that format does; see `WireFormat.suggested`.
+        switches: values for switches that the template reads, such as `enable_thinking`. Without
+            any, the format is right whatever they are: the prompt says which is on. Only where a
+            switch chooses another syntax of calls does it make another format; an issue says so.
 
     Raises:
         TemplateError: the text is no Jinja template.
-        UsageError: it is neither a `ChatTemplate` nor a str, or `cache` is no directory.
+        UsageError: it is neither a `ChatTemplate` nor a str, `cache` is no directory, or the
+            template does not read a switch.
     """
     made = _template(template)
+    known = names_of_switches(made)
+    for name in switches:
+        if name not in known:
+            words = f"it reads {', '.join(known)}" if known else "it reads no switch"
+            raise UsageError(f"the template does not read {name!r}: {words}")
     if trace is not None:
-        return _found(made, trace)
-    return _analyze(made) if cache is None else load_or_analyze(cache, made, _analyze)
+        found = _found(made, switches, trace)
+    elif cache is not None:
+        found = load_or_analyze(cache, made, lambda one: _found(one, switches), switches)
+    else:
+        try:
+            found = _analyze(made, switches)
+        except TypeError:  # a value that cannot be hashed
+            found = _found(made, switches)
+    return accepted(found) if accept_suggestion else found
 
 
 def _template(given: object) -> ChatTemplate:
@@ -66,6 +106,8 @@ def _template(given: object) -> ChatTemplate:
         return given
     if isinstance(given, str):
         return ChatTemplate(given)
+    if isinstance(given, os.PathLike) or hasattr(given, "chat_template"):
+        return ChatTemplate.load(given)
     message = f"analyze() takes a ChatTemplate or its source, not {type(given).__name__}"
     raise UsageError(message)
 
@@ -78,23 +120,26 @@ class _OutOfTime(Exception):
         self.fmt = fmt
 
 
-def _analyze(template: ChatTemplate) -> WireFormat:
+def _analyze(template: ChatTemplate, switches: Mapping[str, Any]) -> WireFormat:
     try:
-        return _remembered(template)
+        return _remembered(template, tuple(sorted(switches.items())))
     except _OutOfTime as late:
         return late.fmt
 
 
 @lru_cache(maxsize=64)
-def _remembered(template: ChatTemplate) -> WireFormat:
-    fmt = _found(template, Trace())
+def _remembered(template: ChatTemplate, switches: tuple[tuple[str, Any], ...]) -> WireFormat:
+    fmt = _found(template, dict(switches))
     if ran_out_of_time(fmt):
         raise _OutOfTime(fmt)
     return fmt
 
 
-def _found(template: ChatTemplate, trace: Trace) -> WireFormat:
-    render = Renderer(template, trace)
+def _found(
+    template: ChatTemplate, switches: Mapping[str, Any], trace: Trace | None = None
+) -> WireFormat:
+    trace = trace or Trace()
+    render = Renderer(template, trace, switches)
     try:
         return _derived(render, trace)
     except FormatError as error:
@@ -113,7 +158,13 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     what is left of a turn without reasoning and content. Three times a phase shows that an
     earlier one took too much; then the frame is made smaller, never larger.
     """
-    frame = find_frame(render)
+    # Reasoning may be shown under a switch only, so that is turned before all else.
+    render = with_brackets(showing_calls(render))
+    settings = find_settings(render)
+    chosen = situation(render, settings)
+    prompts = [render.under(one.context).prompt_tail() or "" for one in settings if one.prompted]
+    render = render.under(chosen.context)
+    frame = find_frame(render, prompts)
     if frame is None:
         refusal = render.refusals[0] if render.refusals else "the texts do not come out"
         return _without_format(render, f"the template renders no simple conversation: {refusal}")
@@ -123,7 +174,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     turns = turns.within(without_start_of_calls(turns))
     # Reasoning comes before content and calls: it may stand before either, and in every turn, if
     # only as an empty pair of markers. Without it the rest is alike in turns of all kinds.
-    reasoning = find_reasoning(turns)
+    reasoning = find_reasoning(turns, prompts)
     # If it is in every turn and in the prompt, its start was taken for the end of the header.
     turns = turns.within(turns.frame.without(reasoning.format.start.strip()))
     # Content comes before calls: they may stand inside of its markers.
@@ -134,7 +185,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     tools = find_tool_calls(turns, reasoning.format, content)
     turn = turns.frame.turn
     fmt = WireFormat(
-        turn=replace(turn, ends=(*turn.ends, *tools.ends)),
+        turn=replace(turn, ends=with_first_ends((*turn.ends, *tools.ends))),
         reasoning=reasoning.format,
         content=content,
         tools=tools.format,
@@ -144,17 +195,47 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     )
     # Channels render nothing. They are another reading of the same markers, for which those of
     # reasoning, content and calls must all be there.
-    fmt = with_channels(fmt)
+    fmt = render.brackets.restored_format(with_channels(fmt))
+    turns = turns.restored()
     fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
     # Each phase may have been wrong, and all of them together in a way that none can see.
-    proved, failed = verify(turns, reasoning, fmt)
-    trace.proved, trace.disproved = tuple(proved), tuple(failed)
-    issues = (*reasoning.issues, *tools.issues, *failed, *_doubts(render, fmt, proved))
-    return fmt.replace(verified=not issues, issues=issues)
+    others = [one for one in settings if one != chosen and one.matters]
+    render = turns.render
+    proof = prove(turns, reasoning, fmt, chosen, others, tools.lost)
+    trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
+    trace.conversations = {part: sum(getattr(proof, part).values()) for part in PARTS}
+    issues = (
+        *reasoning.issues,
+        *tools.issues,
+        *tools.losses,
+        *proof.failed,
+        *_doubts(render, fmt, proof, reasoning),
+    )
+    places = {part: tuple(getattr(proof, part)) for part in PARTS}
+    fmt = fmt.replace(
+        switches=switches_of(names_of_switches(render.template), settings),
+        proved=places,
+        verified=not issues,
+        issues=issues,
+    )
+    if fmt.tools.format is ToolFormat.NONE and not fmt.facts.has_channels:
+        fmt = fmt.replace(suggested=suggested_format(render))
+    return without_greed(fmt)
 
 
-def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[str]:
+def with_brackets(render: Renderer) -> Renderer:
+    """The renderer with the tokens that are no markers by themselves written as tags."""
+    calls = [call(0, dict(zip(ARGUMENTS, VALUES, strict=True))), call(1)]
+    said = [user(), thinking(calls=calls), result()]
+    shown = render(said, tools=TOOLS) or render(said[:2], tools=TOOLS) or ""
+    return render.with_brackets(find_brackets(shown.partition(USER)[2]))
+
+
+def _doubts(
+    render: Renderer, fmt: WireFormat, proof: Proof, reasoning: ReasoningFinding
+) -> Iterator[str]:
     """What speaks against a format, beside the turns that did not come back."""
+    yield from _unproved(render, fmt, proof, known=bool(reasoning.issues))
     document = fmt.to_json()
     for probe in PROBE_TEXTS:
         if probe in document:
@@ -163,6 +244,20 @@ def _doubts(render: Renderer, fmt: WireFormat, proved: list[str]) -> Iterator[st
         yield "the template renders no prompt for an answer, so its header is not known"
     if render.exhausted:
         yield TOO_LONG
+    if needs_eos_token(render):
+        yield NEEDS_EOS_TOKEN
+
+
+def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -> Iterator[str]:
+    """What the template reads, and what was found, that no turn that came back has shown.
+
+    `known`: that reasoning is not understood is said already.
+    """
     calls = fmt.tools.format is not ToolFormat.NONE
-    if not proved or (calls and not any("call" in label for label in proved)):
+    if not proof.labels or (calls and not proof.calls):
         yield "nothing came back that would prove it"
+    if known or fmt.facts.has_reasoning or proof.reasoning:
+        return
+    read = [key for key in REASONING_KEYS if key in render.template.keys]
+    if read:
+        yield f"the template reads {' and '.join(read)} of a message, and no rendering shows it"

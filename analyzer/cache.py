@@ -14,10 +14,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import WireFormat
@@ -30,6 +31,7 @@ __all__ = ["OUT_OF_TIME", "load_or_analyze", "ran_out_of_time"]
 OUT_OF_TIME = "the template takes too long"
 """What the issue of an analysis begins with that ran out of time."""
 
+NONE: Mapping[str, Any] = {}
 CacheDirectory = str | os.PathLike[str]
 
 
@@ -37,6 +39,7 @@ def load_or_analyze(
     directory: CacheDirectory,
     template: ChatTemplate,
     make: Callable[[ChatTemplate], WireFormat],
+    switches: Mapping[str, Any] = NONE,
 ) -> WireFormat:
     """Return the format of a template from a directory, or make it and put it there.
 
@@ -48,7 +51,7 @@ def load_or_analyze(
     folder = Path(directory)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"cache must be a directory, and {folder} is not one")
-    path = folder / f"{_key(template)}.json"
+    path = folder / f"{_key(template, switches)}.json"
     with suppress(OSError, UnicodeError, FormatError):
         kept = WireFormat.from_json(path.read_text("utf-8", errors="surrogatepass"))
         if not ran_out_of_time(kept):
@@ -67,9 +70,11 @@ def ran_out_of_time(fmt: WireFormat) -> bool:
     return any(issue.startswith(OUT_OF_TIME) for issue in fmt.issues)
 
 
-def _key(template: ChatTemplate) -> str:
+def _key(template: ChatTemplate, switches: Mapping[str, Any]) -> str:
     parts = [__version__, WireFormat().to_json()]
     parts += [template.source, template.bos_token, template.eos_token]
+    parts += template.added_tokens
+    parts.append(repr(sorted(switches.items())))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

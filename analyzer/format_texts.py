@@ -20,11 +20,14 @@ MARKERS = LOOKED_FOR | {
     *("channel", "message", "constrain"),
 }
 USUAL = WireFormat()
+NO_MARKERS = ("switches", "proved")
 
 
 def texts_of(fmt: WireFormat) -> Iterator[tuple[str, str, str]]:
     """The texts that a format has beyond an empty one, white space apart: group, field, text."""
     for group in fields(fmt):
+        if group.name in NO_MARKERS:
+            continue
         values, usual = getattr(fmt, group.name), getattr(USUAL, group.name)
         for part in fields(values) if is_dataclass(values) else ():
             value = getattr(values, part.name)

@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 __all__ = [
+    "ABSENT",
     "ARGUMENT",
     "ARGUMENTS",
     "CALL_IDS",
     "CONTENT",
     "FUNCTIONS",
+    "MARKED",
     "NEXT_USER",
     "NUMBER",
     "PROBE_TEXTS",
@@ -33,8 +35,12 @@ __all__ = [
     "assistant",
     "call",
     "result",
+    "thinking",
     "user",
 ]
+
+ABSENT = "(absent)"
+"""Stands for the content of a message that has no such key."""
 
 SYSTEM = "zqtoldzq"
 USER = "zqaskedzq"
@@ -48,6 +54,7 @@ ARGUMENT = ARGUMENTS[0]
 VALUES = ("zqvaluezq", "zqnextvaluezq")
 VALUE = VALUES[0]
 NUMBER = 739_517_283
+MARKED = "zqmark<b>&\nedzq"
 QUOTED = 'zqquo"tedzq'
 CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
 PROBE_TEXTS = (
@@ -124,7 +131,9 @@ def assistant(
 
     `key` is the one that `reasoning` stands under.
     """
-    message: dict[str, Any] = {"role": "assistant", "content": content}
+    message: dict[str, Any] = {"role": "assistant"}
+    if content is not ABSENT:
+        message["content"] = content
     kind = key.partition("content.")[2]
     if reasoning and kind:
         parts = [{"type": kind, kind: reasoning, "text": reasoning}]
@@ -134,6 +143,14 @@ def assistant(
     if calls:
         message["tool_calls"] = [dict(made) for made in calls]
     return message
+
+
+def thinking(
+    content: str | None = CONTENT, calls: Sequence[Message] = (), more: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A turn with reasoning under all the keys that templates read, and under `more`."""
+    keys = [key for key in (*REASONING_KEYS, *more) if "." not in key]
+    return dict.fromkeys(keys, REASONING) | assistant(content, calls=calls)
 
 
 def call(which: int = 0, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from time import thread_time
 from typing import Any, Unpack
 
 from deltaparse.partial import TemplateError
 
+from .brackets import Brackets
 from .diff import after
-from .probes import SYSTEM, TOOLS, USER, Message, Said, assistant, user
+from .probes import ABSENT, SYSTEM, TOOLS, USER, Message, Said, assistant, user
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 
-__all__ = ["MAX_SECONDS", "Renderer"]
+__all__ = ["MAX_SECONDS", "CallStyle", "Renderer"]
 
 MAX_SECONDS = 1.0
 """Of processor time for all renderings of an analysis; those of real templates take 0.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallStyle:
+    """How a message with calls must be made for a template to show them.
+
+    `content` is what stands beside calls where nothing is said: "", None, `ABSENT` or a text. `ids`
+    is the pattern of their ids, of `{id}`, `{name}` and `{at}`, the number of the call.
+    """
+
+    content: str | None = ""
+    ids: str = "{id}"
+
+    def applied(self, messages: Sequence[Message]) -> Iterator[Message]:
+        """Yield messages, those with calls in this style, and results with the ids of the calls."""
+        ids: list[str] = []
+        for message in messages:
+            changed = dict(message)
+            if calls := message.get("tool_calls"):
+                names = [made["function"]["name"] for made in calls]
+                ids = [
+                    self.ids.format(id=made["id"], name=names[at], at=at)
+                    for at, made in enumerate(calls)
+                ]
+                changed["tool_calls"] = [
+                    {**made, "id": new} for made, new in zip(calls, ids, strict=True)
+                ]
+                if message.get("content") == "":
+                    changed["content"] = self.content
+                if changed.get("content", "") is ABSENT:
+                    del changed["content"]
+            elif "tool_call_id" in message and ids:
+                changed["tool_call_id"] = ids.pop(0)
+            yield changed
 
 
 class Renderer:
@@ -25,13 +61,24 @@ class Renderer:
 
     A refusal is an answer too: `refusals` keeps the template's words, for the explanation.
     `exhausted` says that the time for all of them was up: from then on everything is refused.
+    `context` has the switches of the template with which all is rendered, if any; `under` others.
     """
 
-    def __init__(self, template: ChatTemplate, trace: Trace | None = None) -> None:
+    def __init__(
+        self,
+        template: ChatTemplate,
+        trace: Trace | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> None:
         self.template = template
         self.trace = trace or Trace()
+        self.context = dict(context or {})
         self.refusals: list[str] = []
-        self._seconds = MAX_SECONDS
+        self.style = CallStyle()
+        self.switched: Mapping[str, Any] = {}
+        self.brackets = Brackets()
+        # Shared with the renderers that `under` makes.
+        self._left = [MAX_SECONDS]
         self._rendered: dict[str, str | None] = {}
         # Some templates list the tools without asking whether there are any, or demand a system
         # message.
@@ -50,7 +97,45 @@ class Renderer:
     @property
     def exhausted(self) -> bool:
         """Whether there is no time left."""
-        return self._seconds <= 0
+        return self._left[0] <= 0
+
+    @property
+    def count(self) -> int:
+        """How many conversations were rendered."""
+        return len(self._rendered)
+
+    def unswitched(self) -> Renderer:
+        """Return a renderer for the same template without the switches that `under` has set."""
+        other = copy(self)
+        kept = self.context.keys() - self.switched.keys()
+        other.context = {key: value for key, value in self.context.items() if key in kept}
+        other.switched = {}
+        return other
+
+    def styled(self, style: CallStyle) -> Renderer:
+        """Return a renderer for the same template that writes messages with calls so."""
+        other = copy(self)
+        other.style = style
+        return other
+
+    def of(self, template: ChatTemplate) -> Renderer:
+        """Return a renderer for another template that makes conversations as this one does."""
+        other = Renderer(template, self.trace, self.context)
+        other.style, other.brackets = self.style, self.brackets
+        return other
+
+    def with_brackets(self, brackets: Brackets) -> Renderer:
+        """Return a renderer for the same template that writes these as plain tags."""
+        other = copy(self)
+        other.brackets = brackets
+        return other
+
+    def under(self, context: Mapping[str, Any]) -> Renderer:
+        """Return a renderer for the same template with these switches too."""
+        other = copy(self)
+        other.context = {**self.context, **context}
+        other.switched = {**self.switched, **context}
+        return other
 
     def __call__(
         self,
@@ -62,14 +147,14 @@ class Renderer:
     ) -> str | None:
         """Render; `prompt` adds the generation prompt. None when the template refuses."""
         tools = self._tools if tools is None else tools
-        messages = [*self._first, *messages]
-        settings = {**(context or {}), "add_generation_prompt": prompt}
+        messages = [*self._first, *self.style.applied(messages)]
+        settings = {**self.context, **(context or {}), "add_generation_prompt": prompt}
         key = repr((messages, tools, settings))
         if key not in self._rendered:
             self._rendered[key] = self._render(messages, tools, settings)
         text = self._rendered[key]
         self.trace.note(messages, {**settings, "tools": bool(tools)}, text)
-        return text
+        return text if text is None else self.brackets.plain(text)
 
     def turn(
         self, *, then: Sequence[Message] = (), prompt: bool = False, **said: Unpack[Said]
@@ -98,11 +183,11 @@ class Renderer:
         limits, start = self.template.limits, thread_time()
         if self.exhausted:
             return None
-        limits = replace(limits, seconds=min(limits.seconds, self._seconds))
+        limits = replace(limits, seconds=min(limits.seconds, self._left[0]))
         try:
             return self.template.render_within(limits, messages, tools, settings)
         except TemplateError as error:
             self.refusals.append(str(error))
             return None
         finally:
-            self._seconds -= thread_time() - start
+            self._left[0] -= thread_time() - start

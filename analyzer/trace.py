@@ -114,12 +114,14 @@ class Trace:
     Attributes:
         proved: the labels of the turns that came back when they were parsed.
         disproved: for each of the others, what was wrong.
+        conversations: in how many conversations content, reasoning and calls came back.
     """
 
     def __init__(self) -> None:
         self._notes: list[tuple[str, Messages, Mapping[str, Any], str | None]] = []
         self.proved: tuple[str, ...] = ()
         self.disproved: tuple[str, ...] = ()
+        self.conversations: Mapping[str, int] = {}
         self._phase = "frame"
 
     @contextmanager
@@ -203,8 +205,11 @@ def phase(name: str) -> Callable[[Callable[Concatenate[R, P], T]], Callable[Conc
 def _places(made: Rendering, text: str, probe: str) -> Iterator[int]:
     """Where in the answer to the user's message a text stands nearest to a probe, if at all."""
     whole = made.text or ""
-    near, start = whole.find(probe), whole.find(USER)
+    start = whole.find(USER)
+    near = whole.find(probe, max(start, 0))
     found = [at.start() for at in re.finditer(re.escape(text), whole) if at.start() > start]
+    # What the analysis itself asked is no evidence.
+    found = [at for at in found if not whole[:at].endswith(f"{USER} ")]
     if found:
         yield min(found, key=lambda at: max(near - at - len(text), at - near - len(probe)))
 

@@ -14,6 +14,7 @@ from typing import Unpack
 
 from deltaparse.stream import TurnFormat
 
+from .brackets import Brackets
 from .diff import after, segments
 from .probes import NEXT_USER, USER, Message, Said
 from .renderer import Renderer
@@ -42,15 +43,19 @@ class Frame:
         parts = self.body_and_end(rendered)
         return parts[0] if parts else None
 
-    def body_and_end(self, rendered: str | None) -> tuple[str, str] | None:
-        """The same with the end of the turn as the template wrote it, "" if it wrote none."""
-        if rendered is None or USER not in rendered:
+    def body_and_end(self, rendered: str | None, behind: str = USER) -> tuple[str, str] | None:
+        """The same with the end of the turn as the template wrote it, "" if it wrote none.
+
+        `behind` is the text that the turn answers: the user's, or what a tool returned.
+        """
+        if rendered is None or behind not in rendered:
             return None
-        answer = after(rendered, USER)
+        answer = after(rendered, behind)
         # A template may leave out the white space that ends the header.
-        header = next(
-            (text for text in (self.header, self.header.rstrip()) if text in answer), None
-        )
+        headers = [self.header, self.header.rstrip()]
+        if behind != USER:
+            headers += self.turn.headers
+        header = next((text for text in headers if text in answer), None)
         if header is None:
             return None
         turn = answer[answer.index(header) + len(header) :]
@@ -77,11 +82,12 @@ class Frame:
 
     def without(self, marker: str) -> Frame:
         """The same with a header that ends before `marker`, if that had got into it."""
-        if not marker or marker not in self.header:
+        if not marker or not any(marker in text for text in (self.header, *self.turn.headers)):
             return self
-        header = self.header[: self.header.index(marker)]
-        headers = tuple(text.partition(marker)[0] for text in self.turn.headers)
-        return replace(self, header=header, turn=replace(self.turn, headers=headers))
+        header = self.header.partition(marker)[0]
+        headers = (text.partition(marker)[0] for text in self.turn.headers)
+        kept = tuple(text for text in headers if text.strip())
+        return replace(self, header=header, turn=replace(self.turn, headers=kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,17 @@ class Turns:
     def within(self, frame: Frame) -> Turns:
         """The same turns, cut out by another frame."""
         return replace(self, frame=frame)
+
+    def restored(self) -> Turns:
+        """The same turns as the template writes them, without tags in the place of tokens."""
+        brackets, frame = self.render.brackets, self.frame
+        turn = TurnFormat(
+            headers=tuple(map(brackets.restored, frame.turn.headers)),
+            ends=tuple(map(brackets.restored, frame.turn.ends)),
+            generation_prompt=brackets.restored(frame.turn.generation_prompt),
+        )
+        whole = Frame(turn, brackets.restored(frame.header), brackets.restored(frame.trailer))
+        return Turns(self.render.with_brackets(Brackets()), whole)
 
     def body(self, *, then: Sequence[Message] = (), **said: Unpack[Said]) -> str | None:
         """The turn in which the model says this, as it would write it; None if there is none.

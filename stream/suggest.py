@@ -18,7 +18,7 @@ from .iterate import parse
 from .wire.format import WireFormat
 from .wire.named.registry import all_formats
 
-__all__ = ["Suggestion", "suggest_formats"]
+__all__ = ["Suggestion", "call_markers", "suggest_formats"]
 
 ENOUGH = 2
 """Markers of a format that make an output look like it, where it finds no call."""
@@ -101,6 +101,11 @@ def _known(formats: tuple[tuple[str, WireFormat], ...]) -> tuple[list[_Known], M
         closers = (tools.section_end, tools.per_call_end, fmt.reasoning.start, fmt.reasoning.end)
         known.append(_Known(name, fmt, markers, (*openings, *filter(None, closers))))
     return known, Markers(frozenset(marker for one in known for marker in one.markers))
+
+
+def call_markers() -> dict[str, tuple[str, ...]]:
+    """For each named format the markers that begin a call or a part of it, without white space."""
+    return {name: tuple(text.strip() for text in _openings(fmt)) for name, fmt in all_formats()}
 
 
 def _openings(fmt: WireFormat) -> Sequence[str]:

@@ -34,9 +34,15 @@ def templates():
     return sorted(FOLDER.glob("templates/*.jinja")) if FOLDER else []
 
 
+def newer_templates():
+    """The paths of the chat templates that were added later."""
+    return sorted(FOLDER.glob("templates-2026/*.jinja")) if FOLDER else []
+
+
 def template(name):
     """The source of one chat template."""
-    return (FOLDER / "templates" / name).read_text(encoding="utf-8")
+    folders = [FOLDER / folder / name for folder in ("templates", "templates-2026")]
+    return next(path for path in folders if path.is_file()).read_text(encoding="utf-8")
 
 
 def rows(name):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from deltaparse import ChatTemplate, WireFormat, analyze
+from deltaparse.analyzer.phases.pythonic import LEFT_OUT
 from deltaparse.analyzer.probes import PROBE_TEXTS
 
 from .strategies.templates import SOURCES
@@ -410,6 +411,102 @@ FORMS = {
         reasoning__start="[MULL]",
         reasoning__end="[/MULL]",
     ),
+    "reasoning_under_a_switch": form(
+        whole(
+            f'Dry.<act>{{"name": "look_up", "arguments": {LOOKS}}}</act>'
+            f'<act>{{"name": "say", "arguments": {SAYS}}}</act><|stop|>'
+        ),
+        reasoning__mode="FORCED_OPEN",
+        reasoning__start="<mull>",
+        reasoning__end="</mull>",
+        turn__headers=("<|model|>",),
+        turn__generation_prompt="<|model|></mull>",
+    ),
+    # White space at the edges.
+    "space_behind_the_header": form(
+        Said(" Dry.<over>\n", content="Dry."),
+        Said("Dry.", content="Dry."),
+        content__start=" ",
+        turn__headers=("MODEL:",),
+        turn__ends=("<over>\n",),
+    ),
+    # Calls that are shown in some messages only.
+    "calls_beside_null_only": form(
+        Said(
+            f"<go>look_up<with>{LOOKS}</go><go>say<with>{SAYS}</go></a>",
+            calls=(LOOK, SAY),
+        ),
+        tools__per_call_start="<go>",
+        function__name_suffix="<with>",
+    ),
+    "names_in_ids": form(
+        whole(
+            f"Dry.<|runs|><|run|>functions.look_up:0<|args|>{LOOKS}<|/run|>"
+            f"<|run|>functions.say:1<|args|>{SAYS}<|/run|><|/runs|></a>",
+            ids=("functions.look_up:0", "functions.say:1"),
+        ),
+        call_id__holds_name=True,
+        function__namespace="functions.",
+        tools__section_start="<|runs|>",
+    ),
+    # Tags that are no plain tags.
+    "elements_in_elements": form(
+        whole(
+            'Dry.~}sig{~<jobs>\n~}sig{~<job of="look_up">~}sig{~<city>Ghent~}sig{~</city>'
+            "~}sig{~<days>3~}sig{~</days>~}sig{~</job>\n"
+            '~}sig{~<job of="say">~}sig{~<text>Hi <b>~}sig{~</text>~}sig{~</job>\n'
+            "~}sig{~</jobs><|z|>\n"
+        ),
+        Said(
+            '~}sig{~<jobs>\n~}sig{~<job of="look_up">~}sig{~<stops>~}sig{~<entry>1~}sig{~</entry>'
+            "~}sig{~<entry>~}sig{~<at>Ghent~}sig{~</at>~}sig{~</entry>~}sig{~</stops>"
+            "~}sig{~</job>\n~}sig{~</jobs><|z|>\n",
+            calls=(("look_up", {"stops": [1, {"at": "Ghent"}]}),),
+        ),
+        arguments__name_prefix="~}sig{~<",
+        arguments__value_suffix="~}sig{~</",
+        arguments__key_suffix=">",
+        arguments__item="entry",
+    ),
+    "generic_brackets": form(
+        whole(
+            "hm<!off!>musing<!/!><!on!>reply<!/!>Dry.<!off!>reply<!/!><!on!>works<!/!>"
+            '<!on!>work name="look_up" number="1"<!/!>'
+            '<!on!>given name="city" kind="string"<!/!>Ghent<!off!>given<!/!>'
+            '<!on!>given name="days" kind="number"<!/!>3<!off!>given<!/!><!off!>work<!/!>'
+            '<!on!>work name="say" number="2"<!/!>'
+            '<!on!>given name="text" kind="string"<!/!>Hi <b><!off!>given<!/!><!off!>work<!/!>'
+            "<!off!>works<!/!><!off!>turn<!/!>",
+            "hm",
+            ids=("1", "2"),
+        ),
+        reasoning__mode="FORCED_OPEN",
+        reasoning__end="<!off!>musing<!/!>",
+        content__mode="ALWAYS_WRAPPED",
+        content__start="<!on!>reply<!/!>",
+        function__name_prefix='<!on!>work name="',
+        call_id__position="BETWEEN_FUNC_AND_ARGS",
+        arguments__type_suffix='"<!/!>',
+    ),
+    "escaped_values": form(
+        whole(
+            'Dry.<do name="look_up"><in name="city">Ghent</in><in name="days">3</in></do>'
+            '<do name="say"><in name="text"><!RAW[Hi <b>]!></in></do></a>'
+        ),
+        arguments__escape_start="<!RAW[",
+        arguments__escape_end="]!>",
+    ),
+    # Calls in Python that the template spoils.
+    "python_without_escapes": form(
+        whole('Dry.<|py|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/py|></a>'),
+        tools__format="PYTHONIC",
+        issues=(f"the template writes quotes in strings without escaping them: {LEFT_OUT}",),
+    ),
+    "python_without_quotes": form(
+        whole('Dry.<|py|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/py|></a>'),
+        tools__format="PYTHONIC",
+        issues=(f"the template writes strings without quotes: {LEFT_OUT}",),
+    ),
     # Content in markers.
     "wrapped_content": form(
         Said(
@@ -442,6 +539,12 @@ FORMS = {
     ),
     "calls_not_shown": form(
         Said("Dry.</a>", content="Dry."),
+        tools__format="NONE",
+        tools__supports_tools=True,
+        issues=("the template does not render tool calls",),
+    ),
+    "calls_described": form(
+        Said("Dry.</assistant>", content="Dry."),
         tools__format="NONE",
         tools__supports_tools=True,
         issues=("the template does not render tool calls",),

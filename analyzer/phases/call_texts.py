@@ -19,6 +19,7 @@ from deltaparse.stream import (
 from ..diff import common_prefix, common_suffix
 from ..probes import (
     ARGUMENT,
+    ARGUMENTS,
     CALL_IDS,
     CONTENT,
     FUNCTIONS,
@@ -33,6 +34,7 @@ from ..turns import Turns
 from .content import without_reasoning
 
 __all__ = [
+    "REPEATED",
     "CallMarkers",
     "CallTexts",
     "Parts",
@@ -43,6 +45,7 @@ __all__ = [
     "parts_of",
 ]
 
+REPEATED = "zqrepeatedzq"
 DECODER = json.JSONDecoder()
 
 
@@ -50,7 +53,9 @@ DECODER = json.JSONDecoder()
 class ToolsFinding:
     """How a template writes calls: groups of the wire format, and what could not be found out.
 
-    `ends` are the end-of-turn markers of turns that have calls, beside those of every turn.
+    `ends` are the end-of-turn markers of turns that have calls, beside those of every turn; `lost`
+    is what of the arguments the template does not show ("strings", "escapes", "numbers"), `losses`
+    the same in words.
     """
 
     format: ToolsFormat = field(default_factory=ToolsFormat)
@@ -59,15 +64,22 @@ class ToolsFinding:
     call_id: CallIdFormat = field(default_factory=CallIdFormat)
     ends: tuple[str, ...] = ()
     issues: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CallTexts:
-    """The assistant's turns of a template, each with the calls that are asked for."""
+    """The assistant's turns of a template, each with the calls that are asked for.
+
+    `repeated` is what stands before and behind an argument's name where the marker behind its value
+    repeats it; there it is written as one word, `REPEATED`, so that all such markers are alike.
+    """
 
     turns: Turns
     reasoning: ReasoningFormat
     content: ContentFormat
+    repeated: tuple[str, str] = ("", "")
 
     def turn(self, *calls: Message) -> str:
         """The whole turn, "" if there is none."""
@@ -83,16 +95,25 @@ class CallTexts:
         if at < 0:
             return ""
         before, after = without_reasoning(body[:at], self.reasoning), body[at:]
+        if self.turns.render.style.content == CONTENT:
+            before = before.rpartition(CONTENT)[2]
         if self.content.end:  # a start marker alone is taken for the section's
             before, after = self.outside(before, after)
         body = before + after
         for end in self.turns.frame.turn.ends:
             body = body.partition(end.strip())[0]
+        for key in ARGUMENTS if self.repeated[0] else ():
+            closer = f"{self.repeated[0]}{key}{self.repeated[1].rstrip()}"
+            body = body.replace(closer, closer.replace(key, REPEATED))
         return body.replace(CALL_IDS[1], CALL_IDS[0])
 
     def outside(self, before: str, after: str) -> tuple[str, str]:
         """What stands before and after calls, without the content's markers round them."""
         content = self.content
+        empty = content.start.rstrip() + content.end.strip()
+        if content.start and content.end and before.startswith(empty):
+            # Content is written, if there is none too.
+            return before.removeprefix(empty), after
         if content.start and before.startswith(content.start) and after.endswith(content.end):
             # The calls stand in the content's markers, which are not theirs.
             return before.removeprefix(content.start), after.removesuffix(content.end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deltaparse.stream import ContentFormat, ContentMode, ReasoningFormat
 
@@ -39,7 +39,7 @@ def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
     if not _wraps(found) and reasoning.answer is not None:
         found, mode = Around(*reasoning.answer), ContentMode.WRAPPED_WITH_REASONING
     if not _wraps(found):
-        return ContentFormat(requires_nonnull=needs_text)
+        return ContentFormat(start=_space(turns), requires_nonnull=needs_text)
     return ContentFormat(
         mode=mode, start=found.before, end=found.after, requires_nonnull=needs_text
     )
@@ -83,6 +83,16 @@ def _around(body: str | None, reasoning: ReasoningFormat) -> Around | None:
 
 def _wraps(around: Around) -> bool:
     return bool(around.before.strip())
+
+
+def _space(turns: Turns) -> str:
+    """The white space between header and content, where the prompt has none.
+
+    A switch that shows reasoning may hide it, so the turn is that of the default.
+    """
+    plain = replace(turns, render=turns.render.unswitched())
+    before = (plain.body() or "").partition(CONTENT)[0]
+    return before if not before.strip() else ""
 
 
 def _requires_text(turns: Turns) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deltaparse.stream import TurnFormat
 
 from ..diff import after, between, common_prefix, common_suffix, segments
@@ -10,17 +12,23 @@ from ..probes import (
     FUNCTIONS,
     NEXT_USER,
     PROBE_TEXTS,
+    REASONING,
     RESULT,
     USER,
     assistant,
     call,
     result,
+    thinking,
     user,
 )
 from ..renderer import Renderer
+from ..template.chat_template import ChatTemplate
 from ..turns import Frame, Turns
 
-__all__ = ["find_frame", "without_start_of_calls"]
+__all__ = ["find_frame", "needs_eos_token", "with_first_ends", "without_start_of_calls"]
+
+EOS = "zqendedzq"
+"""Stands for an `eos_token` that was not given."""
 
 # Every other phase compares turns, so this one has to say where a turn begins and where it ends,
 # and it has whole renderings only, in which nothing marks that.
@@ -45,19 +53,27 @@ __all__ = ["find_frame", "without_start_of_calls"]
 # ask for too are remembered.
 
 
-def find_frame(render: Renderer) -> Frame | None:
-    """Find what stands around a turn; None when the template renders no conversation."""
+def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
+    """Find what stands around a turn; None when the template renders no conversation.
+
+    `prompts` are the tails of the prompts that the template's switches make, the default's first.
+    """
     asked = render([user()])
     spoken = render.turn() if asked is not None else None
     if asked is None or USER not in asked or between(spoken, USER, CONTENT) is None:
         return None
     theirs, prompt = after(asked, USER), render.prompt_tail() or ""
-    header = _header(render, prompt, prompt.removeprefix(theirs))
+    added = prompt.removeprefix(theirs)
+    others = [text.removeprefix(theirs) for text in prompts]
+    header, more = _header(render, prompt, added, others)
     headers = [header]
     if after_tool := _header_after_tool(render, header):
         shared = common_suffix(header, after_tool)
         headers = [shared] if shared.strip() else [header, after_tool]
+    headers += more
     end, trailer = _end(render, asked, headers[0])
+    # That of the default, whatever is switched on here.
+    prompt = prompts[0] if prompts else prompt
     at = prompt.rfind(headers[0])
     ends = {end: None, render.template.eos_token: None}
     turn = TurnFormat(
@@ -83,23 +99,61 @@ def without_start_of_calls(turns: Turns) -> Frame:
     return frame.without(shared.lstrip())
 
 
-def _header(render: Renderer, prompt: str, added: str) -> str:
+def needs_eos_token(render: Renderer) -> bool:
+    """Whether the text that ends a turn is the `eos_token`, and that is not given."""
+    template = render.template
+    if template.eos_token or "eos_token" not in template.variables:
+        return False
+    given = render.of(ChatTemplate(template.source, template.bos_token, EOS))
+    gap = between(given.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER)
+    return gap is not None and EOS in gap and not gap.partition(EOS)[0].strip()
+
+
+def with_first_ends(ends: tuple[str, ...]) -> tuple[str, ...]:
+    """The ends of a turn, and what of them is left where the last marker is cut off.
+
+    An engine stops at a token, and leaves it out; what the model wrote before it stays.
+    """
+    more: list[str] = []
+    for end in ends:
+        parts = segments(end)
+        if len(parts) > 1 and all(part.marker for part in parts):
+            more.append("".join(part.text for part in parts[:-1]))
+    return tuple(dict.fromkeys((*ends, *more)))
+
+
+def _header(
+    render: Renderer, prompt: str, added: str, others: Sequence[str]
+) -> tuple[str, list[str]]:
     """What stands between the user's message and the assistant's turn.
 
-    It is the part of `added`, the generation prompt, that stands there in every kind of turn;
-    where the template adds none, the part of every prompt's end.
+    It is the part of `added`, the generation prompt, that stands there in every kind of turn and
+    in the `others`, those under switches; where the template adds none, the part of every prompt's
+    end. Returns also the headers that say more in their middle, under a switch.
     """
+    thought = between(render([user(), thinking()]), USER, REASONING)
     said = between(render.turn(), USER, CONTENT)
     in_the_middle = between(render.turn(then=[user(NEXT_USER)]), USER, CONTENT)
     called = between(render.turn(content="", calls=[call()]), USER, FUNCTIONS[0])
-    heads = [text for text in (said, in_the_middle, called) if text is not None]
+    heads = [text for text in (said, in_the_middle, called, thought) if text is not None]
     if not added.strip():
-        return common_prefix(prompt, *heads)
+        return common_prefix(prompt, *heads), []
     first = next(part.text.strip() for part in segments(added) if part.text.strip())
-    heads = [text[text.index(first) :] for text in heads if first in text]
+    shown = [text[text.index(first) :] for text in heads if first in text]
+    if not shown:
+        shared = common_suffix(added, *heads) if heads else ""
+        return shared if shared.strip() else added, []
     # The white space before the first marker of the generation prompt is the header's too.
     space = added[: added.index(first)]
-    return space + common_prefix(added[len(space) :], *heads) if heads else added
+    header, more = common_prefix(added[len(space) :], *shown), []
+    for other in (text[text.index(first) :] for text in others if first in text):
+        shared = common_prefix(header, other)
+        rest = header[len(shared) :].strip()
+        if rest and other.rstrip().endswith(rest) and not shared.endswith(tuple("> ]\n")):
+            more.append(space + other)
+        else:
+            header = shared
+    return space + header, more
 
 
 def _header_after_tool(render: Renderer, header: str) -> str:
@@ -127,10 +181,12 @@ def _end(render: Renderer, asked: str, header: str) -> tuple[str, str]:
         opening = common_suffix(gap or "", asked[: asked.rindex(USER)])
         end = (gap or "").removesuffix(opening)
         # Without an end-of-turn marker, a model stops where it would write the user's turn.
-        return end if end.strip() or render.template.eos_token else opening, ""
+        return end if end.strip() or render.template.eos_token else tail + opening, ""
     if header not in tail and (gap is None or gap.startswith(tail)):
         # What ends the user's message too ends a turn; what stands before it is the content's.
-        return (theirs if theirs.strip() and tail.endswith(theirs) else tail), ""
+        # White space before it is the template's.
+        own = tail.removesuffix(theirs) if theirs.strip() else tail
+        return (theirs if own != tail and own.strip() else tail), ""
     # More follows than the end of the turn. What ends the user's message ends a turn too, if it
     # is there; otherwise the end is what turns of all kinds have before the next header.
     first = next((part.text.strip() for part in segments(theirs)), "")

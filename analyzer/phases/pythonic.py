@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from deltaparse.stream import ToolFormat, ToolsFormat
 
-from ..probes import FUNCTIONS, call
+from ..probes import ARGUMENT, FUNCTIONS, NUMBER, call
 from .call_texts import CallTexts, ToolsFinding, between_calls, parts_of
 
 __all__ = ["find_pythonic"]
 
-QUOTES = ('"', "'")
+QUOTES = ("", '"', "'")
+AWKWARD = 'zqit\'s "so" \\ zq'
+ISSUES = {
+    "strings": "the template writes strings without quotes",
+    "escapes": "the template writes quotes in strings without escaping them",
+    "numbers": "the template writes numbers as strings",
+}
+"""What a template may lose of what a model wrote, in words."""
 
 
 def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
-    """Read off what stands round calls in Python; None if calls are not written like this."""
+    """Read off what stands round calls in Python; None if calls are not written like this.
+
+    Templates write Python badly: without quotes, without escapes, all in quotes. The model does
+    not; so what the template loses is said, and left out of the proof.
+    """
     one = parts_of(calls(call()))
     if one is None or one.within is None or one.between.strip() != "(":
         return None
     quote = one.within.strip().removeprefix("=")
     closer = f"{quote})"
-    if quote not in QUOTES or not one.after.startswith(closer):
+    if quote not in QUOTES or not one.after.startswith(closer) or "=" not in one.within:
         return None
     pair = calls(call(), call(1))
     before, after = one.before, one.after.removeprefix(closer)
@@ -36,4 +49,21 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
         supports_tools=True,
         supports_parallel_calls=FUNCTIONS[1] in pair,
     )
-    return ToolsFinding(format=tools)
+    lost = tuple(_lost(quote, calls))
+    issues = tuple(f"{ISSUES[what]}: {LEFT_OUT}" for what in lost)
+    return ToolsFinding(format=tools, lost=lost, losses=issues)
+
+
+LEFT_OUT = (
+    "calls that the model writes in Python are read, those in history were not proved with it"
+)
+
+
+def _lost(quote: str, calls: CallTexts) -> Iterator[str]:
+    """What of the arguments a template does not show as Python would."""
+    if not quote:
+        yield "strings"
+    elif AWKWARD in calls(call(0, {ARGUMENT: AWKWARD})):
+        yield "escapes"
+    if f"{quote}{NUMBER}{quote}" in calls(call(0, {ARGUMENT: NUMBER})) and quote:
+        yield "numbers"

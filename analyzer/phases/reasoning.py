@@ -9,6 +9,7 @@ model's whole output comes back to it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -30,6 +31,7 @@ from ..probes import (
 from ..renderer import Renderer
 from ..trace import phase
 from ..turns import Turns
+from .switches import names_of_switches
 
 __all__ = ["ReasoningFinding", "find_reasoning"]
 
@@ -38,10 +40,6 @@ LONGEST_SWITCH = 32
 
 MOST_TRIED = 100
 """Switches, words and markers of one template that are tried: real ones have about twenty."""
-
-NOT_SWITCHES = frozenset(
-    {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
-)
 
 
 TAKEN = frozenset({"arguments", "content", "function", "id", "name", "role", "tool_calls", "type"})
@@ -65,10 +63,13 @@ class ReasoningFinding:
     answer: tuple[str, str] | None = None
 
 
-def find_reasoning(turns: Turns) -> ReasoningFinding:
-    """Find the reasoning markers and the mode."""
+def find_reasoning(turns: Turns, others: Sequence[str] = ()) -> ReasoningFinding:
+    """Find the reasoning markers and the mode.
+
+    `others` are the tails of the prompts that the template's switches make (R2).
+    """
     render = turns.render
-    prompts = _prompt_tails(render)
+    prompts = list(dict.fromkeys([render.prompt_tail() or "", *others]))
     shown = _presence(turns)
     beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
@@ -98,12 +99,14 @@ def _presence(turns: Turns) -> tuple[str, str, str] | None:
         wrapper = lead if lead.strip() and end != lead and end.endswith(lead) else ""
         end = end.removesuffix(wrapper)
         markers = [part for part in segments(end) if part.marker]
-        if not wrapper and len(markers) > 1 and after.strip() != tail.strip():
-            # Content is wrapped when there is reasoning: its opening marker comes last here.
+        always = after.strip() and lead.strip().endswith(end.strip())
+        if not wrapper and len(markers) > 1 and (always or after.strip() != tail.strip()):
+            # Content is wrapped, when there is reasoning or ever: its opening marker comes last.
             end = end[: end.rindex(markers[-1].text)]
         if not end.strip():
             continue
-        if not start.strip() and lead.strip() and lead.strip() in end.strip():
+        own, theirs = end.strip(), lead.strip()
+        if not start.strip() and theirs and (theirs in own or theirs.startswith(own)):
             # Every turn has the start marker, and one without reasoning closes it at once.
             start = _last_marker(turns.frame.header) + start
         return start, end, key
@@ -204,18 +207,6 @@ def _once(body: str, other: str) -> bool:
 
 
 @phase("R2")
-def _prompt_tails(render: Renderer) -> list[str]:
-    """R2: the ends of the prompt, first the default, then those that a switch makes."""
-    tails = [render.prompt_tail() or ""]
-    for name in _switches(render):
-        for value in (True, False):
-            tail = render.prompt_tail(context={name: value})
-            if tail is not None and tail not in tails:
-                tails.append(tail)
-    return tails
-
-
-@phase("R2")
 def _from_prompts(render: Renderer, prompts: list[str]) -> tuple[str, str] | None:
     """Start and end from generation prompts alone."""
     pair = _closed_pair(prompts)
@@ -241,7 +232,8 @@ def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
             if len(more) == 1 and more[0].marker:
                 after = longer[longer.index(known) + len(known) :] if known else longer
                 end = after[len(after) - len(after.lstrip()) :].rstrip()
-                return _last_marker(shorter), end
+                if start := _last_marker(shorter):
+                    return start, end
     return None
 
 
@@ -276,7 +268,7 @@ def _last_marker(text: str) -> str:
 
 def _switches(render: Renderer) -> list[str]:
     """The variables that the template reads and does not set itself."""
-    return sorted(render.template.variables - NOT_SWITCHES)[:MOST_TRIED]
+    return names_of_switches(render.template)[:MOST_TRIED]
 
 
 def _words(render: Renderer) -> list[str]:

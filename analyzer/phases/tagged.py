@@ -14,9 +14,21 @@ from deltaparse.stream import (
     ToolsFormat,
 )
 
-from ..diff import common_prefix, common_suffix, segments
-from ..probes import ARGUMENT, ARGUMENTS, CALL_IDS, FUNCTIONS, NUMBER, QUOTED, VALUES, call
+from ..diff import common_prefix, common_suffix, segments, split
+from ..probes import (
+    ARGUMENT,
+    ARGUMENTS,
+    CALL_IDS,
+    FUNCTIONS,
+    MARKED,
+    NUMBER,
+    QUOTED,
+    VALUE,
+    VALUES,
+    call,
+)
 from .call_texts import (
+    REPEATED,
     CallMarkers,
     CallTexts,
     Parts,
@@ -30,6 +42,9 @@ __all__ = ["NAMESPACE", "find_tagged"]
 
 Position = CallIdPosition
 NAMESPACE = re.compile(r"[\w-]+[.:/]\Z")
+KEY_SUFFIX = re.compile(r"[^\w\s<\[]*[>\])}|](?:\ue00f>)?\s*")
+NUMBERED = re.compile(r"(?<!\w)[01](?!\w)")
+WORD = re.compile(r"[\w.-]+")
 COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
 # A rendered call is texts and slots in turn: text, name, text, key, text, value, text. The texts
@@ -57,22 +72,29 @@ COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
 def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     """Read off how a call is written; None if it is not written like this."""
+    calls, key_suffix = _without_repeated_keys(calls)
     one = parts_of(calls(call()))
     if one is None:
         return None
     pair = calls(call(), call(1))
     markers = markers_of(one.before, between_calls(pair, one.tail), one.after)
     ends: tuple[str, ...] = ()
+    last = pair.rpartition(VALUE)[2].removeprefix(one.tail)
+    if FUNCTIONS[1] in pair and not markers.section_end.strip() and last.startswith(one.after):
+        # Some templates close the section behind the second call only.
+        closer = last.removeprefix(one.after)
+        markers = markers._replace(section_end=markers.section_end + closer)
     if markers.section_end.strip() and not markers.section_start.strip():
         # Nothing has begun that this could end but the turn.
         ends, markers = (markers.section_end.strip(),), markers._replace(section_end="")
-    call_id, one, start, end, behind = _call_id(one, markers, pair)
+    call_id, one, start, end, behind = _call_id(one, markers, pair, _without_arguments(calls))
     namespace = NAMESPACE.search(start) if call_id.holds_name else None
     call_id, per_call_start, name_prefix = _before_name(call_id, start)
     if one.within is None:
         arguments, name_suffix, closers = _json_arguments(one, end)
     else:
         arguments, name_suffix, closers = _tagged_arguments(one, end, calls)
+        arguments = _with_elements(arguments, key_suffix, calls)
     if call_id.position is Position.POST_ARGS:
         *own, prefix = _texts(closers) or [""]
         arguments = replace(arguments, end=arguments.end + "".join(own))
@@ -104,8 +126,39 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     )
 
 
+def _without_repeated_keys(calls: CallTexts) -> tuple[CallTexts, str]:
+    """The texts with one word for each argument's name in the marker behind its value.
+
+    Returns also what stands behind the name there, "" where no marker repeats it.
+    """
+    behind = calls(call()).partition(VALUE)[2]
+    if ARGUMENT not in behind:
+        return calls, ""
+    before, _, rest = behind.partition(ARGUMENT)
+    suffix = KEY_SUFFIX.match(rest)
+    if not before.strip() or suffix is None:
+        return calls, ""
+    return replace(calls, repeated=(before, suffix[0])), suffix[0]
+
+
+def _with_elements(
+    arguments: ArgumentsFormat, key_suffix: str, calls: CallTexts
+) -> ArgumentsFormat:
+    """The same with what stands behind a repeated name, and the name of the items of lists."""
+    if not key_suffix:
+        return arguments
+    suffix, found, behind = arguments.value_suffix.partition(REPEATED)
+    if not found or not arguments.name_prefix.strip():
+        return arguments
+    arguments = replace(arguments, value_suffix=suffix, key_suffix=behind)
+    listed = calls(call(0, {ARGUMENT: [VALUES[1], VALUES[0]]})).partition(ARGUMENT)[2]
+    _, opened, rest = listed.partition(VALUES[1])[0].rpartition(arguments.name_prefix.strip())
+    item = rest.partition(arguments.name_suffix.strip() or " ")[0].strip()
+    return replace(arguments, item=item if opened and WORD.fullmatch(item) else "")
+
+
 def _call_id(
-    one: Parts, markers: CallMarkers, pair: str
+    one: Parts, markers: CallMarkers, pair: str, none: str
 ) -> tuple[CallIdFormat, Parts, str, str, str]:
     """T7: where the id stands.
 
@@ -127,12 +180,30 @@ def _call_id(
         inner, _, behind = end.partition(probe)
         found = CallIdFormat(position=Position.POST_ARGS)
         return found, replace(one, after=inner), start, inner, behind
+    number = NUMBERED.search(one.between)
+    if number is not None and one.within is not None:
+        # Calls are numbered: that is their id.
+        prefix, suffix = one.between[: number.start()], one.between[number.end() :]
+        if f"{FUNCTIONS[1]}{prefix}{int(number[0]) + 1}{suffix}" in pair:
+            head = common_prefix(one.between, none)
+            key = one.between[len(head) :] if len(head) > number.end() else _texts(suffix)[-1]
+            found = CallIdFormat(
+                position=Position.BETWEEN_FUNC_AND_ARGS,
+                prefix=prefix,
+                suffix=suffix.removesuffix(key),
+            )
+            return found, replace(one, between=key), start, end, ""
     counted = COUNTED.match(one.between)
     if counted and f"{FUNCTIONS[1]}{counted[1]}1" in pair:
         # The name with its number is what the result of the call refers to.
         found = CallIdFormat(position=Position.PRE_FUNC_NAME, holds_name=True)
         return found, replace(one, between=one.between[counted.end() :]), start, end, ""
     return CallIdFormat(), one, start, end, ""
+
+
+def _without_arguments(calls: CallTexts) -> str:
+    """What stands behind the name in a call that has no arguments."""
+    return calls(call(0, {})).partition(FUNCTIONS[0])[2]
 
 
 def _before_name(call_id: CallIdFormat, start: str) -> tuple[CallIdFormat, str, str]:
@@ -167,10 +238,10 @@ def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
 
 def _tagged_arguments(one: Parts, end: str, calls: CallTexts) -> tuple[ArgumentsFormat, str, str]:
     """T5, T6, A1, A2: the markers of arguments, what ends the name, and the call's closers."""
-    prefix, separator, suffix = _round_argument(one, calls)
+    prefix, separator, suffix = _round_argument(one, end, calls)
     head, closers = one.between.removesuffix(prefix), end.removeprefix(suffix)
     name_suffix, closed = head, ""
-    none = calls(call(0, {})).partition(FUNCTIONS[0])[2]
+    none = _without_arguments(calls)
     if none:
         shared = common_prefix(head + prefix, none)
         name_suffix = shared if head.startswith(shared) else head
@@ -184,7 +255,7 @@ def _tagged_arguments(one: Parts, end: str, calls: CallTexts) -> tuple[Arguments
     return _with_values(arguments, one.within or "", calls), name_suffix, closers
 
 
-def _round_argument(one: Parts, calls: CallTexts) -> tuple[str, str, str]:
+def _round_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, str]:
     """T5: what begins each argument, what stands between two, and what ends each."""
     two = calls(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
     between = two.partition(VALUES[0])[2].partition(ARGUMENTS[1])[0]
@@ -192,6 +263,9 @@ def _round_argument(one: Parts, calls: CallTexts) -> tuple[str, str, str]:
     suffix = between.removesuffix(prefix)
     if not between or not one.after.startswith(suffix):
         suffix = common_prefix(between, one.after) if between else segments(one.after)[0].text
+    if end.strip() and not end.startswith(suffix):
+        # White space that the section's end begins with, and arguments are separated by.
+        suffix = common_prefix(suffix, end)
     return prefix, between.removeprefix(suffix).removesuffix(prefix), suffix
 
 
@@ -208,15 +282,40 @@ def _with_values(arguments: ArgumentsFormat, within: str, calls: CallTexts) -> A
     # What stands there before a number: the marker may say that it is no string.
     literal = calls(call(0, {ARGUMENT: NUMBER})).partition(ARGUMENT)[2].partition(str(NUMBER))[0]
     typed = literal.endswith(value_prefix) and literal != within
+    types = ""
+    if typed:
+        truth = calls(call(0, {ARGUMENT: True})).partition(ARGUMENT)[2]
+        kinds = split(name_suffix, literal.removesuffix(value_prefix))
+        other = truth.removeprefix(kinds.prefix).partition(kinds.suffix or "\n")[0]
+        words = [kinds.left, kinds.right, other]
+        named = kinds.prefix.strip() and kinds.suffix.strip() and truth.startswith(kinds.prefix)
+        if named and all(map(WORD.fullmatch, words)) and other != words[1]:
+            name_suffix, types, typed = kinds.prefix, kinds.suffix, False
+    escape = _escape(within, suffix, calls) if not quoted else ("", "")
     return replace(
         arguments,
+        escape_start=escape[0],
+        escape_end=escape[1],
         name_suffix=name_suffix,
+        type_suffix=types,
         literal_name_suffix=literal.removesuffix(value_prefix) if typed else "",
         value_prefix=value_prefix,
         value_suffix=suffix,
         quoted_strings=quoted,
         python_literals=f"{literal}True" in calls(call(0, {ARGUMENT: True})),
     )
+
+
+def _escape(within: str, suffix: str, calls: CallTexts) -> tuple[str, str]:
+    """What stands round a string that has markup in it, and round no other."""
+    shown = calls(call(0, {ARGUMENT: MARKED})).partition(ARGUMENT)[2]
+    before, found, behind = shown.partition(MARKED)
+    if not suffix.strip():
+        return "", ""
+    start, end = before.removeprefix(within), behind.partition(suffix.strip())[0]
+    if not found or not before.startswith(within) or not (start.strip() and end.strip()):
+        return "", ""
+    return start, end
 
 
 def _closers(text: str, *, wrapped: bool) -> tuple[str, str]:

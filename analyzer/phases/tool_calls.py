@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from deltaparse.stream import ContentFormat, ReasoningFormat, ToolsFormat
 
-from ..probes import FUNCTIONS, TOOLS, call, user
+from ..diff import after
+from ..probes import ABSENT, CONTENT, FUNCTIONS, TOOLS, USER, assistant, call, user
+from ..renderer import CallStyle, Renderer
 from ..trace import phase
 from ..turns import Turns
 from .call_texts import CallTexts, ToolsFinding
@@ -14,13 +16,37 @@ from .json_calls import find_json_calls
 from .pythonic import find_pythonic
 from .tagged import find_tagged
 
-__all__ = ["find_tool_calls"]
+__all__ = ["find_tool_calls", "showing_calls"]
 
 NOT_RENDERED = "the template does not render tool calls"
 NOT_UNDERSTOOD = (
     "tool calls are rendered, but their syntax was not understood: describe it with "
     "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
 )
+
+
+STYLES = tuple(
+    CallStyle(content, ids)
+    for ids in ("{id}", "functions.{name}:{at}", "call_{at}_{id}")
+    for content in ("", None, ABSENT, CONTENT)
+)
+"""The ways in which messages with calls are made, until a template shows one."""
+
+
+@phase("T1")
+def showing_calls(render: Renderer) -> Renderer:
+    """The renderer with the style of messages in which the template shows calls, if there is one.
+
+    Some show them only where the content is null, or there is some; or only the id, which holds
+    the name.
+    """
+    if "tool_calls" not in render.template.keys:
+        return render
+    for style in STYLES:
+        shown = render.styled(style)([user(), assistant("", calls=[call()])], tools=TOOLS)
+        if shown and USER in shown and FUNCTIONS[0] in after(shown, USER):
+            return render.styled(style)
+    return render
 
 
 @phase("T1-T7, A1, A2")
@@ -38,7 +64,8 @@ def find_tool_calls(
     none = ToolsFinding(format=ToolsFormat(supports_tools=supports))
     calls = CallTexts(turns, reasoning, content)
     if FUNCTIONS[0] not in calls.turn(call()):
-        return replace(none, issues=(NOT_RENDERED,)) if supports else none
+        wanted = supports or "tool_calls" in turns.render.template.keys
+        return replace(none, issues=(NOT_RENDERED,)) if wanted else none
     found = find_json_calls(calls) or find_pythonic(calls) or find_tagged(calls)
     if found is None:
         return replace(none, issues=(NOT_UNDERSTOOD,))

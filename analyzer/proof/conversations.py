@@ -8,13 +8,13 @@ no parser could know that it is not the marker.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..probes import FUNCTIONS, call
+from ..probes import ABSENT, FUNCTIONS, call
 
-__all__ = ["PROOF_TOOLS", "TURNS", "Turn", "turns_without"]
+__all__ = ["FEW", "PROOF_TOOLS", "SHORT", "TURNS", "Turn", "turns_without"]
 
 SAID = (
     'First line.\nSecond: 2 < 3, {braces} [brackets] "quotes", \\back\\slashes and `code`.\n\n'
@@ -51,6 +51,8 @@ VALUES: dict[str, Any] = {
     "unicode": "ünïcödé 你好 😀",
 }
 COUNT = "a"
+AWKWARD = "'\"\\\n\t"
+"""What must be escaped in a string."""
 
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array"} | {
     dict: "object",
@@ -77,12 +79,21 @@ PROOF_TOOLS: list[dict[str, Any]] = [
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is in a turn, and so what must come back; `label` names it for people."""
+    """What is in a turn, and so what must come back; `label` names it for people.
+
+    `without` says how content is left out: "" for an empty text, "null", "absent".
+    """
 
     label: str
     content: str = ""
     reasoning: str = ""
     calls: tuple[dict[str, Any], ...] = ()
+    without: str = ""
+
+    @property
+    def said(self) -> str | None:
+        """The content as the message has it."""
+        return {"null": None, "absent": ABSENT}.get(self.without, self.content)
 
 
 TURNS = (
@@ -96,22 +107,39 @@ TURNS = (
     Turn("the same function twice", calls=(call(0, {COUNT: 1}), call(0, {COUNT: 2}))),
     Turn("three calls", calls=(call(1, {}), call(0, {COUNT: 1}), call(1, SOME))),
     Turn("reasoning, content and two calls", SHORT, THOUGHT, (call(0, {}), call(1, SOME))),
+    Turn("a call beside null", calls=(call(1, SOME),), without="null"),
+    Turn("a call beside no content", calls=(call(0, SOME),), without="absent"),
 )
+FEW = ("content", "reasoning and content", "reasoning, content and two calls", "two calls")
+"""The turns that are rendered under each switch, and with tools where they have no calls."""
 
 
-def turns_without(markers: Iterable[str]) -> list[Turn]:
-    """The turns, with no text or value in them in which one of the markers stands."""
+def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Turn]:
+    """The turns, with no text or value in them in which one of the markers stands.
+
+    Without the values too that a template loses, which are `lost`: "strings", "escapes", "numbers".
+    """
     cores = {marker.strip() for marker in markers} - {""}
 
     def marked(value: Any) -> bool:
         return any(core in text for text in _strings(value) for core in cores)
 
-    if not marked([SAID, SHORT, THOUGHT, VALUES]):
+    def is_lost(value: Any) -> bool:
+        texts = _strings(value)
+        if not isinstance(value, str):
+            return "numbers" in lost or any(map(is_lost, texts))
+        escaped = "escapes" in lost and any(char in value for char in AWKWARD)
+        return "strings" in lost or escaped
+
+    if not lost and not marked([SAID, SHORT, THOUGHT, VALUES]):
         return list(TURNS)
+
+    def kept(value: Any) -> bool:
+        return not marked(value) and not is_lost(value)
 
     def without(made: Mapping[str, Any]) -> dict[str, Any]:
         function = made["function"]
-        given = {key: value for key, value in function["arguments"].items() if not marked(value)}
+        given = {key: value for key, value in function["arguments"].items() if kept(value)}
         return {**made, "function": {**function, "arguments": given}}
 
     return [

@@ -25,6 +25,7 @@ from .arguments_shape import PROBE_LIMITS, SHAPES, Shape, wanted_shape, with_sha
 from .budget import LimitExceeded, Limits
 from .compiled import Program, compiled
 from .library import Refusal
+from .loading import load_template
 from .plain_values import plain_copy, plain_dicts
 from .shown import without_addresses
 
@@ -47,7 +48,8 @@ Message = dict[str, Any]
 class ChatTemplate:
     """A chat template in Jinja, compiled once.
 
-    Equal and hashable by source and the two tokens; `limits` bound what a rendering may use.
+    Equal and hashable by source and tokens; `limits` bound what a rendering may use, `added_tokens`
+    are those that the tokenizer has beyond its plain vocabulary, where they are known.
 
     It renders as transformers does, and goes beyond it where that would fail:
 
@@ -70,6 +72,7 @@ class ChatTemplate:
     bos_token: str = ""
     eos_token: str = ""
     limits: Limits = field(default=Limits(), kw_only=True, compare=False)
+    added_tokens: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("source", "bos_token", "eos_token"):
@@ -80,6 +83,23 @@ class ChatTemplate:
         if not isinstance(self.limits, Limits):
             raise UsageError(f"limits must be Limits(...), not {type(self.limits).__name__}")
         self._program  # noqa: B018 - errors show now, not at the first rendering
+
+    @classmethod
+    def load(cls, source: object, name: str | None = None) -> ChatTemplate:
+        """Load a template with its special tokens from where models keep it.
+
+        Args:
+            source: a tokenizer (anything with `chat_template`, `bos_token` and `eos_token`), or the
+                path of a `.jinja` file, a `tokenizer_config.json`, a model's folder, or a GGUF
+                file, for which the package gguf must be installed.
+            name: which of several named templates; "tool_use" or "default" where none is asked for.
+
+        Raises:
+            UsageError: there is no template, or none of this name.
+            TemplateError: it does not compile.
+        """
+        made = load_template(source, name)
+        return cls(made.source, made.bos_token, made.eos_token, added_tokens=made.added_tokens)
 
     def render(
         self,
@@ -142,6 +162,16 @@ class ChatTemplate:
         return self._program.keys
 
     @property
+    def switches(self) -> frozenset[str]:
+        """Those of the `variables` that the template does not set itself, or only as a default."""
+        return self._program.switches
+
+    @property
+    def choices(self) -> Mapping[str, tuple[str, ...]]:
+        """The texts that the template compares each of its `variables` with."""
+        return self._program.choices
+
+    @property
     def sought(self) -> tuple[str, ...]:
         """Those of the constants that the template may look for in what it is given."""
         return self._program.sought
@@ -197,11 +227,14 @@ class ChatTemplate:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled code cannot be pickled; it is made anew where it arrives.
-        return _restored, (self.source, self.bos_token, self.eos_token, self.limits)
+        tokens = (self.bos_token, self.eos_token, self.added_tokens)
+        return _restored, (self.source, *tokens, self.limits)
 
 
-def _restored(source: str, bos_token: str, eos_token: str, limits: Limits) -> ChatTemplate:
-    return ChatTemplate(source, bos_token, eos_token, limits=limits)
+def _restored(
+    source: str, bos_token: str, eos_token: str, added_tokens: tuple[str, ...], limits: Limits
+) -> ChatTemplate:
+    return ChatTemplate(source, bos_token, eos_token, limits=limits, added_tokens=added_tokens)
 
 
 def _explained(error: Exception, template: Template | None = None) -> str:

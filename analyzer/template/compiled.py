@@ -7,7 +7,7 @@ generating cost: they are remembered.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
@@ -29,7 +29,8 @@ class Program:
 
     `variables` are read and not defined; `constants` are its texts, in the order of the tree;
     `sought` those of them that may be looked for in what the template is given; `keys` are the
-    names under which it reads parts of that.
+    names under which it reads parts of that; `switches` those of the variables that are no names
+    of its own; `choices` are the texts that each variable is compared with.
     """
 
     template: Template
@@ -38,6 +39,8 @@ class Program:
     constants: tuple[str, ...]
     sought: tuple[str, ...]
     keys: frozenset[str]
+    switches: frozenset[str]
+    choices: Mapping[str, tuple[str, ...]]
 
 
 @lru_cache(maxsize=64)
@@ -58,6 +61,8 @@ def compiled(source: str, limits: Limits) -> Program:
         tuple(dict.fromkeys(text for text, _ in texts)),
         tuple(dict.fromkeys(text for text, sought in texts if sought)),
         frozenset(_keys(tree)),
+        frozenset(generator.noted - _own_names(tree)),
+        _choices(tree, generator.noted),
     )
 
 
@@ -84,6 +89,63 @@ def _keys(tree: nodes.Node) -> Iterator[str]:
     for arg in (*items, *asked):
         if isinstance(arg, nodes.Const) and isinstance(arg.value, str):
             yield arg.value
+
+
+def _own_names(tree: nodes.Node) -> set[str]:
+    """The names that the template sets and never asks whether they are given."""
+    own: set[str] = set()
+    places: list[Any] = [*tree.find_all(nodes.Assign), *tree.find_all(nodes.AssignBlock)]
+    for made in (*places, *tree.find_all(nodes.For)):
+        targets = [made.target, *made.target.find_all(nodes.Name)]
+        own.update(name.name for name in targets if isinstance(name, nodes.Name))
+    for test in tree.find_all((nodes.Test, nodes.Filter)):
+        if test.name in ("defined", "undefined", "default", "d") and test.node is not None:
+            own.discard(_compared_name(test.node))
+    return own
+
+
+def _choices(tree: nodes.Node, variables: Container[str]) -> Mapping[str, tuple[str, ...]]:
+    """The texts that each of the variables, or a name that is set from one, is compared with."""
+    sources: dict[str, str] = {}
+    for made in tree.find_all(nodes.Assign):
+        names = [name.name for name in made.node.find_all(nodes.Name)]
+        names += [made.node.name] if isinstance(made.node, nodes.Name) else []
+        origin = next((sources.get(name, name) for name in names if name in variables), None)
+        if origin and isinstance(made.target, nodes.Name) and made.target.name not in variables:
+            sources.setdefault(made.target.name, origin)
+    found: dict[str, dict[str, None]] = {}
+    for compared in tree.find_all(nodes.Compare):
+        sides = [compared.expr, *(operand.expr for operand in compared.ops)]
+        texts = [text for side in sides for text in _constants(side)]
+        for side in sides:
+            name = _compared_name(side)
+            name = sources.get(name, name)
+            if name in variables:
+                found.setdefault(name, {}).update(dict.fromkeys(texts))
+    return {name: tuple(texts) for name, texts in found.items() if texts}
+
+
+def _constants(node: nodes.Node) -> Iterator[str]:
+    """The texts that a side of a comparison is, or lists."""
+    node = _unfiltered(node)
+    parts = node.items if isinstance(node, nodes.List | nodes.Tuple) else [node]
+    for part in parts:
+        value = part.value if isinstance(part, nodes.Const) else None
+        values = value if isinstance(value, list | tuple) else [value]
+        yield from (text for text in values if isinstance(text, str) and text)
+
+
+def _compared_name(node: nodes.Node) -> str:
+    """The variable that a side of a comparison is, filters apart; "" if it is none."""
+    node = _unfiltered(node)
+    return node.name if isinstance(node, nodes.Name) else ""
+
+
+def _unfiltered(node: nodes.Node) -> nodes.Node:
+    """What the filters that a node may be are given."""
+    while isinstance(node, nodes.Filter) and node.node is not None:
+        node = node.node
+    return node
 
 
 def _remember_children(node: nodes.Node) -> None:

@@ -52,6 +52,8 @@ def assistant_turn(reading: Reading) -> Steps[None]:
         start = src.offset
         yield from skip(src, repeated, tables.trailing(repeated))
         _report_repeated(reading, start, repeated)
+    if tables.content_space:
+        yield from skip(src, "", tables.content_space)
     before = Before.START
     if tables.opens_reasoning:
         before = yield from _reasoning(reading, None, opened="")

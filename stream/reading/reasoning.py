@@ -42,6 +42,11 @@ def reasoning(
         start = src.offset
         sink.open_reasoning((yield from skip(src, repeated, tables.trailing(repeated))))
         sink.issue("repeated_marker", (start, src.offset), f"{repeated!r} was written again")
+    if tables.content_opened.literals and (yield from at(src, tables.content_opened)):
+        # The prompt opened reasoning, and the model went on to the answer.
+        report_unclosed(reading)
+        sink.close_reasoning("")
+        return None
     policy = sink.policies.tool_in_reasoning
     markers = tables.in_reasoning_only if policy == "reasoning" else tables.in_reasoning
     checkpoint, marker = reading.checkpoint(), ""

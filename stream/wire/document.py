@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from deltaparse.partial import FormatError
 
-from .groups import chosen, texts
+from .groups import Switches, chosen, texts
 
 __all__ = ["VERSION", "from_json", "replaced", "to_json"]
 
@@ -26,7 +26,8 @@ Data = TypeVar("Data")
 
 def to_json(data: Any) -> str:
     """A dataclass as a JSON document, all its fields written out, behind the version."""
-    return json.dumps({"version": VERSION, **asdict(data)}, ensure_ascii=False, indent=2)
+    document = {"version": VERSION, **asdict(data)}
+    return json.dumps(document, ensure_ascii=False, indent=2, default=dict)
 
 
 def from_json(kind: type[Data], text: str) -> Data:
@@ -84,6 +85,8 @@ def _made(kind: Any, value: Any, where: str) -> Any:
         return kind(**parts)  # type: ignore[operator]
     if isinstance(kind, type) and isinstance(value, kind):
         return value
+    if kind is Switches:
+        return Switches(value)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return chosen(kind, value, where)
     if kind == tuple[str, ...]:

@@ -24,8 +24,10 @@ from .groups import (
     ContentFormat,
     ContentMode,
     FunctionFormat,
+    Proved,
     ReasoningFormat,
     ReasoningMode,
+    Switches,
     ToolFormat,
     ToolsFormat,
     TurnFormat,
@@ -41,8 +43,10 @@ __all__ = [
     "ContentFormat",
     "ContentMode",
     "FunctionFormat",
+    "Proved",
     "ReasoningFormat",
     "ReasoningMode",
+    "Switches",
     "ToolFormat",
     "ToolsFormat",
     "TurnFormat",
@@ -81,7 +85,12 @@ class WireFormat(_Remembers):
     code:       code that is the argument of one function.
 
     preserved_tokens:  the markers that a tokenizer must not drop when it decodes.
-    verified:          the analyzer rendered conversations and this format parsed them back.
+    switches:          the switches of the template, by name, each with what it changes.
+    proved:            for content, reasoning and calls, under which switches each was proved.
+    verified:          the analyzer rendered conversations and this format parsed them back, all
+                       that the template shows of them; `proved` says what that was.
+    suggested:         the named format whose markers the template describes to the model, where it
+                       renders no calls itself; taken with `analyze(..., accept_suggestion=True)`.
     issues:            what the analyzer could not find or prove, in words that a user can act on.
 
     Each group describes its own fields: `help(ToolsFormat)`.
@@ -100,12 +109,17 @@ class WireFormat(_Remembers):
     channels: ChannelsFormat = field(default_factory=ChannelsFormat)
     code: CodeFormat = field(default_factory=CodeFormat)
     preserved_tokens: tuple[str, ...] = ()
+    switches: Switches = field(default_factory=Switches)
+    proved: Proved = field(default_factory=Proved)
     verified: bool = False
+    suggested: str = ""
     issues: tuple[str, ...] = ()
 
     __hash__ = _Remembers.__hash__
 
     def __post_init__(self) -> None:
+        if type(self.switches) is not Switches:
+            object.__setattr__(self, "switches", Switches(self.switches))
         check_fields(self)
         for contradiction in _contradictions(self):
             raise FormatError(contradiction)

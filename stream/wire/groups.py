@@ -14,6 +14,7 @@ is part of it here; readers take it as optional.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
@@ -30,8 +31,10 @@ __all__ = [
     "ContentFormat",
     "ContentMode",
     "FunctionFormat",
+    "Proved",
     "ReasoningFormat",
     "ReasoningMode",
+    "Switches",
     "ToolFormat",
     "ToolsFormat",
     "TurnFormat",
@@ -196,7 +199,8 @@ class ContentFormat(_Group):
     """The content markers.
 
     mode:              how content is marked, a `ContentMode` or its name.
-    start, end:        the markers; `end` may be "" where calls or the end of the turn follow.
+    start, end:        the markers; `end` may be "" where calls or the end of the turn follow. In
+                       mode PLAIN, `start` is white space that stands before the turn's content.
     requires_nonnull:  the template cannot render a message whose content is null.
     """
 
@@ -281,6 +285,14 @@ class ArgumentsFormat(_Group):
     value_prefix, value_suffix:  the markers round its value.
     literal_name_suffix:  stands in the place of `name_suffix` before a value that is no string,
                           where the format tells them apart so.
+    key_suffix:           stands behind the argument's name where the marker behind the value
+                          repeats it: `value_suffix` name `key_suffix`, `</city>`; "" elsewhere.
+    item:                 objects and lists are elements within a value, each written as an argument
+                          is; the elements of a list have this name. "": they are JSON.
+    escape_start, escape_end:    stand round a string that the format could not hold otherwise,
+                          within the markers of the value: `<![CDATA[`, `]]>`.
+    type_suffix:          where not empty, the value's JSON type stands behind `name_suffix`, and
+                          this behind it: `type="number">`.
     separator:            the text between two arguments.
     quoted_strings:       a string between markers is JSON; otherwise it stands as it is.
     python_literals:      other values are what Python writes (`True`, `None`); otherwise JSON.
@@ -295,6 +307,11 @@ class ArgumentsFormat(_Group):
     literal_name_suffix: str = ""
     value_prefix: str = ""
     value_suffix: str = ""
+    key_suffix: str = ""
+    item: str = ""
+    escape_start: str = ""
+    escape_end: str = ""
+    type_suffix: str = ""
     separator: str = ""
     quote: str = ""
     quoted_strings: bool = False
@@ -360,3 +377,54 @@ class CodeFormat(_Group):
     function: str = ""
     argument: str = "code"
     method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proved(_Group):
+    """For each part of a turn, the settings of the template under which it was proved.
+
+    A setting is "default", or a switch with its value: "enable_thinking=true"; ", tools" says that
+    there were tools. What no conversation proved has none.
+
+    content:    content came back.
+    reasoning:  reasoning came back, as reasoning.
+    calls:      calls came back, their arguments to the last value.
+    """
+
+    content: tuple[str, ...] = ()
+    reasoning: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+
+
+class Switches(Mapping[str, tuple[str, ...]]):
+    """The switches of a template by name, each with what it changes. Frozen and hashable.
+
+    Of these words: "prompt", "reasoning", "calls", "instructions".
+
+    Raises:
+        FormatError: a name that is no text, or changes that are no texts.
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, given: object = None) -> None:
+        given = {} if given is None else given
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise FormatError(f"switches must be texts by name, not {given!r:.200}")
+        made = {name: texts(changes, "switches") for name, changes in given.items()}
+        self._items: dict[str, tuple[str, ...]] = made
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._items.items()))
+
+    def __repr__(self) -> str:
+        return f"Switches({self._items!r})"

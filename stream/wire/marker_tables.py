@@ -121,9 +121,12 @@ class MarkerTables:
     after_end:           behind an end-of-turn marker.
     after_stray:         behind a closer of calls that closes none.
     reasoning_start:     the start of reasoning alone.
+    content_opened:      the start of content that every turn has, which may stand where reasoning
+                         was opened and left empty.
     call_starts:         the markers that calls begin with.
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
+    content_space:       the white space that the template writes before a turn's content.
 
     turn_ends:           what ends the turn, if nothing but markers follow it.
     stray_ends:          ends of reasoning, in content: they are text, and reported.
@@ -156,6 +159,8 @@ class MarkerTables:
         "calls",
         "channels",
         "constrained",
+        "content_opened",
+        "content_space",
         "exact",
         "fields",
         "fmt",
@@ -197,6 +202,7 @@ class MarkerTables:
         end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
         wrapped = content.mode is not ContentMode.PLAIN
         content_start = _spelled(Role.CONTENT_START, [content.start] if wrapped else ())
+        self.content_space, self.content_opened = _before_content(fmt, content_start)
         content_end = _spelled(Role.CONTENT_END, [content.end] if wrapped else ())
         openers = (*facts.openers, fmt.code.start) if calls else ()
         tool_start = _spelled(Role.TOOL_START, openers, tools.content_separator)
@@ -328,6 +334,14 @@ def _known_alone(
 
 def _literals(spellings: Iterable[MarkerSpelling]) -> Markers:
     return marker_set(spelling.literal for spelling in spellings)
+
+
+def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, Markers]:
+    """The white space before plain content, and the marker of content that every turn has."""
+    content = fmt.content
+    plain = content.mode is ContentMode.PLAIN and not content.start.strip()
+    always = content.mode is ContentMode.ALWAYS_WRAPPED
+    return content.start if plain else "", _literals(start if always else [])
 
 
 def _ends(header: str) -> list[str]:

@@ -9,7 +9,7 @@ from deltaparse.partial import marker_set
 from .format import CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, spellings, stripped, without_attribute
 
-__all__ = ["TaggedMarkers", "tagged_markers"]
+__all__ = ["TaggedMarkers", "closed_by", "tagged_markers"]
 
 
 class TaggedMarkers:
@@ -37,6 +37,10 @@ class TaggedMarkers:
                                      function, the call, or all calls; where neither function nor
                                      call has one, the next call too. Of these, `ends` end calls.
     has_ends:                        there are such markers.
+    element_ends:                    where elements nest, what may follow an argument's name in the
+                                     place of its value: the next element, or the value's end.
+    type_end:                        what ends the type of a value, where that is written.
+    escape_start, escape_end:        the markers round a string that is escaped.
     """
 
     __slots__ = (
@@ -45,7 +49,10 @@ class TaggedMarkers:
         "arguments_start",
         "behind_value",
         "closers",
+        "element_ends",
         "ends",
+        "escape_end",
+        "escape_start",
         "has_ends",
         "id_end",
         "id_ends",
@@ -57,14 +64,20 @@ class TaggedMarkers:
         "name_prefix",
         "separator",
         "turn_ends",
+        "type_end",
         "value_ends",
         "value_ends_crlf",
         "value_prefix",
         "value_suffix",
     )
 
-    def __init__(self, fmt: WireFormat) -> None:
+    def __init__(self, fmt: WireFormat, key_name: str = "") -> None:
         function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
+        closing = arguments.value_suffix
+        if arguments.key_suffix and key_name:
+            closing += key_name + arguments.key_suffix
+        # Behind an element within a value stands the end of that value.
+        inner = stripped([arguments.value_suffix]) if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
@@ -79,7 +92,7 @@ class TaggedMarkers:
             behind |= id_start
         # Models forget suffixes: then what stands behind the call may show it.
         forgotten = (ends or starts) | turn_ends if key else set()
-        value_ends = stripped([arguments.value_suffix]) | forgotten
+        value_ends = stripped([closing]) | forgotten
         gap = leading(arguments.value_suffix)
 
         self.name_prefix = marker_set(stripped([function.name_prefix]))
@@ -100,17 +113,26 @@ class TaggedMarkers:
             suffixes += [without_attribute(suffix) for suffix in suffixes]
         self.key_end = marker_set(stripped([*suffixes, arguments.value_prefix]))
         self.value_prefix = marker_set(stripped([arguments.value_prefix]))
-        self.value_suffix = marker_set(stripped([arguments.value_suffix]))
+        self.value_suffix = marker_set(stripped([closing]))
         self.value_ends = marker_set(_behind(gap, value_ends))
         self.value_ends_crlf = marker_set(_behind(gap.replace("\n", "\r\n"), value_ends))
         self.behind_value = marker_set(
-            key | outer | behind | stripped([arguments.separator]) if ends else set()
+            key | outer | behind | stripped([arguments.separator]) | inner if ends else set()
         )
+        self.element_ends = marker_set(key | stripped([closing]) if arguments.item else set())
+        self.type_end = marker_set(stripped([arguments.type_suffix]))
+        self.escape_start = marker_set(stripped([arguments.escape_start]))
+        self.escape_end = marker_set(stripped([arguments.escape_end]))
         self.turn_ends = turn_ends
         own = stripped([function.close, fmt.tools.per_call_end])
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)
         self.has_ends = bool(ends)
+
+
+def closed_by(m: TaggedMarkers, fmt: WireFormat, key: str) -> TaggedMarkers:
+    """The markers for the value of an argument, whose end may repeat the argument's name."""
+    return tagged_markers(fmt, key) if fmt.arguments.key_suffix else m
 
 
 def _behind(gap: str, cores: set[str]) -> set[str]:
@@ -119,6 +141,6 @@ def _behind(gap: str, cores: set[str]) -> set[str]:
 
 
 @lru_cache(maxsize=256)
-def tagged_markers(fmt: WireFormat) -> TaggedMarkers:
-    """The `TaggedMarkers` of a format, made once."""
-    return TaggedMarkers(fmt)
+def tagged_markers(fmt: WireFormat, key: str = "") -> TaggedMarkers:
+    """The `TaggedMarkers` of a format, made once; `key` is the name of the argument being read."""
+    return TaggedMarkers(fmt, key)

@@ -64,7 +64,7 @@ def test_a_trace_shows_refusals(tmp_path, capfd):
 
 
 def test_a_table_of_a_directory(folder, capfd):
-    lines = output(capfd, folder).splitlines()
+    lines, legend = (part.splitlines() for part in output(capfd, folder).split("\n\n"))
     assert [line.split()[0] for line in lines] == [
         "template",
         "a.jinja",
@@ -72,10 +72,35 @@ def test_a_table_of_a_directory(folder, capfd):
         "b/c.jinja",
         "b/tokenizer_config.json",
     ]
-    assert lines[1].split()[1:] == ["TOOLS_ONLY", "ALWAYS_WRAPPED", "JSON_NATIVE", "yes"]
+    modes = ["TOOLS_ONLY", "ALWAYS_WRAPPED", "JSON_NATIVE"]
+    assert lines[1].split()[1:] == [*modes, *("yes",) * 4]
+    assert any(re.fullmatch("tools JSON_NATIVE +name and arguments.*", line) for line in legend)
     assert "does not compile" in lines[2]
     assert " no: " in lines[3]
-    assert lines[4].split()[3:] == ["CHANNELS", "yes"]
+    assert lines[4].split()[3:] == ["CHANNELS", *("yes",) * 4]
+
+
+def test_check_has_an_exit_status(folder, capfd):
+    assert main(["analyze", "--check", str(folder / "a.jinja")]) == 0
+    assert main(["analyze", "--check", str(folder / "b" / "c.jinja")]) == 1
+    assert main(["analyze", "--check", "--json", str(folder)]) == 1
+    assert main(["analyze", str(folder / "b" / "c.jinja")]) == 0
+    capfd.readouterr()
+
+
+def test_the_first_sentence_says_whether_calls_will_work(folder, capfd):
+    first, *_ = output(capfd, folder / "a.jinja").splitlines()
+    assert re.fullmatch(r"Tool calls will work: proved on \d+ conversations\.", first)
+    first, *_ = output(capfd, folder / "b" / "c.jinja").splitlines()
+    assert first.startswith("Tool calls: not understood: tool calls are rendered, but ")
+
+
+def test_a_described_format_is_suggested_and_taken_on_request(tmp_path, capfd):
+    (tmp_path / "x.jinja").write_text(OWN.calls_described, encoding="utf-8")
+    assert "the named format hermes: --accept" in output(capfd, tmp_path / "x.jinja")
+    assert json.loads(output(capfd, "--json", tmp_path / "x.jinja"))["tools"]["format"] == "NONE"
+    made = json.loads(output(capfd, "--json", "--accept", tmp_path / "x.jinja"))
+    assert (made["tools"]["format"], made["verified"]) == ("JSON_NATIVE", False)
 
 
 def test_a_directory_as_json(folder, capfd):

@@ -135,7 +135,7 @@ WIRES = {
     "apertus": Wire(
         *listed("<|tools_prefix|>", "<|tools_suffix|>", (f'{{"f": {F}}}', f'{{"g": {G}}}'))
     ),
-    "apriel": Wire(*listed("<tool_calls>", "</tool_calls>")),
+    "apriel": Wire(*listed("<tool_calls>", "</tool_calls>"), thinks="<thinking>hm</thinking>\nHi"),
     "apriel_thinker": Wire(
         *(
             f"hm\n[BEGIN FINAL RESPONSE]\n{calls}"

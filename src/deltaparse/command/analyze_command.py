@@ -18,6 +18,9 @@ __all__ = ["ANALYZE"]
 PATTERNS = ("*.jinja", "*tokenizer_config.json")
 """What files in a directory are taken for templates."""
 
+OF_A_MODEL = ("chat_template.jinja", "tokenizer.json", "config.json")
+"""Files that a model's folder has one of; its template is that of the model."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe what the command takes."""
@@ -25,6 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the wire format as JSON")
     form.add_argument("--trace", action="store_true", help="print each comparison with its diff")
+    add("--check", action="store_true", help="exit with status 1 if anything is not verified")
+    add(
+        "--accept",
+        action="store_true",
+        help="read calls as in the named format that the template describes, if it renders none",
+    )
     add("template", metavar="FILE|DIR", help="the chat template; of a directory, all in it")
 
 
@@ -35,48 +44,68 @@ def run(options: argparse.Namespace) -> None:
         BadInput: there is no chat template, or it cannot be used.
     """
     folder = Path(options.template)
-    if options.json and not folder.is_dir():
-        print_json(json.loads(dp.analyze(chat_template(options.template)).to_json()), indent=2)
-        return
-    for line in _many(folder, options) if folder.is_dir() else _one(options):
+    unverified: list[str] = []
+    if not _has_templates(folder):
+        lines = _one(options, unverified)
+    else:
+        lines = _many(folder, options, unverified)
+    for line in lines:
         print(line, flush=True)
+    if options.check and unverified:
+        raise SystemExit(1)
 
 
-def _many(folder: Path, options: argparse.Namespace) -> Iterator[str]:
+def _has_templates(folder: Path) -> bool:
+    """Whether it is a folder of templates, and not that of one model."""
+    return folder.is_dir() and not any((folder / name).is_file() for name in OF_A_MODEL)
+
+
+def _many(folder: Path, options: argparse.Namespace, unverified: list[str]) -> Iterator[str]:
     names = sorted({path for pattern in PATTERNS for path in folder.rglob(pattern)})
     if not names:
         raise BadInput(f"{folder}: no chat template in it: no {' or '.join(PATTERNS)}")
     if options.trace:
         raise BadInput(f"{folder}: --trace is for one template")
-    rows = ((str(path.relative_to(folder)), _format(path)) for path in names)
+
+    def rows() -> Iterator[tuple[str, dp.WireFormat | str]]:
+        for path in names:
+            fmt, name = _format(path, options), str(path.relative_to(folder))
+            if isinstance(fmt, str) or not fmt.verified:
+                unverified.append(name)
+            yield name, fmt
+
     if options.json:
         yield json.dumps(
             {
                 name: {"error": fmt} if isinstance(fmt, str) else json.loads(fmt.to_json())
-                for name, fmt in rows
+                for name, fmt in rows()
             },
             indent=2,
         )
     else:
-        yield from table(rows)
+        yield from table(rows())
 
 
-def _one(options: argparse.Namespace) -> Iterator[str]:
+def _one(options: argparse.Namespace, unverified: list[str]) -> Iterator[str]:
     from deltaparse.analyzer import Trace  # and Jinja, which no other command needs
 
     template = chat_template(options.template)
     trace = Trace()
-    fmt = dp.analyze(template, trace=trace)
-    if options.trace:
+    fmt = dp.analyze(template, trace=trace, accept_suggestion=options.accept)
+    if not fmt.verified:
+        unverified.append(options.template)
+    if options.json:
+        print_json(json.loads(fmt.to_json()), indent=2)
+    elif options.trace:
         yield from trace_lines(trace)
     else:
         yield explanation(fmt, trace)
 
 
-def _format(path: Path) -> dp.WireFormat | str:
+def _format(path: Path, options: argparse.Namespace) -> dp.WireFormat | str:
     """Return the format of a template in a file, or why there is none."""
     try:
-        return dp.analyze(chat_template(str(path)))
+        return dp.analyze(chat_template(str(path)), accept_suggestion=options.accept)
     except (BadInput, dp.DeltaParseError) as error:
         return str(error).removeprefix(f"{path}: ")
 

@@ -7,7 +7,7 @@ and whether it is proved.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,9 @@ GROUPS = (
 )
 MODES = ("mode", "format")
 NAME_WIDTH = 48
+PROVED = f"{'calls':<8}{'reason.':<8}{'content':<8}"
+"""The heads of the columns that say what was proved."""
+
 SHOWN_BESIDE = 60
 
 
@@ -51,7 +54,8 @@ def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
 
     With the `trace` of its analysis, also where its markers were seen, and what came back.
     """
-    lines = [line for name in GROUPS for line in _group(name, getattr(fmt, name))]
+    lines = [*summary(fmt, trace), ""]
+    lines += [line for name in GROUPS for line in _group(name, getattr(fmt, name))]
     lines += ["", "A turn with all it can have, as the model writes it:", ""]
     lines += [f"  | {line}".rstrip() for line in sample(fmt).strip("\n").split("\n")]
     lines += ["", "What the parser reads, in EBNF:", ""]
@@ -66,6 +70,43 @@ def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
     else:
         lines += ["", "Not verified:", *(f"  - {issue}" for issue in fmt.issues)]
     return "\n".join(lines)
+
+
+def summary(fmt: dp.WireFormat, trace: Trace | None = None) -> Iterator[str]:
+    """Say in a sentence each whether calls and reasoning will work, and what the switches do."""
+    counts = trace.conversations if trace is not None else {}
+    calls = fmt.facts.has_calls
+    about_calls = [issue for issue in fmt.issues if "call" in issue]
+    if fmt.proved.calls and not about_calls:
+        yield f"Tool calls will work: {_proved(fmt.proved.calls, counts.get('calls'))}."
+    elif fmt.proved.calls:
+        said = _proved(fmt.proved.calls, counts.get("calls"))
+        yield f"Tool calls: {said}, but: {about_calls[0]}"
+    elif calls:
+        why = (about_calls or fmt.issues or ("no template was rendered",))[0]
+        yield f"Tool calls: may work, not proved: {why}"
+    elif about_calls:
+        yield f"Tool calls: not understood: {about_calls[0]}"
+    else:
+        yield "Tool calls: none, the template shows none."
+    if fmt.suggested:
+        yield (
+            f"What it tells the model looks like the named format {fmt.suggested}: "
+            "--accept reads calls so."
+        )
+    if fmt.proved.reasoning:
+        said = _proved(fmt.proved.reasoning, counts.get("reasoning"))
+        yield f"Reasoning will come apart from content: {said}."
+    for name, changes in fmt.switches.items():
+        if changes:
+            yield f"The switch {name} changes: {', '.join(changes)}."
+
+
+def _proved(settings: Sequence[str], count: int | None) -> str:
+    """Say how it was proved."""
+    if count is None:
+        return f"proved with {'; '.join(settings)}"
+    return f"proved on {count} conversation{'s' * (count != 1)}"
 
 
 def evidence_lines(trace: Trace, fmt: dp.WireFormat) -> Iterator[str]:
@@ -100,7 +141,8 @@ def trace_lines(trace: Trace) -> Iterator[str]:
 
 def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
     """Show many formats, a line each; a text in the place of one says why there is none."""
-    yield f"{'template':<{NAME_WIDTH}}{'reasoning':<15}{'content':<16}{'tools':<17}verified"
+    legend: dict[tuple[str, str], None] = {}
+    yield f"{'template':<{NAME_WIDTH}}{'reasoning':<15}{'content':<16}{'tools':<17}{PROVED}verified"
     for name, fmt in rows:
         cut = name if len(name) < NAME_WIDTH else f"{name[: NAME_WIDTH - 4]}..."
         if isinstance(fmt, str):
@@ -109,7 +151,15 @@ def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
         tools = "CHANNELS" if fmt.facts.has_channels else str(fmt.tools.format)
         content = str(fmt.content.mode).replace("WRAPPED_WITH_REASONING", "WITH_REASONING")
         said = "yes" if fmt.verified else f"no: {fmt.issues[0] if fmt.issues else ''}"
-        yield f"{cut:<{NAME_WIDTH}}{fmt.reasoning.mode:<15}{content:<16}{tools:<17}{said}"
+        marks = [getattr(fmt.proved, part) for part in ("calls", "reasoning", "content")]
+        proved = "".join(f"{'yes' if mark else '-':<8}" for mark in marks)
+        yield f"{cut:<{NAME_WIDTH}}{fmt.reasoning.mode:<15}{content:<16}{tools:<17}{proved}{said}"
+        modes = ("reasoning", fmt.reasoning.mode), ("content", fmt.content.mode)
+        legend.update(dict.fromkeys([*modes, ("tools", fmt.tools.format)]))
+    if legend:
+        yield ""
+    for group, mode in sorted(legend):
+        yield f"{group + ' ' + mode:<32}{WORDS[group, mode]}"
 
 
 def _cut(text: str, end: int) -> str:

@@ -19,8 +19,6 @@ import deltaparse as dp
 __all__ = ["BadInput", "chat_template", "chunks", "model_output", "text_file", "tools_list"]
 
 BLOCK = 1 << 16
-PREFERRED = ("tool_use", "default")
-"""Which of several named templates is taken: the first that is there."""
 
 
 class BadInput(Exception):
@@ -28,18 +26,11 @@ class BadInput(Exception):
 
 
 def chat_template(name: str) -> dp.ChatTemplate:
-    """Read a chat template: a file of Jinja, or a `tokenizer_config.json` that holds one."""
-    if name.lower().endswith(".json"):
-        config = _json_file(name)
-        if not isinstance(config, dict):
-            raise BadInput(f"{name}: not a tokenizer configuration: no JSON object")
-        source, tokens = _source(name, config), [_token(config, "bos"), _token(config, "eos")]
-    else:
-        source, tokens = _text(name, "utf-8-sig"), ["", ""]
+    """Read a chat template from whatever `ChatTemplate.load` reads."""
     try:
-        template = dp.ChatTemplate(source, *tokens)
+        template = dp.ChatTemplate.load(name)
     except dp.DeltaParseError as error:
-        raise BadInput(f"{name}: {error}") from error
+        raise BadInput(f"{name}: {str(error).removeprefix(f'{name}: ')}") from error
     if "messages" not in template.variables:
         raise BadInput(f"{name}: not a chat template: it never reads `messages`")
     return template
@@ -91,33 +82,6 @@ def chunks(output: io.BufferedReader, size: int | None) -> Iterator[bytes]:
         held = held[whole:]
     if held:
         yield held.encode(errors="surrogateescape")
-
-
-def _source(name: str, config: dict[str, Any]) -> str:
-    """Return the template in a tokenizer configuration, or in the file beside it."""
-    found = config.get("chat_template")
-    if found is None:
-        beside = Path(name).with_name("chat_template.jinja")
-        if not beside.is_file():
-            raise BadInput(f"{name}: no chat_template in it, and no {beside.name} beside it")
-        return _text(str(beside), "utf-8-sig")
-    if isinstance(found, list):
-        named = {entry.get("name"): entry for entry in found if isinstance(entry, dict)}
-        entry = next((named[wanted] for wanted in PREFERRED if wanted in named), None)
-        if entry is None:
-            raise BadInput(f'{name}: no chat_template named "tool_use" or "default"')
-        found = entry.get("template")
-    if not isinstance(found, str):
-        raise BadInput(f"{name}: its chat_template is not a text")
-    return found
-
-
-def _token(config: dict[str, Any], which: str) -> str:
-    """Return the text of a special token, which may be written as an object."""
-    token = config.get(f"{which}_token")
-    if isinstance(token, dict):
-        token = token.get("content")
-    return token if isinstance(token, str) else ""
 
 
 def _json_file(name: str) -> Any:

@@ -210,7 +210,12 @@ def _argument(fmt: dp.WireFormat) -> list[Element]:
     marks = fmt.arguments
     key, value = Slot("key", "KEY"), Slot("value", '"VALUE"' if marks.quoted_strings else "VALUE")
     between = marks.name_suffix + marks.value_prefix
-    return [marks.name_prefix, key, between, value, marks.value_suffix]
+    if marks.type_suffix:
+        between = f"{marks.name_suffix}string{marks.type_suffix}{marks.value_prefix}"
+    closer: list[Element] = [marks.value_suffix]
+    if marks.key_suffix:
+        closer += [key, marks.key_suffix]
+    return [marks.name_prefix, key, between, value, *closer]
 
 
 def _messages(fmt: dp.WireFormat) -> Iterator[Element]:

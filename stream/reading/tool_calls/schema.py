@@ -20,8 +20,12 @@ __all__ = [
     "argument_names",
     "argument_types",
     "fits",
+    "item_types",
     "pointed",
+    "schema_of_argument",
+    "schema_of_items",
     "type_of",
+    "types_named",
 ]
 
 ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
@@ -38,6 +42,15 @@ NAMED: Final[Mapping[str, Kinds]] = {
     **{kind: {kind: None} for kind in ALL_TYPES},
     "integer": {"number": frozenset({INTEGER})},
 }
+OTHER_WORDS = {
+    **dict.fromkeys(("int", "float", "double"), "number"),
+    **dict.fromkeys(("str", "text"), "string"),
+    **dict.fromkeys(("list", "tuple"), "array"),
+    **dict.fromkeys(("dict", "map", "json"), "object"),
+    "bool": "boolean",
+    "none": "null",
+}
+"""Words for types that are none of JSON Schema's."""
 COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
 """Keywords that bring in what other schemas say."""
 BESIDE_TYPE = frozenset({*COMBINING, "enum", "const", "nullable"})
@@ -69,6 +82,32 @@ def argument_types(schema: object, key: str) -> Kinds:
         return types.of(others) if isinstance(others, Mapping) else None
 
     return _Combined(schema, named).of(schema) or ANY
+
+
+def item_types(schema: object) -> Kinds:
+    """What the items of a list may be, of which `schema` is the schema."""
+    return argument_types({"additionalProperties": schema_of_items(schema)}, "")
+
+
+def schema_of_argument(schema: object, key: str) -> object:
+    """The schema of the member `key` of an object; None where its own schema has none for it."""
+    if not isinstance(schema, Mapping):
+        return None
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and key in properties:
+        return properties[key]
+    return schema.get("additionalProperties")
+
+
+def schema_of_items(schema: object) -> object:
+    """The schema of the items of a list; None where its own schema has none for them."""
+    return schema.get("items") if isinstance(schema, Mapping) else None
+
+
+def types_named(word: str) -> Kinds:
+    """The types that one word means, as formats write it; none where it is no type."""
+    kind = word.strip().lower()
+    return NAMED.get(OTHER_WORDS.get(kind, kind), {})
 
 
 def argument_names(schema: object) -> frozenset[str] | None:

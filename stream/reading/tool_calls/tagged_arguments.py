@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from json.encoder import encode_basestring
+from typing import NamedTuple
 
 from deltaparse.partial import (
     Emit,
@@ -26,13 +27,22 @@ from deltaparse.partial import (
 )
 
 from ...wire.spellings import trailing
-from ...wire.tag_markers import TaggedMarkers
+from ...wire.tag_markers import TaggedMarkers, closed_by
 from ..content import may_become
 from ..reading import Reading
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
-from .schema import ANY, Kinds, argument_types
+from .schema import (
+    ANY,
+    DEEPEST,
+    Kinds,
+    argument_types,
+    item_types,
+    schema_of_argument,
+    schema_of_items,
+    types_named,
+)
 from .values import Value
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
@@ -43,6 +53,7 @@ GAP = 64
 SPACE = re.compile(r"\s*+")
 LINE_END = marker_set({"\n", "\r\n"})
 STRING: Kinds = {"string": None}
+STRUCTURES = frozenset({"object", "array"})
 NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
 
 
@@ -58,7 +69,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         yield from json_space(src)
         if m.has_ends and not (yield from at(src, m.in_arguments)):
             yield from _junk(src, call, m)
-        if not (yield from skip_if_here(src, m.key)):
+        if not (yield from _argument_here(src, m)):
             break
         key = yield from _key(src, call, m)
         if key is None:
@@ -66,8 +77,14 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         name, types, crlf = key
         call.emit(("" if first else ", ") + encode_basestring(name) + ": ")
         sink.held = []
-        ends = m.value_ends_crlf if crlf else m.value_ends
-        ending = yield from _value(src, call, m, types or argument_types(schema, name), ends)
+        own = closed_by(m, call.fmt, name)
+        ends = own.value_ends_crlf if crlf else own.value_ends
+        kinds = types or argument_types(schema, name)
+        if own.element_ends.literals and (yield from _nests(src, own, kinds)):
+            part = schema_of_argument(schema, name)
+            ending = yield from _elements(src, call, own, Typed(kinds, part), 0)
+        else:
+            ending = yield from _value(src, call, own, kinds, ends)
         if ending is not WHOLE:
             return ending
         first = False
@@ -77,6 +94,13 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         call.emit("}")
         call.close()
     return WHOLE
+
+
+def _argument_here(src: Window, m: TaggedMarkers) -> Steps[bool]:
+    """Read the marker before an argument's name, if it stands here and is not one that ends."""
+    if m.has_ends and (yield from at(src, m.in_arguments)) not in m.key.literals:
+        return False
+    return (yield from skip_if_here(src, m.key))
 
 
 def end_of_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
@@ -140,6 +164,14 @@ def _key(src: Window, call: Call, m: TaggedMarkers) -> Steps[tuple[str, Kinds, b
         suffix = literal if types is NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
         crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
+        if m.type_end.literals:
+            word: list[str] = []
+            ended = yield from until(src, m.type_end, word.append, certain=True)
+            if not ended:
+                call.not_emitted.append(key)
+                return None
+            crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
+            types = types_named("".join(word))
         if not before_value:
             return key, types, crlf
         yield from json_space(src)
@@ -168,6 +200,8 @@ def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
 def _value(src: Window, call: Call, m: TaggedMarkers, types: Kinds, ends: Markers) -> Steps[Ending]:
     """Read one value and what ends it."""
     arguments = call.fmt.arguments
+    if m.escape_start.literals and (yield from at(src, m.escape_start)):
+        return (yield from _escaped(src, call, m))
     quoted = arguments.quoted_strings and "string" in types
     # Where a string cannot stand without quotes, what begins like JSON is that.
     certain = (
@@ -191,6 +225,92 @@ def _value(src: Window, call: Call, m: TaggedMarkers, types: Kinds, ends: Marker
     value.end()
     call.sink.held = []
     return ending
+
+
+class Typed(NamedTuple):
+    """The types that a value may have, and the schema that says it, for what is in the value."""
+
+    kinds: Kinds
+    schema: object
+
+    def inner(self, name: str, kinds: Kinds, *, listed: bool) -> Typed:
+        """The same of an item of the list, or of a member of the object, that the value is."""
+        if listed:
+            return Typed(kinds or item_types(self.schema), schema_of_items(self.schema))
+        part = schema_of_argument(self.schema, name)
+        return Typed(kinds or argument_types(self.schema, name), part)
+
+
+def _nests(src: Window, m: TaggedMarkers, kinds: Kinds) -> Steps[bool]:
+    """Whether an element stands here, or nothing where an object or a list should."""
+    if "string" in kinds and len(kinds) < len(ANY):
+        return False
+    while True:
+        found = SPACE.match(src.text, src.pos, src.pos + GAP)
+        start = found.end() if found else src.pos
+        end = m.element_ends.match(src.text, start, final=src.closed)
+        if end > start:
+            opened = src.text[start:end] in m.key.literals
+            return opened or all(kind in STRUCTURES for kind in kinds)
+        if (end < 0 and start < len(src.text)) or src.closed:
+            return False
+        yield
+
+
+def _elements(src: Window, call: Call, m: TaggedMarkers, typed: Typed, depth: int) -> Steps[Ending]:
+    """Read the elements that a value is made of, and what ends it: an object, or a list."""
+    opened = ""
+    while True:
+        yield from json_space(src)
+        here = yield from at(src, m.element_ends)
+        if not here:
+            return CUT
+        src.pos += len(here)
+        if here not in m.key.literals:
+            opened = opened or _open(call, listed="object" not in typed.kinds)
+            call.emit("}" if opened == "{" else "]")
+            return WHOLE
+        key = yield from _key(src, call, m)
+        if key is None:
+            return CUT
+        name, types, crlf = key
+        if opened:
+            call.emit(", ")
+        else:
+            listed = name == call.fmt.arguments.item and "array" in typed.kinds
+            opened = _open(call, listed=listed)
+        if opened == "{":
+            call.emit(encode_basestring(name) + ": ")
+        call.sink.held = []
+        inner, own = typed.inner(name, types, listed=opened == "["), closed_by(m, call.fmt, name)
+        if depth < DEEPEST and (yield from _nests(src, own, inner.kinds)):
+            ending = yield from _elements(src, call, own, inner, depth + 1)
+        else:
+            ends = own.value_ends_crlf if crlf else own.value_ends
+            ending = yield from _value(src, call, own, inner.kinds, ends)
+        if ending is not WHOLE:
+            return ending
+
+
+def _open(call: Call, *, listed: bool) -> str:
+    opened = "[" if listed else "{"
+    call.emit(opened)
+    return opened
+
+
+def _escaped(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:
+    """Read a string between markers of its own, and what ends the value."""
+    yield from skip_if_here(src, m.escape_start)
+    value = Value(call.emit, lambda _: None, STRING)
+    emit, string = value.write, value.string
+    while (yield from until(src, m.escape_end, emit, certain=True, string=string)):
+        if (yield from _followed(src, m.escape_end.longest, m.value_suffix)):
+            value.end()
+            yield from skip_if_here(src, m.escape_end)
+            rest: list[str] = []
+            return (yield from _up_to_end(src, call, m, rest.append, m.value_ends))
+        emit(src.take(src.pos + 1))
+    return CUT
 
 
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers) -> Steps[Ending]:

@@ -114,10 +114,10 @@ class Arguments:
     def tagged(self, tool: Tool) -> Expr:
         """Make arguments each of which stands in markers of its own."""
         marks = self.fmt.arguments
-        end = ValueEnd(self.fmt)
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
             key = parameter.key
+            end = ValueEnd(self.fmt, key)
             if not key or key != key.strip() or any(mark in key for mark in end.in_names):
                 raise UsageError(f"{parameter.path}: this name cannot be written between markers")
             types = argument_types(tool.schema, key)
@@ -127,6 +127,11 @@ class Arguments:
                 ways = [
                     (marks.name_suffix, value.strings()),
                     (marks.literal_name_suffix, value.others()),
+                ]
+            if marks.type_suffix.strip():
+                ways = [
+                    (f"{marks.name_suffix}{kind}{marks.type_suffix}", value.any_of({kind: one}))
+                    for kind, one in types.items()
                 ]
             head = f"{marks.name_prefix}{key}"
             return choice(

@@ -39,8 +39,10 @@ class ValueEnd:
 
     __slots__ = ("in_names", "json", "marker", "others", "quotes", "trailing")
 
-    def __init__(self, fmt: WireFormat) -> None:
+    def __init__(self, fmt: WireFormat, key: str = "") -> None:
         suffix = fmt.arguments.value_suffix
+        if fmt.arguments.key_suffix and key:
+            suffix += key + fmt.arguments.key_suffix
         self.marker = suffix.rstrip()
         self.trailing = trailing(suffix)
         self.quotes = fmt.arguments.quoted_strings

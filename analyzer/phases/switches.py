@@ -1,0 +1,177 @@
+"""Phase S: the switches of a template, and what each of them changes.
+
+A switch is a variable that the template reads and the caller may set: `enable_thinking`,
+`reasoning_effort`. Whether a variable is one is not told by its name. Each is set to true, to false
+and to the texts that the template compares it with, and one conversation that has all a
+conversation can have is rendered; where nothing changes, it switches nothing. What it changes is
+seen where it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..diff import after
+from ..probes import CONTENT, FUNCTIONS, REASONING, TOOLS, USER, call, result, thinking, user
+from ..renderer import Renderer
+from ..template.chat_template import ChatTemplate
+from ..trace import phase
+
+__all__ = [
+    "NOT_SWITCHES",
+    "Setting",
+    "find_settings",
+    "names_of_switches",
+    "situation",
+    "switches_of",
+]
+
+NOT_SWITCHES = frozenset(
+    {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
+    | {"available_tools", "custom_tools", "functions", "continue_final_message"}
+)
+"""What a template reads that is no switch: what is in the conversation itself."""
+
+MOST_SWITCHES = 24
+"""Variables of one template that are tried: real ones have seven at most."""
+
+MOST_TEXTS = 6
+"""Texts that are tried for one variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Switches with their values; `changes` is what comes of them: "prompt", "reasoning", ...
+
+    The setting without switches is the default, and changes nothing.
+    """
+
+    switches: tuple[tuple[str, Any], ...] = ()
+    changes: tuple[str, ...] = ()
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What the template is rendered with."""
+        return dict(self.switches)
+
+    @property
+    def label(self) -> str:
+        """The setting in words."""
+        return ", ".join(f"{name}={_word(value)}" for name, value in self.switches) or "default"
+
+    @property
+    def prompted(self) -> bool:
+        """Whether it is the default, or changes the prompt."""
+        return not self.switches or "prompt" in self.changes
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is the default, or changes more than the instructions."""
+        return not self.switches or bool(set(self.changes) - {"instructions"})
+
+
+def names_of_switches(template: ChatTemplate) -> list[str]:
+    """The variables of a template that may be switches."""
+    return sorted(template.switches - NOT_SWITCHES)
+
+
+@phase("S")
+def find_settings(render: Renderer) -> list[Setting]:
+    """Find the settings that change something of a turn or its prompt, the default first.
+
+    Some switches do something only where another is on: those that change nothing are tried once
+    more under the setting that shows reasoning.
+    """
+    names = [name for name in names_of_switches(render.template) if name not in render.context][
+        :MOST_SWITCHES
+    ]
+    found = [Setting(), *_tried(render, Setting(), names)]
+    chosen = situation(render, found)
+    if chosen.switches:
+        known = {name for one in found for name, _ in one.switches}
+        rest = [name for name in names if name not in known]
+        found += _tried(render.under(chosen.context), chosen, rest)
+    return found
+
+
+def situation(render: Renderer, settings: list[Setting]) -> Setting:
+    """Choose the setting in which to read the template: the first that shows reasoning."""
+    for one in settings:
+        if one.switches and "reasoning" not in one.changes:
+            continue
+        under = render.under(one.context)
+        for calls in ((), (call(),)):
+            said = thinking("" if calls else CONTENT, calls)
+            shown = under([user(), said], tools=TOOLS if calls else None)
+            if shown is not None and REASONING in shown:
+                return one
+    return settings[0]
+
+
+def switches_of(names: Sequence[str], settings: Sequence[Setting]) -> Mapping[str, tuple[str, ...]]:
+    """Say of each switch all that its values change, nothing where they change nothing."""
+    found: dict[str, dict[str, None]] = {name: {} for name in names}
+    for one in settings:
+        if one.switches:
+            found[one.switches[-1][0]].update(dict.fromkeys(one.changes))
+    return {name: tuple(changes) for name, changes in found.items()}
+
+
+def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Setting]:
+    """The settings beyond `base`, which the renderer has, that change something."""
+    plain = _views(render)
+    for name in names if plain is not None else ():
+        texts = render.template.choices.get(name, ())[:MOST_TEXTS]
+        seen = {plain: None}
+        for value in (True, False, *texts):
+            views = _views(render.under({name: value}), plain)
+            if views is not None and views not in seen and plain is not None:
+                seen[views] = None
+                yield Setting((*base.switches, (name, value)), tuple(_changes(plain, views)))
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Views = tuple[str, str, str]
+
+
+def _views(render: Renderer, plain: Views | None = None) -> Views | None:
+    """What a setting may change: the prompt, and the last turn with and without calls.
+
+    The turn without calls is rendered where another of the two differs from that in `plain`.
+    """
+    prompt = render([user()], prompt=True)
+    if prompt is None:
+        return None
+    called = render([user(), thinking("", [call()]), result()], tools=TOOLS) or ""
+    if plain is not None and (prompt, called) == (plain[0], plain[2]):
+        return plain
+    return prompt, render([user(), thinking()]) or "", called
+
+
+def _changes(plain: Views, views: Views) -> Iterator[str]:
+    """Name what is different, in words that stay."""
+    parts = [[_behind(text, USER) for text in texts] for texts in (plain, views)]
+    (prompt, said, called), (prompt2, said2, called2) = parts
+    if prompt != prompt2:
+        yield "prompt"
+    if any(_thoughts(a) != _thoughts(b) for a, b in ((said, said2), (called, called2))):
+        yield "reasoning"
+    if _behind(called, FUNCTIONS[0]) != _behind(called2, FUNCTIONS[0]):
+        yield "calls"
+    before, before2 = ([text.partition(USER)[0] for text in texts] for texts in (plain, views))
+    if before != before2:
+        yield "instructions"
+
+
+def _behind(text: str, probe: str) -> str:
+    return after(text, probe) if probe in text else ""
+
+
+def _thoughts(text: str) -> str:
+    """What of a turn is reasoning, with what stands before and behind it."""
+    return text if REASONING in text else ""

@@ -1,0 +1,110 @@
+"""What a model writes, behind a prompt that the template makes, where a history has its turn.
+
+A history is not what was written, and a prompt is not the beginning of a history. Templates drop
+the reasoning of earlier turns, trim texts, and write an empty pair of markers where there was no
+reasoning; a prompt opens reasoning or closes it, as a switch says. So a turn of the history is
+laid against the prompt: what of it stands in the prompt is not written again, what the prompt
+leaves open is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deltaparse.stream import ReasoningMode, WireFormat
+
+from ..phases.content import without_reasoning
+from .conversations import Turn
+
+__all__ = ["Wire", "wires"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A turn as the model would write it, after a prompt, and what should come back of it.
+
+    `end` is the end of the turn as the template wrote it; `calls` the number of calls in it.
+    """
+
+    prompt: str
+    text: str
+    end: str
+    content: str
+    reasoning: str
+    calls: int
+
+
+def wires(
+    turn: Turn, body: str, end: str, calls: int, prompt: str | None, fmt: WireFormat
+) -> Iterator[Wire]:
+    """What a model writes where the history has `body`, which shows so many calls.
+
+    First behind the template's own `prompt`, then, where that says what is not in the history,
+    behind a header alone.
+    """
+    header = fmt.turn.headers[0] if fmt.turn.headers else ""
+    content, thought = _shown(turn.content, body), _shown(turn.reasoning, body)
+    start, mode = fmt.reasoning.start, fmt.reasoning.mode
+    if turn.calls and start.strip() and content and not thought and start + content in body:
+        # The template shows content as reasoning, beside calls.
+        content, thought = "", content
+    if prompt is None:
+        prompt = header
+    so_far = fmt.facts.turn_so_far(prompt)
+    if turn.reasoning and not thought and fmt.facts.has_reasoning and not _closed(so_far, fmt):
+        # The template drops reasoning from history: put it where the model writes it.
+        first = "" if _opened(so_far, fmt) else start
+        text = first + turn.reasoning + fmt.reasoning.end + without_reasoning(body, fmt.reasoning)
+        yield Wire(prompt, text, end, content, turn.reasoning, calls)
+        return
+    written = _behind(so_far, body, fmt)
+    if written is not None:
+        yield Wire(prompt, written, end, content, thought, calls)
+        return
+    opened = _opened(so_far, fmt)
+    if opened and thought and thought in body:
+        yield Wire(prompt, body[body.index(thought) :], end, content, thought, calls)
+        return
+    plain = without_reasoning(body, fmt.reasoning)
+    if not thought and fmt.facts.has_reasoning and _closed(so_far, fmt):
+        yield Wire(prompt, plain, end, content, "", calls)
+        return
+    if opened and not thought:
+        # The template drops reasoning: put it where the model writes it.
+        thought = turn.reasoning or "So be it"
+        yield Wire(prompt, thought + fmt.reasoning.end + plain, end, content, thought, calls)
+        return
+    if mode is ReasoningMode.DELIMITER and not thought:
+        yield Wire(prompt, fmt.reasoning.end + plain, end, content, "", calls)
+        return
+    yield Wire(header, body, end, content, thought, calls)
+
+
+def _shown(text: str, body: str) -> str:
+    """What of a text a turn has: all of it, or what is left when it is trimmed."""
+    return next((part for part in (text, text.strip()) if part and part in body), "")
+
+
+def _behind(so_far: str, body: str, fmt: WireFormat) -> str | None:
+    """What of a turn is not yet in the prompt; None if the prompt is not its beginning."""
+    if fmt.reasoning.mode is ReasoningMode.DELIMITER and fmt.reasoning.end.strip() not in body:
+        return None
+    if body.startswith(so_far):
+        return body[len(so_far) :]
+    core = so_far.strip()
+    if core and body.lstrip().startswith(core):
+        return body.lstrip()[len(core) :]
+    return None
+
+
+def _opened(so_far: str, fmt: WireFormat) -> bool:
+    """Whether a prompt ends in reasoning that it opened."""
+    start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
+    return bool(start) and start in so_far and end not in so_far.rpartition(start)[2]
+
+
+def _closed(so_far: str, fmt: WireFormat) -> bool:
+    """Whether a prompt ends behind reasoning that is closed, or has none."""
+    end = fmt.reasoning.end.strip()
+    return bool(end) and so_far.rstrip().endswith(end)

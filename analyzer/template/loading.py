@@ -1,0 +1,210 @@
+"""Where chat templates are: tokenizers, files, models' folders, GGUF files.
+
+All of them hold the same three things, a template or several by name, the two special tokens, and
+the tokens that were added to the vocabulary, each in another place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deltaparse.partial import UsageError
+
+__all__ = ["Loaded", "load_template"]
+
+PREFERRED = ("tool_use", "default")
+"""Which of several named templates is taken where none is asked for: the first that is there."""
+
+ALONE = ""
+"""The name of a template that has none."""
+
+BESIDE = "chat_template.jinja"
+MORE = "additional_chat_templates"
+CONFIGURATIONS = ("tokenizer_config.json", "chat_template.json", "processor_config.json")
+CONTROL, USER_DEFINED = 3, 4
+"""The types of a GGUF file's tokens that are no plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A template's source, and the tokens of its tokenizer."""
+
+    source: str
+    bos_token: str
+    eos_token: str
+    added_tokens: tuple[str, ...] = ()
+
+
+def load_template(source: object, name: str | None) -> Loaded:
+    """Read the template of a tokenizer, or of what a path leads to.
+
+    Raises:
+        UsageError: there is none there, or none of this name.
+    """
+    if not isinstance(source, (str, Path)):
+        return _of_tokenizer(source, name)
+    path = Path(source)
+    if _is_folder(path):
+        return _of_folder(path, name)
+    if path.suffix.lower() == ".gguf":
+        return _of_gguf(path, name)
+    if path.suffix.lower() == ".json":
+        return _of_configuration(path, name)
+    return _with_tokens({ALONE: _text(path)}, _configuration(path.parent), None, str(path))
+
+
+def _of_tokenizer(tokenizer: object, name: str | None) -> Loaded:
+    found = getattr(tokenizer, "chat_template", None)
+    if found is None:
+        kind = type(tokenizer).__name__
+        raise UsageError(
+            f"a chat template is loaded from a path or a tokenizer that has one, not {kind}"
+        )
+    added = getattr(tokenizer, "get_added_vocab", None)
+    tokens = tuple(added()) if callable(added) else ()
+    config = {key: getattr(tokenizer, key, None) for key in ("bos_token", "eos_token")}
+    kind = type(tokenizer).__name__
+    made = _with_tokens(_named(found, kind), config, name, kind)
+    return Loaded(made.source, made.bos_token, made.eos_token, tokens or made.added_tokens)
+
+
+def _of_folder(folder: Path, name: str | None) -> Loaded:
+    templates: dict[str, str] = {}
+    for path in (folder / file for file in CONFIGURATIONS):
+        if path.is_file():
+            templates |= _named(_json(path).get("chat_template"), path)
+    if (folder / BESIDE).is_file():
+        templates[ALONE] = _text(folder / BESIDE)
+    for path in sorted((folder / MORE).glob("*.jinja")):
+        templates[path.stem] = _text(path)
+    if not templates:
+        models = sorted(folder.glob("*.gguf"))
+        if models:
+            return _of_gguf(models[0], name)
+        raise UsageError(f"{folder}: no chat template in it: no {BESIDE} or {CONFIGURATIONS[0]}")
+    return _with_tokens(templates, _configuration(folder), name, str(folder))
+
+
+def _of_configuration(path: Path, name: str | None) -> Loaded:
+    config = _json(path)
+    templates = _named(config.get("chat_template"), path)
+    beside = path.with_name(BESIDE)
+    if not templates and beside.is_file():
+        templates = {ALONE: _text(beside)}
+    if not templates:
+        raise UsageError(f"{path}: no chat_template in it, and no {BESIDE} beside it")
+    return _with_tokens(templates, _configuration(path.parent) | config, name, str(path))
+
+
+def _of_gguf(path: Path, name: str | None) -> Loaded:
+    try:
+        from gguf import GGUFReader
+    except ImportError:
+        message = f"{path}: GGUF files are read by the package gguf: pip install deltaparse[gguf]"
+        raise UsageError(message) from None
+    fields = GGUFReader(path).fields
+    prefix = "tokenizer.chat_template"
+    templates = {
+        key.removeprefix(prefix).lstrip(".") or "default": str(field.contents())
+        for key, field in fields.items()
+        if key == prefix or key.startswith(f"{prefix}.")
+    }
+    tokens = fields["tokenizer.ggml.tokens"].contents() if "tokenizer.ggml.tokens" in fields else []
+    kinds = fields.get("tokenizer.ggml.token_type")
+    types = kinds.contents() if kinds is not None else []
+    special = [
+        text for text, kind in zip(tokens, types, strict=False) if kind in (CONTROL, USER_DEFINED)
+    ]
+    config: dict[str, Any] = {}
+    for which in ("bos", "eos"):
+        field = fields.get(f"tokenizer.ggml.{which}_token_id")
+        at = field.contents() if field is not None else None
+        config[f"{which}_token"] = tokens[at] if at is not None and at < len(tokens) else None
+    if not templates:
+        raise UsageError(f"{path}: no chat template in it")
+    made = _with_tokens(templates, config, name, str(path))
+    return Loaded(made.source, made.bos_token, made.eos_token, tuple(special))
+
+
+def _with_tokens(
+    templates: Mapping[str, str], config: Mapping[str, Any], name: str | None, where: str
+) -> Loaded:
+    """Choose one of the templates, and read the tokens of a configuration."""
+    order = [name] if name is not None else [*PREFERRED, ALONE]
+    if name == "default":
+        order.append(ALONE)
+    chosen = next((templates[key] for key in order if key in templates), None)
+    if chosen is None:
+        known = ", ".join(map(repr, sorted(templates)))
+        asked = f"named {name!r}" if name is not None else 'named "tool_use" or "default"'
+        raise UsageError(f"{where}: no chat_template {asked}; there is {known}")
+    added = config.get("added_tokens_decoder") or config.get("added_tokens")
+    values = added.values() if isinstance(added, Mapping) else added or ()
+    tokens = tuple(_token(value) for value in values) if isinstance(values, Iterable) else ()
+    bos, eos = _token(config.get("bos_token")), _token(config.get("eos_token"))
+    return Loaded(chosen, bos, eos, tuple(filter(None, tokens)))
+
+
+def _named(found: object, where: object) -> dict[str, str]:
+    """Templates by name: one, a list of them with names, or a mapping."""
+    if found is None:
+        return {}
+    if isinstance(found, list):
+        entries = [entry for entry in found if isinstance(entry, Mapping)]
+        found = {str(entry.get("name")): entry.get("template") for entry in entries}
+    named: Mapping[Any, Any] = found if isinstance(found, Mapping) else {ALONE: found}
+    if not all(isinstance(text, str) for text in named.values()):
+        raise UsageError(f"{where}: its chat_template is not a text")
+    return {str(key): text for key, text in named.items()}
+
+
+def _configuration(folder: Path) -> dict[str, Any]:
+    """What the configuration of the tokenizer in a folder says, nothing where there is none."""
+    known: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", CONFIGURATIONS[0]):
+        if (folder / name).is_file():
+            known |= _json(folder / name)
+    if not known.get("added_tokens_decoder") and (folder / "tokenizer.json").is_file():
+        known["added_tokens"] = _json(folder / "tokenizer.json").get("added_tokens")
+    return known
+
+
+def _token(token: object) -> str:
+    """The text of a special token, which may be an object."""
+    if isinstance(token, Mapping):
+        token = token.get("content")
+    return str(token) if token is not None and not isinstance(token, (list, dict)) else ""
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except ValueError:  # a null byte, which reading explains
+        return False
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeError as error:
+        byte = error.object[error.start] if isinstance(error, UnicodeDecodeError) else 0
+        at = error.start if isinstance(error, UnicodeDecodeError) else 0
+        raise UsageError(f"{path}: not UTF-8 text: byte {byte:#x} at {at}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        made = json.loads(_text(path))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not JSON: {error}") from error
+    if not isinstance(made, dict):
+        raise UsageError(f"{path}: not a tokenizer configuration: no JSON object")
+    return made
