@@ -39,6 +39,10 @@ JSON_CALL, PYTHON_CALL = re.compile(r"\{"), re.compile(r"[\[\w]")
 JSON_CALLS = re.compile(r"[\[{]")
 
 
+IN_JSON = frozenset({"arguments", "parameters"})
+"""Keys of the arguments in calls that are written in JSON because the request said so."""
+
+
 class Role(Enum):
     """What a marker means.
 
@@ -256,8 +260,7 @@ class MarkerTables:
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
         own_fields = _own_fields(self.fmt.tools)
         self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
-        keys = ("arguments", "parameters") if constrained else (tools.arguments_field,)
-        self.arguments_keys = frozenset(filter(None, keys))
+        self.arguments_keys = IN_JSON if constrained else {tools.arguments_field} - {""}
 
     def _sort_out_strays(
         self,
