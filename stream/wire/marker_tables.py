@@ -200,7 +200,6 @@ class MarkerTables:
         self.unproven = calls and facts.unproven_calls and not constrained
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self._know_calls(tools)
-        self.overrun = next_call(self.fmt)
 
         start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
         end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
@@ -253,7 +252,7 @@ class MarkerTables:
         self.call_starts = _literals(tool_start + fences)
 
     def _know_calls(self, tools: ToolsFormat) -> None:
-        """Say what a call in no markers begins with, and what the keys of one in JSON mean."""
+        """Say what calls begin with that stand in no markers, and what there is to know in calls."""
         exact, constrained = self.exact, self.constrained
         json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
         pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
@@ -261,6 +260,7 @@ class MarkerTables:
         own_fields = _own_fields(self.fmt.tools)
         self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
         self.arguments_keys = IN_JSON if constrained else {tools.arguments_field} - {""}
+        self.overrun = next_call(self.fmt)
 
     def _sort_out_strays(
         self,
