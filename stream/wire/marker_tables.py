@@ -252,7 +252,7 @@ class MarkerTables:
         self.call_starts = _literals(tool_start + fences)
 
     def _know_calls(self, tools: ToolsFormat) -> None:
-        """Say what calls begin with that stand in no markers, and what there is to know in calls."""
+        """Say what unmarked calls begin with, and what means something in a call."""
         exact, constrained = self.exact, self.constrained
         json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
         pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
