@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from deltaparse.stream import ToolFormat, WireFormat, get_format
-from deltaparse.stream.suggest import call_markers
+from deltaparse.stream import ToolFormat, WireFormat
 
 from .probes import TOOLS, user
 from .renderer import Renderer
@@ -28,6 +27,10 @@ LONG_ENOUGH = 4
 
 def suggested_format(render: Renderer) -> str:
     """Return the name of the format whose calls the template describes, "" if there is not one."""
+    # The named formats are read from files, which nothing else of the analysis needs.
+    from deltaparse.stream.suggest import call_markers
+    from deltaparse.stream.wire.named import get_format
+
     plain, shown = render([user()]) or "", render([user()], tools=TOOLS) or ""
     evidence = "\n".join([_more(plain, shown), *render.template.added_tokens])
     found = [_Known(name, frozenset(texts)) for name, texts in call_markers().items()]
@@ -47,6 +50,8 @@ def accepted(fmt: WireFormat) -> WireFormat:
     """The format with the calls of the one that is proposed, if one is; it is not verified."""
     if not fmt.suggested:
         return fmt
+    from deltaparse.stream.wire.named import get_format
+
     named = get_format(fmt.suggested)
     parts = ("tools", "function", "arguments", "call_id", "code")
     groups = {name: getattr(named, name) for name in parts}

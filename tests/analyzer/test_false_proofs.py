@@ -14,8 +14,8 @@ from deltaparse import ChatTemplate, WireFormat, analyze
 from .. import corpus
 from ..hangs import no_hang
 from ..strategies.judge_of_proofs import false_proofs
+from ..strategies.mutated_templates import mutated
 from ..strategies.templates import SOURCES, compiles
-from .test_mutated_templates import mutated
 
 REAL = {path.name: path.read_text(encoding="utf-8") for path in corpus.templates()}
 NEWER = {path.name: path.read_text(encoding="utf-8") for path in corpus.newer_templates()}
