@@ -101,9 +101,11 @@ def json_value(
         if chunk is None:
             if overrun is None or lexer.state in ENDS:
                 break
-            src.waiter = None
+            src.waiter, start = None, src.offset
             yield from _watched(src, emit, lexer, overrun, end)
             end = src.pos
+            if src.offset == start and lexer.state not in ENDS and not src.closed:
+                yield  # what stands here means nothing without more
             continue
         if chunk:
             emit(chunk)

@@ -66,7 +66,9 @@ def written(template, fmt, message, tools):
         except TemplateError:
             return []
         header = next((header for header in fmt.turn.headers if header and header in text), None)
-        if header is None or any(text.count(once) > 1 for once in ONCE):
+        # Whose a call is cannot be known that is shown with its arguments only.
+        unnamed = "Ghent" in text and TOOL["name"] not in text.partition(ASKED["content"])[2]
+        if unnamed or header is None or any(text.count(once) > 1 for once in ONCE):
             return []
         text = text.partition(ASKED["content"])[2].partition(NEXT["content"])[0]
         turn = text.partition(header)[2]

@@ -1,0 +1,24 @@
+"""Calls that are JSON objects."""
+
+from __future__ import annotations
+
+from deltaparse import WireFormat
+
+from ....hangs import no_hang
+from ....strategies.wire_by_hand import fed
+
+
+def test_a_number_that_waits_for_more_does_not_hang_behind_what_may_be_a_marker():
+    fmt = WireFormat().replace(
+        tools={
+            "format": "JSON_NATIVE",
+            "name_is_key": True,
+            "array_wrapped": True,
+            "per_call_start": "[do]",
+            "per_call_end": "[/do]",
+        }
+    )
+    arguments = '{"open": "[", "small": 2.5e-07, "yes": true}'
+    with no_hang():
+        message = fed(fmt, f'[do][{{"f": {arguments}}}][/do]').message
+    assert [call.arguments for call in message.tool_calls] == [arguments]
