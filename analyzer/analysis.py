@@ -184,6 +184,9 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     # What now remains of a turn with calls are the calls.
     tools = find_tool_calls(turns, reasoning.format, content)
     turn = turns.frame.turn
+    # What ends content ends before the turn does.
+    for end in turn.ends:
+        content = replace(content, end=content.end.partition(end.strip())[0])
     fmt = WireFormat(
         turn=replace(turn, ends=with_first_ends((*turn.ends, *tools.ends))),
         reasoning=reasoning.format,
