@@ -894,3 +894,12 @@ def test_a_section_may_be_left_open_or_out_and_ids_hold_names(opened, closed):
     found = [(call.id, call.name, call.arguments) for call in parser.message.tool_calls]
     assert found == [("functions.f:0", "f", "{}"), ("functions.f:1", "f", "{}")]
     assert (parser.message.content, parser.issues) == ("", [])
+
+
+@pytest.mark.parametrize("number", ["1e+9", "1.5e-2", "2.0E5"])
+@pytest.mark.parametrize("end", ["end:>", "e9>", "+end", ".5>", "e"])
+def test_a_number_in_which_a_closer_may_begin_waits_for_more(number, end):
+    fmt = TAGS.replace(tools={"per_call_end": end})
+    arguments = f'{{"a": [{number}, "x"]}}'
+    parser = fed(fmt, f'<call>\n{{"name": "f", "arguments": {arguments}}}{end}')
+    assert calls(parser) == [("f", arguments)]
