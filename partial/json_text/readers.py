@@ -35,11 +35,13 @@ ENDS = (DONE, BROKEN)
 class JsonFault(NamedTuple):
     """Text that is not JSON where JSON must stand, and is unread.
 
-    `cut`: the input ended there, and more text might have made it JSON.
+    `cut`: the input ended there, and more text might have made it JSON. `read` is a key that was
+    read before it.
     """
 
     problem: str
     cut: bool
+    read: str = ""
 
 
 def split_string(text: str) -> int:
@@ -235,7 +237,7 @@ def json_key(
     if isinstance(key, JsonFault):
         return key
     if (yield from json_space(src)) != ":":
-        return _fault(src, "no colon")
+        return _fault(src, "no colon")._replace(read=json.dumps(key, ensure_ascii=False))
     src.pos += 1
     yield from json_space(src)
     return key

@@ -194,6 +194,7 @@ def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
         if key is None:
             return WHOLE
         if isinstance(key, JsonFault):
+            call.not_emitted.append(key.read)
             return Ending.of(key)
         first = False
         char = yield from json_space(src)
