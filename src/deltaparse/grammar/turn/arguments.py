@@ -41,6 +41,9 @@ __all__ = ["Arguments"]
 TOP = {"type", "properties", "required", "additionalProperties"}
 """Keywords of the arguments themselves that every form expresses, as far as there is no more."""
 
+NESTING = {"object", "array"}
+"""Types of values that hold others."""
+
 
 class Parameter(NamedTuple):
     """One argument: its name, its schema and where that stands, and whether it must be there."""
@@ -130,9 +133,12 @@ class Arguments:
                 ]
             if marks.type_suffix.strip():
                 ways = [
-                    (f"{marks.name_suffix}{kind}{marks.type_suffix}", value.any_of({kind: one}))
-                    for kind, one in types.items()
+                    (f"{marks.name_suffix}{kind}{marks.type_suffix}", value.of_type(kind))
+                    for kind in types
                 ]
+            if marks.item and not types.keys().isdisjoint(NESTING):
+                # They are JSON here, which is read all the same.
+                compiler.report(parameter.path, "type")
             head = f"{marks.name_prefix}{key}"
             return choice(
                 *(seq(literal(head + suffix + marks.value_prefix), text) for suffix, text in ways)

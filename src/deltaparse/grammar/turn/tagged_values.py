@@ -119,6 +119,12 @@ class TaggedValue:
         """Make what of the value are no strings."""
         return self._choice(self._parts({"string"})[1])
 
+    def of_type(self, kind: str) -> Expr:
+        """Make what of the value has one type, where the marker before it says which."""
+        if kind == "string":
+            return self.strings()
+        return self._choice(self._parts({kind}, kind)[1])
+
     def _as_json(self) -> Expr:
         return self._end.after(self._compiler.value(self._schema, self._path, self._name))
 
@@ -127,8 +133,10 @@ class TaggedValue:
             self._name, choice(*(option for option in options if option is not None))
         )
 
-    def _parts(self, types: Collection[str]) -> tuple[list[Expr | None], list[Expr], bool]:
-        """Take the value apart.
+    def _parts(
+        self, types: Collection[str], only: str = ""
+    ) -> tuple[list[Expr | None], list[Expr], bool]:
+        """Take the value apart; `only` the values of one type, if it is given.
 
         Returns its strings, None for any, its other values, and whether there are such of which
         a text that is read as one might be none.
@@ -140,6 +148,8 @@ class TaggedValue:
         for branch in expanded(self._schema, path, compiler.target, compiler.report):
             if "enum" in branch:
                 for value in fitting(branch["enum"], branch, self._report):
+                    if only not in ("", type_of(value)):
+                        continue
                     if isinstance(value, str):
                         texts.append(self._given(value, types))
                     else:
@@ -147,6 +157,8 @@ class TaggedValue:
                         bound = True
                 continue
             for kind in branch.get("type") or sorted(ALL_TYPES):
+                if only not in ("", "number" if kind == "integer" else kind):
+                    continue
                 said = {key: value for key, value in branch.items() if key != "type"}
                 if kind == "string":
                     texts.append(self._string(said))
