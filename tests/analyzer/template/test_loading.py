@@ -1,0 +1,156 @@
+"""Templates come from tokenizers, files, models' folders and GGUF files, with their tokens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from deltaparse import ChatTemplate, UsageError
+from deltaparse.analyzer.template.loading import Loaded, load_template
+
+SOURCE = "{{ bos_token }}{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}"
+CONFIG = {
+    "chat_template": SOURCE,
+    "bos_token": "<s>",
+    "eos_token": {"content": "</s>", "special": True},
+    "added_tokens_decoder": {"1": {"content": "<call>"}, "2": {"content": "</call>"}},
+}
+WHOLE = Loaded(SOURCE, "<s>", "</s>", ("<call>", "</call>"))
+NAMED = [{"name": "default", "template": "d"}, {"name": "tool_use", "template": "t"}]
+
+
+def write(path, value):
+    text = value if isinstance(value, str) else json.dumps(value)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path / "tokenizer_config.json", CONFIG)
+    return tmp_path
+
+
+def test_a_template_of_a_tokenizer_is_rendered_with_its_tokens():
+    tokenizer = SimpleNamespace(chat_template=SOURCE, bos_token="<s>", eos_token="</s>")
+    template = ChatTemplate.load(tokenizer)
+    assert template.render([{"role": "user", "content": "Hi"}]) == "<s>Hi</s>"
+
+
+def test_a_tokenizer_may_have_several_templates_and_tokens_of_its_own():
+    tokenizer = SimpleNamespace(
+        chat_template={"default": "d", "rag": "r"},
+        bos_token=None,
+        eos_token="</s>",
+        get_added_vocab=lambda: {"<call>": 7},
+    )
+    assert load_template(tokenizer, None) == Loaded("d", "", "</s>", ("<call>",))
+    assert load_template(tokenizer, "rag").source == "r"
+    with pytest.raises(UsageError, match="there is 'default', 'rag'"):
+        load_template(tokenizer, "tool_use")
+
+
+@pytest.mark.parametrize("source", [7, None, object()])
+def test_what_has_no_template_is_refused(source):
+    with pytest.raises(UsageError, match="a path or a tokenizer"):
+        load_template(source, None)
+
+
+def test_folders_and_their_files_give_the_same(folder):
+    for source in (folder, str(folder), folder / "tokenizer_config.json"):
+        assert load_template(source, None) == WHOLE
+    write(folder / "chat_template.jinja", "beside")
+    for source in (folder, folder / "chat_template.jinja"):
+        assert load_template(source, None) == Loaded("beside", *("<s>", "</s>"), WHOLE.added_tokens)
+
+
+def test_more_templates_stand_in_a_folder_of_their_own(folder):
+    (folder / "additional_chat_templates").mkdir()
+    write(folder / "additional_chat_templates" / "tool_use.jinja", "tools")
+    assert load_template(folder, None).source == "tools"
+    assert load_template(folder, "default").source == SOURCE
+
+
+def test_templates_with_names_stand_in_a_list(tmp_path):
+    path = write(tmp_path / "tokenizer_config.json", {"chat_template": NAMED})
+    assert load_template(path, None).source == "t"
+    assert load_template(path, "default").source == "d"
+
+
+def test_a_configuration_without_a_template_has_it_beside_it(tmp_path):
+    path = write(tmp_path / "tokenizer_config.json", {"eos_token": "</s>"})
+    with pytest.raises(UsageError, match="no chat_template in it"):
+        load_template(path, None)
+    with pytest.raises(UsageError, match="no chat template in it"):
+        load_template(tmp_path, None)
+    write(tmp_path / "chat_template.jinja", "beside")
+    assert load_template(path, None) == Loaded("beside", "", "</s>")
+
+
+def test_tokens_may_stand_in_files_of_their_own(tmp_path):
+    write(tmp_path / "chat_template.jinja", "beside")
+    write(tmp_path / "special_tokens_map.json", {"bos_token": "<s>"})
+    write(tmp_path / "tokenizer.json", {"added_tokens": [{"content": "<call>"}]})
+    assert load_template(tmp_path, None) == Loaded("beside", "<s>", "", ("<call>",))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "not JSON"),
+        ("[]", "no JSON object"),
+        ('{"chat_template": 7}', "not a text"),
+        ('{"chat_template": [{"name": "a"}]}', "not a text"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(tmp_path, text, why):
+    path = write(tmp_path / "tokenizer_config.json", text)
+    with pytest.raises(UsageError, match=why):
+        load_template(path, None)
+
+
+def test_what_cannot_be_read_is_refused(tmp_path):
+    (tmp_path / "x.jinja").write_bytes(b"\xff")
+    for name, why in (("x.jinja", "not UTF-8"), ("y.jinja", "No such file"), ("a\0b", "null")):
+        with pytest.raises(UsageError, match=why):
+            load_template(tmp_path / name, None)
+
+
+@pytest.fixture
+def gguf(monkeypatch):
+    """A package that reads the fields it is given."""
+    fields: dict[str, object] = {}
+    module = ModuleType("gguf")
+    module.GGUFReader = lambda path: SimpleNamespace(
+        fields={
+            key: SimpleNamespace(contents=lambda value=value: value)
+            for key, value in fields.items()
+        }
+    )
+    monkeypatch.setitem(sys.modules, "gguf", module)
+    return fields
+
+
+def test_a_gguf_file_holds_templates_and_tokens(gguf, tmp_path):
+    path = write(tmp_path / "model.gguf", "")
+    gguf |= {
+        "tokenizer.ggml.tokens": ["a", "<s>", "</s>", "<call>"],
+        "tokenizer.ggml.token_type": [1, 3, 3, 4],
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2,
+    }
+    with pytest.raises(UsageError, match="no chat template in it"):
+        load_template(path, None)
+    gguf |= {"tokenizer.chat_template": "d", "tokenizer.chat_template.tool_use": "t"}
+    special = ("<s>", "</s>", "<call>")
+    assert load_template(path, None) == Loaded("t", "<s>", "</s>", special)
+    assert load_template(tmp_path, "default") == Loaded("d", "<s>", "</s>", special)
+
+
+def test_gguf_files_need_a_package(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    with pytest.raises(UsageError, match=r"deltaparse\[gguf\]"):
+        load_template(write(tmp_path / "model.gguf", ""), None)
