@@ -24,9 +24,11 @@ __all__ = ["next_call"]
 GAP = r"\s{0,64}+"
 MOST_CLOSERS, MOST_OPENERS = 4, 3
 
+# Of what follows, no two parts may match the same text of any length: the pattern is tried at each
+# closer in a string, and again with each chunk until it is decided.
 NAME = r"[^\s\"'`<>{}()]{1,256}?"
-AROUND_NAME = r"[^\"'{}]{0,512}?"
-"""Name, id, and what stands between them, up to arguments in JSON."""
+HEADER = r"[^\"'{}]{0,512}?"
+"""A header in channels, from its first word on."""
 
 BEFORE_QUOTE = r"[\w\s:,.+\[\]{}-]{0,128}?"
 """What stands in an object before its first quote, whether its keys have quotes or none."""
@@ -50,7 +52,11 @@ def next_call(fmt: WireFormat) -> Overrun | None:
     begins = closing + _some(openers, MOST_OPENERS)
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
         ends = stripped(fmt.turn.ends)
-        head = begins + _tagged_head(fmt)
+        head = begins + _name(fmt)
+        if not fmt.function.name_suffix.strip():
+            # Nothing ends the name but what follows it.
+            arguments = fmt.arguments
+            head += _one(stripped([arguments.start, arguments.name_prefix, *facts.closers]))
         head = f"{closing}(?:{_one(ends)})|{head}" if ends and closers else head
         return Overrun(marker_set(markers), lambda _: head)
 
@@ -59,27 +65,22 @@ def next_call(fmt: WireFormat) -> Overrun | None:
         return begins + before + BEFORE_QUOTE + re.escape(quote) + NOT_BEHIND_STRING
 
     if facts.has_channels:
-        before = AROUND_NAME + re.escape(channels.message.strip()) + GAP + r"\{"
+        before = HEADER + re.escape(channels.message.strip()) + GAP + r"\{"
     elif facts.is_tagged:
-        suffix = fmt.function.name_suffix.strip()
-        before = AROUND_NAME + re.escape(suffix) + AROUND_NAME + r"\{"
+        start = re.escape(fmt.arguments.start.strip())
+        before = _name(fmt) + GAP + start + GAP + r"\{"
     else:
         before = rf"\[?{GAP}\{{"
     return Overrun(marker_set(markers), beyond)
 
 
-def _tagged_head(fmt: WireFormat) -> str:
-    """The head of a call in tags, behind its openers, as a pattern with the group "name"."""
+def _name(fmt: WireFormat) -> str:
+    """The name of a call behind its openers, with its id, as a pattern with the group "name"."""
     call_id = fmt.call_id
     ids = stripped([call_id.prefix]), stripped([call_id.suffix])
-    an_id = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{0,256}}?{_one(ids[1])}{GAP})?" if all(ids) else ""
-    suffix = fmt.function.name_suffix.strip()
-    behind = re.escape(suffix) + an_id
-    if not suffix:
-        arguments = fmt.arguments
-        around = stripped([arguments.start, arguments.name_prefix, *fmt.facts.closers])
-        behind = GAP + an_id + _one(around)
-    return rf"{an_id}(?P<name>{NAME}){GAP}{behind}"
+    an_id = rf"(?:{_one(ids[0])}[^\"<>{{}}]{{0,256}}?{_one(ids[1])}{GAP})?+" if all(ids) else ""
+    suffix = re.escape(fmt.function.name_suffix.strip())
+    return rf"{an_id}(?P<name>{NAME}){GAP}{suffix}{GAP}{an_id}"
 
 
 def _some(markers: Iterable[str], most: int) -> str:
