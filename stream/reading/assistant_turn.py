@@ -14,10 +14,10 @@ from deltaparse.partial import Emit, Markers, Steps, Window, at, peek, skip, whi
 
 from ..wire.format import ContentMode
 from ..wire.marker_tables import Role, marker_tables
+from ..wire.spellings import MOST_SPACE
 from .channels import channel_turn
 from .checkpoint import Checkpoint
 from .content import (
-    SPACE_BEHIND,
     content,
     is_marker,
     may_become,
@@ -27,7 +27,7 @@ from .content import (
     report_stray_end,
     role_of,
 )
-from .content_writer import MOST_SPACE, Before, ContentWriter
+from .content_writer import Before, ContentWriter
 from .json_text import report_stray
 from .reading import Reading
 from .reasoning import reasoning
@@ -150,7 +150,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
     place.room, place.ended = tables.longest, ""
     if role is Role.TURN_END:
         sink.seen_end = True
-        place.room, place.ended = SPACE_BEHIND, written
+        place.room, place.ended = MOST_SPACE, written
     elif role is Role.REASONING_START:
         place.before = yield from _reasoning(reading, place, opened=written)
         place.markers = tables.in_content_start
@@ -158,7 +158,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
         report_stray_end(reading, marker, start, "and is not emitted")
     elif role is Role.STRAY_CLOSER:
         report_stray_closer(reading, marker, start)
-        place.room = SPACE_BEHIND
+        place.room = MOST_SPACE
     elif role is Role.CONTENT_START:
         place.markers = tables.in_content_end
     elif role is Role.CONTENT_END:

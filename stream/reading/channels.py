@@ -15,10 +15,10 @@ from __future__ import annotations
 from deltaparse.partial import Emit, Markers, Steps, at, json_space, until, whitespace
 
 from ..message.message import Attempt
-from ..wire.spellings import stripped
+from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
-from .content import SPACE_BEHIND, report_no_end, report_stray_end, stands_alone
+from .content import report_no_end, report_stray_end, stands_alone
 from .content_writer import Before, ContentWriter
 from .json_text import text_of_calls
 from .reading import Reading
@@ -41,7 +41,7 @@ def channel_turn(reading: Reading) -> Steps[None]:
     turn_ends = stripped(reading.fmt.turn.ends)
     while src.unread or not src.closed or before is Before.START:
         checkpoint = reading.checkpoint()
-        yield from whitespace(src, SPACE_BEHIND if before is Before.END else marks.longest)
+        yield from whitespace(src, MOST_SPACE if before is Before.END else marks.longest)
         marker = yield from at(src, marks.outside)
         author: str | None = marks.role
         if marker and (marker in marks.ends or marker == marks.start + marks.role):

@@ -15,11 +15,11 @@ import re
 from deltaparse.partial import Emit, Markers, Steps, Window, until
 
 from ..wire.marker_tables import MarkerTables, Role
+from ..wire.spellings import MOST_SPACE
 from .content_writer import Before
 from .reading import Reading
 
 __all__ = [
-    "SPACE_BEHIND",
     "content",
     "is_marker",
     "may_become",
@@ -32,10 +32,7 @@ __all__ = [
     "stands_alone",
 ]
 
-SPACE_BEHIND = 256
-"""Characters of white space that are held back with such a marker; with more, it is text."""
-
-SPACE = re.compile(rf"\s{{0,{SPACE_BEHIND}}}+")
+SPACE = re.compile(rf"\s{{0,{MOST_SPACE}}}+")
 QUOTES = frozenset(
     "\"'`\u00b4\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a"
 )

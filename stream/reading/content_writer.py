@@ -8,10 +8,7 @@ from deltaparse.partial import Emit
 
 from .reading import Reading
 
-__all__ = ["MOST_SPACE", "Before", "ContentWriter"]
-
-MOST_SPACE = 256
-"""Characters of white space before JSON that are held back, and left out if it is a call."""
+__all__ = ["Before", "ContentWriter"]
 
 
 class Before(Enum):

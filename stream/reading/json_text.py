@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, until, whitespace
 
+from ..wire.spellings import MOST_SPACE
 from .checkpoint import Checkpoint
-from .content_writer import MOST_SPACE, Before, ContentWriter
+from .content_writer import Before, ContentWriter
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
 

@@ -17,11 +17,10 @@ from functools import lru_cache
 from deltaparse.partial import Overrun, marker_set
 
 from .format import ToolFormat, WireFormat
-from .spellings import stripped
+from .spellings import GAP, stripped
 
 __all__ = ["next_call"]
 
-GAP = r"\s{0,64}+"
 MOST_CLOSERS, MOST_OPENERS = 4, 3
 
 # Of what follows, no two parts may match the same text of any length: the pattern is tried at each

@@ -12,6 +12,9 @@ import re
 from collections.abc import Iterable
 
 __all__ = [
+    "GAP",
+    "MOST_GAP",
+    "MOST_SPACE",
     "leading",
     "preceded",
     "spellings",
@@ -20,6 +23,15 @@ __all__ = [
     "trailing",
     "without_attribute",
 ]
+
+MOST_GAP = 64
+"""Characters of white space that may stand between two markers of a call, or between two calls."""
+
+GAP = rf"\s{{0,{MOST_GAP}}}+"
+"""That white space, as a pattern."""
+
+MOST_SPACE = 256
+"""Characters of white space that are held back where what follows them decides what they are."""
 
 ATTRIBUTE = re.compile(r"""\s+[\w:-]+=("[^"]*"|'[^']*')""")
 TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")

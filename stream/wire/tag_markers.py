@@ -9,7 +9,7 @@ from deltaparse.partial import marker_set
 from .format import CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, spellings, stripped, without_attribute
 
-__all__ = ["TaggedMarkers", "closed_by", "tagged_markers"]
+__all__ = ["TaggedMarkers", "tagged_markers"]
 
 
 class TaggedMarkers:
@@ -30,6 +30,8 @@ class TaggedMarkers:
     value_ends:                      what may end a value; of these, `value_suffix` is the marker
                                      for it, and `turn_ends` end the turn. `value_ends_crlf`: the
                                      same for a value before which a line ended with CRLF.
+    key_suffix:                      what stands behind `value_suffix` and the argument's name,
+                                     where that is repeated there; None elsewhere.
     separator:                       the marker between arguments.
     behind_value:                    what may follow a value's own marker, and so proves that it
                                      was no text; empty where nothing ends calls: it proves itself.
@@ -60,6 +62,7 @@ class TaggedMarkers:
         "in_arguments",
         "key",
         "key_end",
+        "key_suffix",
         "name_ends",
         "name_prefix",
         "separator",
@@ -71,13 +74,12 @@ class TaggedMarkers:
         "value_suffix",
     )
 
-    def __init__(self, fmt: WireFormat, key_name: str = "") -> None:
+    def __init__(self, fmt: WireFormat) -> None:
         function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
-        closing = arguments.value_suffix
-        if arguments.key_suffix and key_name:
-            closing += key_name + arguments.key_suffix
+        repeats_key = bool(arguments.key_suffix)
+        closing = arguments.value_suffix.lstrip() if repeats_key else arguments.value_suffix.strip()
         # Behind an element within a value stands the end of that value.
-        inner = stripped([arguments.value_suffix]) if arguments.item else set()
+        inner = {closing} if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
@@ -92,7 +94,7 @@ class TaggedMarkers:
             behind |= id_start
         # Models forget suffixes: then what stands behind the call may show it.
         forgotten = (ends or starts) | turn_ends if key else set()
-        value_ends = stripped([closing]) | forgotten
+        value_ends = {closing} - {""} | forgotten
         gap = leading(arguments.value_suffix)
 
         self.name_prefix = marker_set(stripped([function.name_prefix]))
@@ -113,13 +115,14 @@ class TaggedMarkers:
             suffixes += [without_attribute(suffix) for suffix in suffixes]
         self.key_end = marker_set(stripped([*suffixes, arguments.value_prefix]))
         self.value_prefix = marker_set(stripped([arguments.value_prefix]))
-        self.value_suffix = marker_set(stripped([closing]))
+        self.value_suffix = marker_set({closing})
+        self.key_suffix = arguments.key_suffix.rstrip() if repeats_key else None
         self.value_ends = marker_set(_behind(gap, value_ends))
         self.value_ends_crlf = marker_set(_behind(gap.replace("\n", "\r\n"), value_ends))
         self.behind_value = marker_set(
             key | outer | behind | stripped([arguments.separator]) | inner if ends else set()
         )
-        self.element_ends = marker_set(key | stripped([closing]) if arguments.item else set())
+        self.element_ends = marker_set(key | {closing} if arguments.item else set())
         self.type_end = marker_set(stripped([arguments.type_suffix]))
         self.escape_start = marker_set(stripped([arguments.escape_start]))
         self.escape_end = marker_set(stripped([arguments.escape_end]))
@@ -130,17 +133,12 @@ class TaggedMarkers:
         self.has_ends = bool(ends)
 
 
-def closed_by(m: TaggedMarkers, fmt: WireFormat, key: str) -> TaggedMarkers:
-    """The markers for the value of an argument, whose end may repeat the argument's name."""
-    return tagged_markers(fmt, key) if fmt.arguments.key_suffix else m
-
-
 def _behind(gap: str, cores: set[str]) -> set[str]:
     """The spellings of markers behind white space."""
     return {spelling for core in cores for spelling in spellings(gap + core)}
 
 
 @lru_cache(maxsize=256)
-def tagged_markers(fmt: WireFormat, key: str = "") -> TaggedMarkers:
-    """The `TaggedMarkers` of a format, made once; `key` is the name of the argument being read."""
-    return TaggedMarkers(fmt, key)
+def tagged_markers(fmt: WireFormat) -> TaggedMarkers:
+    """The `TaggedMarkers` of a format, made once."""
+    return TaggedMarkers(fmt)

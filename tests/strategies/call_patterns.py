@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deltaparse import StreamParser, Tools, WireFormat, get_format
 
 from ..support import as_joined
-from .wire_by_hand import KEYED, LIST, TAGS, UNMARKED
+from .wire_by_hand import ELEMENTS, KEYED, LIST, TAGS, UNMARKED
 from .wire_channels import HARMONY
 
 WHOLE = 1 << 30
@@ -60,6 +60,7 @@ FAMILIES = {
         '<｜DSML｜parameter name="%k" string="false">%v</｜DSML｜parameter>\n'
         "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
     ),
+    "elements": Family(ELEMENTS, '<jobs><job of="%n"><%k>%v</%k></job></jobs>'),
     "Python": Family(get_format("llama4_pythonic"), "[%n(%k=%v)]"),
     "Python in markers": Family(get_format("olmo3"), "<function_calls>%n(%k=%v)</function_calls>"),
     "channels": Family(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from deltaparse import (
+    ArgumentsFormat,
     ContentFormat,
+    FunctionFormat,
     ReasoningFormat,
     StreamParser,
     ToolsFormat,
@@ -86,6 +88,16 @@ DELIMITED = WireFormat(
     turn=TURN, reasoning=ReasoningFormat(mode="DELIMITER", end="\n[FINAL]\n"), tools=TAGS.tools
 )
 """Reasoning from the start of the turn to a delimiter."""
+
+ELEMENTS = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(format="TAG_WITH_TAGGED", section_start="<jobs>", section_end="</jobs>"),
+    function=FunctionFormat(name_prefix='<job of="', name_suffix='">', close="</job>"),
+    arguments=ArgumentsFormat(
+        name_prefix="<", name_suffix=">", value_suffix="</", key_suffix=">", item="entry"
+    ),
+)
+"""Arguments whose names are tags, and values made of elements, which are closed by name."""
 
 MINE = TAGS.replace(
     tools={"per_call_start": "<use>", "per_call_end": "</use>", "separator": ""},

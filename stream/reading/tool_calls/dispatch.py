@@ -9,7 +9,7 @@ from deltaparse.partial import Emit, Steps, at, json_space, marker_set, skip
 
 from ...message.message import Attempt
 from ...wire.format import ToolFormat
-from ...wire.spellings import stripped
+from ...wire.spellings import GAP, stripped
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .code import coded_calls
@@ -20,7 +20,7 @@ from .tagged import tagged_call
 
 __all__ = ["tool_calls"]
 
-SPACE = re.compile(r"\s{0,64}+")
+SPACE = re.compile(GAP)
 """White space that may stand between a call and the markers that end it."""
 
 

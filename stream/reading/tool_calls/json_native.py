@@ -35,6 +35,7 @@ from deltaparse.partial import (
 )
 
 from ...wire.marker_tables import Field
+from ...wire.spellings import GAP
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .arguments import json_arguments
@@ -44,7 +45,7 @@ from .named_function import is_arguments
 
 __all__ = ["json_calls"]
 
-SEPARATOR = re.compile(r"\s{0,64}+(?:,\s{0,64}+)?+")
+SEPARATOR = re.compile(rf"{GAP}(?:,{GAP})?+")
 """What stands between two calls; more white space, and it is none of theirs."""
 
 MEANS_NOTHING = {"type": ('"function"', "null")}

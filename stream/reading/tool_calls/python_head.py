@@ -16,15 +16,14 @@ from functools import lru_cache
 
 from deltaparse.partial import Steps, Window
 
+from ...wire.spellings import GAP
+
 __all__ = ["BETWEEN", "python_head"]
 
 LONGEST_NAME = 256
 """Characters that a name may have."""
 
-SPACE = r"\s{0,64}+"
-"""White space before a name, and round a parenthesis; more, and it is none of a call's."""
-
-BETWEEN = rf"{SPACE}(?:[,;]{SPACE})?+"
+BETWEEN = rf"{GAP}(?:[,;]{GAP})?+"
 """What stands between two calls."""
 
 KEY = rf"[^\W\d][-.\w]{{0,{LONGEST_NAME - 1}}}+"
@@ -46,7 +45,7 @@ def python_head(
     read too. Returns "" where no call begins,
     None where the input ends too early to tell; then nothing is read.
     """
-    whole, so_far = _patterns(BETWEEN if after else SPACE, method, sure=sure)
+    whole, so_far = _patterns(BETWEEN if after else GAP, method, sure=sure)
     spelled = None if names is None else {name + method for name in names}
     while True:
         found = whole.match(src.text, src.pos)
@@ -75,11 +74,9 @@ def _patterns(before: str, method: str, *, sure: bool) -> tuple[re.Pattern[str],
     first = r"\w" if sure else r"[^\W\d]"
     name = rf"({first}[-.\w{re.escape(method)}]{{0,{LONGEST_NAME - 1}}}+)"
     if sure:
-        return re.compile(rf"{before}{name}{SPACE}(\()"), re.compile(
-            rf"{before}(?:{name}{SPACE})?()"
-        )
-    argument = rf"{SPACE}(?:\)|{KEY}{SPACE}=[^=])"
-    begun = rf"(?:(\(){SPACE}(?:{KEY}{SPACE}=?)?)?"
+        return re.compile(rf"{before}{name}{GAP}(\()"), re.compile(rf"{before}(?:{name}{GAP})?()")
+    argument = rf"{GAP}(?:\)|{KEY}{GAP}=[^=])"
+    begun = rf"(?:(\(){GAP}(?:{KEY}{GAP}=?)?)?"
     return (
         re.compile(rf"{before}{name}(\()(?={argument})"),
         re.compile(rf"{before}(?:{name}{begun})?"),

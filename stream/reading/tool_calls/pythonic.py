@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from deltaparse.partial import Steps, Window, peek, python_arguments, whitespace
 
+from ...wire.spellings import MOST_GAP
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .call import Call
@@ -27,8 +28,6 @@ __all__ = ["python_call", "python_calls"]
 
 NEXT = re.compile(BETWEEN)
 BRACKETS = ")]}"
-GAP = 64
-"""White space characters that may stand before a list of calls."""
 
 
 def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
@@ -38,7 +37,7 @@ def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     emitted.
     """
     src, unmarked = reading.src, reading.tables.unmarked
-    yield from whitespace(src, GAP)
+    yield from whitespace(src, MOST_GAP)
     begun = reading.sink.calls
     in_list = (yield from peek(src)) == "["
     if in_list:

@@ -1,0 +1,220 @@
+"""An argument in markers of its own: its name, and its value, which may be made of elements.
+
+    argument = key-prefix key key-suffix [type type-suffix] value-prefix value value-suffix
+    value    = text | { element }                            element = argument
+
+Elements with the name that the format gives to items are a list, others are an object.
+"""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring
+from typing import NamedTuple
+
+from deltaparse.partial import (
+    LONGEST_MARKER,
+    Steps,
+    Window,
+    at,
+    json_space,
+    marker_set,
+    until,
+)
+
+from ...wire.spellings import trailing
+from ...wire.tag_markers import TaggedMarkers
+from .call import Call
+from .ending import CUT, WHOLE, Ending
+from .schema import (
+    ANY,
+    DEEPEST,
+    Kinds,
+    argument_types,
+    item_types,
+    schema_of_argument,
+    schema_of_items,
+    types_named,
+)
+from .tagged_value import ValueEnd, name_stands, space_behind, text_value, value_end
+
+__all__ = ["Argument", "argument_name", "argument_value"]
+
+LINE_END = marker_set({"\n", "\r\n"})
+STRING: Kinds = {"string": None}
+STRUCTURES = frozenset({"object", "array"})
+NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
+
+
+class Argument(NamedTuple):
+    """What was read of an argument, and what stands between its name and its value.
+
+    `kinds` are the types that the markers say that the value has, none if they do not; `crlf`:
+    the line before the value ended with CRLF.
+    """
+
+    name: str
+    kinds: Kinds
+    crlf: bool
+
+    def end(self, m: TaggedMarkers) -> ValueEnd:
+        """What ends the value."""
+        return value_end(m, self.name, crlf=self.crlf)
+
+
+class Typed(NamedTuple):
+    """The types that a value may have, and the schema that says it, for what is in the value."""
+
+    kinds: Kinds
+    schema: object
+
+    def inner(self, element: Argument, *, listed: bool) -> Typed:
+        """The same of an item of the list, or of a member of the object, that the value is."""
+        if listed:
+            return Typed(element.kinds or item_types(self.schema), schema_of_items(self.schema))
+        return Typed(
+            element.kinds or argument_types(self.schema, element.name),
+            schema_of_argument(self.schema, element.name),
+        )
+
+
+def argument_name(src: Window, call: Call, m: TaggedMarkers) -> Steps[Argument | None]:
+    """Read an argument's name and what stands between it and the value.
+
+    Returns None where the output ends in it.
+    """
+    arguments = call.fmt.arguments
+    texts: list[str] = []
+    call.sink.held = texts
+    marker = yield from until(src, m.key_end, texts.append, certain=True)
+    key = "".join(texts).strip()
+    types: Kinds = {}
+    if not marker:
+        call.not_emitted.append(key)
+        return None
+    before_value = arguments.value_prefix.strip()
+    literal = arguments.literal_name_suffix
+    if marker == literal.strip():
+        types = NOT_STRING
+    elif literal.strip() and marker == arguments.name_suffix.strip():
+        types = STRING
+    crlf = False
+    if marker != before_value:
+        suffix = literal if types is NOT_STRING else arguments.name_suffix
+        gap = trailing(suffix)
+        crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
+        if m.type_end.literals:
+            word: list[str] = []
+            ended = yield from until(src, m.type_end, word.append, certain=True)
+            if not ended:
+                call.not_emitted.append(key)
+                return None
+            crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
+            types = types_named("".join(word))
+        if not before_value:
+            return Argument(key, types, crlf)
+        yield from json_space(src)
+        marker = yield from at(src, m.value_prefix)
+        if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
+            call.not_emitted.append(key)
+            return None
+    if marker:
+        crlf = yield from _skip(src, marker, trailing(arguments.value_prefix))
+    return Argument(key, types, crlf)
+
+
+def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
+    """Read a marker and what of `space` follows; return whether a line ends in it with CRLF."""
+    src.pos += len(marker)
+    crlf = False
+    for char in space:
+        found = yield from at(src, LINE_END if char == "\n" else marker_set({char}))
+        src.pos += len(found)
+        crlf = crlf or found == "\r\n"
+        if not found:
+            break
+    return crlf
+
+
+def argument_value(
+    src: Window, call: Call, m: TaggedMarkers, argument: Argument, schema: object
+) -> Steps[Ending]:
+    """Read the value of an argument and what ends it; `schema` is that of all arguments."""
+    return (
+        yield from _value(
+            src, call, m, argument, Typed({}, schema).inner(argument, listed=False), 0
+        )
+    )
+
+
+def _value(
+    src: Window, call: Call, m: TaggedMarkers, argument: Argument, typed: Typed, depth: int
+) -> Steps[Ending]:
+    """Read a value, of elements or not, and what ends it; it stands in `depth` others."""
+    call.sink.held = []
+    end = argument.end(m)
+    if len(end.name) > LONGEST_MARKER:
+        return Ending.broken(
+            f"a name of {len(argument.name)} characters, which ends the value as well"
+        )
+    nests = depth < DEEPEST and m.element_ends.literals
+    if nests and (yield from _nests(src, m, typed.kinds, end)):
+        return (yield from _elements(src, call, m, end, typed, depth))
+    return (yield from text_value(src, call, m, typed.kinds, end))
+
+
+def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[bool]:
+    """Whether an element stands here, or nothing where an object or a list should."""
+    if "string" in kinds and len(kinds) < len(ANY):
+        return False
+    while True:
+        text = src.text
+        start = space_behind(text, src.pos)
+        stop = m.element_ends.match(text, start, final=src.closed)
+        if stop > start:
+            if text[start:stop] in m.key.literals:
+                return True
+            empty = yield from name_stands(src, stop - src.pos, end)
+            return bool(empty) and all(kind in STRUCTURES for kind in kinds)
+        if (stop < 0 and start < len(text)) or src.closed:
+            return False
+        yield
+
+
+def _elements(
+    src: Window, call: Call, m: TaggedMarkers, end: ValueEnd, typed: Typed, depth: int
+) -> Steps[Ending]:
+    """Read the elements that a value is made of, and what ends it: an object, or a list."""
+    opened = ""
+    while True:
+        yield from json_space(src)
+        here = yield from at(src, m.element_ends)
+        if not here:
+            return CUT
+        if here not in m.key.literals:
+            if not (yield from name_stands(src, len(here), end)):
+                return CUT
+            src.pos += len(here) + len(end.name)
+            opened = opened or _open(call, listed="object" not in typed.kinds)
+            call.emit("}" if opened == "{" else "]")
+            return WHOLE
+        src.pos += len(here)
+        element = yield from argument_name(src, call, m)
+        if element is None:
+            return CUT
+        if opened:
+            call.emit(", ")
+        else:
+            listed = element.name == call.fmt.arguments.item and "array" in typed.kinds
+            opened = _open(call, listed=listed)
+        if opened == "{":
+            call.emit(encode_basestring(element.name) + ": ")
+        inner = typed.inner(element, listed=opened == "[")
+        ending = yield from _value(src, call, m, element, inner, depth + 1)
+        if ending is not WHOLE:
+            return ending
+
+
+def _open(call: Call, *, listed: bool) -> str:
+    opened = "[" if listed else "{"
+    call.emit(opened)
+    return opened

@@ -1,0 +1,215 @@
+"""The value of an argument in markers of its own, and what ends it.
+
+A value may hold its own suffix: that ends it only where something stands behind it that may follow
+an argument. In formats whose suffixes repeat the argument's name, only with that name it is one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from deltaparse.partial import (
+    Emit,
+    JsonState,
+    Markers,
+    Steps,
+    StringSink,
+    Window,
+    at,
+    json_space,
+    skip_if_here,
+    until,
+)
+
+from ...wire.spellings import GAP
+from ...wire.tag_markers import TaggedMarkers
+from .arguments import closers_of, object_value
+from .call import Call
+from .ending import CUT, WHOLE, Ending
+from .schema import Kinds
+from .values import Value
+
+__all__ = ["ValueEnd", "name_stands", "space_behind", "text_value", "value_end"]
+
+SPACE = re.compile(GAP)
+STRING: Kinds = {"string": None}
+
+
+class ValueEnd(NamedTuple):
+    """What ends the value that is read: one of `markers`, and `name` behind its own suffix.
+
+    `name` is that of the argument, with what stands behind it, where suffixes repeat it. It is no
+    marker: the model chose it, and markers are few and made once.
+    """
+
+    markers: Markers
+    name: str
+
+
+def value_end(m: TaggedMarkers, key: str, *, crlf: bool) -> ValueEnd:
+    """What ends the value of the argument `key`; CRLF ends the line before the value, or not."""
+    markers = m.value_ends_crlf if crlf else m.value_ends
+    return ValueEnd(markers, "" if m.key_suffix is None else key + m.key_suffix)
+
+
+def text_value(
+    src: Window, call: Call, m: TaggedMarkers, types: Kinds, end: ValueEnd
+) -> Steps[Ending]:
+    """Read one value and what ends it."""
+    arguments = call.fmt.arguments
+    if m.escape_start.literals and (yield from at(src, m.escape_start)):
+        return (yield from _escaped(src, call, m, end))
+    quoted = arguments.quoted_strings and "string" in types
+    # Where a string cannot stand without quotes, what begins like JSON is that.
+    certain = (
+        {"{": "object", "[": "array", '"': "string"} if quoted or "string" not in types else {}
+    )
+    openers = [char for char, kind in certain.items() if kind in types]
+    if openers:
+        char = yield from json_space(src)
+        if char and char in openers:
+            return (yield from _json_in_tags(src, call, m, end))
+
+    def note(how: str) -> None:
+        call.repaired(how, src.offset)
+
+    value = Value(call.emit, note, types, python=arguments.python_literals)
+    call.sink.held = value.chunks
+    ending = yield from _up_to_end(src, call, m, end, value.write, value.string)
+    if ending is CUT:
+        call.not_emitted.append(value.held)
+        return CUT
+    value.end()
+    call.sink.held = []
+    return ending
+
+
+def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[Ending]:
+    """Read a string between markers of its own, and what ends the value."""
+    yield from skip_if_here(src, m.escape_start)
+    value = Value(call.emit, lambda _: None, STRING)
+    emit, string = value.write, value.string
+    while (yield from until(src, m.escape_end, emit, certain=True, string=string)):
+        if (yield from _followed(src, m.escape_end.longest, m.value_suffix)):
+            value.end()
+            yield from skip_if_here(src, m.escape_end)
+            rest: list[str] = []
+            return (yield from _up_to_end(src, call, m, end, rest.append))
+        emit(src.take(src.pos + 1))
+    return CUT
+
+
+def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[Ending]:
+    """Read a value that can only be JSON: in its strings, no marker ends it."""
+    call.overrun = call.next_call_of_tools()
+    lexer = yield from object_value(src, call)
+    if lexer.state is JsonState.BROKEN:
+        closers = closers_of(lexer)
+        if not (closers and call.may_repair and (yield from at(src, end.markers))):
+            return Ending.broken(lexer.problem)
+        call.emit(closers)
+        call.repaired("closed_brackets", src.offset)
+    elif lexer.state is not JsonState.DONE:
+        return CUT
+    rest: list[str] = []
+    call.sink.held = rest
+    start = src.offset
+    ending = yield from _up_to_end(src, call, m, end, rest.append)
+    if "".join(rest).strip():
+        detail = f"left out behind an argument: {''.join(rest)!r}"
+        call.sink.issue("repaired_arguments", (start, src.offset), detail)
+    return ending
+
+
+def _up_to_end(
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    end: ValueEnd,
+    emit: Emit,
+    string: StringSink | None = None,
+) -> Steps[Ending]:
+    """Read a value up to and with its suffix.
+
+    A suffix ends it only where something stands behind it that may follow an argument: values
+    may hold the suffix. Without one, what shows that the call has ended breaks it, and is left
+    unread.
+    """
+    (suffix,) = m.value_suffix.literals or ("",)
+    while True:
+        marker = yield from until(src, end.markers, emit, certain=True, string=string)
+        core = marker.strip()
+        if not marker or core in m.turn_ends:
+            return CUT
+        gap = len(marker) - len(core)
+        if core == suffix or (end.name and core.startswith(suffix)):
+            length = gap + len(suffix)
+            named = yield from name_stands(src, length, end)
+            if named is None:
+                return CUT
+            length += len(end.name)
+            if named and (yield from _followed(src, length, m.behind_value)):
+                src.pos += length
+                return WHOLE
+        if core != suffix and (yield from _call_ends(src, call, gap)):
+            cut = src.closed and not call.sink.natural
+            return CUT if cut else Ending.broken("an argument that does not end")
+        call.ambiguous += 1
+        emit(src.take(src.pos + 1))
+
+
+def name_stands(src: Window, length: int, end: ValueEnd) -> Steps[bool | None]:
+    """Whether the name that ends the value stands `length` characters further.
+
+    None where the input ends in it.
+    """
+    same = 0
+    while True:
+        start = src.pos + length + same
+        text = src.text[start : start + len(end.name) - same]
+        if not end.name.startswith(text, same):
+            return False
+        same += len(text)
+        if same == len(end.name):
+            return True
+        if src.closed:
+            return None
+        yield
+
+
+def _call_ends(src: Window, call: Call, gap: int) -> Steps[bool]:
+    """Whether the closer behind `gap` characters ends the call, though the argument did not.
+
+    If so, the gap is read.
+    """
+    overrun = call.next_call_of_tools()
+    if overrun is None:
+        return False
+    while (proof := overrun.stands_at(src.text, src.pos + gap, "")) is None and not src.closed:
+        yield
+    # What the end of the output cut off may have been proof.
+    src.pos += gap if proof is not False else 0
+    return proof is not False
+
+
+def space_behind(text: str, pos: int) -> int:
+    """Where the white space that may stand between two markers ends."""
+    found = SPACE.match(text, pos)
+    return found.end() if found else pos
+
+
+def _followed(src: Window, length: int, behind: Markers) -> Steps[bool]:
+    """Whether, after `length` characters and white space, a marker stands, or the output ends."""
+    if not behind.literals:
+        return True
+    while True:
+        text = src.text
+        pos = space_behind(text, src.pos + length)
+        end = behind.match(text, pos)
+        # What is cut by the end of the output may have been a marker.
+        if end > pos or (end == pos and src.closed):
+            return True
+        if end < 0 and pos < len(text):
+            return False
+        yield

@@ -1,0 +1,80 @@
+"""Arguments closed by their names, and values made of elements."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import parse
+from deltaparse.stream.wire.tag_markers import TaggedMarkers
+
+from ....strategies.call_patterns import read
+from ....strategies.wire_by_hand import ELEMENTS
+
+
+def call_of(arguments):
+    written = "".join(element(*argument) for argument in arguments.items())
+    return f'<jobs><job of="f">{written}</job></jobs>'
+
+
+def element(name, value):
+    inner = "".join(element(*item) for item in value.items()) if isinstance(value, dict) else value
+    return f"<{name}>{inner}</{name}>"
+
+
+@given(
+    values=st.dictionaries(
+        st.sampled_from(["a", "job", "b", "entry"]),
+        st.sampled_from(["x", "</", "</b", "</other>", "a</a", "1 < 2 </ 3", "<i>y</i>z"]),
+        min_size=1,
+    ),
+    size=st.integers(1, 40),
+)
+def test_a_value_ends_at_its_own_name_alone(values, size):
+    tools = [
+        {
+            "name": "f",
+            "parameters": {
+                "type": "object",
+                "properties": {key: {"type": "string"} for key in values},
+            },
+        }
+    ]
+    parser = read(ELEMENTS, call_of(values), size, tools=tools)
+    (call,) = parser.message.tool_calls
+    assert call.complete
+    assert json.loads(call.arguments) == values
+
+
+@pytest.mark.parametrize("name", ["k" * 100, "k" * 254, "job"])
+def test_a_name_is_as_long_as_a_marker_may_be(name):
+    (call,) = parse(call_of({name: "x"}), ELEMENTS, finish_reason="stop").tool_calls
+    assert json.loads(call.arguments) == {name: "x"}
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_a_name_longer_than_a_marker_may_be_breaks_the_call(size):
+    parser = read(ELEMENTS, call_of({"a": "1", "k" * 300: "x"}), size)
+    (call,) = parser.message.tool_calls
+    assert not call.complete
+    assert {issue.kind for issue in parser.issues} == {"malformed_arguments"}
+
+
+def test_names_that_the_model_chooses_compile_nothing(monkeypatch):
+    parse(call_of({"a": {"b": "x"}}), ELEMENTS, finish_reason="stop")
+    monkeypatch.setattr(TaggedMarkers, "__init__", None)
+    names = {f"k{at}": {f"m{at}": "x"} for at in range(600)}
+    (call,) = parse(call_of(names), ELEMENTS, finish_reason="stop").tool_calls
+    assert json.loads(call.arguments) == names
+
+
+@pytest.mark.parametrize("cut", range(1, 5))
+def test_a_name_that_is_cut_at_its_end_makes_no_call_complete(cut):
+    text = call_of({"name": "x"})
+    text = text[: text.rindex("</name>") + 2 + cut]
+    (call,) = parse(text, ELEMENTS, finish_reason="length").tool_calls
+    assert not call.complete
+    assert call.healed() == {"name": "x"}
