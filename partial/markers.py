@@ -31,8 +31,8 @@ Search = Callable[..., re.Match[str] | None]
 class Markers:
     """A set of literal markers; empty ones are left out.
 
-    `longest` is the length of the longest. A marker of more than `LONGEST_MARKER` characters
-    raises `UsageError`.
+    `longest` is the length of the longest, `firsts` are the characters that they begin with. A
+    marker of more than `LONGEST_MARKER` characters raises `UsageError`.
 
     >>> Markers(["<tool_call>", "</s>"]).find("hi <tool")
     (3, 3)
@@ -54,7 +54,7 @@ class Markers:
         )
         whole = "|".join(map(re.escape, self.literals)) or NEVER
         self._whole_or_cut = "|".join([whole, *self.tails()])
-        self._firsts = "".join(sorted({re.escape(text[0]) for text in self.literals}))
+        self.firsts = "".join(sorted({text[0] for text in self.literals}))
         self._pattern = re.compile(whole)
 
     # Compiled when they are asked for: of the markers of a format, a text meets a few.
@@ -67,12 +67,12 @@ class Markers:
     @cached_property
     def quick(self) -> Search:
         """Takes less time than `exact`, and finds nothing in most texts in which that does not."""
-        return re.compile(f"[{self._firsts}{SURROGATES}]").search
+        return re.compile(f"[{re.escape(self.firsts)}{SURROGATES}]").search
 
     @cached_property
     def quick_json(self) -> Search:
         """Like `quick`, and finds too what a JSON string cannot hold as it stands."""
-        return re.compile(rf'[{self._firsts}"\\\x00-\x1f{SURROGATES}]').search
+        return re.compile(rf'[{re.escape(self.firsts)}"\\\x00-\x1f{SURROGATES}]').search
 
     @cached_property
     def lane(self) -> Lane:

@@ -30,8 +30,9 @@ MAX_DEPTH = 512
 MAX_TOKEN = 4096
 """Characters of a number, or of a key or name that must be whole: these are held back."""
 
+ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
 # Whole escapes only: a string is passed up to an escape that may still be cut.
-IN_STRING = re.compile(r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
+IN_STRING = re.compile(rf'[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+')
 # The first half of a surrogate pair at the end; backslashes before it come in pairs.
 HALF_PAIR = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
 CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")

@@ -8,20 +8,15 @@ the reader looks ahead, as far as a pattern of bounded length may match.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from ..markers import Markers
-from ..surrogates import SURROGATES
-from ..waiting import Lane
 from ..window import Steps, Window
+from .string_lane import string_lane
 
 __all__ = ["Overrun"]
-
-ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
-CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 
 
 class Overrun:
@@ -37,12 +32,12 @@ class Overrun:
             hold with what follows it.
         called: where `beyond` has a group of the name "name", says whether that is a name.
 
-    `firsts` are the characters that markers begin with, `watched` is the only one, or "", which
-    stands in any text; `lane` is the text that may pass in a string, as it may where nothing is
+    `watched` is the only character that markers begin with, or "", which stands in any text;
+    `lane` is the text that may pass in a string, as it may where nothing is
     overrun, but for the markers.
     """
 
-    __slots__ = ("_beyond", "_called", "firsts", "lane", "markers", "watched")
+    __slots__ = ("_beyond", "_called", "lane", "markers", "watched")
 
     def __init__(
         self,
@@ -53,9 +48,8 @@ class Overrun:
         self.markers = markers
         self._beyond = beyond
         self._called = called
-        self.firsts = tuple(sorted({text[0] for text in markers.literals}))
-        self.watched = self.firsts[0] if len(self.firsts) == 1 else ""
-        self.lane = _lane(markers)
+        self.watched = markers.firsts if len(markers.firsts) == 1 else ""
+        self.lane = string_lane(markers)
 
     def with_names(self, called: Callable[[str], bool]) -> Overrun:
         """The same where `called` says which names are names."""
@@ -73,7 +67,7 @@ class Overrun:
 
     def may_stand(self, text: str, pos: int, end: int) -> bool:
         """Whether a marker, or the beginning of one, may begin between two indices."""
-        return any(text.find(first, pos, end) >= 0 for first in self.firsts)
+        return any(text.find(first, pos, end) >= 0 for first in self.markers.firsts)
 
     def first(self, text: str, pos: int, end: int) -> int:
         """Return where the first marker begins between two indices, `end` if none does.
@@ -107,41 +101,6 @@ class Overrun:
         if start > src.pos or start == end:
             return start
         return None if (yield from self.is_here(src, quote)) else src.pos + 1
-
-
-@lru_cache(maxsize=256)
-def _lane(markers: Markers) -> Lane:
-    """Text of a JSON string that holds none of the markers, nor what may become one."""
-    first = "".join(sorted({re.escape(text[0]) for text in markers.literals}))
-    plain = rf'[^"\\\x00-\x1f{SURROGATES}{first}]*+'
-    whole = "|".join(re.escape(text) for text in markers.literals)
-    odd = rf"(?!{'|'.join([whole, *markers.tails()])})[{first}]"
-    in_string = rf"{plain}(?:(?:{ESCAPE}|{odd}){plain})*+"
-    certain = re.compile(in_string, re.DOTALL)
-    first_characters = frozenset(text[0] for text in markers.literals)
-
-    def split(text: str) -> int:
-        """Where the tail begins that is an escape or a marker, cut; -1 if more is in the text."""
-        found = certain.match(text)
-        end = found.end() if found else 0
-        while end < len(text):
-            if text[end] == "\\":
-                return end if CUT_ESCAPE.match(text, end) else -1
-            if text[end] not in first_characters:
-                return -1
-            start, stop = markers.find(text, end)
-            if start == end:
-                return end if stop == end else -1
-            # It is as short as the beginning of a marker, and none.
-            found = certain.match(text, end + 1)
-            end = found.end() if found else end + 1
-        return end
-
-    return Lane(
-        quick=re.compile(rf'["\\\x00-\x1f{SURROGATES}{first}]').search,
-        exact=re.compile(rf"(?!{in_string}\Z)", re.DOTALL).match,
-        split=split,
-    )
 
 
 @lru_cache(maxsize=256)

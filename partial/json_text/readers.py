@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import NamedTuple
 
-from ..surrogates import SURROGATES
+from ..markers import marker_set
 from ..text_readers import peek
-from ..waiting import Emit, Lane, Waiter
+from ..waiting import Emit, Waiter
 from ..window import Steps, Window
 from .lexer import (
     CUT_ESCAPE,
@@ -18,10 +17,10 @@ from .lexer import (
     SPACE,
     JsonLexer,
     JsonState,
-    in_string,
     match_end,
 )
 from .overrun import Overrun
+from .string_lane import string_lane
 
 __all__ = ["JsonFault", "json_decoded", "json_key", "json_space", "json_string", "json_value"]
 
@@ -44,25 +43,7 @@ class JsonFault(NamedTuple):
     read: str = ""
 
 
-def split_string(text: str) -> int:
-    """Where the escape begins that ends a chunk of a string and is cut; -1 if more is in it."""
-    end = in_string(text, 0).end()
-    if end == len(text):
-        return end
-    if text[end] != "\\":
-        return -1
-    # Most are cut behind the backslash.
-    return end if end + 1 == len(text) or CUT_ESCAPE.match(text, end) else -1
-
-
-PLAIN = IN_STRING.pattern.replace(r"\x1f", rf"\x1f{SURROGATES}")
-
-STRING_LANE = Lane(
-    quick=re.compile(rf'["\\\x00-\x1f{SURROGATES}]').search,
-    exact=re.compile(rf"(?!{PLAIN}\Z)").match,
-    split=split_string,
-)
-"""In a string, plain characters and whole escapes pass; escapes take twice the time."""
+STRING_LANE = string_lane(marker_set(()))
 
 
 def json_value(

@@ -19,6 +19,7 @@ from .lexer import (
     AFTER_OPEN,
     AFTER_VALUE,
     CLOSERS,
+    ESCAPE,
     KEY,
     MAX_TOKEN,
     MEMBER,
@@ -46,7 +47,7 @@ HEX = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5}
 # In a string in single quotes: all but what ends it, escapes, or must be escaped.
 IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
 ODD_IN_SINGLE = rf"""'"\\\x00-\x1f{SURROGATES}"""
-ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+WHOLE_ESCAPE = re.compile(ESCAPE)
 CUT_ODD_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
 OWN_QUOTE = "own_quote"
 """What stands for the name of a repair where a string stood in the quotes of the format."""
@@ -188,7 +189,7 @@ class Repairer:
             if src.closed:
                 return None
             yield
-        escape = ESCAPE.match(src.text, src.pos)
+        escape = WHOLE_ESCAPE.match(src.text, src.pos)
         found = HEX.match(src.text, src.pos)
         if escape:
             self.write(src.take(escape.end()))
@@ -237,9 +238,8 @@ class Repairer:
             elif src.closed:
                 return "single_quotes"
             else:
-                src.wait(
-                    self.write, _single_quoted_lane(self._overrun.firsts if self._overrun else ())
-                )
+                firsts = self._overrun.markers.firsts if self._overrun else ""
+                src.wait(self.write, _single_quoted_lane(firsts))
                 yield
 
     def _quoted(self) -> Steps[str | None]:
@@ -307,7 +307,7 @@ class Repairer:
 
 
 @lru_cache(maxsize=64)
-def _single_quoted_lane(firsts: tuple[str, ...]) -> Lane:
+def _single_quoted_lane(firsts: str) -> Lane:
     """Text that may pass in single quotes: none with a character that markers begin with."""
-    odd = re.compile(f"[{ODD_IN_SINGLE}{''.join(map(re.escape, firsts))}]").search
+    odd = re.compile(f"[{ODD_IN_SINGLE}{re.escape(firsts)}]").search
     return Lane(odd, odd)

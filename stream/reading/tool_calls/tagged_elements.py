@@ -35,7 +35,7 @@ from .schema import (
     schema_of_items,
     types_named,
 )
-from .tagged_value import ValueEnd, name_stands, space_behind, text_value, value_end
+from .tagged_value import ValueEnd, name_stands, space_behind, text_value
 
 __all__ = ["Argument", "argument_name", "argument_value"]
 
@@ -58,7 +58,8 @@ class Argument(NamedTuple):
 
     def end(self, m: TaggedMarkers) -> ValueEnd:
         """What ends the value."""
-        return value_end(m, self.name, crlf=self.crlf)
+        markers = m.value_ends_crlf if self.crlf else m.value_ends
+        return ValueEnd(markers, "" if m.key_suffix is None else self.name + m.key_suffix)
 
 
 class Typed(NamedTuple):
@@ -135,27 +136,25 @@ def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
     return crlf
 
 
+# No generator itself: each that stands in another is resumed with every chunk.
 def argument_value(
     src: Window, call: Call, m: TaggedMarkers, argument: Argument, schema: object
 ) -> Steps[Ending]:
     """Read the value of an argument and what ends it; `schema` is that of all arguments."""
-    return (
-        yield from _value(
-            src, call, m, argument, Typed({}, schema).inner(argument, listed=False), 0
-        )
-    )
-
-
-def _value(
-    src: Window, call: Call, m: TaggedMarkers, argument: Argument, typed: Typed, depth: int
-) -> Steps[Ending]:
-    """Read a value, of elements or not, and what ends it; it stands in `depth` others."""
+    kinds, end = argument.kinds or argument_types(schema, argument.name), argument.end(m)
     call.sink.held = []
-    end = argument.end(m)
+    if m.element_ends.literals or end.name:
+        typed = Typed(kinds, schema_of_argument(schema, argument.name))
+        return _named_value(src, call, m, end, typed, 0)
+    return text_value(src, call, m, kinds, end)
+
+
+def _named_value(
+    src: Window, call: Call, m: TaggedMarkers, end: ValueEnd, typed: Typed, depth: int
+) -> Steps[Ending]:
+    """Read a value and what ends it, which may be its name; it stands in `depth` others."""
     if len(end.name) > LONGEST_MARKER:
-        return Ending.broken(
-            f"a name of {len(argument.name)} characters, which ends the value as well"
-        )
+        return Ending.broken(f"a name of {len(end.name)} characters, which ends the value as well")
     nests = depth < DEEPEST and m.element_ends.literals
     if nests and (yield from _nests(src, m, typed.kinds, end)):
         return (yield from _elements(src, call, m, end, typed, depth))
@@ -209,7 +208,8 @@ def _elements(
         if opened == "{":
             call.emit(encode_basestring(element.name) + ": ")
         inner = typed.inner(element, listed=opened == "[")
-        ending = yield from _value(src, call, m, element, inner, depth + 1)
+        call.sink.held = []
+        ending = yield from _named_value(src, call, m, element.end(m), inner, depth + 1)
         if ending is not WHOLE:
             return ending
 

@@ -30,7 +30,7 @@ from .ending import CUT, WHOLE, Ending
 from .schema import Kinds
 from .values import Value
 
-__all__ = ["ValueEnd", "name_stands", "space_behind", "text_value", "value_end"]
+__all__ = ["ValueEnd", "name_stands", "space_behind", "text_value"]
 
 SPACE = re.compile(GAP)
 STRING: Kinds = {"string": None}
@@ -45,12 +45,6 @@ class ValueEnd(NamedTuple):
 
     markers: Markers
     name: str
-
-
-def value_end(m: TaggedMarkers, key: str, *, crlf: bool) -> ValueEnd:
-    """What ends the value of the argument `key`; CRLF ends the line before the value, or not."""
-    markers = m.value_ends_crlf if crlf else m.value_ends
-    return ValueEnd(markers, "" if m.key_suffix is None else key + m.key_suffix)
 
 
 def text_value(

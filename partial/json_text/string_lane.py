@@ -1,0 +1,53 @@
+"""What may pass in a JSON string that is open: plain characters and whole escapes."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ..markers import NEVER, Markers
+from ..surrogates import SURROGATES
+from ..waiting import Lane
+from .lexer import CUT_ESCAPE, ESCAPE
+
+__all__ = ["string_lane"]
+
+
+@lru_cache(maxsize=256)
+def string_lane(markers: Markers) -> Lane:
+    """Text that holds none of the markers either, nor what may become one.
+
+    Escapes take twice the time.
+    """
+    firsts = re.escape(markers.firsts)
+    plain = rf'[^"\\\x00-\x1f{SURROGATES}{firsts}]*+'
+    odd = NEVER
+    if firsts:
+        whole = "|".join(map(re.escape, markers.literals))
+        odd = rf"(?!{'|'.join([whole, *markers.tails()])})[{firsts}]"
+    in_string = rf"{plain}(?:(?:{ESCAPE}|{odd}){plain})*+"
+    certain = re.compile(in_string, re.DOTALL)
+
+    def split(text: str) -> int:
+        """Where the tail begins that is an escape or a marker, cut; -1 if more is in the text."""
+        found = certain.match(text)
+        end = found.end() if found else 0
+        while end < len(text):
+            if text[end] == "\\":
+                # Most are cut behind the backslash.
+                return end if end + 1 == len(text) or CUT_ESCAPE.match(text, end) else -1
+            if text[end] not in markers.firsts:
+                return -1
+            start, stop = markers.find(text, end)
+            if start == end:
+                return end if stop == end else -1
+            # It is as short as the beginning of a marker, and none.
+            found = certain.match(text, end + 1)
+            end = found.end() if found else end + 1
+        return end
+
+    return Lane(
+        quick=re.compile(rf'["\\\x00-\x1f{SURROGATES}{firsts}]').search,
+        exact=re.compile(rf"(?!{in_string}\Z)", re.DOTALL).match,
+        split=split,
+    )
