@@ -4,6 +4,7 @@
     wire/                   what a format is, formats by name, what is looked for in the text
     reading/                sub-parsers: the assistant's turn, reasoning, channels, calls
     message/                deltas, the message they add up to, policies, issues, ids
+    tokens/                 output as token ids: the vocabulary
 
 Users import what is here.
 """
@@ -42,6 +43,7 @@ from .wire.format import (
 # No parser needs these.
 if TYPE_CHECKING:
     from .suggest import Suggestion, suggest_formats
+    from .tokens import Spelling, Stretch, Vocabulary
     from .wire.named import get_format, list_formats, models_of, register_format
     from .wire.response_template import from_response_template, to_response_template
 else:
@@ -49,6 +51,7 @@ else:
         __name__,
         {
             ".suggest": "Suggestion suggest_formats",
+            ".tokens": "Spelling Stretch Vocabulary",
             ".wire.named": "get_format list_formats models_of register_format",
             ".wire.response_template": "from_response_template to_response_template",
         },
@@ -82,7 +85,9 @@ __all__ = [
     "ReasoningDelta",
     "ReasoningFormat",
     "ReasoningMode",
+    "Spelling",
     "StreamParser",
+    "Stretch",
     "Suggestion",
     "Switches",
     "ToolCall",
@@ -91,6 +96,7 @@ __all__ = [
     "Tools",
     "ToolsFormat",
     "TurnFormat",
+    "Vocabulary",
     "WireFormat",
     "aiter_deltas",
     "call_id",

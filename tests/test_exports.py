@@ -34,7 +34,17 @@ MAY_IMPORT = {
 }
 # The same inside of `stream`: three rooms, and the modules that stand on them, the lowest first.
 ROOMS = {"wire": set(), "message": set(), "reading": {"wire", "message"}}
-for module in ("tools", "request", "snapshot", "feeding", "parser", "iterate", "suggest", ""):
+for module in (
+    "tools",
+    "request",
+    "snapshot",
+    "feeding",
+    "parser",
+    "iterate",
+    "tokens",
+    "suggest",
+    "",
+):
     ROOMS[module] = set(ROOMS)
 
 
@@ -148,9 +158,9 @@ def test_names_are_pickled_and_imported_with_a_star():
 
 def test_the_contract_of_names():
     names = """ChatTemplate analyze WireFormat StreamParser parse iter_deltas aiter_deltas
-    ContentDelta ReasoningDelta ToolCallDelta Delta Message ToolCall Tools Policies Issue get_format
-    list_formats register_format suggest_formats Suggestion create_tool_parser BaseToolParser
-    ToolCallItem ParseResult ToolGate Candidate Candidates Decision ExecutableCall Telemetry gbnf
+    Vocabulary ContentDelta ReasoningDelta ToolCallDelta Delta Message ToolCall Tools Policies
+    Issue get_format list_formats register_format suggest_formats Suggestion create_tool_parser
+    BaseToolParser ToolCallItem ParseResult ToolGate Candidate Candidates Decision ExecutableCall Telemetry gbnf
     Grammar structural_tag chat_completion_chunks call_id nine_character_id from_response_template
     to_response_template partial DeltaParseError UsageError FormatError TemplateError
     MalformedOutput"""

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Tools,
         ToolsFormat,
         TurnFormat,
+        Vocabulary,
         WireFormat,
         aiter_deltas,
         call_id,
@@ -94,9 +95,10 @@ else:
             ".stream": "ArgumentsFormat CallIdFormat CallIdPosition ChannelsFormat CodeFormat "
             "Content ContentDelta ContentFormat ContentMode Delta FunctionFormat Issue Message "
             "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
-            "Suggestion ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat WireFormat "
-            "aiter_deltas call_id from_response_template get_format iter_deltas list_formats "
-            "nine_character_id parse register_format suggest_formats to_response_template",
+            "Suggestion ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat Vocabulary "
+            "WireFormat aiter_deltas call_id from_response_template get_format iter_deltas "
+            "list_formats nine_character_id parse register_format suggest_formats "
+            "to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
         },
         modules="analyzer gate grammar partial protocols servers stream tool_parsers",
@@ -145,6 +147,7 @@ __all__ = [
     "ToolsFormat",
     "TurnFormat",
     "UsageError",
+    "Vocabulary",
     "WireFormat",
     "aiter_deltas",
     "analyze",

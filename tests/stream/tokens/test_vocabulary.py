@@ -1,0 +1,75 @@
+"""What a vocabulary says of its tokens."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import deltaparse as dp
+
+TOKENS = {0: b"Hel", 1: b"lo", 2: b"\xc3", 3: b"\xa9", 5: b"<a>", 6: b"<a>b</a>", 7: b"\n\n"}
+
+
+@pytest.fixture
+def vocabulary():
+    return dp.Vocabulary(TOKENS, special=[5, 6, 7])
+
+
+def test_bytes_are_those_of_the_token(vocabulary):
+    assert {id: vocabulary[id] for id in vocabulary} == TOKENS
+    assert len(vocabulary) == 7
+    assert [id in vocabulary for id in (0, 4, 7, 8, -1, True, "0")] == [
+        *(True, False, True, False, False, False, False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("id", "said"),
+    [(4, "4: no token"), (8, "8: outside"), (-1, "-1: ids begin"), ("0", "'0'"), (True, "True")],
+)
+def test_an_id_without_a_token_is_the_callers_mistake(vocabulary, id, said):
+    with pytest.raises(dp.UsageError, match=said):
+        vocabulary[id]
+
+
+def test_special_tokens_are_found_by_their_text(vocabulary):
+    assert dict(vocabulary.special) == {"<a>": 5, "<a>b</a>": 6}
+    assert vocabulary.special_ids == {5, 6}
+    assert vocabulary.find("<a>") == 5
+    assert vocabulary.find("Hel") is None
+    assert vocabulary.special_text(6) == "<a>b</a>"
+    assert vocabulary.special_text(0) is None
+
+
+def test_a_text_is_cut_at_special_tokens_the_longest_first(vocabulary):
+    spelled = vocabulary.spelled(" <a>b</a><a>x<a>")
+    assert [(part.text, part.id) for part in spelled.stretches] == [
+        *((" ", None), ("<a>b</a>", 6), ("<a>", 5), ("x", None), ("<a>", 5))
+    ]
+    assert all(spelled.text[part.start : part.end] == part.text for part in spelled.stretches)
+    assert (spelled.kind, spelled.ids) == ("tokens", (6, 5, 5))
+    assert vocabulary.spelled("<a>").kind == "token"
+    assert vocabulary.spelled("\n\n").kind == "text"
+    assert vocabulary.spelled("").stretches == ()
+
+
+def test_a_vocabulary_survives_a_pickle(vocabulary):
+    other = pickle.loads(pickle.dumps(vocabulary))
+    assert [other[id] for id in other] == list(TOKENS.values())
+    assert other.special == vocabulary.special
+    assert repr(other) == "<Vocabulary of tokens: 7 tokens, 2 special>"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "special", "said"),
+    [
+        ({"0": b"a"}, (), "'0'"),
+        ({-1: b"a"}, (), "-1"),
+        ({0: "a"}, (), "not str"),
+        ({0: b"a"}, (1,), "special token 1"),
+    ],
+)
+def test_what_is_no_vocabulary(tokens, special, said):
+    with pytest.raises(dp.UsageError, match=said):
+        dp.Vocabulary(tokens, special)
