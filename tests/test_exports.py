@@ -160,7 +160,8 @@ def test_the_contract_of_names():
     names = """ChatTemplate analyze WireFormat StreamParser parse iter_deltas aiter_deltas
     Vocabulary ContentDelta ReasoningDelta ToolCallDelta Delta Message ToolCall Tools Policies
     Issue get_format list_formats register_format suggest_formats Suggestion create_tool_parser
-    BaseToolParser ToolCallItem ParseResult ToolGate Candidate Candidates Decision ExecutableCall Telemetry gbnf
+    BaseToolParser ToolCallItem ParseResult ToolGate Candidate Candidates Decision ExecutableCall
+    Telemetry gbnf
     Grammar structural_tag chat_completion_chunks call_id nine_character_id from_response_template
     to_response_template partial DeltaParseError UsageError FormatError TemplateError
     MalformedOutput"""

@@ -17,12 +17,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from deltaparse.partial import UsageError
 
-from .token_source import FixedTokens, Special, TokenSource
+from .load_files import load_file
+from .load_tokenizers import load_tokenizer
+from .token_source import FixedTokens, MoreTokens, Special, TokenSource
 
 __all__ = ["Spelling", "Stretch", "Vocabulary"]
 
@@ -92,26 +95,35 @@ class Vocabulary:
         self._set(FixedTokens(dict(tokens), kept), "tokens")
 
     @classmethod
-    def load(cls, source: object) -> Vocabulary:
-        """Load the vocabulary of a tokenizer.
+    def load(cls, source: object, special: Mapping[str, int] | None = None) -> Vocabulary:
+        """Load the vocabulary of a tokenizer; none of the packages named here is needed for others.
 
         Args:
-            source: a mapping of ids to bytes.
+            source: a tokenizer of transformers, `tokenizers`, tiktoken, mistral-common or
+                SentencePiece, or what has one, such as a processor; the path of a
+                `tokenizer.json`, a `tekken.json`, a file of ranks for tiktoken, a model of
+                SentencePiece or a GGUF file, or of a model's folder with one of these; or a
+                mapping of ids to bytes.
+            special: special tokens that the source does not name, by their texts: files of ranks
+                name none.
 
         Raises:
-            UsageError: it is none of these, or its tokens have no bytes of their own.
+            UsageError: it is none of these, cannot be read, or has tokens without bytes of their
+                own, such as those of BERT.
         """
-        if isinstance(source, Vocabulary):
-            return source
-        if isinstance(source, Mapping):
-            return cls(source)
-        kind = type(source).__name__
-        raise UsageError(f"a vocabulary is loaded from a tokenizer or a path, not {kind}")
-
-    @classmethod
-    def _from(cls, source: TokenSource, kind: str) -> Vocabulary:
         made = cls({})
-        made._set(source, kind)
+        if isinstance(source, Mapping):
+            made = cls(source)
+        elif isinstance(source, str | Path):
+            made._set(*load_file(Path(source)))
+        else:
+            found, kind = load_tokenizer(source), type(source).__name__
+            if found is None:
+                raise UsageError(f"a vocabulary is loaded from a tokenizer or a path, not {kind}")
+            made._set(found, kind)
+        if special:
+            more = {id: Special(text) for text, id in special.items()}
+            made._set(MoreTokens(made._source, more), made._kind)
         return made
 
     def _set(self, source: TokenSource, kind: str) -> None:

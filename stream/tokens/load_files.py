@@ -1,0 +1,158 @@
+"""Vocabularies in files: `tokenizer.json`, tekken, ranks of tiktoken; and what a folder has."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from deltaparse.partial import UsageError
+
+from .piece_files import gguf_tokens, sentencepiece_tokens
+from .token_source import Special, SpelledTokens, TokenSource
+from .token_text import SPACE, TextDecoder
+
+__all__ = ["added_token", "load_file"]
+
+IN_A_FOLDER = (
+    *("tokenizer.json", "tekken.json", "*.tiktoken", "tiktoken.model", "tokenizer.model"),
+    "*.gguf",
+)
+"""The files of a folder that have a vocabulary; where there are several, the first is taken."""
+
+RANK = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
+
+OTHER = "not a tokenizer.json, a tekken file, ranks of tiktoken, or a model of SentencePiece"
+
+TEKKEN_SPECIAL = (
+    *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
+    *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]"),
+    *("[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
+    "[TOOL_CONTENT]",
+)
+"""The special tokens of a tekken file that lists none, which its first readers had built in."""
+
+
+def load_file(path: Path) -> tuple[TokenSource, str]:
+    """Read the vocabulary of a file or a folder; return it, and the name of the file.
+
+    Raises:
+        UsageError: there is none there, or it cannot be read.
+    """
+    if path.is_dir():
+        path = _in_folder(path)
+    if path.suffix.lower() == ".gguf":
+        return gguf_tokens(path), path.name
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    try:
+        return _tokens(path, data), path.name
+    except UsageError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{path}: no vocabulary can be read from it: {error!r}") from error
+
+
+def added_token(text: str, *, skipped: bool, spaced: bool) -> Special:
+    """Make an added token of its text.
+
+    What decoding keeps is read as it decodes it, with a space for each `▁` where it does so;
+    what it leaves out stands for its text.
+    """
+    written = text.replace(SPACE, " ") if spaced and not skipped else text
+    return Special(written, skipped)
+
+
+def _in_folder(folder: Path) -> Path:
+    found = (file for name in IN_A_FOLDER for file in sorted(folder.glob(name)))
+    first = next(found, None)
+    if first is None:
+        raise UsageError(f"{folder}: no vocabulary in it: none of {', '.join(IN_A_FOLDER)}")
+    return first
+
+
+def _tokens(path: Path, data: bytes) -> TokenSource:
+    if data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+        document = json.loads(data)
+        if "vocab" in document and "config" in document:
+            return _tekken(document)
+        if "model" in document:
+            return _tokenizer_json(document, path)
+    elif RANK.match(data):
+        return _ranked(data, _configured(path))
+    elif data[:1] == b"\n":
+        return sentencepiece_tokens(data)
+    raise UsageError(f"{path}: no vocabulary: {OTHER}")
+
+
+def _tokenizer_json(document: Mapping[str, Any], path: Path) -> TokenSource:
+    """Read the file of the library `tokenizers`, and what its configuration adds to it."""
+    decoder = TextDecoder(document.get("decoder"), str(path))
+    vocab = document["model"]["vocab"]
+    if isinstance(vocab, list):
+        vocab = [text for text, _ in vocab]
+    special = {
+        token["id"]: added_token(
+            token["content"], skipped=bool(token.get("special")), spaced=decoder.spaced
+        )
+        for token in document.get("added_tokens") or ()
+    }
+    return SpelledTokens(vocab, _configured(path) | special, decoder)
+
+
+def _configured(path: Path) -> dict[int, Special]:
+    """Read the tokens that the configuration beside a file adds, none where there is none."""
+    beside = path.with_name("tokenizer_config.json")
+    if not beside.is_file():
+        return {}
+    tokens = json.loads(beside.read_bytes()).get("added_tokens_decoder") or {}
+    return {
+        int(id): Special(token["content"], bool(token.get("special")))
+        for id, token in tokens.items()
+    }
+
+
+def _tekken(document: Mapping[str, Any]) -> TokenSource:
+    """Read the file of mistral-common: the special tokens stand before the others."""
+    config = document["config"]
+    count = config["default_num_special_tokens"]
+    listed = document.get("special_tokens")
+    if listed is None:
+        listed = [{"rank": id, "token_str": text} for id, text in enumerate(TEKKEN_SPECIAL)]
+    special = {id: Special(f"<SPECIAL_{id}>") for id in range(count)}
+    for token in listed:
+        special[token["rank"]] = Special(token["token_str"], bool(token.get("is_control", True)))
+    size = config["default_vocab_size"] - count
+    ranked = {token["rank"] + count: token["token_bytes"] for token in document["vocab"][:size]}
+    return EncodedTokens(ranked, special)
+
+
+class EncodedTokens:
+    """Tokens whose bytes are written in base64."""
+
+    def __init__(self, tokens: Mapping[int, str | bytes], special: Mapping[int, Special]) -> None:
+        self._tokens = tokens
+        self.special = special
+
+    @property
+    def ids(self) -> Collection[int]:
+        """The ids that have a token."""
+        return self._tokens.keys() | self.special.keys()
+
+    def bytes_of(self, id: int) -> bytes | None:
+        """Return what the token of an id stands for, None where there is none."""
+        if id in self.special:
+            return self.special[id].bytes
+        encoded = self._tokens.get(id)
+        return None if encoded is None else base64.b64decode(encoded)
+
+
+def _ranked(data: bytes, special: Mapping[int, Special]) -> EncodedTokens:
+    """Read ranks of tiktoken: in each line the bytes of a token and its id."""
+    lines = (line.split() for line in data.splitlines())
+    return EncodedTokens({int(line[1]): line[0] for line in lines if line}, special)

@@ -1,0 +1,177 @@
+"""Vocabularies of tokenizers that are objects, known by the methods that they have.
+
+None of their packages is imported: whoever has such an object has imported its package.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from deltaparse.partial import UsageError
+
+from .load_files import added_token
+from .piece_files import sentencepiece_tokens
+from .token_source import FixedTokens, Special, TokenSource
+from .token_text import ByteLevelText, TextDecoder
+
+__all__ = ["load_tokenizer"]
+
+WITHIN = (
+    "backend_tokenizer",
+    "instruct_tokenizer",
+    "tokenizer",
+    "_tokenizer",
+    "model",
+    "_model",
+    "sp_model",
+)
+"""Where tokenizers, processors and wrappers of these have the tokenizer that knows the tokens."""
+
+DEEPEST = 4
+
+
+def load_tokenizer(tokenizer: object) -> TokenSource | None:
+    """Read the tokens of a tokenizer, None where it is of no known kind.
+
+    Raises:
+        UsageError: its tokens have no bytes of their own.
+    """
+    return _found(tokenizer, DEEPEST)
+
+
+def _found(tokenizer: object, deepest: int) -> TokenSource | None:
+    for needed, read in KINDS:
+        if all(callable(getattr(tokenizer, name, None)) for name in needed):
+            return read(tokenizer)
+    for name in WITHIN if deepest else ():
+        inner = getattr(tokenizer, name, None)
+        found = _found(inner, deepest - 1) if inner is not None else None
+        if found is not None:
+            return found
+    if callable(getattr(tokenizer, "convert_ids_to_tokens", None)):
+        return _slow(tokenizer)
+    return None
+
+
+class _FastIds(Collection[int]):
+    """The ids of a `tokenizers.Tokenizer`, which lists its vocabulary only as a copy of it."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def __len__(self) -> int:
+        return int(self._tokenizer.get_vocab_size())
+
+    def __contains__(self, id: object) -> bool:
+        try:
+            return self._tokenizer.id_to_token(id) is not None
+        except (OverflowError, TypeError):
+            return False
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self._tokenizer.get_vocab().values()))
+
+
+class FastTokens:
+    """The tokens of a `tokenizers.Tokenizer`."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        decoder = tokenizer.decoder
+        settings = json.loads(decoder.__getstate__()) if decoder is not None else None
+        self._text = TextDecoder(settings, type(tokenizer).__name__)
+        self.special = _added(tokenizer.get_added_tokens_decoder(), spaced=self._text.spaced)
+
+    @property
+    def ids(self) -> Collection[int]:
+        """The ids that have a token."""
+        return _FastIds(self._tokenizer)
+
+    def bytes_of(self, id: int) -> bytes | None:
+        """Return what the token of an id stands for, None where there is none."""
+        if id in self.special:
+            return self.special[id].bytes
+        return self._text(self._tokenizer.id_to_token(id)) if id in self.ids else None
+
+
+def _added(tokens: Mapping[int, Any], *, spaced: bool) -> dict[int, Special]:
+    return {
+        id: added_token(token.content, skipped=token.special, spaced=spaced)
+        for id, token in tokens.items()
+    }
+
+
+class TekkenTokens:
+    """The tokens of mistral-common's `Tekkenizer`."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        listed = getattr(tokenizer, "_all_special_tokens", ())
+        shown = {token["rank"] for token in listed if not token.get("is_control", True)}
+        self.special = {
+            id: Special(tokenizer.id_to_piece(id), id not in shown)
+            for id in range(tokenizer.num_special_tokens)
+        }
+
+    @property
+    def ids(self) -> Collection[int]:
+        """The ids that have a token."""
+        return range(self._tokenizer.n_words)
+
+    def bytes_of(self, id: int) -> bytes | None:
+        """Return what the token of an id stands for, None where there is none."""
+        if id in self.special:
+            return self.special[id].bytes
+        return bytes(self._tokenizer.id_to_byte_piece(id)) if id in self.ids else None
+
+
+class TiktokenTokens:
+    """The tokens of an `Encoding` of tiktoken."""
+
+    def __init__(self, encoding: Any) -> None:
+        self._encoding = encoding
+        texts = encoding.special_tokens_set
+        self.special = {encoding.encode_single_token(text): Special(text) for text in texts}
+
+    @property
+    def ids(self) -> Collection[int]:
+        """The ids that have a token."""
+        ids = range(self._encoding.n_vocab)
+        return dict.fromkeys(id for id in ids if self.bytes_of(id) is not None).keys()
+
+    def bytes_of(self, id: int) -> bytes | None:
+        """Return what the token of an id stands for, None where there is none."""
+        try:
+            return bytes(self._encoding.decode_single_token_bytes(id))
+        except (KeyError, OverflowError):
+            return None
+
+
+def _sentencepiece(processor: Any) -> TokenSource:
+    return sentencepiece_tokens(processor.serialized_model_proto())
+
+
+def _slow(tokenizer: Any) -> TokenSource:
+    """Read a tokenizer of transformers that is written in Python."""
+    named = getattr(tokenizer, "added_tokens_decoder", None) or {}
+    count = len(tokenizer)
+    texts = tokenizer.convert_ids_to_tokens(list(range(count)))
+    special = _added(named, spaced=False)
+    own = {id: text for id, text in enumerate(texts) if text is not None and id not in special}
+    if getattr(tokenizer, "byte_decoder", None):
+        own = {id: ByteLevelText()(text) for id, text in own.items()}
+    elif not all(isinstance(text, bytes) for text in own.values()):
+        kind = type(tokenizer).__name__
+        raise UsageError(f"{kind}: how it spells bytes is not known; load its tokenizer.json")
+    return FixedTokens(own | {id: token.bytes for id, token in special.items()}, special)
+
+
+KINDS: tuple[tuple[tuple[str, ...], Callable[[Any], TokenSource]], ...] = (
+    (("id_to_token", "get_added_tokens_decoder", "get_vocab_size"), FastTokens),
+    (("id_to_byte_piece", "is_special", "id_to_piece"), TekkenTokens),
+    (("decode_single_token_bytes", "encode_single_token"), TiktokenTokens),
+    (("serialized_model_proto",), _sentencepiece),
+)
+"""The methods by which a kind of tokenizer is known, and what reads it."""
