@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from deltaparse.partial import UsageError
 
+from .gguf_file import read_gguf
 from .token_source import Special, SpelledTokens
 from .token_text import SPACE, ByteLevelText, PieceText, TokenText
 
@@ -15,6 +15,13 @@ __all__ = ["gguf_tokens", "sentencepiece_tokens"]
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 1, 2, 3, 4, 5
 """Types of tokens, as SentencePiece counts them, and GGUF after it."""
+
+TOKENS = "tokenizer.ggml.tokens"
+TYPES = "tokenizer.ggml.token_type"
+MODEL = "tokenizer.ggml.model"
+
+NO_BYTES = ("bert", "rwkv", "no_vocab", "none")
+"""Models of tokenizers in GGUF files whose tokens are no bytes, or are written otherwise."""
 
 VARINT, FIXED_64, LENGTH, FIXED_32 = 0, 1, 2, 5
 """How protocol buffers write a field."""
@@ -79,44 +86,23 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _gguf_fields(path: Path) -> Any:
-    """Open a GGUF file, and return its fields by name.
-
-    Raises:
-        UsageError: the package that reads it is not installed, or it is no GGUF file.
-    """
-    try:
-        from gguf import GGUFReader
-    except ImportError:
-        message = f"{path}: GGUF files are read by the package gguf: pip install deltaparse[gguf]"
-        raise UsageError(message) from None
-    try:
-        return GGUFReader(path).fields
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from error
-    except (ValueError, IndexError) as error:
-        raise UsageError(f"{path}: not a GGUF file: {error}") from error
-
-
 def gguf_tokens(path: Path) -> SpelledTokens:
     """Read the tokens of a GGUF file.
 
     Raises:
         UsageError: it cannot be read, has no tokens, or such that have no bytes of their own.
     """
-    fields = _gguf_fields(path)
-    if "tokenizer.ggml.tokens" not in fields:
+    found = read_gguf(path, {TOKENS, TYPES, MODEL})
+    texts = found.get(TOKENS)
+    if not isinstance(texts, list):
         raise UsageError(f"{path}: no vocabulary in it")
-    model = fields.get("tokenizer.ggml.model")
-    kind = str(model.contents()) if model is not None else "llama"
-    if kind in ("bert", "rwkv", "none", "no_vocab"):
-        raise UsageError(f"{path}: a tokenizer of the kind {kind!r}, whose tokens are not read")
-    types = fields.get("tokenizer.ggml.token_type")
-    texts: Iterable[str] = fields["tokenizer.ggml.tokens"].contents()
+    model = found.get(MODEL, b"llama").decode()
+    if model in NO_BYTES:
+        raise UsageError(f"{path}: a tokenizer of the kind {model!r}, whose tokens are not read")
     return _typed(
-        list(texts),
-        types.contents() if types is not None else (),
-        ByteLevelText() if kind == "gpt2" else PieceText(),
+        [text.decode("utf-8", "replace") for text in texts],
+        found.get(TYPES, ()),
+        ByteLevelText() if model == "gpt2" else PieceText(),
     )
 
 
