@@ -36,7 +36,7 @@ from .json_text.repair import repaired_json
 from .json_text.repairs import Repairs
 from .markers import LONGEST_MARKER, Markers, marker_set
 from .python_text.to_json import PythonReading, python_arguments, python_value
-from .surrogates import escape_surrogates, is_whole, replace_surrogates
+from .surrogates import SURROGATES, escape_surrogates, is_whole, replace_surrogates
 from .text_decoder import TextDecoder
 from .text_readers import at, peek, skip, skip_if_here, until, whitespace
 from .waiting import Emit, Lane, StringSink, Waiter
@@ -68,6 +68,7 @@ __all__ = [
     "LONGEST_MARKER",
     "MAX_DEPTH",
     "MAX_TOKEN",
+    "SURROGATES",
     "Absent",
     "CompactJson",
     "DeltaParseError",

@@ -45,6 +45,7 @@ class Window:
     """
 
     __slots__ = (
+        "__weakref__",
         "_kept",
         "_kept_to",
         "_marks",

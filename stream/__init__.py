@@ -43,7 +43,7 @@ from .wire.format import (
 # No parser needs these.
 if TYPE_CHECKING:
     from .suggest import Suggestion, suggest_formats
-    from .tokens import Spelling, Stretch, Vocabulary
+    from .tokens import Spelling, Stretch, TokenParser, Vocabulary
     from .wire.named import get_format, list_formats, models_of, register_format
     from .wire.response_template import from_response_template, to_response_template
 else:
@@ -51,7 +51,7 @@ else:
         __name__,
         {
             ".suggest": "Suggestion suggest_formats",
-            ".tokens": "Spelling Stretch Vocabulary",
+            ".tokens": "Spelling Stretch TokenParser Vocabulary",
             ".wire.named": "get_format list_formats models_of register_format",
             ".wire.response_template": "from_response_template to_response_template",
         },
@@ -90,6 +90,7 @@ __all__ = [
     "Stretch",
     "Suggestion",
     "Switches",
+    "TokenParser",
     "ToolCall",
     "ToolCallDelta",
     "ToolFormat",

@@ -7,119 +7,59 @@ from typing import Any, Literal, NoReturn
 
 from deltaparse.partial import UsageError, Window
 
-from .feeding import Feeder
+from .feeding import MOST_PASSED, Feeder
 from .message.counts import Counts
 from .message.deltas import Delta
 from .message.ids import IdFactory, MadeIds, call_id, check_id_factory
 from .message.message import Attempt, Issue, Message
 from .message.policies import Policies
+from .message.sink import Builds
 from .reading.assistant_turn import assistant_turn
 from .reading.reading import Reading
 from .request import Request, ToolChoice, check_flag
 from .snapshot import Recording
 from .wire.format import WireFormat
 
-__all__ = ["StreamParser"]
+__all__ = ["FinishReason", "StreamParser", "TurnParser"]
 
 FinishReason = Literal["stop", "tool_calls", "length"]
 
 
-class StreamParser(Feeder):
-    """Parses one turn of a model, fed as it comes, in chunks of any size.
+class TurnParser(Feeder):
+    """What all parsers of a turn are, whatever they are fed with.
 
     Args:
-        fmt: how the model writes, from `analyze` or by hand. Shared freely between parsers.
-        tools: the tools of the request, in any shape that `Tools` reads, or `Tools`. None: any
-            name may be called; []: tool syntax is plain text. In formats whose calls stand in no
-            markers, only their names tell calls from an answer that looks like one. With None, a
-            call is there what fills a part of the turn, from one marker to the next, in the
-            format's own spelling; the parser holds back what may become that until the part ends.
-        prompt: the rendered prompt, or any tail of it that holds the generation prompt: a
-            reasoning section that it opens or closes behind the last header of the assistant's
-            turn, or the beginning of an answer that it holds there, sets the state to start in.
-            Nothing of it comes out but a call that it began. Where no header stands in it, only
-            the format's own generation prompt, as its very end, sets the state; otherwise
-            nothing of it is read, and the issue `no_header` reports that. Without a prompt, the
-            format's own generation prompt is taken.
-        tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any", or
-            a tool choice object, of OpenAI or of Anthropic, that names a function or some that
-            are allowed (what does not comply is an issue).
-        parallel_tool_calls: False: a second call is what `Policies.extra_calls` says.
-        reasoning: "separate" (deltas of its own); "inline" (in the content, between `<think>`
-            and `</think>` whatever the model writes); "raw" (in the content, as the model
-            wrote it).
-        policies: what to do where the output is odd.
-        response_schema: the JSON Schema that the content was asked to follow. JSON at the start
-            of the turn is then content, also where calls stand in no markers, and a Markdown
-            code block round it is left out.
-        calls: how calls are written. "format": as the format has it. "json": the server
-            constrained the model to write them as JSON that stands alone, as vLLM and SGLang do
-            where a call is required: an object with a name and arguments (or `parameters`), a
-            list of them, or, where `tool_choice` names one function, its arguments alone. They
-            stand behind reasoning, if there is any. The markers of the format's own calls round
-            them, and a code block, are left out, with an issue; what else stands there is
-            content, with an issue.
-        id_factory: makes the id of a call to which the model gave none; asked once for each.
-            `nine_character_id` makes those that Mistral's templates take.
-        record: keep what is fed, for `fork` and `snapshot`.
-        collect: keep the message. Without it, the parser takes the same few kilobytes however
-            long the output is, and has no `message`; policies that need one cannot be chosen.
-
-    Raises:
-        UsageError: an argument that makes no sense.
+        request: what is asked of the parser.
+        id_factory: makes the ids of calls.
+        prompt: the prompt that the ids depend on.
+        kept: the record of what it is fed, if one is kept.
+        builds: makes what builds the message, where it is not the usual.
     """
 
     __slots__ = ("_finish_reason", "_request", "format")
 
     def __init__(
         self,
-        fmt: WireFormat,
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        prompt: str = "",
-        tool_choice: ToolChoice = "auto",
-        parallel_tool_calls: bool = True,
-        reasoning: Literal["separate", "inline", "raw"] = "separate",
-        policies: Policies = Policies(),  # noqa: B008 - frozen
-        response_schema: Mapping[str, Any] | None = None,
-        calls: Literal["format", "json"] = "format",
-        id_factory: IdFactory = call_id,
-        record: bool = False,
-        collect: bool = True,
+        request: Request,
+        id_factory: IdFactory,
+        prompt: str,
+        kept: Recording | None,
+        builds: Builds | None = None,
     ) -> None:
-        request = Request(
-            fmt,
-            tools,
-            prompt,
-            tool_choice,
-            parallel_tool_calls,
-            reasoning,
-            policies,
-            response_schema,
-            calls,
-            collect,
-        )
-        if record is not False:
-            check_flag("record", record)
-        if id_factory is not call_id:
-            check_id_factory(id_factory)
-        kept: Recording | None = None
-        if record:
-            ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
-            kept, id_factory = Recording(request, ids), ids
         tail = request.turn_so_far()
         window = Window(offset=-len(tail))
-        sink = request.sink(window)
+        sink = request.sink(window, builds)
+        sink.reads(window)
         steps = assistant_turn(Reading(window, sink, request.marker_tables()))
-        super().__init__(window, sink, steps, kept, collect)
-        self.format = fmt
+        super().__init__(window, sink, steps, kept, request.collect)
+        self.format = request.fmt
         self._request = request
         self._finish_reason: FinishReason | None = None
         if tail:
             window.feed(tail)
             self._resume()
         sink.start(id_factory, prompt)
-        if prompt:
+        if request.prompt:
             request.report_prompt(sink)
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
@@ -190,6 +130,141 @@ class StreamParser(Feeder):
         self._settle()
         return self._sink.counts()
 
+    def where(self) -> str:
+        """The state: the names of the sub-parsers that are waiting, outermost first."""
+        names = []
+        steps: Any = self._steps
+        while steps is not None and getattr(steps, "gi_frame", None) is not None:
+            names.append(steps.gi_code.co_name.strip("_"))
+            steps = steps.gi_yieldfrom
+        return " > ".join(names) or "end"
+
+    def __repr__(self) -> str:
+        self._settle()
+        return f"<StreamParser at {self._window.offset}: {self.where()}>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        # Without this, a copy would share the sub-parsers with its original, and break both.
+        raise UsageError(
+            "a parser cannot be copied or pickled: make it with record=True, and use fork(), or "
+            "snapshot() and StreamParser.restore() for another process"
+        )
+
+    def _recorded(self, asked: str) -> Recording:
+        if self._record is None:
+            message = f"{asked} needs what was fed: make the parser with record=True"
+            raise UsageError(message)
+        return self._record
+
+
+class StreamParser(TurnParser):
+    """Parses one turn of a model, fed as it comes, in chunks of any size.
+
+    Args:
+        fmt: how the model writes, from `analyze` or by hand. Shared freely between parsers.
+        tools: the tools of the request, in any shape that `Tools` reads, or `Tools`. None: any
+            name may be called; []: tool syntax is plain text. In formats whose calls stand in no
+            markers, only their names tell calls from an answer that looks like one. With None, a
+            call is there what fills a part of the turn, from one marker to the next, in the
+            format's own spelling; the parser holds back what may become that until the part ends.
+        prompt: the rendered prompt, or any tail of it that holds the generation prompt: a
+            reasoning section that it opens or closes behind the last header of the assistant's
+            turn, or the beginning of an answer that it holds there, sets the state to start in.
+            Nothing of it comes out but a call that it began. Where no header stands in it, only
+            the format's own generation prompt, as its very end, sets the state; otherwise
+            nothing of it is read, and the issue `no_header` reports that. Without a prompt, the
+            format's own generation prompt is taken.
+        tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any", or
+            a tool choice object, of OpenAI or of Anthropic, that names a function or some that
+            are allowed (what does not comply is an issue).
+        parallel_tool_calls: False: a second call is what `Policies.extra_calls` says.
+        reasoning: "separate" (deltas of its own); "inline" (in the content, between `<think>`
+            and `</think>` whatever the model writes); "raw" (in the content, as the model
+            wrote it).
+        policies: what to do where the output is odd.
+        response_schema: the JSON Schema that the content was asked to follow. JSON at the start
+            of the turn is then content, also where calls stand in no markers, and a Markdown
+            code block round it is left out.
+        calls: how calls are written. "format": as the format has it. "json": the server
+            constrained the model to write them as JSON that stands alone, as vLLM and SGLang do
+            where a call is required: an object with a name and arguments (or `parameters`), a
+            list of them, or, where `tool_choice` names one function, its arguments alone. They
+            stand behind reasoning, if there is any. The markers of the format's own calls round
+            them, and a code block, are left out, with an issue; what else stands there is
+            content, with an issue.
+        id_factory: makes the id of a call to which the model gave none; asked once for each.
+            `nine_character_id` makes those that Mistral's templates take.
+        record: keep what is fed, for `fork` and `snapshot`.
+        collect: keep the message. Without it, the parser takes the same few kilobytes however
+            long the output is, and has no `message`; policies that need one cannot be chosen.
+
+    Raises:
+        UsageError: an argument that makes no sense.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        fmt: WireFormat,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        prompt: str = "",
+        tool_choice: ToolChoice = "auto",
+        parallel_tool_calls: bool = True,
+        reasoning: Literal["separate", "inline", "raw"] = "separate",
+        policies: Policies = Policies(),  # noqa: B008 - frozen
+        response_schema: Mapping[str, Any] | None = None,
+        calls: Literal["format", "json"] = "format",
+        id_factory: IdFactory = call_id,
+        record: bool = False,
+        collect: bool = True,
+    ) -> None:
+        request = Request(
+            fmt,
+            tools,
+            prompt,
+            tool_choice,
+            parallel_tool_calls,
+            reasoning,
+            policies,
+            response_schema,
+            calls,
+            collect,
+        )
+        if record is not False:
+            check_flag("record", record)
+        if id_factory is not call_id:
+            check_id_factory(id_factory)
+        kept: Recording | None = None
+        if record:
+            ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
+            kept, id_factory = Recording(request, ids), ids
+        super().__init__(request, id_factory, prompt, kept)
+
+    def feed(self, text: str | bytes) -> list[Delta]:
+        """Take the next chunk of the output; return what it makes certain, often nothing.
+
+        Bytes are UTF-8 that may be cut anywhere. What is not UTF-8 becomes U+FFFD, and so does
+        half of a surrogate pair whose other half does not follow; `finish` makes it an issue.
+
+        Raises:
+            UsageError: after `finish`.
+            MalformedOutput: where a policy says "error".
+        """
+        quick, exact, passed, make = self._path
+        try:
+            if (
+                text
+                and (quick(text) is None or (exact is not None and exact(text) is None))
+                and len(passed) < MOST_PASSED
+            ):
+                passed.append(text)
+                return [make(text)]
+        except TypeError:
+            pass  # bytes, or what is no text at all: `_decode` tells
+        return self._read(text)
+
     def fork(self) -> StreamParser:
         """Make a second parser in the same state, for a beam or a retry.
 
@@ -221,32 +296,6 @@ class StreamParser(Feeder):
             UsageError: what is given is no snapshot.
         """
         return cls._replayed(Recording.from_json(snapshot, id_factory))
-
-    def where(self) -> str:
-        """The state: the names of the sub-parsers that are waiting, outermost first."""
-        names = []
-        steps: Any = self._steps
-        while steps is not None and getattr(steps, "gi_frame", None) is not None:
-            names.append(steps.gi_code.co_name.strip("_"))
-            steps = steps.gi_yieldfrom
-        return " > ".join(names) or "end"
-
-    def __repr__(self) -> str:
-        self._settle()
-        return f"<StreamParser at {self._window.offset}: {self.where()}>"
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        # Without this, a copy would share the sub-parsers with its original, and break both.
-        raise UsageError(
-            "a parser cannot be copied or pickled: make it with record=True, and use fork(), or "
-            "snapshot() and StreamParser.restore() for another process"
-        )
-
-    def _recorded(self, asked: str) -> Recording:
-        if self._record is None:
-            message = f"{asked} needs what was fed: make the parser with record=True"
-            raise UsageError(message)
-        return self._record
 
     @classmethod
     def _replayed(cls, record: Recording) -> StreamParser:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError, Window
 
 from .message.policies import Policies
-from .message.sink import Sink
+from .message.sink import Builds, Sink
 from .tools import AUTO, Choice, ToolChoice, read_choice, read_tools
 from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
@@ -106,7 +106,7 @@ class Request:
         """Whether the turn is to have a call."""
         return self.choice.mode == "required"
 
-    def sink(self, window: Window) -> Sink:
+    def sink(self, window: Window, builds: Builds | None = None) -> Sink:
         """What takes the turn that is read from `window`."""
         unwraps = self.response_schema is not None and self.reasoning != "raw"
         return Sink(
@@ -118,6 +118,7 @@ class Request:
             reasoning_output=self.reasoning,
             collect=self.collect,
             offset=(lambda: window.offset) if unwraps else None,
+            builds=builds,
         )
 
     def marker_tables(self) -> MarkerTables:

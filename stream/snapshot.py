@@ -5,7 +5,8 @@ That costs what the first reading did. As a JSON document, the record moves to a
 
     {"deltaparse": 1, "format": ..., "options": ..., "chunks": [...], "ids": [...], "finish": ...}
 
-where a chunk of bytes is `{"bytes": base64}`, and `finish` is null or a list with the reason.
+where a chunk of bytes is `{"bytes": base64}`, one of token ids a list, and `finish` is null or a
+list with the reason. That of a parser of tokens has "tokens" besides: its prompt, and the like.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
+from operator import index
 from typing import Any, Literal
 
 from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
@@ -26,6 +28,9 @@ from .tools import Tools
 from .wire.format import WireFormat
 
 __all__ = ["Recording"]
+
+Chunk = str | bytes | tuple[int, ...]
+"""What a parser is fed: text, or the ids of tokens."""
 
 VERSION = 1
 OPTIONS = tuple(field.name for field in fields(Request) if field.init and field.name != "fmt")
@@ -42,7 +47,7 @@ class Recording:
     def __init__(self, request: Request, ids: MadeIds) -> None:
         self.request = request
         self.ids = ids
-        self.chunks: list[str | bytes] = []
+        self.chunks: list[Chunk] = []
         self.reasons: list[Literal["stop", "length"] | None] = []
 
     def arguments(self) -> dict[str, Any]:
@@ -51,7 +56,7 @@ class Recording:
         named = {name: getattr(self.request, name) for name in ("fmt", *OPTIONS)}
         return named | {"id_factory": ids, "record": True}
 
-    def replay(self, feed: Callable[[str | bytes], object], finish: Callable[..., object]) -> None:
+    def replay(self, feed: Callable[[Any], object], finish: Callable[..., object]) -> None:
         """Feed what was fed, and end what has ended; the deltas were emitted before."""
         # What raises did so the first time, and what had been read until then is still to come.
         for chunk in self.chunks:
@@ -61,8 +66,8 @@ class Recording:
             with suppress(MalformedOutput, UsageError):
                 finish(reason)
 
-    def to_json(self) -> str:
-        """Write this record as a JSON document.
+    def to_json(self, tokens: Mapping[str, Any] | None = None) -> str:
+        """Write this record as a JSON document; `tokens` is what a parser of tokens adds.
 
         Raises:
             UsageError: the tools or the schema of the parser are no JSON.
@@ -76,6 +81,8 @@ class Recording:
             "ids": self.ids.made,
             "finish": self.reasons or None,
         }
+        if tokens is not None:
+            document["tokens"] = tokens
         try:
             return json.dumps(document, default=_plain, separators=(",", ":"))
         except (TypeError, ValueError) as error:
@@ -85,11 +92,21 @@ class Recording:
 
     @classmethod
     def from_json(cls, text: str, id_factory: IdFactory) -> Recording:
-        """Read a record; ids that it does not have are made by `id_factory`.
+        """Read a record of text; ids that it does not have are made by `id_factory`.
 
         Raises:
-            UsageError: `text` is not what `to_json` wrote.
+            UsageError: `text` is not what `to_json` wrote, or the record of a parser of tokens.
         """
+        record, tokens = cls.read(text, id_factory)
+        if tokens is not None:
+            raise UsageError(
+                "a snapshot of a TokenParser: TokenParser.restore(snapshot, vocabulary)"
+            )
+        return record
+
+    @classmethod
+    def read(cls, text: str, id_factory: IdFactory) -> tuple[Recording, Any]:
+        """Read a record, and what a parser of tokens added, None if it is of text."""
         try:
             document = json.loads(text)
             _check(document["deltaparse"])
@@ -104,7 +121,7 @@ class Recording:
             raise
         except (DeltaParseError, LookupError, TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"no snapshot of a parser: {error!r}") from error
-        return record
+        return record, document.get("tokens")
 
 
 def _check(version: object) -> None:
@@ -112,11 +129,15 @@ def _check(version: object) -> None:
         raise UsageError(f"the snapshot is of version {version!r}, not {VERSION}")
 
 
-def _to_json(chunk: str | bytes) -> str | dict[str, str]:
-    return chunk if isinstance(chunk, str) else {"bytes": b64encode(chunk).decode()}
+def _to_json(chunk: Chunk) -> str | list[int] | dict[str, str]:
+    if isinstance(chunk, bytes):
+        return {"bytes": b64encode(chunk).decode()}
+    return chunk if isinstance(chunk, str) else list(chunk)
 
 
-def _from_json(chunk: Any) -> str | bytes:
+def _from_json(chunk: Any) -> Chunk:
+    if isinstance(chunk, list):
+        return tuple(map(index, chunk))
     return chunk if isinstance(chunk, str) else b64decode(chunk["bytes"], validate=True)
 
 

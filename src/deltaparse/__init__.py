@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         ReasoningMode,
         StreamParser,
         Suggestion,
+        TokenParser,
         ToolCall,
         ToolCallDelta,
         ToolFormat,
@@ -95,9 +96,9 @@ else:
             ".stream": "ArgumentsFormat CallIdFormat CallIdPosition ChannelsFormat CodeFormat "
             "Content ContentDelta ContentFormat ContentMode Delta FunctionFormat Issue Message "
             "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
-            "Suggestion ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat Vocabulary "
-            "WireFormat aiter_deltas call_id from_response_template get_format iter_deltas "
-            "list_formats nine_character_id parse register_format suggest_formats "
+            "Suggestion TokenParser ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat "
+            "Vocabulary WireFormat aiter_deltas call_id from_response_template get_format "
+            "iter_deltas list_formats nine_character_id parse register_format suggest_formats "
             "to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
         },
@@ -138,6 +139,7 @@ __all__ = [
     "Suggestion",
     "Telemetry",
     "TemplateError",
+    "TokenParser",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallItem",

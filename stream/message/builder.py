@@ -7,6 +7,7 @@ from io import StringIO
 
 from .deltas import ContentDelta, Delta, ReasoningDelta, ToolCallDelta, arguments_deltas
 from .message import Content, Part, Reasoning, ToolCall
+from .trail import Trail
 
 __all__ = ["InlineReasoning", "MessageBuilder", "OpenPart"]
 
@@ -108,8 +109,8 @@ class MessageBuilder:
         """Emit reasoning."""
         self._add(text, Reasoning, ReasoningDelta)
 
-    def begin_call(self, index: int, call_id: str, name: str) -> OpenPart:
-        """Begin a call: emit its first delta."""
+    def begin_call(self, index: int, call_id: str, name: str, start: int) -> OpenPart:  # noqa: ARG002
+        """Begin a call, which stands from the offset `start` on: emit its first delta."""
         text = self._new_text()
         part = self._begin(OpenPart(ToolCall, arguments_deltas(index), text, call_id, name))
         self.out.append(ToolCallDelta(index, call_id, name))
@@ -177,21 +178,29 @@ class MessageBuilder:
 class InlineReasoning:
     """Emits reasoning as content, between `<think>` and `</think>`."""
 
-    __slots__ = ("_content", "_open")
+    __slots__ = ("_content", "_open", "_trail")
 
-    def __init__(self, content: Callable[[str], None]) -> None:
+    def __init__(self, content: Callable[[str], None], trail: Trail | None) -> None:
         self._content = content
+        self._trail = trail
         self._open = False
 
     def __call__(self, text: str) -> None:
         """Emit `text` as content."""
         if text and not self._open:
             self._open = True
-            self._content("<think>")
+            self._insert("<think>")
         self._content(text)
 
     def close(self) -> None:
         """Close the tags round reasoning, if they are open."""
         if self._open:
             self._open = False
-            self._content("</think>")
+            self._insert("</think>")
+
+    def _insert(self, text: str) -> None:
+        if self._trail is not None:
+            self._trail.silent = True
+        self._content(text)
+        if self._trail is not None:
+            self._trail.silent = False

@@ -1,7 +1,8 @@
 """Deltas: what a parser emits, as soon as it is certain.
 
 The sum of the deltas is the message. A call's first delta has the index, the id and the whole
-name; later ones the index and more of the arguments.
+name; later ones the index and more of the arguments. From a `TokenParser`, each has its `tokens`,
+the half-open range of those that its text came from.
 """
 
 from __future__ import annotations
@@ -15,9 +16,23 @@ __all__ = ["ContentDelta", "Delta", "ReasoningDelta", "ToolCallDelta", "argument
 new = object.__new__
 
 
+class FromTokens:
+    """A delta, and the half-open range of the tokens that it came from: None from text."""
+
+    __slots__ = ("tokens",)
+
+    tokens: tuple[int, int] | None
+
+    # Only a parser of tokens sets it: to make a delta costs nothing more for that.
+    def __getattr__(self, name: str) -> None:
+        if name != "tokens":
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=self)
+
+
 # Made once per chunk: `frozen` would double their cost. Never changed once emitted.
 @dataclass(slots=True)
-class ContentDelta:
+class ContentDelta(FromTokens):
     """Text for the user, the next of the content."""
 
     text: str
@@ -28,7 +43,7 @@ class ContentDelta:
 
 
 @dataclass(slots=True)
-class ReasoningDelta:
+class ReasoningDelta(FromTokens):
     """The next text of the reasoning."""
 
     text: str
@@ -39,7 +54,7 @@ class ReasoningDelta:
 
 
 @dataclass(slots=True)
-class ToolCallDelta:
+class ToolCallDelta(FromTokens):
     """The beginning of a tool call, or more of its arguments.
 
     `index` counts the calls of the turn from 0; `id` and `name` are set in a call's first delta

@@ -19,6 +19,7 @@ from deltaparse.partial import Emit, JsonLexer, JsonState
 
 from .message import Issue
 from .reports import Reports
+from .trail import Trail
 
 __all__ = ["JsonFence"]
 
@@ -64,6 +65,7 @@ class JsonFence:
         "_offset",
         "_place",
         "_span",
+        "_trail",
     )
 
     def __init__(
@@ -71,10 +73,12 @@ class JsonFence:
         emit: Emit,
         issues: Reports[Issue],
         offset: Callable[[], int],
+        trail: Trail | None = None,
     ) -> None:
         self._emit = emit
         self._issues = issues
         self._offset = offset
+        self._trail = trail
         self._begin()
 
     def _begin(self) -> None:
@@ -128,7 +132,11 @@ class JsonFence:
     def _value(self, *, final: bool) -> None:
         pos = self._lexer.scan(self._held, final=final)
         text, self._held = self._held[:pos], self._held[pos:]
+        if self._trail is not None:
+            self._trail.behind = len(self._held)
         self._emit(text)
+        if self._trail is not None:
+            self._trail.behind = 0
         if self._lexer.state is JsonState.DONE:
             self._place = Place.CLOSING
         elif self._lexer.state is JsonState.BROKEN:

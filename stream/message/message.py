@@ -68,6 +68,12 @@ class Issue:
                             only
     `odd_header`            the header of a message in channels has more in it than one has, or no
                             message follows it
+    `stray_token`           a special token where no marker may stand: its text comes out, or
+                            nothing, as `Policies.stray_token` has it (from a `TokenParser`)
+    `spelled_marker`        a marker was spelled in ordinary tokens, though it is a token: it is
+                            text, or where it counts all the same, it counted (likewise)
+    `lost_marker`           content begins like a call of a tool, behind a marker that is a special
+                            token: the decoder may have left that out
     `code_block`            the fences round JSON that was asked for were left out
     `internal_error`        a bug of deltaparse: the rest of the text is content
     """
@@ -83,7 +89,8 @@ class Attempt:
 
     `name` is "" where the output does not come so far; `span` the half-open range of characters
     of the output that it was read from. Of each status a hundred are kept, and one more counts the
-    others in its `detail`. `status` is the first of these that fits:
+    others in its `detail`. `tokens`: those that it was read from, from a `TokenParser`. `status` is
+    the first of these that fits:
 
     `in_reasoning`  it stands in reasoning, and was a draft
     `truncated`     the output ends in it
@@ -99,20 +106,26 @@ class Attempt:
     span: tuple[int, int]
     status: Status
     detail: str = ""
+    tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A run of content between other parts of a message."""
+    """A run of content between other parts of a message.
+
+    `tokens`: the half-open range of the tokens that it was read from, None from a `StreamParser`.
+    """
 
     text: str
+    tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """A run of reasoning between other parts of a message."""
+    """A run of reasoning between other parts of a message; `tokens` as those of `Content`."""
 
     text: str
+    tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +137,8 @@ class ToolCall:
     so that it may not be what the model meant (an issue says what). `span`: the half-open range of
     characters of the output that it was read from, from the first marker to the end of its
     arguments. `issues`: the kinds of the issues that were reported, before it ended, about text in
-    that range.
+    that range. `tokens` is the half-open range of the tokens of the call, `name_tokens` and
+    `arguments_tokens` those of its name and its arguments; None from a `StreamParser`.
     """
 
     id: str
@@ -134,6 +148,9 @@ class ToolCall:
     repaired: bool = False
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
     issues: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+    name_tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+    arguments_tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     def healed(self) -> dict[str, Any]:
         """Return the arguments as a value; of a call that was cut off, what there is of them.

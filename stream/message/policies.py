@@ -54,6 +54,10 @@ class Policies:
             "flag": a call like others.
             "drop": it is in the issue only.
             "text": its text is content.
+        stray_token: a special token stands where no marker may, in the output of a `TokenParser`.
+            Issue `stray_token`.
+            "text": its text comes out.
+            "drop": nothing of it does.
 
     Raises:
         UsageError: a choice that there is not; the text names those that there are.
@@ -66,6 +70,7 @@ class Policies:
     malformed_arguments: Literal["repair", "strict", "text", "error"] = "repair"
     duplicate_keys: Literal["last", "error"] = "last"
     extra_calls: Literal["flag", "drop", "text", "error"] = "flag"
+    stray_token: Literal["text", "drop", "error"] = "text"
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, NoReturn
 
-from deltaparse.partial import Emit, MalformedOutput, UsageError
+from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 
 from .builder import InlineReasoning, MessageBuilder
 from .counts import Counts, RunningCounts
@@ -14,13 +14,16 @@ from .ids import CallPlace, IdFactory, made_id
 from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
-from .reports import attempt_reports, issue_reports
+from .reports import Reports, attempt_reports, issue_reports
+from .trail import Trail
 
-__all__ = ["NotExact", "Sink", "Verdict"]
+__all__ = ["Builds", "NotExact", "Sink", "Verdict"]
 
 Verdict = Literal["call", "text", "drop"]
 """What becomes of a call, once its name is known."""
 
+Builds = Callable[[Reports[Issue], RunningCounts], tuple[MessageBuilder, Trail]]
+"""Makes what builds the message where each part must know where it came from."""
 
 LENIENT = Policies(tool_in_reasoning="reasoning")
 """The policies of a draft."""
@@ -48,7 +51,8 @@ class Sink:
     arguments may stand alone. `natural` says, once the input is closed,
     whether the turn ended by itself or was cut off. Without `collect`, the message is not kept.
     With `offset`, which says how much of the output was read, content is JSON that was asked for,
-    and loses the code block that it is wrapped in.
+    and loses the code block that it is wrapped in. `trail` is said what the text that is read was,
+    where somebody asks.
     """
 
     # Nothing here refers to the sink itself, so that it goes when the parser goes.
@@ -84,6 +88,7 @@ class Sink:
         "seen_reasoning",
         "shows_markers",
         "tools",
+        "trail",
         "writers",
     )
 
@@ -98,6 +103,7 @@ class Sink:
         reasoning_output: Literal["separate", "inline", "raw"] = "separate",
         collect: bool = True,
         offset: Callable[[], int] | None = None,
+        builds: Builds | None = None,
     ) -> None:
         self.issues = issue_reports()
         self.attempts = attempt_reports()
@@ -117,13 +123,19 @@ class Sink:
         self.policies = policies
         self.shows_markers = reasoning_output == "raw"
         self._collect = collect
-        builder = self.builder = MessageBuilder(collect=collect)
         self.amounts = RunningCounts()
+        self.trail: Trail | None = None
+        if builds is None:
+            builder = MessageBuilder(collect=collect)
+        else:
+            builder, self.trail = builds(self.issues, self.amounts)
+        self.builder = builder
         # Bound once, so that what text goes to can be told from others by `is`.
         content, reasoning, arguments = builder.content, builder.reasoning, builder.arguments
         self.writers = {Content: content, Reasoning: reasoning, ToolCall: arguments}
-        self._fence = JsonFence(content, self.issues, offset) if offset else None
-        self._inline = InlineReasoning(content) if reasoning_output == "inline" else None
+        self._fence = JsonFence(content, self.issues, offset, self.trail) if offset else None
+        inline = reasoning_output == "inline"
+        self._inline = InlineReasoning(content, self.trail) if inline else None
         self.content: Emit = self._fence.write if self._fence is not None else content
         self.reasoning: Emit = self.content if self.shows_markers else self._inline or reasoning
         self.arguments: Emit = arguments
@@ -149,6 +161,11 @@ class Sink:
     def exact_draft(self) -> Sink:
         """A draft that takes nothing but calls: `NotExact` for text, and for any issue."""
         return ExactDraft(tools=self.tools, parallel=True, policies=EXACT)
+
+    def reads(self, window: Window) -> None:
+        """What is emitted next is read from this window."""
+        if self.trail is not None:
+            self.trail.reads(window)
 
     def open_reasoning(self, marker: str) -> None:
         """Reasoning begins; `marker` is what the model wrote to say so, "" if nothing."""
@@ -214,7 +231,7 @@ class Sink:
         if not call_id and self._id_factory is not None:
             place = CallPlace(name=name, index=index, offset=offset, prompt=self._prompt)
             call_id = made_id(self._id_factory, place)
-        part = self.builder.begin_call(index, call_id, name)
+        part = self.builder.begin_call(index, call_id, name, offset)
         part.repaired, self._repaired_ahead = self._repaired_ahead, False
         part.span = (max(offset, 0), max(offset, 0))
         self.calls += 1
@@ -268,11 +285,19 @@ class Sink:
 
     def finish(self, *, required: bool) -> None:
         """The input has ended; `required`: the turn was to have a call."""
-        if self.natural:
-            self.content("".join(self._unclosed))
+        if self.natural and self._unclosed:
+            self._repeat("".join(self._unclosed))
         self._end_content()
         if required and not self.calls:
             self.issue("missing_call", (0, 0), "tool_choice asked for a call")
+
+    def _repeat(self, text: str) -> None:
+        """Emit what was emitted before as content."""
+        if self.trail is not None:
+            self.trail.silent = True
+        self.content(text)
+        if self.trail is not None:
+            self.trail.silent = False
 
     def message(self) -> Message:
         """The message so far."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from deltaparse.partial import Emit, Markers, Steps, Window, at, peek, skip, whitespace
 
+from ..message.trail import Said
 from ..wire.format import ContentMode
 from ..wire.marker_tables import Role, marker_tables
 from ..wire.spellings import MOST_SPACE
@@ -150,6 +151,8 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
     place.room, place.ended = tables.longest, ""
     if role is Role.TURN_END:
         sink.seen_end = True
+        if sink.trail is not None:
+            sink.trail.said(start, src.offset, Said.END)
         place.room, place.ended = MOST_SPACE, written
     elif role is Role.REASONING_START:
         place.before = yield from _reasoning(reading, place, opened=written)
@@ -252,6 +255,7 @@ def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[B
     window = Window(calls.text(), closed=True, offset=max(calls.start, 0))
     calls.commit()
     again = Reading(window, reading.sink, reading.tables)
+    reading.sink.reads(window)
     try:
         at_end = not reading.src.unread and (place is None or place.at_end)
         yield from _sections(again, Before.MARKER, second_time=True, at_end=at_end)
@@ -261,4 +265,5 @@ def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[B
         reading.sink.end_call(complete=False)
         reading.sink.content(window.unread)
         raise
+    reading.sink.reads(reading.src)
     return Before.CALL

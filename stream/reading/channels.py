@@ -15,6 +15,7 @@ from __future__ import annotations
 from deltaparse.partial import Emit, Markers, Steps, at, json_space, until, whitespace
 
 from ..message.message import Attempt
+from ..message.trail import Said
 from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
@@ -48,6 +49,8 @@ def channel_turn(reading: Reading) -> Steps[None]:
             checkpoint.commit()
             src.pos += len(marker)
             ended = ended or marker in turn_ends
+            if marker in turn_ends and reading.sink.trail is not None:
+                reading.sink.trail.said(src.offset - len(marker), src.offset, Said.END)
             if marker != marks.start:
                 after = Before.CALL if before is Before.CALL and not ended else Before.END
                 before = after if marker in marks.ends else Before.MARKER
@@ -209,6 +212,8 @@ def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> S
     checkpoint.commit()
     yield from until(src, reading.tables.channels.after_body, text.append)
     span = (max(checkpoint.start, 0), src.offset)
+    if reading.sink.trail is not None:
+        reading.sink.trail.said(*span, Said.DROPPED)
     reading.sink.issue(kind, span, f"a message {who}, not emitted: {''.join(text)!r}")
     reading.sink.held = []
 

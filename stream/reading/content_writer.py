@@ -6,6 +6,7 @@ from enum import Enum, auto
 
 from deltaparse.partial import Emit
 
+from ..message.trail import Said
 from .reading import Reading
 
 __all__ = ["Before", "ContentWriter"]
@@ -66,6 +67,9 @@ class ContentWriter:
                 span = (self._start, self._src.offset)
                 self._sink.issue(self._kind, span, "text after a call", "error")
         if self._policy == "drop":
+            if self._sink.trail is not None:
+                end = self._src.offset
+                self._sink.trail.said(end - len(text), end, Said.DROPPED)
             self._dropped.append(text)
             self._sink.held = self._dropped
         else:

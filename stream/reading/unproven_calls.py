@@ -84,7 +84,9 @@ class UnprovenCalls:
         checkpoint.commit()
         if src.offset > 0:
             window = Window(text, closed=True, offset=start)
+            reading.sink.reads(window)
             yield from self._calls(Reading(window, reading.sink, reading.tables))
+            reading.sink.reads(src)
         return True
 
     def _calls(self, reading: Reading) -> Steps[None]:

@@ -48,6 +48,7 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     char = src.text[src.pos : src.pos + 1]
     call.started = True
     call.announce()
+    call.begin_arguments()
     emit = call.emit
     if char == '"':
         src.pos += 1
@@ -64,6 +65,7 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     if char == "n":
         call.not_emitted.clear()
         emit("{}")
+    call.end_arguments()
     if char in "{n":
         call.close()
     return WHOLE
@@ -81,6 +83,7 @@ def _text_arguments(src: Window, call: Call, emit: Emit) -> Steps[Ending]:
         return CUT if ended else Ending.broken("the string of the arguments does not end")
     if whole:
         emit("{}" if held.empty else held.closer)
+        call.end_arguments()
         call.close()
     return WHOLE
 

@@ -11,6 +11,7 @@ from deltaparse.partial import Emit, Overrun
 
 from ...message.message import Attempt
 from ...message.sink import Verdict
+from ...message.trail import Said
 from ...wire.format import CallIdPosition, WireFormat
 from ..checkpoint import Checkpoint
 from ..reading import Reading
@@ -44,7 +45,10 @@ class Call:
 
     __slots__ = (
         "_announced",
+        "_arguments_from",
+        "_arguments_span",
         "_held",
+        "_name_place",
         "_name_span",
         "_reading",
         "_verdict",
@@ -74,6 +78,10 @@ class Call:
         self.checkpoint = checkpoint
         self.name = ""
         self._name_span = (0, 0)
+        # Of the name without what stands round it, and of the arguments, for the trail.
+        self._name_place = (0, 0)
+        self._arguments_from = -1
+        self._arguments_span = (0, 0)
         self.id = ""
         self.id_behind = False
         self.started = False
@@ -93,7 +101,37 @@ class Call:
     def called(self, name: str, start: int) -> None:
         """The name is known; it was read from the offset `start` on."""
         self.name = name
-        self._name_span = (start, self._reading.src.offset)
+        src, trail = self._reading.src, self.sink.trail
+        self._name_span = (start, src.offset)
+        if trail is not None:
+            self._name_place = self._name_span
+            word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+            found = word.search(src.text, max(start - src.base, 0), src.pos)
+            if found:
+                self._name_place = (src.base + found.start(), src.base + found.end())
+            trail.said(*self._name_place, Said.NAME)
+
+    def begin_arguments(self) -> None:
+        """Arguments, or one name or value of them, begin where the reader stands."""
+        if self.sink.trail is not None:
+            self._arguments_from = self._reading.src.offset
+
+    def end_arguments(self, *, but: int = 0) -> None:
+        """They end where the reader stands, or so many characters before."""
+        trail, start = self.sink.trail, self._arguments_from
+        if trail is None or start < 0:
+            return
+        end = max(self._reading.src.offset - but, start)
+        trail.said(start, end, Said.ARGUMENTS)
+        first, last = self._arguments_span
+        self._arguments_span = (start if first == last else first), end
+        self._arguments_from = -1
+        self._place()
+
+    def _place(self) -> None:
+        """Say where the name and the arguments stand, if the call is known to be one."""
+        if self.sink.trail is not None and self._announced:
+            self.sink.trail.called(self._name_place, self._arguments_span)
 
     @property
     def fmt(self) -> WireFormat:
@@ -181,6 +219,7 @@ class Call:
             sink.begin_call(self.name, self.id, self.checkpoint.start)
             sink.arguments("".join(self._held))
             self._announced = True
+            self._place()
             if self.whole:
                 self._complete()
             self.checkpoint.commit()
@@ -200,6 +239,7 @@ class Call:
 
     def end(self, *, cut: bool = False) -> bool:
         """The call has ended, or was cut off. Returns whether it was one."""
+        self.end_arguments()
         if not self.is_call:
             return False
         sink = self.sink
@@ -229,6 +269,8 @@ class Call:
             sink.end_call(complete=self.whole, end=self._reading.src.offset)
         elif self._verdict == "drop":
             sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")
+            if sink.trail is not None:
+                sink.trail.said(*self.checkpoint.span, Said.DROPPED)
         else:
             sink.content(self.checkpoint.text())
         self.attempted()

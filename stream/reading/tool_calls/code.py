@@ -76,11 +76,13 @@ def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> S
     call.started = True
     call.announce()
     emit = call.emit
+    call.begin_arguments()
     emit(f'{{{encode_basestring(call.fmt.code.argument)}: "')
     write(begun)
     marker = yield from until(src, ends, write, string=StringSink(emit))
     if not marker and not call.sink.natural:
         return CUT
+    call.end_arguments()
     emit('"}')
     call.close()
     return WHOLE

@@ -117,6 +117,7 @@ def python_call(reading: Reading, call: Call) -> Steps[bool]:
 
     call.started = True
     call.announce()
+    call.begin_arguments()
     # A parenthesis that ends a prompt is not the end of what was written there.
     yield from peek(reading.src)
     read = yield from python_arguments(reading.src, call.emit, note)
@@ -126,6 +127,7 @@ def python_call(reading: Reading, call: Call) -> Steps[bool]:
         ending = replace(CUT, held=read.held)
     else:
         ending = WHOLE
+        call.end_arguments(but=len(")"))
         call.close()
     return (yield from settle(reading, call, ending))
 

@@ -1,0 +1,92 @@
+"""The parts of a message that is read from tokens: each delta knows those that it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deltaparse.partial import is_whole
+
+from ..message.builder import MessageBuilder, OpenPart
+from ..message.counts import RunningCounts
+from ..message.deltas import ContentDelta, Delta, ReasoningDelta
+from ..message.message import Content, Part, Reasoning
+from ..message.trail import Said
+from .trail import PartStretch, TokenTrail
+
+__all__ = ["TokenBuilder"]
+
+
+class TokenBuilder(MessageBuilder):
+    """A `MessageBuilder` that writes down, on `trail`, where each text came from.
+
+    Text is emitted right behind its reading: so it ends where the reader stands.
+    """
+
+    __slots__ = ("_amounts", "_trail")
+
+    def __init__(self, trail: TokenTrail, amounts: RunningCounts, *, collect: bool) -> None:
+        super().__init__(collect=collect)
+        self._trail = trail
+        self._amounts = amounts
+
+    def content(self, text: str) -> None:
+        """Emit content."""
+        self._emit(text, Content, ContentDelta)
+
+    def reasoning(self, text: str) -> None:
+        """Emit reasoning."""
+        self._emit(text, Reasoning, ReasoningDelta)
+
+    def begin_call(self, index: int, call_id: str, name: str, start: int) -> OpenPart:
+        """Begin a call: emit its first delta."""
+        trail = self._trail
+        part = super().begin_call(index, trail.text_of(call_id), trail.text_of(name), start)
+        trail.begin_call(name, max(start, 0))
+        self.out[-1].tokens = trail.stand(max(start, 0), trail.offset)
+        return part
+
+    def arguments(self, text: str) -> None:
+        """Emit text of the arguments of the call that is open."""
+        trail = self._trail
+        text = trail.json_of(text)
+        if text and self.open is not None:
+            super().arguments(text)
+            self.out[-1].tokens = trail.stand(trail.emitted, trail.offset)
+
+    def passed(self, text: str) -> None:
+        """Write down `text`, which came out of the open part with no part in between."""
+        trail, part, end = self._trail, self.open, self._trail.offset
+        if part is None or not text:
+            return
+        trail.stand(end - len(text), end)
+        if part.kind is Content or part.kind is Reasoning:
+            trail.said(end - len(text), end, self._role(part.kind))
+            trail.look(text, end)
+
+    def forget(self) -> None:
+        """Forget all that came, but which part is open."""
+        super().forget()
+        self._trail.parts.clear()
+
+    def _role(self, kind: type[Part]) -> Said:
+        # Reasoning may come as content.
+        reasons = kind is Reasoning or self._amounts.section == "reasoning"
+        return Said.REASONING if reasons else Said.CONTENT
+
+    def _emit(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
+        if not text:
+            return
+        trail, end = self._trail, self._trail.offset
+        start = end - len(text)
+        trail.said(start, end, self._role(kind))
+        trail.look(text, end)
+        shown = text if text.isascii() or is_whole(text) else trail.text_of(text)
+        if shown:
+            self._add(shown, kind, make)
+            self.out[-1].tokens = trail.stand(start, end)
+
+    def _begin(self, part: OpenPart) -> OpenPart:
+        if not self._collect:
+            self._trail.parts.clear()
+        self._trail.parts.append(PartStretch(0, 0))
+        return super()._begin(part)

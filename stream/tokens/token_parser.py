@@ -1,0 +1,404 @@
+"""The push parser for token ids: ids in, deltas out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import index
+from typing import Any, Literal
+
+from deltaparse.partial import MalformedOutput, TextDecoder, UsageError
+
+from ..feeding import MOST_PASSED
+from ..message.counts import RunningCounts
+from ..message.deltas import Delta
+from ..message.ids import IdFactory, MadeIds, call_id, check_id_factory
+from ..message.message import Attempt, Issue, Message
+from ..message.policies import Policies
+from ..message.reports import Reports
+from ..parser import TurnParser
+from ..request import Request, ToolChoice, check_flag
+from ..snapshot import Recording
+from ..wire.format import WireFormat
+from .token_builder import TokenBuilder
+from .token_format import Markers, token_format
+from .trail import TokenRole, TokenTrail
+from .vocabulary import Vocabulary
+
+__all__ = ["TokenParser"]
+
+
+class TokenParser(TurnParser):
+    """A `StreamParser` that is fed with token ids, and says of each token what it was.
+
+    Text cannot tell a special token from the text that looks like it. Here a marker that the
+    vocabulary has a special token for is that token, and text that looks like it is text.
+
+        parser = TokenParser(fmt, vocabulary, tools=tools, prompt=prompt_ids)
+        for id in sampled:
+            for delta in parser.feed(id):
+                ...
+        parser.finish("stop")
+        parser.roles, parser.message.tool_calls[0].tokens
+
+    Args:
+        fmt: how the model writes.
+        vocabulary: the tokens of the model.
+        prompt: the prompt, or any tail of it that holds the generation prompt, as ids or as text;
+            in text, a marker that is a token is one. See `StreamParser`.
+        markers: how the markers of the format are written that the vocabulary has a special token
+            for. "token": as that token; the same text in ordinary tokens is text, and the issue
+            `spelled_marker` reports it. "text": in ordinary tokens; the token is out of place,
+            but for that of the end of the turn.
+            "either": both; `spelled_marker` reports where text counted. Or a mapping of markers
+            to one of these, "token" for those that are not in it. Markers without a special token
+            are text in any case.
+        spans: keep what `roles` and all `tokens` are made of, eight bytes a token.
+        tools, tool_choice, parallel_tool_calls, reasoning, policies, response_schema, calls,
+            id_factory, record, collect: those of `StreamParser`.
+
+    Spans in characters count the decoded text.
+
+    Raises:
+        UsageError: an argument that makes no sense.
+    """
+
+    __slots__ = ("_given", "_slow", "_texts", "_tokens", "_trail", "_vocabulary")
+
+    def __init__(
+        self,
+        fmt: WireFormat,
+        vocabulary: Vocabulary,
+        *,
+        prompt: str | Iterable[int] | None = None,
+        markers: Markers = "token",
+        spans: bool = True,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: ToolChoice = "auto",
+        parallel_tool_calls: bool = True,
+        reasoning: Literal["separate", "inline", "raw"] = "separate",
+        policies: Policies = Policies(),  # noqa: B008 - frozen
+        response_schema: Mapping[str, Any] | None = None,
+        calls: Literal["format", "json"] = "format",
+        id_factory: IdFactory = call_id,
+        record: bool = False,
+        collect: bool = True,
+    ) -> None:
+        words: object = vocabulary
+        if not isinstance(words, Vocabulary):
+            kind = type(words).__name__
+            raise UsageError(f"vocabulary is Vocabulary.load(tokenizer), not {kind}")
+        given: object = fmt
+        if not isinstance(given, WireFormat):
+            raise UsageError(f"the format is a WireFormat, not {type(given).__name__}")
+        check_flag("spans", spans)
+        self._tokens = tokens = token_format(fmt, vocabulary, markers)
+        self._vocabulary = vocabulary
+        self._texts = tokens.texts
+        if prompt is not None and not isinstance(prompt, str):
+            prompt = self._ids(prompt)
+        read, decoded = self._read_prompt(prompt)
+        request = Request(
+            tokens.fmt,
+            tools,
+            read,
+            tool_choice,
+            parallel_tool_calls,
+            reasoning,
+            policies,
+            response_schema,
+            calls,
+            collect,
+        )
+        if record is not False:
+            check_flag("record", record)
+        if id_factory is not call_id:
+            check_id_factory(id_factory)
+        kept: Recording | None = None
+        self._given: dict[str, Any] = {}
+        if record:
+            ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
+            kept, id_factory = Recording(replace(request, fmt=fmt, prompt=""), ids), ids
+            chosen = dict(markers) if isinstance(markers, Mapping) else markers
+            self._given = {"prompt": prompt, "markers": chosen, "spans": spans}
+        trail = self._trail = TokenTrail(
+            tokens, raw=reasoning == "raw", drops=policies.stray_token == "drop", keeps=spans
+        )
+
+        def builds(
+            issues: Reports[Issue], amounts: RunningCounts
+        ) -> tuple[TokenBuilder, TokenTrail]:
+            trail.issues = issues
+            return TokenBuilder(trail, amounts, collect=collect), trail
+
+        super().__init__(request, id_factory, decoded, kept, builds)
+        self.format = fmt
+        self._slow = record
+
+    def feed(self, ids: int | Iterable[int]) -> list[Delta]:
+        """Take the next token, or several; return what they make certain, often nothing.
+
+        Raises:
+            UsageError: an id that the vocabulary does not have, in which case none was taken; or
+                after `finish`.
+            MalformedOutput: where a policy says "error".
+        """
+        # `get` alone would take True for 1.
+        text = self._texts.get(ids) if type(ids) is int else None
+        if text is None or self._slow:
+            return self._feed(ids)
+        trail = self._trail
+        if trail.keeps:
+            trail.end = end = trail.end + len(text)
+            trail.ends.append(end + end)
+        else:
+            trail.end += len(text)
+        quick, exact, passed, make = self._path
+        if (quick(text) is None or (exact is not None and exact(text) is None)) and (
+            len(passed) < MOST_PASSED
+        ):
+            passed.append(text)
+            delta = make(text)
+            if trail.keeps:
+                count = len(trail.ends)
+                delta.tokens = (count - 1, count)
+            return [delta]
+        return self._placed(text)
+
+    def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
+        """Say that the output has ended; return the last deltas. See `StreamParser.finish`.
+
+        The engine may have kept the end-of-turn token, or left it out, or stopped before it.
+        """
+        before = self._reached()
+        try:
+            return self._with_tokens(super().finish(reason), before)
+        except MalformedOutput as error:
+            raise self._told(error) from None
+
+    @property
+    def message(self) -> Message:
+        """The message so far; its parts know their tokens.
+
+        Raises:
+            UsageError: the parser was made with `collect=False`.
+        """
+        message, trail = super().message, self._trail
+        parts = list(map(trail.placed, message.parts, trail.parts))
+        return Message(parts, tuple(map(trail.told, message.issues)))
+
+    @property
+    def issues(self) -> list[Issue]:
+        """What had to be decided so far; see `Issue`."""
+        self._settle()
+        return list(map(self._trail.told, super().issues))
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """Every call that was begun so far, in order, and what became of it; see `Attempt`."""
+        return list(map(self._trail.told, super().attempts))
+
+    @property
+    def roles(self) -> list[TokenRole]:
+        """What each token was, by its last character, in the order in which they came.
+
+        "content", "reasoning"; of a call, "name" and "arguments" (in tags, their names and values);
+        "end": an end-of-turn marker; "dropped": a policy left it out; "marker": all that only says
+        what the others are, with the white space beside it, and what is held back so far.
+
+        Raises:
+            UsageError: the parser was made with `spans=False`.
+        """
+        if not self._trail.keeps:
+            raise UsageError("roles were not kept: make the parser with spans=True")
+        self._settle()
+        return self._trail.roles()
+
+    def fork(self) -> TokenParser:
+        """Make a second parser in the same state; see `StreamParser.fork`."""
+        record = self._recorded("fork()")
+        return self._again(record, self._vocabulary, self._given)
+
+    def snapshot(self) -> str:
+        """Write the state as a JSON document, from which `restore` makes a parser elsewhere.
+
+        The vocabulary is not in it. See `StreamParser.snapshot`.
+        """
+        return self._recorded("snapshot()").to_json(self._given)
+
+    @classmethod
+    def restore(
+        cls, snapshot: str, vocabulary: Vocabulary, *, id_factory: IdFactory = call_id
+    ) -> TokenParser:
+        """Make the parser of a `snapshot`, for the same vocabulary; nothing is emitted again.
+
+        Raises:
+            UsageError: what is given is no snapshot of a `TokenParser`.
+        """
+        record, given = Recording.read(snapshot, id_factory)
+        if not isinstance(given, dict) or given.keys() != {"prompt", "markers", "spans"}:
+            raise UsageError("a snapshot of a StreamParser, not of a TokenParser")
+        return cls._again(record, vocabulary, given)
+
+    @classmethod
+    def _again(
+        cls, record: Recording, vocabulary: Vocabulary, given: Mapping[str, Any]
+    ) -> TokenParser:
+        """A parser that was fed what the record has."""
+        parser = cls(**{**record.arguments(), **given, "vocabulary": vocabulary})
+        record.replay(parser.feed, parser.finish)
+        return parser
+
+    def _feed(self, ids: object) -> list[Delta]:
+        """Take tokens that are not of the plainest; return the deltas."""
+        group = self._ids(ids)
+        if self._window.closed:
+            raise UsageError("feed() after finish(): a parser reads one turn")
+        if self._record is not None:
+            self._record.chunks.append(group)
+        deltas: list[Delta] = []
+        texts: list[str] = []
+        try:
+            for id in group:
+                text = self._texts.get(id)
+                special = self._vocabulary.special_text(id) if text is None else None
+                if special is None:
+                    texts.append(self._ordinary(id, text))
+                else:
+                    texts.append(self._end_character())
+                    deltas += self._placed("".join(texts))
+                    texts.clear()
+                    deltas += self._special(id, special)
+            deltas += self._placed("".join(texts))
+        except MalformedOutput as error:
+            raise self._told(error) from None
+        return deltas
+
+    def _ids(self, ids: Any) -> tuple[int, ...]:
+        """The ids that are fed, each of which the vocabulary has."""
+        if isinstance(ids, (str, bytes)):
+            raise UsageError("feed() takes token ids; text is for a StreamParser")
+        try:
+            group = tuple(map(index, ids)) if isinstance(ids, Iterable) else (index(ids),)
+        except TypeError:
+            raise UsageError(f"feed() takes token ids, not {ids!r:.200}") from None
+        for id in group:
+            if id not in self._texts:
+                self._vocabulary[id]
+        return group
+
+    def _ordinary(self, id: int, text: str | None) -> str:
+        """The text that an ordinary token adds."""
+        trail, decoder = self._trail, self._decoder
+        waiting = decoder is not None and decoder.waiting
+        if text is None or waiting:
+            token = self._vocabulary[id]
+            text = None if waiting else _whole(token)
+            if text is None:
+                if decoder is None:
+                    decoder = self._decoder = TextDecoder()
+                decoder.offset = trail.end
+                text = decoder.feed(token)
+                trail.token(len(text), cut=decoder.waiting)
+                self._slow = decoder.waiting or self._record is not None
+                return text
+            if text:
+                self._texts[id] = text
+        trail.token(len(text))
+        return text
+
+    def _end_character(self) -> str:
+        """U+FFFD for the half of a character that a special token follows."""
+        decoder = self._decoder
+        if decoder is None or not decoder.waiting:
+            return ""
+        decoder.offset = self._trail.end
+        text = decoder.finish()
+        self._trail.end += len(text)
+        self._slow = self._record is not None
+        return text
+
+    def _special(self, id: int, text: str) -> list[Delta]:
+        """Take a special token; return the deltas."""
+        trail = self._trail
+        char = text if id in self._tokens.either else self._tokens.character_of(id, text)
+        trail.special(char, text)
+        trail.token(len(char))
+        if len(char) > 1:
+            return self._placed(char)
+        # No lane lets it pass, and no step reads it.
+        before = self._reached(char)
+        self._close_lane()
+        self._amounts.chunks += 1
+        self._window.feed(char)
+        self._sink.content(self._resume() or "")
+        waiter = self._window.waiter
+        if waiter is not None and waiter.lane is not None:
+            self._open_lane(waiter, waiter.lane)
+        return self._with_tokens(self._emitted(), before)
+
+    def _placed(self, text: str) -> list[Delta]:
+        """Take text whose tokens are noted; return the deltas."""
+        if not text:
+            return []
+        before = self._reached(text)
+        return self._with_tokens(self._read(text), before)
+
+    def _reached(self, behind: str = "") -> int:
+        """Up to where text was read before `behind`, which is noted already."""
+        if self._lane is None:
+            return self._window.offset
+        return self._trail.end - len(behind) - len(self._held)
+
+    def _with_tokens(self, deltas: list[Delta], before: int) -> list[Delta]:
+        """Say from which tokens deltas came that passed by: what was read from `before` on."""
+        if self._trail.keeps:
+            for delta in deltas:
+                if delta.tokens is None:
+                    delta.tokens = self._trail.tokens(before, self._reached())
+        return deltas
+
+    def _settle(self) -> None:
+        text = "".join(self._passed)
+        super()._settle()
+        if text and not self._passed and isinstance(self._builder, TokenBuilder):
+            self._builder.passed(text)
+
+    def _decode(self, chunk: str | bytes) -> str:
+        # What comes here is decoded.
+        self._close_lane()
+        return chunk if isinstance(chunk, str) else ""
+
+    def _told(self, error: MalformedOutput) -> MalformedOutput:
+        """An error in terms of the decoded text."""
+        issue = self._trail.told(Issue(error.kind, error.span, str(error)))
+        return MalformedOutput(issue.detail, kind=issue.kind, span=issue.span)
+
+    def _read_prompt(self, prompt: str | Iterable[int] | None) -> tuple[str, str]:
+        """A prompt as it is read, and as text."""
+        if prompt is None or isinstance(prompt, str):
+            text = prompt or ""
+            return self._tokens.characters_in(text), text
+        read: list[str] = []
+        plain: list[str] = []
+        between = bytearray()
+        chars = {id: char for char, id in self._tokens.marker_ids.items()}
+        for id in prompt:
+            char = chars.get(id)
+            if char is None:
+                between += self._vocabulary[id]
+                continue
+            text = between.decode(errors="replace")
+            read += text, char
+            plain += text, self._tokens.tokens[char][1]
+            between.clear()
+        text = between.decode(errors="replace")
+        return "".join([*read, text]), "".join([*plain, text])
+
+
+def _whole(token: bytes) -> str | None:
+    """The text of a token, None if a character is cut in it."""
+    try:
+        return token.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,295 @@
+"""Which token each character came from, and what became of it.
+
+Readers know nothing of tokens: they read text, and say of stretches of it what they were. So all
+that is kept of a token is where its text ends, eight bytes, and what is said of a stretch is kept
+as that, however many tokens it has. Both are brought together when somebody asks.
+
+Two kinds of offsets: in the text that is read, a special token is one character; in the decoded
+text, it has all that its text has. What leaves the parser counts decoded text.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from json.encoder import encode_basestring
+from typing import Literal, TypeVar
+from weakref import ref
+
+from deltaparse.partial import SURROGATES, Window
+
+from ..message.message import Attempt, Issue, Part, ToolCall
+from ..message.reports import Reports
+from ..message.trail import Said
+from .token_format import TokenFormat
+
+__all__ = ["ROLES", "PartStretch", "TokenRole", "TokenTrail"]
+
+TokenRole = Literal["content", "reasoning", "name", "arguments", "marker", "end", "dropped"]
+"""What a token was; see `TokenParser.roles`."""
+
+ROLES: tuple[TokenRole, ...] = (
+    "marker",
+    "content",
+    "reasoning",
+    "name",
+    "arguments",
+    "end",
+    "dropped",
+)
+"""The roles by the numbers of `Said`."""
+
+CHARACTER = re.compile(f"[{SURROGATES}]")
+# The same as `repr` and JSON spell it, if no backslash stands before it that takes it away.
+SPELLED = re.compile(rf"[{SURROGATES}]|((?<!\\)(?:\\\\)*)\\u([dD][89a-fA-F][0-9a-fA-F]{{2}})")
+
+Report = TypeVar("Report", Issue, Attempt)
+Span = tuple[int, int]
+
+
+@dataclass(slots=True)
+class PartStretch:
+    """Where a part stands in the text that is read; of a call, its name and arguments too."""
+
+    start: int
+    end: int
+    name: Span = (0, 0)
+    arguments: Span = (0, 0)
+
+
+class TokenTrail:
+    """Where the tokens of one turn end, where special tokens stand, and what was said of the text.
+
+    Args:
+        fmt: what the characters of special tokens stand for.
+        raw: markers come out too, and are none out of place.
+        drops: special tokens that are out of place are left out.
+        keeps: tokens are told apart; otherwise only offsets are known.
+    """
+
+    __slots__ = (
+        "_chars",
+        "_drops",
+        "_extra",
+        "_fmt",
+        "_last",
+        "_next",
+        "_raw",
+        "_said",
+        "_special",
+        "_tail",
+        "_tail_end",
+        "_window",
+        "behind",
+        "emitted",
+        "end",
+        "ends",
+        "issues",
+        "keeps",
+        "parts",
+        "silent",
+    )
+
+    def __init__(self, fmt: TokenFormat, *, raw: bool, drops: bool, keeps: bool) -> None:
+        self._fmt = fmt
+        self._raw = raw
+        self._drops = drops
+        self.keeps = keeps
+        self.issues: Reports[Issue] | None = None
+        self.silent = False
+        self.behind = 0
+        # Weakly, for the window refers to what emits, and that to this.
+        self._window: Callable[[], Window | None] = lambda: None
+        # Twice the offset at which each token's text ends, and one more if it ends within the
+        # character that stands there: so one search finds the first or the last token of it.
+        self.ends = array("Q")
+        self.end = 0
+        # Up to where deltas came out.
+        self.emitted = 0
+        # Of special tokens: offsets, characters, and how much longer all texts so far are.
+        self._special = array("Q")
+        self._chars = array("H")
+        self._extra = array("Q")
+        self._next = 0
+        self._said: list[tuple[int, int, Said]] = []
+        self._last: tuple[int, int, Said] = (0, 0, Said.MARKER)
+        self._tail, self._tail_end = "", 0
+        self.parts: list[PartStretch] = []
+
+    def reads(self, window: Window) -> None:
+        """What is emitted next was read from this window."""
+        self._window = ref(window)
+
+    @property
+    def offset(self) -> int:
+        """Up to where the text was read, for what is emitted right behind that."""
+        window = self._window()
+        return (window.offset if window is not None else self.end) - self.behind
+
+    def token(self, size: int, *, cut: bool = False) -> None:
+        """Take a token whose text adds `size` characters; `cut`: it ends within one more."""
+        self.end += size
+        if self.keeps:
+            self.ends.append(2 * self.end + cut)
+
+    def special(self, char: str, text: str) -> None:
+        """Take note of a special token, which is read as `char`, or as all of its text."""
+        self._special.append(self.end)
+        self._chars.append(ord(char[0]))
+        self._extra.append((self._extra[-1] if self._extra else 0) + len(text) - len(char))
+
+    def said(self, start: int, end: int, what: Said) -> None:
+        """The text between two offsets was this; what is said last counts."""
+        start = max(start, 0)
+        if end <= start or self.silent or not self.keeps:
+            return
+        first, last, before = self._last
+        if what is before and start == last:
+            self._last = first, end, what
+        else:
+            self._said.append(self._last)
+            self._last = start, end, what
+
+    def called(self, name: Span, arguments: Span) -> None:
+        """The name and the arguments of the call that was begun last stand here."""
+        if self.parts:
+            self.parts[-1].name, self.parts[-1].arguments = name, arguments
+
+    def stand(self, start: int, end: int) -> Span | None:
+        """The text between two offsets comes out, in the last part; return its tokens."""
+        if self.silent or not self.parts:
+            return None
+        part = self.parts[-1]
+        if part.start == part.end:
+            part.start = part.end = start
+        part.end = max(part.end, end)
+        self.emitted = max(self.emitted, end)
+        return self.tokens(start, end)
+
+    def look(self, text: str, end: int) -> None:
+        """Report what is spelled like a marker that counts as a token only; it ends at `end`."""
+        if self._fmt.look_alike is not None:
+            self._look(text, end - len(text), end)
+
+    def _look(self, text: str, start: int, end: int) -> None:
+        """Report what is spelled like a marker that counts as a token only."""
+        pattern, issues = self._fmt.look_alike, self.issues
+        before = self._tail if start == self._tail_end else ""
+        both = before + text
+        for found in pattern.finditer(both) if pattern and issues is not None else ():
+            at = end - len(both) + found.start()
+            if found.end(1) > len(before) and issues is not None:
+                detail = f"{found[1]!r} is spelled in ordinary tokens, and is text"
+                issues.append(Issue("spelled_marker", (at, at + len(found[1])), detail))
+        self._tail, self._tail_end = both[max(len(both) - self._fmt.longest + 1, 0) :], end
+
+    def text_of(self, text: str) -> str:
+        """Text that comes out with the texts of special tokens, which are reported."""
+        return CHARACTER.sub(lambda found: self._stray(found[0]), text)
+
+    def json_of(self, text: str) -> str:
+        """The same inside of strings in JSON, which may have spelled such a character."""
+        if not self._special or self._special[-1] < self.emitted:
+            return text
+
+        def written(found: re.Match[str]) -> str:
+            char = chr(int(found[2], 16)) if found[2] else found[0]
+            if char not in self._fmt.tokens:
+                return found[0]
+            return (found[1] or "") + _in_json(self._stray(char))
+
+        return SPELLED.sub(written, text)
+
+    def _stray(self, char: str) -> str:
+        id, text = self._fmt.tokens[char]
+        at = self._next_of(char)
+        if self._raw and char in self._fmt.marker_ids:
+            return text
+        became = "left out" if self._drops else "text"
+        detail = f"{text!r}, token {id}, stands where it is no marker, and is {became}"
+        if self.issues is not None:
+            self.issues.append(Issue("stray_token", (at, at + 1), detail))
+        if self._drops:
+            self.said(at, at + 1, Said.DROPPED)
+        return "" if self._drops else text
+
+    def _next_of(self, char: str) -> int:
+        """Where the next special token of this character stands: they come out in order."""
+        code, chars = ord(char), self._chars
+        for place in range(self._next, len(chars)):
+            if chars[place] == code:
+                self._next = place + 1
+                return self._special[place]
+        return self.emitted
+
+    def begin_call(self, name: str, start: int) -> None:
+        """Report a call whose markers were spelled, where they may be tokens or text."""
+        place = bisect_left(self._special, start)
+        if self._fmt.either_opens and place == len(self._special) and self.issues is not None:
+            detail = f"the markers of the call of {name!r} are spelled in ordinary tokens"
+            self.issues.append(Issue("spelled_marker", (start, self.offset), detail))
+
+    def decoded(self, offset: int) -> int:
+        """The offset in the decoded text of an offset in the text that is read."""
+        before = bisect_left(self._special, offset)
+        return offset + (self._extra[before - 1] if before else 0)
+
+    def span(self, start: int, end: int) -> Span:
+        """The same for both ends of a span."""
+        return self.decoded(start), self.decoded(end)
+
+    def tokens(self, start: int, end: int) -> Span | None:
+        """The tokens that have a part of a stretch of text; of none, the one before it."""
+        start = max(min(start, end - 1), 0)
+        if not self.keeps or end <= start:
+            return None
+        first = bisect_left(self.ends, 2 * start + 1)
+        last = bisect_left(self.ends, 2 * end)
+        return (first, min(last + 1, len(self.ends))) if first < len(self.ends) else None
+
+    def roles(self) -> list[TokenRole]:
+        """What each token was, by its last character."""
+        roles = bytearray(len(self.ends))
+        for start, end, what in (*self._said, self._last):
+            first, last = (bisect_left(self.ends, 2 * at + 1) for at in (start, end))
+            roles[first:last] = bytes((what,)) * (last - first)
+        return [ROLES[role] for role in roles]
+
+    def told(self, report: Report) -> Report:
+        """An issue or an attempt in terms of the decoded text."""
+        span, detail = self.span(*report.span), self._plain(report.detail)
+        if isinstance(report, Attempt):
+            tokens, name = self.tokens(*report.span), self._plain(report.name)
+            return replace(report, name=name, span=span, detail=detail, tokens=tokens)
+        return replace(report, span=span, detail=detail)
+
+    def placed(self, part: Part, stretch: PartStretch) -> Part:
+        """A part of the message with its place in tokens, and in the decoded text."""
+        tokens = self.tokens(stretch.start, stretch.end)
+        if not isinstance(part, ToolCall):
+            return replace(part, tokens=tokens)
+        return replace(
+            part,
+            span=self.span(*part.span),
+            tokens=tokens,
+            name_tokens=self.tokens(*stretch.name),
+            arguments_tokens=self.tokens(*stretch.arguments),
+        )
+
+    def _plain(self, text: str) -> str:
+        """Text of a report with the texts of special tokens."""
+
+        def written(found: re.Match[str]) -> str:
+            char = chr(int(found[2], 16)) if found[2] else found[0]
+            known = self._fmt.tokens.get(char)
+            return (found[1] or "") + known[1] if known else found[0]
+
+        return text if text.isascii() and "\\u" not in text else SPELLED.sub(written, text)
+
+
+def _in_json(text: str) -> str:
+    """A text as it stands inside of a string in JSON."""
+    return encode_basestring(text)[1:-1]
