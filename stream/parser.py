@@ -8,10 +8,11 @@ from typing import Any, Literal, NoReturn
 from deltaparse.partial import UsageError, Window
 
 from .feeding import MOST_PASSED, Feeder
+from .lost_markers import called_without_marker
 from .message.counts import Counts
 from .message.deltas import Delta
 from .message.ids import IdFactory, MadeIds, call_id, check_id_factory
-from .message.message import Attempt, Issue, Message
+from .message.message import Attempt, Content, Issue, Message
 from .message.policies import Policies
 from .message.sink import Builds
 from .reading.assistant_turn import assistant_turn
@@ -87,12 +88,29 @@ class TurnParser(Feeder):
         self._end_text()
         sink.content(self._resume() or "")
         sink.finish(required=self._request.required and reason != "length")
+        self._report_lost_marker()
         truncated = any(issue.kind == "truncated_call" for issue in sink.issues)
         if reason == "length" or truncated:
             self._finish_reason = "length"
         elif sink.calls:
             self._finish_reason = "tool_calls"
         return self._emitted()
+
+    def _report_lost_marker(self) -> None:
+        """Report content that begins like the call of a tool, where there is no call."""
+        sink, request = self._sink, self._request
+        if sink.calls or not sink.tools or sink.attempts or not request.has_calls:
+            return
+        content = "".join(
+            part.text.getvalue() for part in sink.builder.parts if part.kind is Content
+        )
+        name = called_without_marker(self.format, sink.tools, content) if content else ""
+        if name:
+            detail = (
+                f"content begins like a call of {name!r}, without its marker: decode with "
+                "skip_special_tokens=False, or feed ids to a TokenParser"
+            )
+            sink.issue("lost_marker", (0, self._window.end), detail)
 
     @property
     def message(self) -> Message:

@@ -90,14 +90,14 @@ class Request:
     def _check_calls(self) -> None:
         if self.calls != "json":
             raise UsageError(f'calls={self.calls!r}: choose "format" or "json"')
-        if not self._has_calls:
+        if not self.has_calls:
             why = 'tool_choice="none"' if self.choice.mode == "none" else "tools=[]"
             raise UsageError(
                 f'calls="json" says that the model must call, and {why} that it cannot'
             )
 
     @property
-    def _has_calls(self) -> bool:
+    def has_calls(self) -> bool:
         """Whether tool syntax means something."""
         return self.choice.mode != "none" and (self.tools is None or len(self.tools) > 0)
 
@@ -125,7 +125,7 @@ class Request:
         """What readers look for in the turn."""
         if self.calls == "json":
             return marker_tables(self.fmt, calls=True, constrained=True)
-        tables = marker_tables(self.fmt, calls=self._has_calls)
+        tables = marker_tables(self.fmt, calls=self.has_calls)
         if self.response_schema is not None and tables.unmarked:
             # JSON was asked for as content, and nothing tells it from a call.
             tables = marker_tables(self.fmt, calls=False)

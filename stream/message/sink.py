@@ -229,7 +229,9 @@ class Sink:
         self.amounts.enter("tool_calls", self.builder.characters)
         index = self.calls
         if not call_id and self._id_factory is not None:
-            place = CallPlace(name=name, index=index, offset=offset, prompt=self._prompt)
+            at = max(offset, 0)
+            at = self.trail.decoded(at) if self.trail is not None else at
+            place = CallPlace(name=name, index=index, offset=at, prompt=self._prompt)
             call_id = made_id(self._id_factory, place)
         part = self.builder.begin_call(index, call_id, name, offset)
         part.repaired, self._repaired_ahead = self._repaired_ahead, False

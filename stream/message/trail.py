@@ -38,5 +38,8 @@ class Trail(Protocol):
     def said(self, start: int, end: int, what: Said) -> None:
         """The text between two offsets was this; what is said last counts."""
 
+    def decoded(self, offset: int) -> int:
+        """The offset in the output, as it would be as text, of one in the text that is read."""
+
     def called(self, name: tuple[int, int], arguments: tuple[int, int]) -> None:
         """The name and the arguments of the call that was begun last stand here."""

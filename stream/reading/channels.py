@@ -223,6 +223,7 @@ def _call(reading: Reading, header: Header, name: str, checkpoint: Checkpoint) -
     src, tools, code = reading.src, reading.sink.tools, reading.fmt.code
     ends = reading.tables.channels.after_body
     call = Call(reading, checkpoint)
+    call.find_name(name, *header.span)
     call.called(name, header.span[0])
     src.emits_prompt = True
     body = reading.checkpoint()

@@ -63,7 +63,16 @@ class TokenParser(TurnParser):
         UsageError: an argument that makes no sense.
     """
 
-    __slots__ = ("_given", "_slow", "_texts", "_tokens", "_trail", "_vocabulary")
+    __slots__ = (
+        "_first",
+        "_given",
+        "_noted",
+        "_slow",
+        "_texts",
+        "_tokens",
+        "_trail",
+        "_vocabulary",
+    )
 
     def __init__(
         self,
@@ -122,7 +131,7 @@ class TokenParser(TurnParser):
             chosen = dict(markers) if isinstance(markers, Mapping) else markers
             self._given = {"prompt": prompt, "markers": chosen, "spans": spans}
         trail = self._trail = TokenTrail(
-            tokens, raw=reasoning == "raw", drops=policies.stray_token == "drop", keeps=spans
+            tokens, raw=reasoning == "raw", stray=policies.stray_token, keeps=spans
         )
 
         def builds(
@@ -131,6 +140,10 @@ class TokenParser(TurnParser):
             trail.issues = issues
             return TokenBuilder(trail, amounts, collect=collect), trail
 
+        # While texts pass by, each is a token, and is noted later: of `_passed`, so many are.
+        self._noted = 0
+        # The number of the token that is the first of `_passed`; None where nobody asks.
+        self._first: int | None = 0 if spans else None
         super().__init__(request, id_factory, decoded, kept, builds)
         self.format = fmt
         self._slow = record
@@ -147,22 +160,19 @@ class TokenParser(TurnParser):
         text = self._texts.get(ids) if type(ids) is int else None
         if text is None or self._slow:
             return self._feed(ids)
-        trail = self._trail
-        if trail.keeps:
-            trail.end = end = trail.end + len(text)
-            trail.ends.append(end + end)
-        else:
-            trail.end += len(text)
         quick, exact, passed, make = self._path
-        if (quick(text) is None or (exact is not None and exact(text) is None)) and (
-            len(passed) < MOST_PASSED
+        size = len(passed)
+        if size < MOST_PASSED and (
+            quick(text) is None or (exact is not None and exact(text) is None)
         ):
             passed.append(text)
             delta = make(text)
-            if trail.keeps:
-                count = len(trail.ends)
-                delta.tokens = (count - 1, count)
+            first = self._first
+            if first is not None:
+                delta.tokens = (first + size, first + size + 1)
             return [delta]
+        self._note()
+        self._trail.token(len(text))
         return self._placed(text)
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
@@ -170,7 +180,8 @@ class TokenParser(TurnParser):
 
         The engine may have kept the end-of-turn token, or left it out, or stopped before it.
         """
-        before = self._reached()
+        self._note()
+        before, self._slow = self._reached(), True
         try:
             return self._with_tokens(super().finish(reason), before)
         except MalformedOutput as error:
@@ -256,6 +267,7 @@ class TokenParser(TurnParser):
             raise UsageError("feed() after finish(): a parser reads one turn")
         if self._record is not None:
             self._record.chunks.append(group)
+        self._note()
         deltas: list[Delta] = []
         texts: list[str] = []
         try:
@@ -278,8 +290,9 @@ class TokenParser(TurnParser):
         """The ids that are fed, each of which the vocabulary has."""
         if isinstance(ids, (str, bytes)):
             raise UsageError("feed() takes token ids; text is for a StreamParser")
+        group = tuple(ids) if isinstance(ids, Iterable) else (ids,)
         try:
-            group = tuple(map(index, ids)) if isinstance(ids, Iterable) else (index(ids),)
+            group = tuple(map(_index, group))
         except TypeError:
             raise UsageError(f"feed() takes token ids, not {ids!r:.200}") from None
         for id in group:
@@ -335,6 +348,7 @@ class TokenParser(TurnParser):
         waiter = self._window.waiter
         if waiter is not None and waiter.lane is not None:
             self._open_lane(waiter, waiter.lane)
+        self._count()
         return self._with_tokens(self._emitted(), before)
 
     def _placed(self, text: str) -> list[Delta]:
@@ -342,7 +356,9 @@ class TokenParser(TurnParser):
         if not text:
             return []
         before = self._reached(text)
-        return self._with_tokens(self._read(text), before)
+        deltas = self._read(text)
+        self._count()
+        return self._with_tokens(deltas, before)
 
     def _reached(self, behind: str = "") -> int:
         """Up to where text was read before `behind`, which is noted already."""
@@ -355,14 +371,29 @@ class TokenParser(TurnParser):
         if self._trail.keeps:
             for delta in deltas:
                 if delta.tokens is None:
-                    delta.tokens = self._trail.tokens(before, self._reached())
+                    delta.tokens = self._trail.stand(before, self._reached())
         return deltas
 
+    def _note(self) -> None:
+        """Note the tokens that passed by."""
+        passed = self._passed
+        if len(passed) > self._noted:
+            self._trail.passed(passed[self._noted :])
+            self._noted = len(passed)
+
     def _settle(self) -> None:
+        self._note()
         text = "".join(self._passed)
         super()._settle()
         if text and not self._passed and isinstance(self._builder, TokenBuilder):
             self._builder.passed(text)
+        self._count()
+
+    def _count(self) -> None:
+        """What passes by from here on follows the tokens that are noted."""
+        self._noted = len(self._passed)
+        if self._first is not None:
+            self._first = len(self._trail.ends) - self._noted
 
     def _decode(self, chunk: str | bytes) -> str:
         # What comes here is decoded.
@@ -394,6 +425,13 @@ class TokenParser(TurnParser):
             between.clear()
         text = between.decode(errors="replace")
         return "".join([*read, text]), "".join([*plain, text])
+
+
+def _index(id: Any) -> int:
+    """An id as an int; True is none."""
+    if isinstance(id, bool):
+        raise TypeError
+    return index(id)
 
 
 def _whole(token: bytes) -> str | None:

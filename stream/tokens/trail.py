@@ -15,11 +15,13 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from json.encoder import encode_basestring
+from operator import add
 from typing import Literal, TypeVar
 from weakref import ref
 
-from deltaparse.partial import SURROGATES, Window
+from deltaparse.partial import SURROGATES, MalformedOutput, Window
 
 from ..message.message import Attempt, Issue, Part, ToolCall
 from ..message.reports import Reports
@@ -66,17 +68,17 @@ class TokenTrail:
     Args:
         fmt: what the characters of special tokens stand for.
         raw: markers come out too, and are none out of place.
-        drops: special tokens that are out of place are left out.
+        stray: the policy for special tokens that are out of place.
         keeps: tokens are told apart; otherwise only offsets are known.
     """
 
     __slots__ = (
         "_chars",
-        "_drops",
         "_extra",
         "_fmt",
         "_last",
         "_next",
+        "_policy",
         "_raw",
         "_said",
         "_special",
@@ -93,10 +95,10 @@ class TokenTrail:
         "silent",
     )
 
-    def __init__(self, fmt: TokenFormat, *, raw: bool, drops: bool, keeps: bool) -> None:
+    def __init__(self, fmt: TokenFormat, *, raw: bool, stray: str, keeps: bool) -> None:
         self._fmt = fmt
         self._raw = raw
-        self._drops = drops
+        self._policy = stray
         self.keeps = keeps
         self.issues: Reports[Issue] | None = None
         self.silent = False
@@ -134,6 +136,15 @@ class TokenTrail:
         self.end += size
         if self.keeps:
             self.ends.append(2 * self.end + cut)
+
+    def passed(self, texts: list[str]) -> None:
+        """Take tokens with these texts."""
+        if not self.keeps:
+            self.end += sum(map(len, texts))
+            return
+        ends = list(accumulate(map(len, texts), initial=self.end))
+        self.end = ends[-1]
+        self.ends.extend(map(add, ends[1:], ends[1:]))
 
     def special(self, char: str, text: str) -> None:
         """Take note of a special token, which is read as `char`, or as all of its text."""
@@ -208,13 +219,16 @@ class TokenTrail:
         at = self._next_of(char)
         if self._raw and char in self._fmt.marker_ids:
             return text
-        became = "left out" if self._drops else "text"
+        dropped = self._policy == "drop"
+        became = "left out" if dropped else "text"
         detail = f"{text!r}, token {id}, stands where it is no marker, and is {became}"
         if self.issues is not None:
             self.issues.append(Issue("stray_token", (at, at + 1), detail))
-        if self._drops:
+        if self._policy == "error":
+            raise MalformedOutput(detail, kind="stray_token", span=(at, at + 1))
+        if dropped:
             self.said(at, at + 1, Said.DROPPED)
-        return "" if self._drops else text
+        return "" if dropped else text
 
     def _next_of(self, char: str) -> int:
         """Where the next special token of this character stands: they come out in order."""
@@ -244,11 +258,15 @@ class TokenTrail:
     def tokens(self, start: int, end: int) -> Span | None:
         """The tokens that have a part of a stretch of text; of none, the one before it."""
         start = max(min(start, end - 1), 0)
-        if not self.keeps or end <= start:
+        ends = self.ends
+        count = len(ends)
+        if end <= start or not count:
             return None
-        first = bisect_left(self.ends, 2 * start + 1)
-        last = bisect_left(self.ends, 2 * end)
-        return (first, min(last + 1, len(self.ends))) if first < len(self.ends) else None
+        # Nearly always it is the token that came last.
+        before = ends[-2] if count > 1 else 0
+        first = count - 1 if before <= 2 * start else bisect_left(ends, 2 * start + 1)
+        last = count if before < 2 * end else bisect_left(ends, 2 * end) + 1
+        return (first, last) if first < count else None
 
     def roles(self) -> list[TokenRole]:
         """What each token was, by its last character."""

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from deltaparse.partial import marker_set
 
 from .format import WireFormat
-from .spellings import spellings, stripped, trailing
+from .spellings import length, spellings, stripped, trailing
 
 __all__ = ["ChannelMarkers", "HeaderPart"]
 
@@ -93,7 +93,7 @@ class ChannelMarkers:
         self.in_text = marker_set([*spelled, *special])
         self.after_word = marker_set([*self.parts, *cores, *" \t\r\n"])
         self.outside = marker_set([*self.parts, *cores, *self._with_role(channels.recipient)])
-        self.longest = self.outside.longest
+        self.longest = max(map(length, self.outside.literals), default=0)
 
     def _with_role(self, recipient: str) -> list[str]:
         """The spellings of `start` and the role, and of the role where models leave `start` out.

@@ -30,7 +30,7 @@ from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
-from .spellings import leading, preceded, tag_starts, trailing
+from .spellings import leading, length, preceded, tag_starts, trailing
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
 
@@ -225,7 +225,7 @@ class MarkerTables:
         inner = (end, start, content_start, fences, tool_start, tool_end, content_end, message_end)
         ranked = (*inner, turn_end, header)
         self._by_literal = {one.literal: one for group in reversed(ranked) for one in group}
-        self.longest = max(map(len, self._by_literal), default=0)
+        self.longest = max(map(length, self._by_literal), default=0)
         self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
 
         # A stray marker needs no white space before it: that is content by then.

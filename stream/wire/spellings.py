@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from deltaparse.partial import SURROGATES
+
 __all__ = [
     "GAP",
     "MOST_GAP",
     "MOST_SPACE",
     "leading",
+    "length",
     "preceded",
     "spellings",
     "stripped",
@@ -36,6 +39,16 @@ MOST_SPACE = 256
 ATTRIBUTE = re.compile(r"""\s+[\w:-]+=("[^"]*"|'[^']*')""")
 TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
 """A part of a header like a tag: from one on, it is known for the end of a header."""
+
+
+TOKEN = re.compile(f"[{SURROGATES}]")
+ABOUT_A_TOKEN = 16
+"""Characters that a special token is taken to have where one stands for all of it."""
+
+
+def length(marker: str) -> int:
+    """How long a marker is about, with the text of special tokens for which a character stands."""
+    return len(marker) + (0 if marker.isascii() else len(TOKEN.findall(marker)) * ABOUT_A_TOKEN)
 
 
 def leading(marker: str) -> str:

@@ -101,15 +101,24 @@ class Call:
     def called(self, name: str, start: int) -> None:
         """The name is known; it was read from the offset `start` on."""
         self.name = name
-        src, trail = self._reading.src, self.sink.trail
-        self._name_span = (start, src.offset)
-        if trail is not None:
-            self._name_place = self._name_span
+        self._name_span = (start, self._reading.src.offset)
+        if self.sink.trail is not None:
+            if not self._name_place[1]:
+                self.find_name(name, start)
+            self.sink.trail.said(*self._name_place, Said.NAME)
+
+    def find_name(self, name: str, start: int, end: int = -1) -> None:
+        """Note where the name stands that was just read, from `start` on, or that ends at `end`."""
+        if self.sink.trail is None:
+            return
+        src = self._reading.src
+        self._name_place = (end - len(name), end) if end >= 0 else (start, src.offset)
+        if end < 0:
+            # What was repaired was read from a window of its own, whose offsets mean nothing here.
+            start = max(start, self.checkpoint.start)
             word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-            found = word.search(src.text, max(start - src.base, 0), src.pos)
-            if found:
-                self._name_place = (src.base + found.start(), src.base + found.end())
-            trail.said(*self._name_place, Said.NAME)
+            if found := word.search(src.since(start, prompt=True)):
+                self._name_place = (start + found.start(), start + found.end())
 
     def begin_arguments(self) -> None:
         """Arguments, or one name or value of them, begin where the reader stands."""

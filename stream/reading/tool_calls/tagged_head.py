@@ -47,6 +47,7 @@ def tagged_head(
         call.id, name = name, INDEX.sub("", name)
     if name not in tools:
         name = _without_namespace(name, fmt.function.namespace, tools, holds=fmt.call_id.holds_name)
+    call.find_name(name, start)
     suffix = yield from at(src, m.after_name)
     if suffix:
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))

@@ -1,0 +1,68 @@
+"""Calls whose opening marker is missing: a decoder that skips special tokens takes it away.
+
+What is left is content, `f{"a": 1}` or `{"name": "f"}`, and nobody would look for a call there:
+prose about calls looks the same. So nothing is read anew, but it is reported, where the name of a
+tool stands as it does in a call, with the beginning of its arguments behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from .wire.format import ToolFormat, WireFormat
+
+__all__ = ["called_without_marker"]
+
+HEAD = 512
+"""Characters of what may be a call that are looked at."""
+
+MOST_PLACES = 8
+"""Places in a content at which a call may begin."""
+
+
+def called_without_marker(fmt: WireFormat, tools: Collection[str], content: str) -> str:
+    """The name of the tool whose call begins in `content` without its marker, "" for none."""
+    if fmt.facts.has_channels:
+        before = fmt.channels.recipient.strip() + fmt.function.namespace
+        return next((name for name in tools if before and before + name in content), "")
+    opener = "".join(fmt.facts.openers)
+    if not opener.strip():
+        return ""
+    for start in _places(fmt, tools, content):
+        for variant in (fmt, _without_inner_markers(fmt)):
+            name = _called(variant, tools, opener + content[start : start + HEAD])
+            if name:
+                return name
+    return ""
+
+
+def _places(fmt: WireFormat, tools: Collection[str], content: str) -> Iterator[int]:
+    """Where a call of a tool may begin."""
+    found = sorted(at for name in tools if (at := content.find(name)) >= 0)[:MOST_PLACES]
+    for at in found:
+        if fmt.tools.format is ToolFormat.JSON_NATIVE:
+            brace = content.rfind("{", 0, at)
+            listed = content[:brace].rstrip().endswith("[")
+            yield content.rfind("[", 0, brace) if listed and brace >= 0 else max(brace, 0)
+        else:
+            # The name may have a namespace, and an id may stand before it.
+            space = max(content.rfind(char, 0, at) for char in " \n\t")
+            yield space + 1
+
+
+def _without_inner_markers(fmt: WireFormat) -> WireFormat:
+    """The format without the markers between the name and the arguments."""
+    if fmt.tools.format is not ToolFormat.TAG_WITH_JSON:
+        return fmt
+    return fmt.replace(function={"name_suffix": ""}, arguments={"start": ""})
+
+
+def _called(fmt: WireFormat, tools: Collection[str], text: str) -> str:
+    """The name of a tool with whose call a text begins, its arguments too; "" for none."""
+    from .parser import StreamParser  # which asks this
+
+    parser = StreamParser(fmt, tools=[{"name": name} for name in tools])
+    parser.feed(text)
+    calls = parser.message.tool_calls
+    begun = calls and not parser.message.content and len(calls[0].arguments) > len("{")
+    return calls[0].name if begun and calls[0].name in tools else ""

@@ -1,0 +1,87 @@
+"""Text cut into tokens of a vocabulary made for it: which marker is a token, the test knows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from deltaparse import Vocabulary
+
+from .wire_parts import markers_of
+
+BYTES = 256
+
+
+@dataclass
+class Ids:
+    """Ids for the special tokens that are given, for each byte, and for texts as they come."""
+
+    special: list
+    tokens: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.tokens = {id: bytes([id]) for id in range(BYTES)}
+        self.tokens |= {BYTES + at: text.encode() for at, text in enumerate(self.special)}
+        self.known = {}
+
+    def of_special(self, text):
+        return BYTES + self.special.index(text)
+
+    def of(self, token):
+        """The id of an ordinary token, which may be no more than part of a character."""
+        if len(token) == 1:
+            return token[0]
+        if token not in self.known:
+            self.known[token] = len(self.tokens)
+            self.tokens[self.known[token]] = token
+        return self.known[token]
+
+    def vocabulary(self):
+        return Vocabulary(self.tokens, special=range(BYTES, BYTES + len(self.special)))
+
+
+def cores_of(fmt):
+    """The markers of a format that may be special tokens: none that holds another."""
+    cores = {marker.strip() for marker in markers_of(fmt)} - {""}
+    return sorted(core for core in cores if not any(other in core for other in cores - {core}))
+
+
+def pieces(data, text, special):
+    """The text as special tokens, and bytes between them, as a tokenizer cuts it."""
+    pattern = "|".join(map(re.escape, sorted(special, key=len, reverse=True)))
+    for part in re.split(f"({pattern})", text) if pattern else [text]:
+        if part in special:
+            yield part
+        else:
+            yield from ordinary(data, part.encode())
+
+
+def ordinary(data, text):
+    """Bytes cut into ordinary tokens, within characters too."""
+    while text:
+        size = data.draw(st.integers(1, 6))
+        yield text[:size]
+        text = text[size:]
+
+
+def tokenized(data, fmt, text, special):
+    """The ids of a text, and the vocabulary they are of."""
+    ids = Ids(sorted(special))
+    made = [
+        ids.of_special(part) if isinstance(part, str) else ids.of(part)
+        for part in pieces(data, text, special)
+    ]
+    return made, ids.vocabulary()
+
+
+@st.composite
+def groups(draw, ids):
+    """Ids in groups of some, as speculative decoding yields them."""
+    made, at = [], 0
+    while at < len(ids):
+        size = draw(st.integers(1, 4))
+        made.append(ids[at] if size == 1 else ids[at : at + size])
+        at += size
+    return made

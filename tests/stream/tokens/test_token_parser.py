@@ -1,0 +1,109 @@
+"""Output as token ids: the invariants of text, which token was what, and what only looks so."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import StreamParser, TokenParser
+
+from ...strategies.requests import options, reasons
+from ...strategies.token_texts import Ids, cores_of, groups, tokenized
+from ...support import as_joined, joined
+from ..invariants import check_4, check_5, in_families
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def run(parser, fed, reason="stop"):
+    """All deltas of a parser that is fed and finished."""
+    deltas = [delta for ids in fed for delta in parser.feed(ids)]
+    return deltas + parser.finish(reason)
+
+
+def drawn_special(data, fmt):
+    """Some of the markers of a format: those that are tokens."""
+    cores = cores_of(fmt)
+    return set(data.draw(st.lists(st.sampled_from(cores), max_size=8))) if cores else set()
+
+
+def check_spans(parser, deltas, count):
+    """Half-open, in order, never empty."""
+    roles = parser.roles
+    assert len(roles) == count
+    last = (0, 1)
+    for delta in deltas:
+        start, end = delta.tokens
+        assert 0 <= start < end <= count
+        assert start >= last[0]
+        assert end >= last[1]
+        last = (start, end)
+    last = (0, 1)
+    for part in parser.message.parts:
+        start, end = part.tokens
+        assert 0 <= start < end <= count
+        assert start >= last[1] - 1
+        last = (start, end)
+    for attempt in parser.attempts:
+        start, end = attempt.tokens
+        assert 0 <= start < end <= count
+
+
+@in_families()
+@given(data=st.data(), reason=reasons)
+def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
+    fmt, _, wire = data.draw(family.written)
+    ids, vocabulary = tokenized(data, fmt, wire, drawn_special(data, fmt))
+    for tools in family.tools:
+        text = StreamParser(fmt, tools=tools)
+        text.feed(wire)
+        text.finish(reason)
+        parser = TokenParser(fmt, vocabulary, tools=tools)
+        deltas = run(parser, data.draw(groups(ids)), reason)
+
+        assert parser.message == text.message
+        assert parser.finish_reason == text.finish_reason
+        issues = [issue for issue in parser.issues if issue.kind != "stray_token"]
+        assert issues == text.issues
+        assert joined(deltas) == as_joined(parser.message)
+        check_spans(parser, deltas, len(ids))
+
+
+@in_families()
+@given(data=st.data(), kw=options, reason=reasons)
+def test_the_invariants_hold_however_ids_are_grouped(family, data, kw, reason):
+    fmt, text = data.draw(family.texts)
+    ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
+    markers = data.draw(st.sampled_from(["token", "text", "either"]))
+    whole = TokenParser(fmt, vocabulary, markers=markers, **kw)
+    run(whole, [ids], reason)
+    assert "internal_error" not in {issue.kind for issue in whole.issues}
+    for fed in (ids, data.draw(groups(ids))):
+        parser = TokenParser(fmt, vocabulary, markers=markers, **kw)
+        deltas = run(parser, fed, reason)
+
+        assert joined(deltas) == as_joined(parser.message)
+        assert parser.message == whole.message
+        assert parser.issues == whole.issues
+        assert parser.roles == whole.roles
+        assert parser.finish_reason == whole.finish_reason
+        assert not SURROGATE.search(repr([deltas, parser.message, parser.issues]))
+        check_4(deltas)
+        check_5(parser.message)
+
+
+@in_families()
+@given(data=st.data())
+def test_what_is_spelled_is_text(family, data):
+    """Every marker is a token, and none comes: all of the text is content."""
+    fmt, text = data.draw(family.texts)
+    special = set(cores_of(fmt))
+    ids = Ids(sorted(special))
+    vocabulary = ids.vocabulary()
+    parser = TokenParser(fmt, vocabulary, tools=[])
+    run(parser, list(text.encode()))
+    content, reasoning, calls = as_joined(parser.message)
+    assert calls == []
+    assert content + reasoning in text or reasoning + content == text
