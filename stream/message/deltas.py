@@ -91,6 +91,7 @@ def arguments_deltas(index: int) -> Callable[[str], ToolCallDelta]:
         delta.id = delta.name = None
         delta.arguments = arguments
         delta.last = False
+        delta.tokens = None  # type: ignore[misc] # a slot of its base
         return delta
 
     return make

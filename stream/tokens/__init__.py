@@ -1,6 +1,19 @@
-"""A model's output as token ids: the vocabulary, and the parser that is fed with ids."""
+"""Output as token ids: the vocabulary, the parser that is fed with ids, and what comes of it."""
 
+from .accounting import DeltaTokens, loss_mask, openai_logprobs, part_values, token_counts
 from .token_parser import TokenParser
+from .trail import TokenRole
 from .vocabulary import Spelling, Stretch, Vocabulary
 
-__all__ = ["Spelling", "Stretch", "TokenParser", "Vocabulary"]
+__all__ = [
+    "DeltaTokens",
+    "Spelling",
+    "Stretch",
+    "TokenParser",
+    "TokenRole",
+    "Vocabulary",
+    "loss_mask",
+    "openai_logprobs",
+    "part_values",
+    "token_counts",
+]

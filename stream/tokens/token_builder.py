@@ -11,7 +11,7 @@ from ..message.counts import RunningCounts
 from ..message.deltas import ContentDelta, Delta, ReasoningDelta
 from ..message.message import Content, Part, Reasoning
 from ..message.trail import Said
-from .trail import PartStretch, TokenTrail
+from .trail import TokenTrail
 
 __all__ = ["TokenBuilder"]
 
@@ -88,5 +88,5 @@ class TokenBuilder(MessageBuilder):
     def _begin(self, part: OpenPart) -> OpenPart:
         if not self._collect:
             self._trail.parts.clear()
-        self._trail.parts.append(PartStretch(0, 0))
+        self._trail.begin_part()
         return super()._begin(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import index
@@ -67,7 +68,6 @@ class TokenParser(TurnParser):
         "_first",
         "_given",
         "_noted",
-        "_slow",
         "_texts",
         "_tokens",
         "_trail",
@@ -103,6 +103,7 @@ class TokenParser(TurnParser):
         check_flag("spans", spans)
         self._tokens = tokens = token_format(fmt, vocabulary, markers)
         self._vocabulary = vocabulary
+        # What `feed` takes at once; empty while half a character waits, or all is recorded.
         self._texts = tokens.texts
         if prompt is not None and not isinstance(prompt, str):
             prompt = self._ids(prompt)
@@ -146,7 +147,8 @@ class TokenParser(TurnParser):
         self._first: int | None = 0 if spans else None
         super().__init__(request, id_factory, decoded, kept, builds)
         self.format = fmt
-        self._slow = record
+        if record:
+            self._texts = {}
 
     def feed(self, ids: int | Iterable[int]) -> list[Delta]:
         """Take the next token, or several; return what they make certain, often nothing.
@@ -158,7 +160,7 @@ class TokenParser(TurnParser):
         """
         # `get` alone would take True for 1.
         text = self._texts.get(ids) if type(ids) is int else None
-        if text is None or self._slow:
+        if text is None:
             return self._feed(ids)
         quick, exact, passed, make = self._path
         size = len(passed)
@@ -171,9 +173,30 @@ class TokenParser(TurnParser):
             if first is not None:
                 delta.tokens = (first + size, first + size + 1)
             return [delta]
-        self._note()
-        self._trail.token(len(text))
-        return self._placed(text)
+        if size > self._noted:
+            self._note()
+        # What `_take` does, for one token and nothing held back before it.
+        trail, window, lane = self._trail, self._window, self._lane
+        before = trail.end
+        trail.end = end = before + len(text)
+        if self._first is None:
+            deltas = self._read(text)
+            self._noted = len(self._passed)
+            return deltas
+        trail.ends.append(end + end)
+        if self._held if lane is not None else window.base + window.pos != before:
+            return self._take(text, before)
+        deltas = self._read(text)
+        self._noted = noted = len(self._passed)
+        self._first = count = len(trail.ends)
+        if noted:
+            self._first -= noted
+        by_lane = lane is not None and lane is self._lane
+        for delta in deltas:
+            if by_lane or delta.tokens is None:
+                delta.tokens = (count - 1, count)
+                trail.emitted = end - len(self._held) if self._lane else window.base + window.pos
+        return deltas
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. See `StreamParser.finish`.
@@ -181,7 +204,7 @@ class TokenParser(TurnParser):
         The engine may have kept the end-of-turn token, or left it out, or stopped before it.
         """
         self._note()
-        before, self._slow = self._reached(), True
+        before, self._texts = self._reached(), {}
         try:
             return self._with_tokens(super().finish(reason), before)
         except MalformedOutput as error:
@@ -195,6 +218,7 @@ class TokenParser(TurnParser):
             UsageError: the parser was made with `collect=False`.
         """
         message, trail = super().message, self._trail
+        trail.end_part()
         parts = list(map(trail.placed, message.parts, trail.parts))
         return Message(parts, tuple(map(trail.told, message.issues)))
 
@@ -203,6 +227,12 @@ class TokenParser(TurnParser):
         """What had to be decided so far; see `Issue`."""
         self._settle()
         return list(map(self._trail.told, super().issues))
+
+    @property
+    def finished_tokens(self) -> int:
+        """How many tokens are done with: their text came out, or was read and does not."""
+        self._settle()
+        return bisect_right(self._trail.ends, 2 * self._reached())
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -270,9 +300,10 @@ class TokenParser(TurnParser):
         self._note()
         deltas: list[Delta] = []
         texts: list[str] = []
+        known = self._tokens.texts
         try:
             for id in group:
-                text = self._texts.get(id)
+                text = known.get(id)
                 special = self._vocabulary.special_text(id) if text is None else None
                 if special is None:
                     texts.append(self._ordinary(id, text))
@@ -296,7 +327,7 @@ class TokenParser(TurnParser):
         except TypeError:
             raise UsageError(f"feed() takes token ids, not {ids!r:.200}") from None
         for id in group:
-            if id not in self._texts:
+            if id not in self._tokens.texts:
                 self._vocabulary[id]
         return group
 
@@ -313,10 +344,11 @@ class TokenParser(TurnParser):
                 decoder.offset = trail.end
                 text = decoder.feed(token)
                 trail.token(len(text), cut=decoder.waiting)
-                self._slow = decoder.waiting or self._record is not None
+                plain = not decoder.waiting and self._record is None
+                self._texts = self._tokens.texts if plain else {}
                 return text
             if text:
-                self._texts[id] = text
+                self._tokens.texts[id] = text
         trail.token(len(text))
         return text
 
@@ -328,7 +360,8 @@ class TokenParser(TurnParser):
         decoder.offset = self._trail.end
         text = decoder.finish()
         self._trail.end += len(text)
-        self._slow = self._record is not None
+        if self._record is None:
+            self._texts = self._tokens.texts
         return text
 
     def _special(self, id: int, text: str) -> list[Delta]:
@@ -340,8 +373,8 @@ class TokenParser(TurnParser):
         if len(char) > 1:
             return self._placed(char)
         # No lane lets it pass, and no step reads it.
-        before = self._reached(char)
         self._close_lane()
+        before = self._window.offset
         self._amounts.chunks += 1
         self._window.feed(char)
         self._sink.content(self._resume() or "")
@@ -353,22 +386,35 @@ class TokenParser(TurnParser):
 
     def _placed(self, text: str) -> list[Delta]:
         """Take text whose tokens are noted; return the deltas."""
-        if not text:
-            return []
-        before = self._reached(text)
-        deltas = self._read(text)
-        self._count()
-        return self._with_tokens(deltas, before)
+        return self._take(text, self._trail.end - len(text)) if text else []
 
-    def _reached(self, behind: str = "") -> int:
-        """Up to where text was read before `behind`, which is noted already."""
+    def _take(self, text: str, before: int) -> list[Delta]:
+        """Take text that begins at the offset `before`, and whose tokens are noted."""
+        window, lane = self._window, self._lane
+        start = window.base + window.pos if lane is None else before - len(self._held)
+        deltas = self._read(text)
+        noted = self._noted = len(self._passed)
+        if self._first is None:
+            return deltas
+        trail = self._trail
+        self._first = len(trail.ends) - noted
+        # What passed by comes from nobody who knew of tokens.
+        by_lane = lane is not None and lane is self._lane
+        for delta in deltas:
+            if by_lane or delta.tokens is None:
+                trail.emitted = end = self._reached()
+                delta.tokens = trail.tokens(start, end)
+        return deltas
+
+    def _reached(self) -> int:
+        """Up to where text was read, if all tokens are noted."""
         if self._lane is None:
-            return self._window.offset
-        return self._trail.end - len(behind) - len(self._held)
+            return self._window.base + self._window.pos
+        return self._trail.end - len(self._held)
 
     def _with_tokens(self, deltas: list[Delta], before: int) -> list[Delta]:
         """Say from which tokens deltas came that passed by: what was read from `before` on."""
-        if self._trail.keeps:
+        if self._first is not None:
             for delta in deltas:
                 if delta.tokens is None:
                     delta.tokens = self._trail.stand(before, self._reached())

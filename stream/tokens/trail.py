@@ -174,11 +174,20 @@ class TokenTrail:
         if self.silent or not self.parts:
             return None
         part = self.parts[-1]
-        if part.start == part.end:
-            part.start = part.end = start
-        part.end = max(part.end, end)
+        if part.start < 0:
+            part.start = start
         self.emitted = max(self.emitted, end)
         return self.tokens(start, end)
+
+    def begin_part(self) -> None:
+        """Another part begins."""
+        self.end_part()
+        self.parts.append(PartStretch(-1, -1))
+
+    def end_part(self) -> None:
+        """No more comes of the part that is open."""
+        if self.parts:
+            self.parts[-1].end = max(self.parts[-1].end, self.emitted)
 
     def look(self, text: str, end: int) -> None:
         """Report what is spelled like a marker that counts as a token only; it ends at `end`."""

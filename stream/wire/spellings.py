@@ -37,8 +37,8 @@ MOST_SPACE = 256
 """Characters of white space that are held back where what follows them decides what they are."""
 
 ATTRIBUTE = re.compile(r"""\s+[\w:-]+=("[^"]*"|'[^']*')""")
-TAG = re.compile(r"<[^<>\s]+>|\[[^\[\]\s]+\]")
-"""A part of a header like a tag: from one on, it is known for the end of a header."""
+TAG = re.compile(rf"<[^<>\s]+>|\[[^\[\]\s]+\]|[{SURROGATES}]")
+"""A part of a header like a tag, or a token: from one on, it is known for a header's end."""
 
 
 TOKEN = re.compile(f"[{SURROGATES}]")

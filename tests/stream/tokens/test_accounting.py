@@ -1,0 +1,89 @@
+"""Masks, counts and log-probabilities, made of what a parser says of tokens."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import StreamParser, TokenParser, UsageError
+from deltaparse.stream.tokens import (
+    DeltaTokens,
+    loss_mask,
+    openai_logprobs,
+    part_values,
+    token_counts,
+)
+
+from ...strategies.token_texts import groups, tokenized
+from ..invariants import in_families
+from .test_roles import QWEN, TOOLS
+from .test_token_parser import drawn_special
+
+
+def test_a_mask_keeps_what_it_is_told_to():
+    roles = QWEN.read(tools=TOOLS).roles
+    assert sum(loss_mask(roles)) == len(QWEN.ids)
+    mask = loss_mask(roles, keep={"name", "arguments"}, prompt=3, behind=2)
+    kept = [token for token, keep in zip(QWEN.tokens, mask[3:-2], strict=True) if keep]
+    assert "".join(kept) == 'f{"a": "x"}'
+    assert mask[:3] == [0, 0, 0]
+    assert mask[-2:] == [0, 0]
+    with pytest.raises(UsageError, match="reasoning"):
+        loss_mask(roles, keep={"thinking"})
+
+
+def test_tokens_are_counted_by_role():
+    counts = token_counts(QWEN.read(tools=TOOLS).roles)
+    assert counts == {
+        "content": 2,
+        "marker": 11,
+        "name": 1,
+        "arguments": 5,
+        "end": 1,
+        "reasoning": 0,
+        "dropped": 0,
+    }
+
+
+def test_values_are_cut_by_part():
+    parser = QWEN.read(tools=TOOLS)
+    content, call = part_values(parser.message, QWEN.tokens)
+    assert content == ["Hi", "!"]
+    assert "".join(call).startswith("\n<tool_call>")
+    text = StreamParser(QWEN.fmt)
+    text.feed("Hi")
+    with pytest.raises(UsageError, match="TokenParser"):
+        part_values(text.message, [1])
+
+
+@in_families()
+@given(data=st.data())
+def test_each_token_is_finished_by_one_delta_at_most(family, data):
+    fmt, text = data.draw(family.texts)
+    ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
+    parser = TokenParser(fmt, vocabulary)
+    tokens = DeltaTokens(parser)
+    fed, ranges = 0, []
+    for group in data.draw(groups(ids)):
+        made = tokens.of(parser.feed(group))
+        fed += len(group) if isinstance(group, list) else 1
+        ranges += [span for _, span in made]
+        assert all(end <= fed for _, (_, end) in made)
+    ranges += [span for _, span in tokens.of(parser.finish("stop"))]
+    covered = [id for start, end in ranges for id in range(start, end)]
+    assert covered == sorted(set(covered))
+    roles = parser.roles
+    assert {at for at, role in enumerate(roles) if role in ("content", "reasoning")} <= set(covered)
+
+
+def test_log_probabilities_as_openai_has_them():
+    first, second = openai_logprobs(
+        QWEN.vocabulary, [195, QWEN.ids[0]], [-0.5, -1.0], [{195: -0.5, 97: -2.0}, {}]
+    )
+    assert first["token"] == "\ufffd"
+    assert first["bytes"] == [195]
+    assert [entry["token"] for entry in first["top_logprobs"]] == ["\ufffd", "a"]
+    assert second == {"token": "Hi", "logprob": -1.0, "bytes": [72, 105], "top_logprobs": []}
+    with pytest.raises(UsageError, match="one entry"):
+        openai_logprobs(QWEN.vocabulary, [1], [])
