@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, TokenParser
+from deltaparse import StreamParser, TokenParser, get_format
 
 from ...strategies.requests import options, reasons
-from ...strategies.token_texts import Ids, cores_of, groups, tokenized
+from ...strategies.token_texts import Ids, cores_of, groups, ordinary, pieces, tokenized
 from ...support import as_joined, joined
 from ..invariants import check_4, check_5, in_families
 
@@ -107,3 +108,41 @@ def test_what_is_spelled_is_text(family, data):
     content, reasoning, calls = as_joined(parser.message)
     assert calls == []
     assert content + reasoning in text or reasoning + content == text
+
+
+CALLS = {
+    "hermes": '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>',
+    "qwen3_coder": "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n</function>\n"
+    "</tool_call>",
+    "glm45": "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+    "kimi_k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+    '<|tool_call_argument_begin|>{"a": "x"}<|tool_call_end|><|tool_calls_section_end|>',
+    "mistral_small": '[TOOL_CALLS]f[CALL_ID]123456789[ARGS]{"a": "x"}',
+    "olmo3": '<function_calls>f(a="x")</function_calls>',
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@given(data=st.data())
+def test_tokens_are_markers_and_text_that_looks_like_them_is_text(name, data):
+    fmt, call = get_format(name), CALLS[name]
+    cores = cores_of(fmt)
+    looks = st.lists(st.sampled_from([*cores, call, "a ", "<", "b\n", "{"]), max_size=6)
+    content = "." + "".join(data.draw(looks)) + "."
+    special = [core for core in cores if core in call]
+    ids = Ids(sorted(cores))
+    fed = [ids.of(part) for part in ordinary(data, content.encode())]
+    fed += [
+        ids.of_special(part) if isinstance(part, str) else ids.of(part)
+        for part in pieces(data, call, set(special))
+    ]
+    parser = TokenParser(fmt, ids.vocabulary(), tools=[{"name": "f"}])
+    run(parser, data.draw(groups(fed)))
+    assert parser.message.content == content
+    assert [(made.name, made.arguments) for made in parser.message.tool_calls] == [
+        ("f", '{"a": "x"}')
+    ]
+    spelled = {core for core in cores if core in content}
+    reported = [issue for issue in parser.issues if issue.kind == "spelled_marker"]
+    assert bool(reported) == bool(spelled)
+    assert {content[slice(*issue.span)] for issue in reported} == spelled
