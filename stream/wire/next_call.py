@@ -25,7 +25,7 @@ MOST_CLOSERS, MOST_OPENERS = 4, 3
 
 # Of what follows, no two parts may match the same text of any length: the pattern is tried at each
 # closer in a string, and again with each chunk until it is decided.
-NAME = r"[^\s\"'`<>{}()]{1,256}?"
+NAME = r"[^\s\"'`<>{}()\[\]]{1,256}?"
 HEADER = r"[^\"'{}]{0,512}?"
 """A header in channels, from its first word on."""
 
