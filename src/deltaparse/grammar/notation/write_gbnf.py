@@ -12,6 +12,9 @@ the hexadecimal digits that follow. So `^` and `-` come last in a class, after w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from deltaparse.partial.surrogates import is_whole
 
 from ..rules.rulebook import GrammarRules
 from ..rules.rules import (
@@ -24,24 +27,40 @@ from ..rules.rules import (
     Repeat,
     Sequence,
     TextUntil,
+    TextWithout,
     Token,
     class_ranges,
+    is_special,
 )
 from ..rules.until import until_rules
+from .apart import APART
 
-__all__ = ["to_gbnf"]
+__all__ = ["LLAMA_CPP", "XGRAMMAR", "to_gbnf"]
+
+LLAMA_CPP = "<[{}]>"
+"""A special token by its id, as llama.cpp writes it."""
+
+XGRAMMAR = "Token({})"
+"""The same as xgrammar writes it."""
 
 ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
-def to_gbnf(grammar: GrammarRules) -> str:
-    """Write a grammar as GBNF; the rule to begin with is called `root`."""
-    return _Writer(grammar).text()
+def to_gbnf(grammar: GrammarRules, token: str = LLAMA_CPP) -> str:
+    """Write a grammar as GBNF; the rule to begin with is called `root`.
+
+    Args:
+        grammar: the rules.
+        token: how a special token is written, `LLAMA_CPP` or `XGRAMMAR`.
+    """
+    return _Writer(grammar, token).text()
 
 
 class _Writer:
-    def __init__(self, grammar: GrammarRules) -> None:
+    def __init__(self, grammar: GrammarRules, token: str) -> None:
         self._rules = grammar.rules
+        self._grammar = grammar
+        self._token = token
         self._todo = dict(grammar.rules)
         self._helpers: dict[Expr, str] = {}
 
@@ -50,8 +69,8 @@ class _Writer:
         while self._todo:
             name = next(iter(self._todo))
             body = self._todo.pop(name)
-            if isinstance(body, TextUntil):
-                rules = until_rules(body, name, self._stem(f"{name}-s"))
+            if isinstance(body, TextUntil | TextWithout):
+                rules = until_rules(self._spelled(body), name, self._stem(f"{name}-s"))
                 lines += [f"{rule} ::= {self._expr(inner, name)}" for rule, inner in rules.items()]
             else:
                 lines.append(f"{name} ::= {self._expr(body, name)}")
@@ -60,7 +79,7 @@ class _Writer:
     def _expr(self, expr: Expr, rule: str) -> str:
         match expr:
             case Literal(text):
-                return '"' + "".join(map(_escaped, text)) + '"'
+                return " ".join(map(self._literal, filter(None, APART.split(text))))
             case Chars():
                 return _class(expr)
             case Sequence(parts):
@@ -73,7 +92,7 @@ class _Writer:
                 return name
             case Token(body):
                 return self._expr(body, rule)
-            case TextUntil():
+            case TextUntil() | TextWithout():
                 return self._helper(expr, rule)
 
     def _part(self, expr: Expr, rule: str) -> str:
@@ -84,7 +103,9 @@ class _Writer:
 
     def _repeated(self, body: Expr, least: int, most: int | None, rule: str) -> str:
         inner = body.body if isinstance(body, Token) else body
-        single = isinstance(inner, Literal | Chars | Ref | TextUntil)
+        single = isinstance(inner, Chars | Ref | TextUntil | TextWithout) or (
+            isinstance(inner, Literal) and (len(inner.text) == 1 or is_whole(inner.text))
+        )
         if (least, most) in QUANTIFIERS:
             text = self._expr(inner, rule)
             return (text if single else f"({text})") + QUANTIFIERS[least, most]
@@ -92,6 +113,24 @@ class _Writer:
         if least == most:
             return f"{text}{{{least}}}"
         return f"{text}{{{least},{'' if most is None else most}}}"
+
+    def _literal(self, text: str) -> str:
+        if len(text) == 1 and is_special(text):
+            return self._token.format(self._grammar.tokens[text].id)
+        return '"' + "".join(map(_escaped, text)) + '"'
+
+    def _spelled(self, until: TextUntil | TextWithout) -> TextUntil | TextWithout:
+        """Keep the texts of special tokens out of raw text, too.
+
+        To an engine that reads this notation, a special token is its text as well, so that a
+        class of characters takes it.
+        """
+        if not self._grammar.tokens:
+            return until
+        marker = until.marker if isinstance(until, TextUntil) else ""
+        texts = (self._grammar.spelled(text) for text in (marker, *until.others) if text)
+        others = dict.fromkeys((*until.others, *(text for text in texts if text != marker)))
+        return replace(until, others=tuple(text for text in others if is_whole(text)))
 
     def _helper(self, body: Expr, rule: str) -> str:
         """Name a rule for `body`, to be written later."""

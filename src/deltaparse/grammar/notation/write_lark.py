@@ -22,22 +22,27 @@ from ..rules.rules import (
     Repeat,
     Sequence,
     TextUntil,
+    TextWithout,
     Token,
     class_ranges,
+    is_special,
     walk,
 )
+from .apart import APART, tokens_apart
 
 __all__ = ["to_lark"]
+
+RAW = TextUntil | TextWithout
 
 
 def to_lark(grammar: GrammarRules) -> str:
     """Write a grammar for llguidance; the rule to begin with is called `start`."""
-    return _Writer(grammar.rules).text()
+    return _Writer(grammar).text()
 
 
 def _terminal_rules(rules: Mapping[str, Expr]) -> set[str]:
     """Find the rules that tokens, or texts that are one token each, are made of."""
-    inside = {name for name, body in rules.items() if isinstance(body, Token | TextUntil)}
+    inside = {name for name, body in rules.items() if isinstance(body, Token | RAW)}
     stack: list[Expr] = [
         inner for body in rules.values() for inner in walk(body) if isinstance(inner, Token)
     ]
@@ -50,9 +55,10 @@ def _terminal_rules(rules: Mapping[str, Expr]) -> set[str]:
 
 
 class _Writer:
-    def __init__(self, rules: Mapping[str, Expr]) -> None:
-        self._rules = rules
-        self._terminals = _terminal_rules(rules)
+    def __init__(self, grammar: GrammarRules) -> None:
+        self._grammar = grammar
+        self._rules = tokens_apart(grammar)
+        self._terminals = _terminal_rules(self._rules)
         self._tokens: dict[Expr, str] = {}
 
     def text(self) -> str:
@@ -73,7 +79,7 @@ class _Writer:
         return "start" if rule == ROOT else rule.upper() if rule in self._terminals else rule
 
     def _terminal(self, body: Expr) -> str:
-        return _until(body) if isinstance(body, TextUntil) else self._rule(body)
+        return _raw(body) if isinstance(body, RAW) else self._rule(body)
 
     def _rule(self, body: Expr) -> str:
         match body:
@@ -87,7 +93,8 @@ class _Writer:
     def _expr(self, expr: Expr) -> str:
         match expr:
             case Literal(text):
-                return _quoted(text)
+                parts = [self._literal(part) for part in APART.split(text) if part]
+                return parts[0] if len(parts) == 1 else f"({' '.join(parts)})"
             case Chars():
                 return f"/{_class(expr)}/"
             case Sequence() | Choice():
@@ -99,8 +106,13 @@ class _Writer:
                 return self._name(name)
             case Token(body):
                 return self._token(body)
-            case TextUntil():
+            case TextUntil() | TextWithout():
                 return self._token(expr)
+
+    def _literal(self, text: str) -> str:
+        if len(text) == 1 and is_special(text):
+            return f"<[{self._grammar.tokens[text].id}]>"
+        return _quoted(text)
 
     def _token(self, body: Expr) -> str:
         if isinstance(body, Literal | Chars | Ref):
@@ -121,6 +133,17 @@ def _count(least: int, most: int | None) -> str:
     if (least, most) in QUANTIFIERS:
         return QUANTIFIERS[least, most]
     return f"{{{least},{'' if most is None else most}}}"
+
+
+def _raw(raw: TextUntil | TextWithout) -> str:
+    """Write raw text."""
+    if isinstance(raw, TextUntil):
+        return _until(raw)
+    text = f"/{_anywhere(_regex(raw.end))}/" if raw.end else "/(?s:.+)/"
+    if not raw.others:
+        return text
+    others = "|".join(map(_regex, raw.others))
+    return f"{text} & ~/{_anywhere(f'(?:{others})')}(?s:.*)/"
 
 
 def _until(until: TextUntil) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 from deltaparse.partial import UsageError
+from deltaparse.partial.surrogates import SURROGATE
+from deltaparse.stream.tokens.marked_format import SpecialToken
 
 from .rules import (
     EMPTY,
@@ -39,17 +41,26 @@ TAKEN = {ROOT, "start"}
 
 @dataclass(frozen=True, slots=True)
 class GrammarRules:
-    """Rules by name, `ROOT` among them. Made by `RuleBook.grammar`."""
+    """Rules by name, `ROOT` among them. Made by `RuleBook.grammar`.
+
+    `tokens`: the special tokens that lone surrogates in the rules stand for.
+    """
 
     rules: Mapping[str, Expr]
+    tokens: Mapping[str, SpecialToken] = field(default_factory=dict)
+
+    def spelled(self, text: str) -> str:
+        """Write a text of the rules with each special token as its text."""
+        return SURROGATE.sub(lambda found: self.tokens[found[0]].text, text)
 
 
 class RuleBook:
     """Rules while they are made: names them, counts them, and makes a `GrammarRules` of them."""
 
-    __slots__ = ("_counts", "_names", "_size", "rules")
+    __slots__ = ("_counts", "_names", "_size", "_tokens", "rules")
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: Mapping[str, SpecialToken] | None = None) -> None:
+        self._tokens = tokens or {}
         self.rules: dict[str, Expr] = {}
         self._names: dict[tuple[str, Expr], str] = {}
         self._counts: Counter[str] = Counter()
@@ -99,7 +110,7 @@ class RuleBook:
             )
         rules = reachable(rules)
         _check_recursion(rules)
-        return GrammarRules(rules)
+        return GrammarRules(rules, self._tokens)
 
 
 def _finite(rules: Mapping[str, Expr]) -> dict[str, Expr]:

@@ -1,10 +1,13 @@
 """Grammars as data: what a constrained sampler may write, apart from any engine's notation.
 
-A grammar is rules by name; a rule's body is an expression of seven kinds. `Literal`, `Chars`,
+A grammar is rules by name; a rule's body is an expression of nine kinds. `Literal`, `Chars`,
 `Sequence`, `Choice`, `Repeat` and `Ref` are what every engine has. `Token` says that its text ends
 where nothing more of it fits, which engines with a lexer need to know; to others it means nothing.
-`TextUntil` is raw text up to and with a marker, which each writer puts in its own way, since GBNF
-has no negation.
+`TextUntil` is raw text up to and with a marker, and `TextWithout` raw text without some: each
+writer puts them in its own way, since GBNF has no negation.
+
+A lone surrogate in a text is a special token, of which `GrammarRules.tokens` says which one it is.
+No character of a class is one, so raw text, and the strings of JSON, hold none.
 
 Build expressions with the functions: they keep them small, and repeat nothing that may be empty,
 which llama.cpp takes for left recursion.
@@ -30,11 +33,13 @@ __all__ = [
     "Repeat",
     "Sequence",
     "TextUntil",
+    "TextWithout",
     "Token",
     "chars",
     "choice",
     "class_ranges",
     "except_chars",
+    "is_special",
     "literal",
     "may_be_empty",
     "not_empty",
@@ -115,10 +120,25 @@ class TextUntil:
     others: tuple[str, ...] = ()
 
 
-Expr: TypeAlias = Literal | Chars | Sequence | Choice | Repeat | Ref | Token | TextUntil
+@dataclass(frozen=True, slots=True)
+class TextWithout:
+    """Any text, not empty, that has none of `others` in it, and ends with `end`."""
+
+    others: tuple[str, ...] = ()
+    end: str = ""
+
+
+Expr: TypeAlias = (
+    Literal | Chars | Sequence | Choice | Repeat | Ref | Token | TextUntil | TextWithout
+)
 
 EMPTY = Sequence(())
 NOTHING = Choice(())
+
+
+def is_special(char: str) -> bool:
+    """Whether a character of a text stands for a special token."""
+    return SURROGATES[0] <= ord(char) <= SURROGATES[1]
 
 
 def literal(text: str) -> Expr:

@@ -1,17 +1,33 @@
-"""Raw text up to a marker, for engines that know no negation.
+"""Raw text up to a marker, or without some texts, for engines that know no negation.
 
 The automaton of Aho and Corasick (for one marker, that of Knuth, Morris and Pratt), a rule for each
 state: how much of a marker the text ends with. Nothing else of it matters. A state's rule says
 which state each character leads to; the marker's end is the end of the text.
+
+A special token in a marker is one character of it, which stands nowhere else in the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from deltaparse.partial import UsageError
 
-from .rules import Expr, Ref, TextUntil, chars, choice, except_chars, seq
+from .rules import (
+    EMPTY,
+    NOTHING,
+    Expr,
+    Literal,
+    Ref,
+    TextUntil,
+    TextWithout,
+    chars,
+    choice,
+    except_chars,
+    is_special,
+    optional,
+    seq,
+)
 
 __all__ = ["text_until", "until_rules"]
 
@@ -35,35 +51,75 @@ def text_until(marker: str, *others: str) -> TextUntil:
     return TextUntil(marker, others)
 
 
-def until_rules(until: TextUntil, name: str, stem: str) -> Mapping[str, Expr]:
+def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping[str, Expr]:
     """Make rules for `until`: the first is called `name`, the others `stem` and a number.
 
     The numbers count the beginnings of the markers by length, then in the order of the markers, so
     that the same markers always make the same text.
     """
-    markers = (until.marker, *until.others)
-    beginnings = dict.fromkeys(marker[:n] for marker in markers for n in range(len(marker)))
+    ending = until.marker if isinstance(until, TextUntil) else until.end
+    markers = tuple(filter(None, (ending, *until.others)))
+    beginnings = dict.fromkeys(["", *(text[:n] for text in markers for n in range(len(text)))])
     states = sorted(beginnings, key=len)
     names = {state: f"{stem}{i}" if i else name for i, state in enumerate(states)}
     alphabet = sorted({char for marker in markers for char in marker})
+    steps = _upto(until, names) if isinstance(until, TextUntil) else _without(until, names)
+    ordinary = chars(*(char for char in alphabet if not is_special(char)))
     rules: dict[str, Expr] = {}
     for state in states:
-        back: dict[str, list[str]] = {}
-        ends: list[Expr] = []
+        found: dict[Expr, list[str]] = {}
         for char in alphabet:
-            text = state + char
-            if any(text.endswith(marker) for marker in markers):
-                # Only where nothing of `others` ends here but as the end of the marker.
-                if text.endswith(until.marker) and all(
-                    until.marker.endswith(other) for other in until.others if text.endswith(other)
-                ):
-                    ends.append(chars(char))
-            else:
-                back.setdefault(_state(text, names), []).append(char)
-        rest = seq(except_chars(chars(*alphabet)), Ref(name))
-        steps = (seq(chars(*to), Ref(names[after])) for after, to in back.items())
-        rules[names[state]] = choice(*ends, *steps, rest)
+            after = steps(state, char)
+            if after != NOTHING:
+                found.setdefault(after, []).append(char)
+        ends = [_one_of(found.pop(EMPTY))] if EMPTY in found else []
+        ways = [seq(_one_of(to), after) for after, to in found.items()]
+        # Behind a special token of a marker the marker goes on.
+        if not any(map(is_special, state)):
+            ways.append(seq(except_chars(ordinary), steps("", None)))
+        rules[names[state]] = choice(*ends, *ways)
     return rules
+
+
+Step = Callable[[str, str | None], Expr]
+"""What follows a character in a state; None is any that no marker has."""
+
+
+def _upto(until: TextUntil, names: Mapping[str, str]) -> Step:
+    def step(state: str, char: str | None) -> Expr:
+        if char is None:
+            return Ref(names[""])
+        text = state + char
+        ended = [other for other in until.others if text.endswith(other)]
+        if text.endswith(until.marker):
+            # Only where nothing of `others` ends here but as the end of the marker.
+            return EMPTY if all(map(until.marker.endswith, ended)) else NOTHING
+        return NOTHING if ended else _goes_on(text, names)
+
+    return step
+
+
+def _without(without: TextWithout, names: Mapping[str, str]) -> Step:
+    def step(state: str, char: str | None) -> Expr:
+        text = state + (char or "")
+        if any(text.endswith(other) for other in without.others):
+            return NOTHING
+        after = _goes_on(text, names)
+        return optional(after) if text.endswith(without.end) else after
+
+    return step
+
+
+def _goes_on(text: str, names: Mapping[str, str]) -> Expr:
+    state = _state(text, names)
+    lost = any(map(is_special, text[: len(text) - len(state)]))
+    return NOTHING if lost else Ref(names[state])
+
+
+def _one_of(found: list[str]) -> Expr:
+    special = [Literal(char) for char in found if is_special(char)]
+    ordinary = [char for char in found if not is_special(char)]
+    return choice(*special, *([chars(*ordinary)] if ordinary else []))
 
 
 def _state(text: str, names: Mapping[str, str]) -> str:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from deltaparse.stream import ToolFormat, WireFormat
+from deltaparse.stream.tokens.marked_format import SpecialToken
 
 from .request import Tool
 from .turn_start import Thought, TurnStart
@@ -29,9 +30,13 @@ SPECIAL = re.compile(r"[.^$|()\[\]{}*+?\\]")
 
 
 class Trigger(NamedTuple):
-    """A word, or a pattern whose first group is the beginning of the grammar's text."""
+    """What the text of a lazy grammar begins with.
 
-    kind: Literal["word", "pattern"]
+    kind:   "word"; "pattern", whose first group is the beginning of the grammar's text; or "token",
+            a special token, whose id is `value` in digits.
+    """
+
+    kind: Literal["word", "pattern", "token"]
     value: str
 
 
@@ -40,9 +45,30 @@ def _opening(fmt: WireFormat) -> str:
     return next(filter(None, map(str.strip, fmt.facts.openers)), "")
 
 
-def triggers(fmt: WireFormat, tools: Iterable[Tool], start: TurnStart) -> tuple[Trigger, ...]:
-    """List what calls of `tools` begin with, in a turn that begins so."""
-    tools = list(tools)
+def triggers(
+    fmt: WireFormat,
+    tools: Iterable[Tool],
+    start: TurnStart,
+    tokens: Mapping[str, SpecialToken],
+) -> tuple[Trigger, ...]:
+    """List what calls of `tools` begin with, in a turn that begins so.
+
+    A special token is its text in a pattern: that is what patterns are matched with.
+    """
+    found = _triggers(fmt, list(tools), start)
+    return tuple(dict.fromkeys(_spelled(trigger, tokens) for trigger in found))
+
+
+def _spelled(trigger: Trigger, tokens: Mapping[str, SpecialToken]) -> Trigger:
+    kind, value = trigger
+    if kind == "word" and value in tokens:
+        return Trigger("token", str(tokens[value].id))
+    of = str if kind == "word" else _escaped
+    texts = {ord(char): of(token.text) for char, token in tokens.items()}
+    return Trigger(kind, value.translate(texts))
+
+
+def _triggers(fmt: WireFormat, tools: list[Tool], start: TurnStart) -> Iterable[Trigger]:
     if fmt.facts.has_channels:
         return _in_headers(fmt)
     marker = _opening(fmt)
@@ -51,7 +77,7 @@ def triggers(fmt: WireFormat, tools: Iterable[Tool], start: TurnStart) -> tuple[
         heads = map(_escaped, _confirmed(fmt, marker, tools)) if marker else ()
         head = "|".join(heads) or _bare_head(fmt, tools)
         found.append(Trigger("pattern", rf"^{_past_reasoning(fmt, start)}\s*({head})"))
-    return tuple(dict.fromkeys(found))
+    return found
 
 
 def words(fmt: WireFormat, tools: Iterable[Tool]) -> list[str]:

@@ -1,12 +1,15 @@
 """The grammar of a turn: what a constrained model may write, from the format that parses it.
 
-    eager = [reasoning] ( calls | content )        lazy = calls
+    eager = [reasoning] ( calls | content | text [calls] )        lazy = calls
 
 A lazy grammar begins where a trigger is found, and constrains calls only; what comes before,
-prose and reasoning, is free. Where a call is required, or the content is to be JSON, the grammar
-is eager: it is the whole turn from where the prompt ends, without the end-of-turn marker, since
-engines end a turn with a token. Content beside required calls is not offered: that is what
-"required" is for. White space at markers is what the template writes, in JSON what `spacing` says.
+prose and reasoning, is free. Where a call is required, the content is to be JSON, or no triggers
+are wanted, the grammar is eager: it is the whole turn from where the prompt ends, without the
+end-of-turn marker, since engines end a turn with a token. Content beside required calls is not
+offered: that is what "required" is for. White space at markers is what the template writes, in JSON
+what `spacing` says.
+
+With a vocabulary, the special tokens in the format's markers are tokens in the grammar.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
-from deltaparse.stream import ContentMode, WireFormat
+from deltaparse.stream import Vocabulary, WireFormat
 from deltaparse.stream.request import check_flag, check_response_schema
+from deltaparse.stream.tokens.marked_format import SpecialToken, marked
 from deltaparse.stream.tools import ToolChoice
 from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
@@ -32,6 +36,7 @@ from ..schema.json_schema import NotExpressed, schema_rules
 from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
 from .calls import Calls
 from .channel_calls import ChannelCalls
+from .free_text import FreeText, is_wrapped
 from .request import Tool, offered
 from .triggers import Trigger, triggers
 from .turn_start import Thought, TurnStart, turn_start
@@ -48,6 +53,7 @@ class Grammar:
     """What a model may write.
 
     `text` is GBNF, the rule to begin with being `root`; "" where nothing is to be constrained.
+    Special tokens stand in it by their ids, `<[151657]>`, where a vocabulary was given.
     `lazy`: it holds from one of `triggers` on, not from the start. `preserved_tokens` are the
     markers that a tokenizer must not drop when it decodes. `not_expressed` lists the keywords of
     the schemas that it does not hold the model to, each with its place:
@@ -76,6 +82,8 @@ def gbnf(
     prompt: str = "",
     reasoning: Literal["include", "exclude"] = "include",
     spacing: JsonSpacing = "flexible",
+    vocabulary: Vocabulary | None = None,
+    lazy: bool = True,
 ) -> Grammar:
     """Make the grammar that keeps a model to a format, to its tools, and to their schemas.
 
@@ -97,6 +105,10 @@ def gbnf(
             it; "exclude": the engine constrains only what comes after.
         spacing: the white space in JSON: "flexible" (a space, or a new line and indentation, at
             any place), "compact" (none), "dumps" (as `json.dumps` has it), "either" of these two.
+        vocabulary: the model's tokens. Where a marker holds special tokens, the model writes these,
+            and not the characters of their texts, which a grammar of characters does not take.
+        lazy: False: with "auto", the grammar is the whole turn: text, in which no call begins, and
+            then calls or none. For engines that know no triggers.
 
     Raises:
         UsageError: an argument makes no sense; a tool has no valid schema, one that allows
@@ -106,9 +118,14 @@ def gbnf(
     if spacing not in SPACINGS or reasoning not in ("include", "exclude"):
         raise UsageError(f"spacing={spacing!r}, reasoning={reasoning!r}: no such choice")
     check_flag("parallel_tool_calls", parallel_tool_calls)
+    check_flag("lazy", lazy)
     if response_schema is not None:
         check_response_schema(response_schema)
     found, asked = offered(tools, tool_choice)
+    tokens: Mapping[str, SpecialToken] = {}
+    if vocabulary is not None:
+        found_in, prompt = marked(fmt, vocabulary, prompt)
+        fmt, tokens = found_in.format, found_in.tokens
     facts = fmt.facts
     forced = asked.mode == "required"
     if forced and not facts.has_calls:
@@ -116,13 +133,15 @@ def gbnf(
     if response_schema is not None and facts.unmarked_calls and not forced:
         found = []
     start = turn_start(fmt, prompt, reasons=reasoning == "include")
-    turn = _TurnRules(fmt, found if facts.has_calls else [], start, spacing, parallel_tool_calls)
+    offers = found if facts.has_calls else []
+    turn = _TurnRules(fmt, offers, start, spacing, parallel_tool_calls, tokens)
     if forced or response_schema is not None:
-        root = turn.whole(response_schema if not forced else None)
-        return turn.grammar(root)
+        return turn.grammar(turn.whole(response_schema if not forced else None))
     if not turn.tools:
-        return Grammar(preserved_tokens=_markers(fmt))
-    return turn.grammar(turn.from_trigger(), triggers(fmt, turn.tools, start))
+        return Grammar(preserved_tokens=_markers(fmt, tokens))
+    if not lazy:
+        return turn.grammar(turn.free())
+    return turn.grammar(turn.from_trigger(), triggers(fmt, turn.tools, start, tokens))
 
 
 class _TurnRules:
@@ -135,13 +154,15 @@ class _TurnRules:
         start: TurnStart,
         spacing: JsonSpacing,
         parallel: bool,
+        tokens: Mapping[str, SpecialToken],
     ) -> None:
         self.fmt = fmt
         self.tools = tools
         self.start = start
         self.parallel = parallel
+        self.tokens = tokens
         self.spacing = SPACINGS[spacing]
-        self.rules = RuleBook()
+        self.rules = RuleBook(tokens)
         self.calls = Calls(fmt, tools, self.rules, self.spacing)
         self.channels = ChannelCalls(fmt, tools, self.rules, self.calls.arguments)
         self.not_expressed: list[NotExpressed] = []
@@ -159,6 +180,13 @@ class _TurnRules:
             if gap and rest == calls:
                 ways.append(lead(gap, calls, self.rules))
         return self._after_reasoning(choice(*ways))
+
+    def free(self) -> Expr:
+        """Make the turn from its start: text, and calls or none."""
+        if self.fmt.facts.has_channels:
+            return self.channels.free(self._calls())
+        text = FreeText(self.fmt, self.tools, self.rules, self._own_calls(), self.calls.code())
+        return self._after_reasoning(text.turn(self.start), gap="")
 
     def from_trigger(self) -> Expr:
         """Make the text from a trigger on: calls, without the white space before them."""
@@ -180,7 +208,7 @@ class _TurnRules:
             text=to_gbnf(rules),
             lazy=bool(found),
             triggers=found,
-            preserved_tokens=_markers(self.fmt),
+            preserved_tokens=_markers(self.fmt, self.tokens),
             not_expressed=(*self.not_expressed, *self.calls.arguments.not_expressed),
             rules=rules,
         )
@@ -204,15 +232,14 @@ class _TurnRules:
         if self.fmt.facts.has_channels:
             return self.channels.content(made.value)
         content = self.fmt.content
-        wrapped = content.mode is ContentMode.ALWAYS_WRAPPED or (
-            content.mode is ContentMode.WRAPPED_WITH_REASONING
-            and self.start.thought is not Thought.NONE
-        )
-        if not wrapped or self.start.written.strip().endswith(content.start.strip()):
+        if not is_wrapped(self.fmt, self.start) or self.start.written.strip().endswith(
+            content.start.strip()
+        ):
             return made.value
         return seq(literal(content.start), made.value, literal(content.end))
 
-    def _after_reasoning(self, rest: Expr) -> Expr:
+    def _after_reasoning(self, rest: Expr, gap: str | None = None) -> Expr:
+        """Put reasoning before the rest, and `gap` between, without it what the template writes."""
         if self.fmt.facts.has_channels:
             return seq(self.channels.reasoning(), rest)
         if self.start.thought is Thought.NONE:
@@ -222,13 +249,14 @@ class _TurnRules:
         # A call in reasoning would be a draft; and behind the end of the turn comes nothing.
         cores = stripped((*self.fmt.facts.openers, self.fmt.code.start, *self.fmt.turn.ends))
         others = sorted(core for core in cores if core not in end)
-        section = seq(text_until(end, *others), lead(trailing(reasoning.end), rest, self.rules))
+        between = trailing(reasoning.end) if gap is None else gap
+        section = seq(text_until(end, *others), lead(between, rest, self.rules))
         if self.start.thought is Thought.OPEN:
             return section
         return choice(lead(reasoning.start, section, self.rules), rest)
 
 
-def _markers(fmt: WireFormat) -> tuple[str, ...]:
+def _markers(fmt: WireFormat, tokens: Mapping[str, SpecialToken]) -> tuple[str, ...]:
     """List the markers that decoded text must keep: those of the format, and those of calls."""
     tools, reasoning = fmt.tools, fmt.reasoning
     texts = (
@@ -241,4 +269,5 @@ def _markers(fmt: WireFormat) -> tuple[str, ...]:
         fmt.channels.message,
     )
     found = (*fmt.preserved_tokens, *(text.strip() for text in texts))
-    return tuple(dict.fromkeys(text for text in found if text))
+    spelled = GrammarRules({}, tokens).spelled
+    return tuple(dict.fromkeys(spelled(text) for text in found if text))

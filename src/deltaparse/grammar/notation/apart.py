@@ -1,0 +1,135 @@
+r"""Special tokens taken out of terminals, for engines with a lexer that reads bytes.
+
+To a lexer, a special token is no part of a terminal, so text before it, the token, and what follows
+become a sequence: raw text up to `\n</think>` becomes raw text that ends with `\n`, and the token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from deltaparse.partial.surrogates import SURROGATES, is_whole
+
+from ..rules.rulebook import GrammarRules
+from ..rules.rules import (
+    Choice,
+    Expr,
+    Literal,
+    Ref,
+    Repeat,
+    Sequence,
+    TextUntil,
+    TextWithout,
+    Token,
+    choice,
+    is_special,
+    literal,
+    may_be_empty,
+    not_empty,
+    optional,
+    rebuilt,
+    seq,
+    token,
+    walk,
+)
+
+__all__ = ["APART", "tokens_apart"]
+
+APART = re.compile(f"([{SURROGATES}])")
+"""Cuts a text at its special tokens."""
+
+
+def tokens_apart(grammar: GrammarRules) -> Mapping[str, Expr]:
+    """Make the same rules, with no special token in a `Token` or in raw text."""
+    if not grammar.tokens:
+        return grammar.rules
+    apart = _Apart(grammar.rules)
+    return {name: apart.of(body) for name, body in grammar.rules.items()}
+
+
+class _Apart:
+    def __init__(self, rules: Mapping[str, Expr]) -> None:
+        self._with_tokens: set[str] = set()
+        while more := {
+            name
+            for name, body in rules.items()
+            if name not in self._with_tokens and self._has_tokens(body)
+        }:
+            self._with_tokens |= more
+
+    def of(self, expr: Expr) -> Expr:
+        """Rewrite an expression."""
+        match expr:
+            case Sequence() | Choice() | Repeat():
+                return rebuilt(expr, self.of)
+            case Token(body) if self._has_tokens(body):
+                return self._split(body)
+            case TextUntil():
+                return self._raw(expr)
+            case TextWithout(others, end):
+                return TextWithout(tuple(filter(is_whole, others)), end)
+            case _:
+                return expr
+
+    def _has_tokens(self, expr: Expr) -> bool:
+        for inner in walk(expr):
+            match inner:
+                case Literal(text) | TextUntil(text):
+                    if not is_whole(text):
+                        return True
+                case Ref(name):
+                    if name in self._with_tokens:
+                        return True
+                case _:
+                    pass
+        return False
+
+    def _split(self, body: Expr) -> Expr:
+        """Make a token of each stretch of a token that has no special token in it."""
+        match body:
+            case Choice(options):
+                return choice(*map(self._split, options))
+            case Sequence(parts):
+                return self._stretches(parts)
+            case Literal():
+                return self._stretches((body,))
+            case Repeat():
+                return rebuilt(body, self._split)
+            case _:
+                return self.of(body) if self._has_tokens(body) else _terminal(body)
+
+    def _stretches(self, parts: tuple[Expr, ...]) -> Expr:
+        done: list[Expr] = []
+        stretch: list[Expr] = []
+        for part in parts:
+            if isinstance(part, Literal):
+                for char in part.text:
+                    if is_special(char):
+                        done += [_terminal(seq(*stretch)), Literal(char)]
+                        stretch = []
+                    else:
+                        stretch.append(Literal(char))
+            elif self._has_tokens(part):
+                done += [_terminal(seq(*stretch)), self._split(part)]
+                stretch = []
+            else:
+                stretch.append(part)
+        return seq(*done, _terminal(seq(*stretch)))
+
+    def _raw(self, until: TextUntil) -> Expr:
+        """Make raw text up to a marker, of which the first special token ends the text."""
+        others = tuple(filter(is_whole, until.others))
+        at = next((i for i, char in enumerate(until.marker) if is_special(char)), None)
+        if at is None:
+            return TextUntil(until.marker, others)
+        text = TextWithout(others, until.marker[:at])
+        return seq(text if at else optional(text), literal(until.marker[at:]))
+
+
+def _terminal(expr: Expr) -> Expr:
+    """Make a token of an expression, which may be left out where the expression may be empty."""
+    if may_be_empty(expr):
+        rest = not_empty(expr)
+        return optional(token(rest)) if rest != Choice(()) else expr
+    return token(expr)

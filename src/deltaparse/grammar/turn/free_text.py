@@ -1,0 +1,116 @@
+"""Free text with calls behind it: what a model may write where it may call, and need not.
+
+    turn = text [calls]
+
+In the text no call begins: it holds no marker that calls, reasoning or the end of the turn are
+known by. Where calls stand in no markers, it begins otherwise than they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltaparse.stream import ContentMode, ToolFormat, WireFormat
+from deltaparse.stream.wire.spellings import leading, stripped
+
+from ..rules.leading import without
+from ..rules.rulebook import RuleBook
+from ..rules.rules import (
+    EMPTY,
+    NOTHING,
+    Expr,
+    TextWithout,
+    chars,
+    choice,
+    except_chars,
+    literal,
+    optional,
+    repeat,
+    seq,
+    token,
+)
+from ..rules.until import text_until
+from .request import Tool
+from .triggers import words
+from .turn_start import Thought, TurnStart
+
+__all__ = ["FreeText", "is_wrapped"]
+
+WHITE = (" ", "\t", "\n", "\r")
+
+
+def is_wrapped(fmt: WireFormat, start: TurnStart) -> bool:
+    """Whether content stands between markers in a turn that begins so."""
+    mode = fmt.content.mode
+    return mode is ContentMode.ALWAYS_WRAPPED or (
+        mode is ContentMode.WRAPPED_WITH_REASONING and start.thought is not Thought.NONE
+    )
+
+
+class FreeText:
+    """Makes text with calls behind it: `own` in the format's syntax, or `code`."""
+
+    def __init__(
+        self, fmt: WireFormat, tools: Sequence[Tool], rules: RuleBook, own: Expr, code: Expr
+    ) -> None:
+        self._fmt = fmt
+        self._tools = tools
+        self._rules = rules
+        self._words = words(fmt, tools)
+        space = leading("".join(fmt.facts.openers))
+        ways = [without(space, own, rules.rules)]
+        if code != EMPTY:
+            ways.append(without(leading(fmt.code.start), code, rules.rules))
+        self._behind = choice(*ways)
+        self._calls = own if code == EMPTY else choice(own, code)
+        marks = (fmt.reasoning.start, fmt.reasoning.end, fmt.code.start, *fmt.turn.ends)
+        cores = sorted(stripped((*fmt.facts.openers, *marks)))
+        self._others = [core for core in cores if not any(core in word for word in self._words)]
+
+    def turn(self, start: TurnStart) -> Expr:
+        """Make the turn behind reasoning."""
+        fmt, rules = self._fmt, self._rules.rules
+        written = start.written.lstrip()
+        begun = without(written, self._calls, rules) if written.strip() else NOTHING
+        content = fmt.content
+        if not is_wrapped(fmt, start):
+            return choice(begun, self._plain())
+        opening = content.start.strip()
+        if opening and written.strip() and opening.startswith(written.strip()):
+            opening = opening.removeprefix(written.strip())
+        if not content.end.strip():
+            said = seq(literal(opening), self._plain())
+        else:
+            ends = text_until(content.end.strip(), *self._behind_end(content.end))
+            said = seq(literal(opening), ends, optional(self._plain()))
+        called = EMPTY if begun == NOTHING else begun
+        return choice(*([called] if called != EMPTY else [self._calls]), said)
+
+    def _behind_end(self, end: str) -> list[str]:
+        return [other for other in (*self._words, *self._others) if other not in end]
+
+    def _plain(self) -> Expr:
+        """Make text that stands in no markers, with calls behind it or without."""
+        if not self._fmt.facts.unmarked_calls:
+            return optional(self._text())
+        return optional(choice(self._calls, *self._other_text()))
+
+    def _text(self) -> Expr:
+        ways: list[Expr] = []
+        for word in self._words:
+            rest = without(word, self._behind, self._rules.rules)
+            if rest != NOTHING:
+                more = [other for other in self._words if other not in word]
+                ways.append(seq(text_until(word, *more, *self._others), rest))
+        return choice(*ways, TextWithout((*self._words, *self._others)))
+
+    def _other_text(self) -> list[Expr]:
+        """Make text that begins otherwise than calls in no markers do."""
+        tools = self._fmt.tools
+        if tools.format is ToolFormat.PYTHONIC and not tools.array_wrapped:
+            namespace = self._fmt.function.namespace
+            heads = [f"{namespace}{tool.name}(" for tool in self._tools]
+            return [TextWithout((*heads, *self._words, *self._others))]
+        bracket = "[" if tools.array_wrapped else "{"
+        first = seq(repeat(chars(*WHITE)), except_chars(chars(bracket, *WHITE)))
+        return [seq(token(first), optional(self._text()))]
