@@ -19,10 +19,10 @@ from deltaparse.stream.wire.spellings import stripped
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
-    ANY_CHAR,
     EMPTY,
     Expr,
     Literal,
+    TextWithout,
     chars,
     choice,
     literal,
@@ -53,6 +53,7 @@ class ChannelCalls:
         # What ends the turn as well stands at its end only, where the format has other ends.
         ends = [end for end in fmt.channels.ends if end.strip() not in stripped(fmt.turn.ends)]
         self.ends = tuple(ends) or fmt.channels.ends
+        self.turn_ends = fmt.turn.ends
         self.namespace = fmt.function.namespace
         self.tools = list(tools)
         self.rules = rules
@@ -78,7 +79,8 @@ class ChannelCalls:
 
     def free(self, calls: Expr) -> Expr:
         """Make the whole turn: messages of any kind, the last of which may be `calls`."""
-        last = choice(calls, self.content(repeat(ANY_CHAR)))
+        marks = sorted(stripped((self.channels.start, *self.channels.ends, *self.turn_ends)))
+        last = choice(calls, self.content(optional(TextWithout(tuple(marks)))))
         if not self.channels.ends or self.next == EMPTY:
             return seq(self.reasoning(), last)
         said = repeat(seq(self.content(self._any_body()), self.next))
