@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, Phase, settings
 
 from deltaparse.stream.wire.named import registry
 
-from . import corpus
+from . import corpus, vocabularies
+
+FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -37,16 +39,22 @@ def formats_as_they_were():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out the tests of the corpus where there is none."""
-    if corpus.FOLDER is None:
-        absent = [item for item in items if item.get_closest_marker("corpus")]
-        items[:] = [item for item in items if item not in absent]
+    """Leave out the tests of the corpus, and of real vocabularies, where there are none."""
+    absent_marks = [name for name, folder in FOLDERS.items() if folder is None]
+    absent = [item for item in items if any(map(item.get_closest_marker, absent_marks))]
+    if absent:
+        out = set(absent)
+        items[:] = [item for item in items if item not in out]
         config.hook.pytest_deselected(items=absent)
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say in one line that they were left out."""
+    """Say in one line each that they were left out."""
     if corpus.FOLDER is None:
         terminalreporter.write_line(
             "no corpus: tests of real templates are not collected; DELTAPARSE_CORPUS names a folder"
+        )
+    if vocabularies.FOLDER is None:
+        terminalreporter.write_line(
+            "no vocabularies: tests of real ones are not collected; `make test` downloads them"
         )

@@ -27,6 +27,7 @@ from deltaparse.grammar import (
     Repeat,
     Sequence,
     TextUntil,
+    TextWithout,
     Token,
     chars,
     except_chars,
@@ -39,6 +40,11 @@ from deltaparse.grammar import (
 
 def accepts(grammar, text):
     return Matcher(grammar.rules, text).ends(Ref("root"), 0) >= {len(text)}
+
+
+def has_tokens(text):
+    """Whether special tokens stand in a text, as lone surrogates."""
+    return any("\ud800" <= char <= "\udfff" for char in text)
 
 
 class Matcher:
@@ -76,10 +82,20 @@ class Matcher:
             case TextUntil(marker, others):
                 end = self.text.find(marker, at) + len(marker)
                 rest = self.text[at:end]
+                if has_tokens(rest[: -len(marker)]):
+                    return set()
                 lost = end < at + len(marker) or any(
                     other in (rest[:-1] if marker.endswith(other) else rest) for other in others
                 )
                 return set() if lost else {end}
+            case TextWithout(others, ending):
+                ends = set()
+                for end in range(at + 1, len(self.text) + 1):
+                    text = self.text[at:end]
+                    if has_tokens(text) or any(other in text for other in others):
+                        break
+                    ends |= {end} if text.endswith(ending) else set()
+                return ends
         raise TypeError(expr)
 
     def after(self, ats, expr):
@@ -149,6 +165,11 @@ class Sampler:
             case TextUntil(marker):
                 text = "<a" * self.random.randint(0, 3) + marker
                 return text if text.find(marker) == len(text) - len(marker) else marker
+            case TextWithout(others):
+                text = "".join(self.random.choice("<a é\n") for _ in range(6))
+                return next(
+                    one for one in (text, "<a", "é", "x") if not any(o in one for o in others)
+                )
         raise TypeError(expr)
 
 
@@ -161,8 +182,9 @@ ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\", '"': '"', "[": "[", "]":
 class GbnfReader:
     """`llama_grammar_parser`, but that it makes our expressions, and stops where that refuses."""
 
-    def __init__(self, text):
+    def __init__(self, text, tokens):
         self.text, self.at, self.symbols = text, 0, 0
+        self.chars = {str(token.id): char for char, token in tokens.items()}
 
     def rules(self):
         rules = {}
@@ -214,6 +236,12 @@ class GbnfReader:
                 found += self.char()
             self.at += 1
             return literal(found), 1
+        if self.peek("<"):
+            self.take("<[")
+            end = self.text.index("]>", self.at)
+            found = self.text[self.at : end]
+            self.at = end + 2
+            return literal(self.chars[found]), 1
         if self.peek("["):
             return self.klass(), 1
         if self.peek("("):
@@ -281,8 +309,8 @@ def references(expr):
             return set()
 
 
-def read_gbnf(text):
-    return GrammarRules(GbnfReader(text).rules())
+def read_gbnf(text, tokens=()):
+    return GrammarRules(GbnfReader(text, dict(tokens)).rules())
 
 
 class Bytes:

@@ -44,6 +44,9 @@ ID = Token(repeat(chars("az", "AZ", "09", "_", "-"), 1, 64))
 
 INDEX = Token(repeat(chars("09"), 1, 4))
 
+COUNT = choice(token(Literal("0")), token(seq(chars("19"), repeat(chars("09"), 0, 3))))
+"""The same as a number in JSON."""
+
 CODE = seq(except_chars(chars("{", " ", "\t", "\n", "\r")), repeat(ANY_CHAR))
 """Code: what begins with a brace would be JSON."""
 
@@ -114,7 +117,7 @@ class Calls:
         if tools.id_field:
             ids[tools.id_field] = json.quoted(ID.body)
         if tools.generated_id_field:
-            ids[tools.generated_id_field] = choice(json.quoted(INDEX.body), INDEX)
+            ids[tools.generated_id_field] = choice(json.quoted(INDEX.body), COUNT)
         if tools.function_field:
             return self._nested(fields, ids)
         fields |= ids

@@ -1,0 +1,143 @@
+"""Engines that read tokens, and texts cut into tokens in many ways."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+
+import pytest
+
+import deltaparse as dp
+from deltaparse import get_format, list_formats
+
+from .. import vocabularies
+
+SURROGATES = range(0xD800, 0xE000)
+
+
+@cache
+def markers():
+    """What the named formats have for markers that may be special tokens of their models."""
+    formats = [get_format(name) for name in list_formats()]
+    texts = {text for fmt in formats for text in (*fmt.preserved_tokens, *fmt.turn.ends)}
+    return sorted({text.strip() for text in texts} - {""})
+
+
+@cache
+def small():
+    """A trained vocabulary in which all of these are special tokens."""
+    return dp.Vocabulary.load(vocabularies.trained(("<end>", *markers())))
+
+
+@cache
+def large():
+    """A real vocabulary in which they are."""
+    real = dp.Vocabulary.load(vocabularies.path("qwen"))
+    special = {text: len(real) + i for i, text in enumerate(["<end>", *markers()])}
+    return dp.Vocabulary.load(vocabularies.path("qwen"), special=special)
+
+
+class Encoder:
+    """Cuts texts into ordinary tokens of a vocabulary."""
+
+    def __init__(self, vocabulary):
+        self.ids = {vocabulary[id]: id for id in vocabulary if id not in vocabulary.special_ids}
+        self.longest = max(map(len, self.ids))
+
+    def of(self, text, random=None):
+        """The ids of a text: the longest tokens, or some that fit, drawn at random."""
+        data, ids, at = text if isinstance(text, bytes) else text.encode(), [], 0
+        while at < len(data):
+            sizes = range(min(self.longest, len(data) - at), 0, -1)
+            fitting = [size for size in sizes if data[at : at + size] in self.ids]
+            size = random.choice(fitting) if random else fitting[0]
+            ids.append(self.ids[data[at : at + size]])
+            at += size
+        return ids
+
+    def marked(self, text, tokens, random=None):
+        """The ids of a text in which lone surrogates stand for special tokens."""
+        ids, plain = [], ""
+        for char in text:
+            if ord(char) in SURROGATES:
+                ids += [*self.of(plain, random), tokens[char].id]
+                plain = ""
+            else:
+                plain += char
+        return [*ids, *self.of(plain, random)]
+
+
+@cache
+def encoder(vocabulary):
+    return Encoder(vocabulary)
+
+
+@cache
+def llguidance(vocabulary, end):
+    """The matcher of llguidance, and its tokenizer for a vocabulary."""
+    if importlib.util.find_spec("llguidance") is None:
+        pytest.skip("llguidance is not installed")
+    import llguidance
+
+    def bytes_of(id):
+        return vocabulary[id] if id in vocabulary else b""
+
+    class Tokens:
+        eos_token_id = vocabulary.find(end)
+        bos_token_id = None
+        tokens = tuple(map(bytes_of, range(max(vocabulary) + 1)))
+        special_token_ids = tuple(sorted(vocabulary.special_ids))
+
+        def __call__(self, text):
+            return encoder(vocabulary).of(text)
+
+    return llguidance.LLMatcher, llguidance.LLTokenizer(llguidance.TokenizerWrapper(Tokens()))
+
+
+class TokenLark:
+    """A grammar in llguidance, with a vocabulary."""
+
+    def __init__(self, grammar, vocabulary, end="<end>"):
+        self.vocabulary, self.end = vocabulary, vocabulary.find(end)
+        self.engine, self.tokenizer = llguidance(vocabulary, end)
+        self.source = self.engine.grammar_from_lark(grammar.as_lark())
+        error = self.engine.validate_grammar(self.source, self.tokenizer)
+        assert not error, error
+
+    def matcher(self):
+        return self.engine(self.tokenizer, self.source, log_level=0)
+
+    def taken(self, ids):
+        """How many of the ids the grammar takes."""
+        return self.matcher().try_consume_tokens(list(ids))
+
+    def accepts(self, ids):
+        matcher = self.matcher()
+        return matcher.try_consume_tokens(list(ids)) == len(ids) and matcher.is_accepting()
+
+    def sampled(self, random, size=60, most=600):
+        """Ids that random logits choose under the mask; None if it takes too long."""
+        matcher, ids = self.matcher(), []
+        closing = {byte: encoder(self.vocabulary).ids[bytes([byte])] for byte in b'"}]>)/,:<'}
+        closers = [self.end, *sorted(self.vocabulary.special_ids - {self.end}), *closing.values()]
+        while len(ids) < most:
+            mask = matcher.compute_bitmask()
+
+            def allowed(id, mask=mask):
+                return mask[id // 8] >> id % 8 & 1
+
+            ends = [id for id in closers if allowed(id)] if len(ids) > size else []
+            id = random.choice(ends) if ends else self.drawn(random, allowed)
+            if id == self.end:
+                return ids
+            assert matcher.consume_token(id)
+            ids.append(id)
+        return None
+
+    def drawn(self, random, allowed):
+        last = max(self.vocabulary)
+        for _ in range(1_000):
+            id = random.randint(0, last)
+            if allowed(id):
+                return id
+        return random.choice([id for id in range(last + 1) if allowed(id)])

@@ -1,0 +1,240 @@
+"""Grammars in which markers are tokens: engines that read tokens take what models write."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import deltaparse as dp
+from deltaparse import gbnf, get_format, list_formats, structural_tag
+from deltaparse.grammar import GrammarRules, Trigger
+
+from ... import vocabularies
+from ...strategies.typed_calls import cases
+from ...strategies.wire_json_and_tags import write
+from ..machines import Sampler, accepts, has_tokens, read_gbnf
+from ..reading_back import check_back, read
+from ..test_template_grammars import TOOLS
+from ..token_machines import TokenLark, encoder, large, llguidance, small
+
+NAMED = [name for name in list_formats() if get_format(name).facts.has_calls]
+REQUIRED = {"tool_choice": "required"}
+FREE = {"lazy": False}
+
+
+def spelled(vocabulary, text, chance=None):
+    """The ids of a text as a tokenizer makes them: special tokens wherever their texts stand."""
+    ids = []
+    for part in vocabulary.spelled(text).stretches:
+        ids += [part.id] if part.id is not None else encoder(vocabulary).of(part.text, chance)
+    return ids
+
+
+def text_of(vocabulary, ids):
+    return b"".join(vocabulary[id] for id in ids).decode(errors="replace")
+
+
+def check(fmt, vocabulary, seeds, **choice):
+    """The grammar with tokens, in an engine, against the parser and the grammar of characters."""
+    grammar = gbnf(fmt, TOOLS, vocabulary=vocabulary, **choice)
+    engine = TokenLark(grammar, vocabulary)
+    in_characters = gbnf(fmt, TOOLS, **choice)
+    for seed in seeds:
+        chance = random.Random(seed)
+        marked = Sampler(grammar.rules, chance).text()
+        ids = encoder(vocabulary).marked(marked, grammar.rules.tokens, chance)
+        assert engine.accepts(ids), grammar.rules.spelled(marked)
+        same = Sampler(in_characters.rules, random.Random(seed)).text()
+        assert engine.accepts(spelled(vocabulary, same, chance)), same
+        for text in (grammar.rules.spelled(marked), same):
+            if choice == REQUIRED:
+                check_back(fmt, TOOLS, text)
+                assert not engine.accepts(spelled(vocabulary, text)[:-1])
+            else:
+                assert read(fmt, TOOLS, text, whole=True)[1] == []
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_right_calls_are_taken_token_by_token(name):
+    for choice in (REQUIRED, FREE):
+        check(get_format(name), small(), range(3), **choice)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_gbnf_says_the_same(name, deep):
+    for choice in (REQUIRED, FREE):
+        grammar = gbnf(get_format(name), TOOLS, vocabulary=small(), **choice)
+        again = read_gbnf(grammar.text, grammar.rules.tokens)
+        for seed in range(3):
+            text = Sampler(grammar.rules, random.Random(seed)).text()
+            assert accepts(grammar.rules, text)
+            assert accepts(again, text)
+
+
+@settings(max_examples=30)
+@given(cases(), st.integers())
+def test_any_format_with_any_of_its_markers_as_tokens(case, seed):
+    fmt, tools, turn = case
+    chance = random.Random(seed)
+    texts = {text.strip() for text in gbnf(fmt, tools).preserved_tokens} | {"<end>"}
+    some = sorted(text for text in texts if chance.random() < 0.7 or text == "<end>")
+    bytes_of = {byte: bytes([byte]) for byte in range(256)}
+    bytes_of |= {256 + i: text.encode() for i, text in enumerate(some)}
+    vocabulary = dp.Vocabulary(bytes_of, special=range(256, 256 + len(some)))
+    grammar = gbnf(fmt, tools, tool_choice="required", vocabulary=vocabulary)
+    engine = TokenLark(grammar, vocabulary)
+    text = write(fmt, turn)
+    assert engine.accepts(spelled(vocabulary, text))
+    marked = Sampler(grammar.rules, chance).text()
+    assert engine.accepts(encoder(vocabulary).marked(marked, grammar.rules.tokens))
+    check_back(fmt, tools, grammar.rules.spelled(marked))
+
+
+@pytest.fixture
+def deep():
+    """Room for a matcher that goes a rule deeper with each character."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+HERMES = '<tool_call>\n{"name": "look_up", "arguments": {"q": "x"}}\n</tool_call>'
+
+
+def test_a_grammar_of_characters_takes_none_of_the_tokens_of_a_call():
+    ids = spelled(small(), HERMES)
+    fmt = get_format("hermes")
+    assert TokenLark(gbnf(fmt, TOOLS, tool_choice="required"), small()).taken(ids) == 0
+    known = gbnf(fmt, TOOLS, tool_choice="required", vocabulary=small())
+    assert TokenLark(known, small()).accepts(ids)
+
+
+def test_the_text_of_a_marker_in_ordinary_tokens_is_text():
+    vocabulary = small()
+    plain = encoder(vocabulary).of(HERMES)
+    known = {"vocabulary": vocabulary}
+    forced = TokenLark(gbnf(get_format("hermes"), TOOLS, **REQUIRED, **known), vocabulary)
+    free = TokenLark(gbnf(get_format("hermes"), TOOLS, **FREE, **known), vocabulary)
+    assert forced.taken(plain) == 0
+    assert free.accepts(plain)
+    assert free.accepts([*plain, *spelled(vocabulary, HERMES)])
+    assert not free.accepts([*spelled(vocabulary, HERMES)[:-3], vocabulary.find("</tool_call>")])
+
+
+@given(st.lists(st.sampled_from(["<tool_call>", "</think>", "<think>", "x", "\n", "<"])))
+def test_in_gbnf_no_text_of_a_token_is_raw_text(parts):
+    # To llama.cpp and xgrammar a special token is its text too.
+    text = "".join(parts)
+    grammar = gbnf(get_format("qwen3_coder"), TOOLS, vocabulary=small(), lazy=False)
+    again = read_gbnf(grammar.text, grammar.rules.tokens)
+    assert accepts(again, text) == ("<tool_call>" not in text)
+
+
+def test_triggers_are_tokens_where_calls_begin_with_one():
+    def triggers(name, vocabulary):
+        return gbnf(get_format(name), TOOLS, vocabulary=vocabulary).triggers
+
+    vocabulary = small()
+    assert triggers("hermes", None) == (Trigger("word", "<tool_call>"),)
+    assert triggers("hermes", vocabulary) == (
+        Trigger("token", str(vocabulary.find("<tool_call>"))),
+    )
+    # A pattern is matched with text.
+    assert triggers("glm45", vocabulary) == triggers("glm45", None)
+
+
+def test_what_is_preserved_are_texts():
+    for name in NAMED:
+        known = gbnf(get_format(name), TOOLS, vocabulary=small())
+        assert known.preserved_tokens == gbnf(get_format(name), TOOLS).preserved_tokens
+        assert not has_tokens("".join(trigger.value for trigger in known.triggers))
+
+
+def test_a_prompt_is_read_with_its_tokens():
+    fmt = get_format("glm45")
+    prompt = "<|user|>hi<|assistant|><think>"
+    opened = gbnf(fmt, TOOLS, vocabulary=small(), prompt=prompt, lazy=False)
+    engine = TokenLark(opened, small())
+    ids = spelled(small(), "hm</think>\n<tool_call>look_up\n</tool_call>")
+    assert engine.accepts(ids)
+    assert not engine.accepts(spelled(small(), "hm"))
+
+
+def test_structural_tags_have_tokens():
+    id = small().find("<tool_call>")
+    tag = structural_tag(get_format("hermes"), TOOLS, vocabulary=small())["format"]
+    assert tag["type"] == "token_triggered_tags"
+    assert tag["trigger_tokens"] == [id]
+    assert [inner["begin"] for inner in tag["tags"]] == [{"type": "token", "token": id}]
+    assert f"Token({small().find('</tool_call>')})" in tag["tags"][0]["content"]["grammar"]
+    section, _ = structural_tag(get_format("glm45"), TOOLS, vocabulary=small())["format"][
+        "elements"
+    ]
+    end = small().find("</think>")
+    assert section["content"]["end"] == {"type": "token", "token": end}
+    assert section["content"]["content"] == {"type": "any_tokens", "exclude_tokens": [end]}
+
+
+def test_where_tags_cannot_say_it_the_turn_is_one_grammar():
+    vocabulary = dp.Vocabulary({0: b"<tool_call>", 1: b"<think>"}, special=[0, 1])
+    fmt = get_format("glm45").replace(reasoning={"start": "<think>:"})
+    tag = structural_tag(fmt, TOOLS, vocabulary=vocabulary)["format"]
+    assert tag["type"] == "grammar"
+    assert "Token(1)" in tag["grammar"]
+
+
+def test_no_tools_constrain_nothing():
+    assert gbnf(get_format("hermes"), [], vocabulary=small(), lazy=False).text == ""
+
+
+def test_rules_without_tokens_have_none():
+    grammar = gbnf(get_format("hermes"), TOOLS)
+    assert grammar.rules == GrammarRules(grammar.rules.rules)
+
+
+@pytest.mark.parametrize("choice", [REQUIRED, FREE])
+@pytest.mark.parametrize("name", ["hermes", "glm45", "qwen3_coder", "kimi_k2"])
+@vocabularies.needs_vocabularies
+def test_random_logits_over_a_real_vocabulary_write_calls(name, choice):
+    fmt, vocabulary = get_format(name), large()
+    grammar = gbnf(fmt, TOOLS, vocabulary=vocabulary, **choice)
+    engine = TokenLark(grammar, vocabulary)
+    written = [engine.sampled(random.Random(seed), size=25, most=250) for seed in range(4)]
+    texts = [text_of(vocabulary, ids) for ids in written if ids is not None]
+    assert texts
+    for text in texts:
+        if choice == REQUIRED:
+            check_back(fmt, TOOLS, text)
+        assert read(fmt, TOOLS, text, whole=True)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "end"),
+    [
+        ("hermes", "qwen", "<|im_end|>"),
+        ("qwen3_coder", "qwen", "<|im_end|>"),
+        ("llama3_json", "llama3", "<|eot_id|>"),
+        ("mistral", "tekken", "</s>"),
+        ("mistral", "mistral", "</s>"),
+        ("deepseekv31", "deepseek", "<｜end▁of▁sentence｜>"),
+    ],
+)
+@vocabularies.needs_vocabularies
+def test_a_models_own_vocabulary(name, model, end):
+    fmt, vocabulary = get_format(name), vocabularies.vocabulary(model)
+    if vocabulary.find(end) is None:
+        pytest.fail(f"{end} is no token of {model}")
+    llguidance(vocabulary, end)
+    for choice in (REQUIRED, FREE):
+        grammar = gbnf(fmt, TOOLS, vocabulary=vocabulary, **choice)
+        engine = TokenLark(grammar, vocabulary, end)
+        for seed in range(3):
+            chance = random.Random(seed)
+            marked = Sampler(grammar.rules, chance).text()
+            assert engine.accepts(encoder(vocabulary).marked(marked, grammar.rules.tokens))
+            assert engine.accepts(encoder(vocabulary).marked(marked, grammar.rules.tokens, chance))
