@@ -80,7 +80,7 @@ def llguidance(vocabulary, end):
     import llguidance
 
     def bytes_of(id):
-        return vocabulary[id] if id in vocabulary else b""
+        return vocabulary[id] if id in vocabulary else b""  # noqa: SIM401  it has no `get`
 
     class Tokens:
         eos_token_id = vocabulary.find(end)
@@ -115,29 +115,29 @@ class TokenLark:
         matcher = self.matcher()
         return matcher.try_consume_tokens(list(ids)) == len(ids) and matcher.is_accepting()
 
-    def sampled(self, random, size=60, most=600):
-        """Ids that random logits choose under the mask; None if it takes too long."""
+    def sampled(self, random, ends, size=20, most=200):
+        """Ids that random logits choose under the mask; None if it takes too long.
+
+        From some size on, the first of some ends is chosen that fits.
+        """
         matcher, ids = self.matcher(), []
-        closing = {byte: encoder(self.vocabulary).ids[bytes([byte])] for byte in b'"}]>)/,:<'}
-        closers = [self.end, *sorted(self.vocabulary.special_ids - {self.end}), *closing.values()]
+        special = sorted(self.vocabulary.special_ids - {self.end})
+        closing = [[self.end], *([id] for id in special)]
+        closing += [encoder(self.vocabulary).of(text) for text in ends if text]
         while len(ids) < most:
-            mask = matcher.compute_bitmask()
-
-            def allowed(id, mask=mask):
-                return mask[id // 8] >> id % 8 & 1
-
-            ends = [id for id in closers if allowed(id)] if len(ids) > size else []
-            id = random.choice(ends) if ends else self.drawn(random, allowed)
-            if id == self.end:
+            late = closing if len(ids) > size else ()
+            fit = (end for end in late if matcher.validate_tokens(end) == len(end))
+            chosen = next(fit, None) or [self.drawn(random, matcher.compute_bitmask())]
+            if chosen == [self.end]:
                 return ids
-            assert matcher.consume_token(id)
-            ids.append(id)
+            assert matcher.consume_tokens(chosen)
+            ids += chosen
         return None
 
-    def drawn(self, random, allowed):
+    def drawn(self, random, mask):
         last = max(self.vocabulary)
         for _ in range(1_000):
             id = random.randint(0, last)
-            if allowed(id):
+            if mask[id // 8] >> id % 8 & 1:
                 return id
-        return random.choice([id for id in range(last + 1) if allowed(id)])
+        return random.choice([id for id in range(last + 1) if mask[id // 8] >> id % 8 & 1])
