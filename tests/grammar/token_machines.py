@@ -26,14 +26,14 @@ def markers():
 @cache
 def small():
     """A trained vocabulary in which all of these are special tokens."""
-    return dp.Vocabulary.load(vocabularies.trained(("<end>", *markers())))
+    return dp.Vocabulary.load(vocabularies.trained(("<eos>", *markers())))
 
 
 @cache
 def large():
     """A real vocabulary in which they are."""
     real = dp.Vocabulary.load(vocabularies.path("qwen"))
-    special = {text: len(real) + i for i, text in enumerate(["<end>", *markers()])}
+    special = {text: len(real) + i for i, text in enumerate(["<eos>", *markers()])}
     return dp.Vocabulary.load(vocabularies.path("qwen"), special=special)
 
 
@@ -97,7 +97,7 @@ def llguidance(vocabulary, end):
 class TokenLark:
     """A grammar in llguidance, with a vocabulary."""
 
-    def __init__(self, grammar, vocabulary, end="<end>"):
+    def __init__(self, grammar, vocabulary, end="<eos>"):
         self.vocabulary, self.end = vocabulary, vocabulary.find(end)
         self.engine, self.tokenizer = llguidance(vocabulary, end)
         self.source = self.engine.grammar_from_lark(grammar.as_lark())
@@ -121,13 +121,17 @@ class TokenLark:
         From some size on, the first of some ends is chosen that fits.
         """
         matcher, ids = self.matcher(), []
-        special = sorted(self.vocabulary.special_ids - {self.end})
-        closing = [[self.end], *([id] for id in special)]
-        closing += [encoder(self.vocabulary).of(text) for text in ends if text]
+        special = [[id] for id in sorted(self.vocabulary.special_ids - {self.end})]
+        texts = [encoder(self.vocabulary).of(text) for text in ends if text]
+
+        def fitting(closing):
+            return [end for end in closing if matcher.validate_tokens(end) == len(end)]
+
         while len(ids) < most:
-            late = closing if len(ids) > size else ()
-            fit = (end for end in late if matcher.validate_tokens(end) == len(end))
-            chosen = next(fit, None) or [self.drawn(random, matcher.compute_bitmask())]
+            chosen = [self.drawn(random, matcher.compute_bitmask())]
+            if len(ids) > size:
+                late = fitting([[self.end]]) or random.sample(found := fitting(special), len(found))
+                chosen = next(iter(late or fitting(texts)), chosen)
             if chosen == [self.end]:
                 return ids
             assert matcher.consume_tokens(chosen)

@@ -80,8 +80,8 @@ def test_gbnf_says_the_same(name, deep):
 def test_any_format_with_any_of_its_markers_as_tokens(case, seed):
     fmt, tools, turn = case
     chance = random.Random(seed)
-    texts = {text.strip() for text in gbnf(fmt, tools).preserved_tokens} | {"<end>"}
-    some = sorted(text for text in texts if chance.random() < 0.7 or text == "<end>")
+    texts = {text.strip() for text in gbnf(fmt, tools).preserved_tokens} | {"<eos>"}
+    some = sorted(text for text in texts if chance.random() < 0.7 or text == "<eos>")
     bytes_of = {byte: bytes([byte]) for byte in range(256)}
     bytes_of |= {256 + i: text.encode() for i, text in enumerate(some)}
     vocabulary = dp.Vocabulary(bytes_of, special=range(256, 256 + len(some)))
