@@ -93,15 +93,17 @@ def gguf_tokens(path: Path) -> SpelledTokens:
         UsageError: it cannot be read, has no tokens, or such that have no bytes of their own.
     """
     found = read_gguf(path, {TOKENS, TYPES, MODEL})
-    texts = found.get(TOKENS)
-    if not isinstance(texts, list):
+    texts, types, model = found.get(TOKENS), found.get(TYPES, []), found.get(MODEL, b"llama")
+    if not isinstance(texts, list) or not all(isinstance(text, bytes) for text in texts):
         raise UsageError(f"{path}: no vocabulary in it")
-    model = found.get(MODEL, b"llama").decode()
+    if not isinstance(types, list) or not isinstance(model, bytes):
+        raise UsageError(f"{path}: not a GGUF file: {TYPES} or {MODEL} is of another type")
+    model = model.decode("utf-8", "replace")
     if model in NO_BYTES:
         raise UsageError(f"{path}: a tokenizer of the kind {model!r}, whose tokens are not read")
     return _typed(
         [text.decode("utf-8", "replace") for text in texts],
-        found.get(TYPES, ()),
+        types,
         ByteLevelText() if model == "gpt2" else PieceText(),
     )
 
@@ -111,7 +113,7 @@ def _typed(texts: Sequence[str], types: Sequence[int], text: TokenText) -> Spell
     tokens: list[str | None] = list(texts)
     special: dict[int, Special] = {}
     spaced = isinstance(text, PieceText)
-    for id, kind in enumerate(types):
+    for id, kind in enumerate(types[: len(texts)]):
         if kind == UNUSED:
             tokens[id] = None
         elif kind == USER_DEFINED:
