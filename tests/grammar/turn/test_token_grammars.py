@@ -17,7 +17,7 @@ from ... import vocabularies
 from ...strategies.typed_calls import cases
 from ...strategies.wire_json_and_tags import write
 from ..machines import Lark, Sampler, accepts, has_tokens, read_gbnf
-from ..reading_back import check_back, read
+from ..reading_back import check_back
 from ..test_template_grammars import TOOLS
 from ..token_machines import TokenLark, encoder, large, small
 
@@ -34,8 +34,21 @@ def spelled(vocabulary, text, chance=None):
     return ids
 
 
-def text_of(vocabulary, ids):
-    return b"".join(vocabulary[id] for id in ids).decode(errors="replace")
+def read_ids(fmt, vocabulary, ids, tools=TOOLS):
+    """What a parser of tokens reads, and what it had to decide."""
+    parser = dp.TokenParser(fmt, vocabulary, tools=tools)
+    parser.feed(ids)
+    parser.finish("stop")
+    return parser.message, parser.issues
+
+
+def check_ids(fmt, vocabulary, ids, tools=TOOLS):
+    """Ids come back as whole calls, and nothing else."""
+    message, issues = read_ids(fmt, vocabulary, ids, tools)
+    assert issues == []
+    assert message.content == ""
+    assert message.tool_calls
+    assert all(call.complete for call in message.tool_calls)
 
 
 def check(fmt, vocabulary, seeds, **choice):
@@ -50,12 +63,11 @@ def check(fmt, vocabulary, seeds, **choice):
         assert engine.accepts(ids), grammar.rules.spelled(marked)
         same = Sampler(in_characters.rules, random.Random(seed)).text()
         assert engine.accepts(spelled(vocabulary, same, chance)), same
-        for text in (grammar.rules.spelled(marked), same):
+        for written in (ids, spelled(vocabulary, same, chance)):
             if choice == REQUIRED:
-                check_back(fmt, TOOLS, text)
-                assert not engine.accepts(spelled(vocabulary, text)[:-1])
-            else:
-                assert read(fmt, TOOLS, text, whole=True)[1] == []
+                check_ids(fmt, vocabulary, written)
+                assert not engine.accepts(written[:-1])
+            assert read_ids(fmt, vocabulary, written)[1] == []
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -92,6 +104,8 @@ def test_any_format_with_any_of_its_markers_as_tokens(case, seed):
     marked = Sampler(grammar.rules, chance).text()
     same = grammar.rules.spelled(marked)
     check_back(fmt, tools, same)
+    ids = encoder(vocabulary).marked(marked, grammar.rules.tokens, chance)
+    check_ids(fmt, vocabulary, ids, tools)
     # An engine with a lexer does not take all that the rules allow: with tokens no less of it.
     in_characters = Lark(gbnf(fmt, tools, tool_choice="required").rules)
     taken = engine.accepts(encoder(vocabulary).marked(marked, grammar.rules.tokens))
@@ -210,12 +224,12 @@ def test_random_logits_over_a_real_vocabulary_write_calls(name, choice):
     engine = TokenLark(grammar, vocabulary)
     ends = (fmt.arguments.value_suffix.strip(), *'"}],:')
     written = [engine.sampled(random.Random(seed), ends) for seed in range(4)]
-    texts = [text_of(vocabulary, ids) for ids in written if ids is not None]
-    assert texts
-    for text in texts:
+    found = [ids for ids in written if ids is not None]
+    assert found
+    for ids in found:
         if choice == REQUIRED:
-            check_back(fmt, TOOLS, text)
-        assert read(fmt, TOOLS, text, whole=True)[1] == []
+            check_ids(fmt, vocabulary, ids)
+        assert read_ids(fmt, vocabulary, ids)[1] == []
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import NamedTuple
 
 from deltaparse.partial import UsageError
 from deltaparse.partial.surrogates import SURROGATE
-from deltaparse.stream.tokens.marked_format import SpecialToken
 
 from .rules import (
     EMPTY,
@@ -27,7 +27,15 @@ from .rules import (
     walk,
 )
 
-__all__ = ["MAX_SIZE", "ROOT", "GrammarRules", "RuleBook", "reachable"]
+__all__ = [
+    "MAX_SIZE",
+    "ROOT",
+    "GrammarRules",
+    "RuleBook",
+    "SpecialToken",
+    "Tokens",
+    "reachable",
+]
 
 MAX_SIZE = 50_000
 """Expressions in one grammar. The largest tool lists in use need a tenth of it."""
@@ -39,6 +47,17 @@ TAKEN = {ROOT, "start"}
 """Names with a meaning: Lark's root is called `start`."""
 
 
+class SpecialToken(NamedTuple):
+    """A special token: its id and its text."""
+
+    id: int
+    text: str
+
+
+Tokens = Mapping[str, SpecialToken]
+"""Special tokens by the lone surrogates that stand for them in texts."""
+
+
 @dataclass(frozen=True, slots=True)
 class GrammarRules:
     """Rules by name, `ROOT` among them. Made by `RuleBook.grammar`.
@@ -47,7 +66,7 @@ class GrammarRules:
     """
 
     rules: Mapping[str, Expr]
-    tokens: Mapping[str, SpecialToken] = field(default_factory=dict)
+    tokens: Tokens = field(default_factory=dict)
 
     def spelled(self, text: str) -> str:
         """Write a text of the rules with each special token as its text."""
@@ -59,7 +78,7 @@ class RuleBook:
 
     __slots__ = ("_counts", "_names", "_size", "_tokens", "rules")
 
-    def __init__(self, tokens: Mapping[str, SpecialToken] | None = None) -> None:
+    def __init__(self, tokens: Tokens | None = None) -> None:
         self._tokens = tokens or {}
         self.rules: dict[str, Expr] = {}
         self._names: dict[tuple[str, Expr], str] = {}

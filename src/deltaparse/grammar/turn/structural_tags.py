@@ -21,7 +21,6 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError
 from deltaparse.partial.surrogates import is_whole
 from deltaparse.stream import ToolFormat, Vocabulary, WireFormat
-from deltaparse.stream.tokens.marked_format import marked
 from deltaparse.stream.tools import ToolChoice
 
 from ..notation.write_gbnf import XGRAMMAR, to_gbnf
@@ -30,6 +29,7 @@ from ..rules.rulebook import ROOT, GrammarRules, reachable
 from ..rules.rules import NOTHING, Expr, literal
 from .channel_calls import free_turn
 from .request import Tool, offered
+from .special_tokens import with_tokens
 from .triggers import words
 from .turn_start import Thought, TurnStart, turn_start
 from .wire_grammar import JsonSpacing, gbnf
@@ -71,10 +71,7 @@ def structural_tag(
     grammar = gbnf(fmt, tools, **options)
     made: Format | None = {"type": "any_text"}
     if grammar.rules and grammar.lazy:
-        found, written = fmt, prompt
-        if vocabulary is not None:
-            with_tokens, written = marked(fmt, vocabulary, prompt)
-            found = with_tokens.format
+        found, written, _ = with_tokens(fmt, prompt, vocabulary)
         start = turn_start(found, written, reasons=reasoning == "include")
         called, _ = offered(tools, tool_choice)
         made = _free(found, called, grammar.rules, start, parallel_tool_calls)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from deltaparse.stream import ToolFormat, WireFormat
-from deltaparse.stream.tokens.marked_format import SpecialToken
 
+from ..rules.rulebook import Tokens
 from .request import Tool
 from .turn_start import Thought, TurnStart
 
@@ -49,7 +49,7 @@ def triggers(
     fmt: WireFormat,
     tools: Iterable[Tool],
     start: TurnStart,
-    tokens: Mapping[str, SpecialToken],
+    tokens: Tokens,
 ) -> tuple[Trigger, ...]:
     """List what calls of `tools` begin with, in a turn that begins so.
 
@@ -59,7 +59,7 @@ def triggers(
     return tuple(dict.fromkeys(_spelled(trigger, tokens) for trigger in found))
 
 
-def _spelled(trigger: Trigger, tokens: Mapping[str, SpecialToken]) -> Trigger:
+def _spelled(trigger: Trigger, tokens: Tokens) -> Trigger:
     kind, value = trigger
     if kind == "word" and value in tokens:
         return Trigger("token", str(tokens[value].id))

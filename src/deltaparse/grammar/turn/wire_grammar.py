@@ -22,14 +22,13 @@ from typing import Any, Literal
 from deltaparse.partial import UsageError
 from deltaparse.stream import Vocabulary, WireFormat
 from deltaparse.stream.request import check_flag, check_response_schema
-from deltaparse.stream.tokens.marked_format import SpecialToken, marked
 from deltaparse.stream.tools import ToolChoice
 from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
 from ..notation.write_gbnf import to_gbnf
 from ..notation.write_lark import to_lark
 from ..rules.leading import lead, without
-from ..rules.rulebook import GrammarRules, RuleBook
+from ..rules.rulebook import GrammarRules, RuleBook, Tokens
 from ..rules.rules import EMPTY, NOTHING, Expr, choice, literal, seq
 from ..rules.until import text_until
 from ..schema.json_schema import NotExpressed, schema_rules
@@ -38,6 +37,7 @@ from .calls import Calls
 from .channel_calls import ChannelCalls
 from .free_text import FreeText, is_wrapped
 from .request import Tool, offered
+from .special_tokens import with_tokens
 from .triggers import Trigger, triggers
 from .turn_start import Thought, TurnStart, turn_start
 
@@ -122,10 +122,7 @@ def gbnf(
     if response_schema is not None:
         check_response_schema(response_schema)
     found, asked = offered(tools, tool_choice)
-    tokens: Mapping[str, SpecialToken] = {}
-    if vocabulary is not None:
-        found_in, prompt = marked(fmt, vocabulary, prompt)
-        fmt, tokens = found_in.format, found_in.tokens
+    fmt, prompt, tokens = with_tokens(fmt, prompt, vocabulary)
     facts = fmt.facts
     forced = asked.mode == "required"
     if forced and not facts.has_calls:
@@ -154,7 +151,7 @@ class _TurnRules:
         start: TurnStart,
         spacing: JsonSpacing,
         parallel: bool,
-        tokens: Mapping[str, SpecialToken],
+        tokens: Tokens,
     ) -> None:
         self.fmt = fmt
         self.tools = tools
@@ -256,7 +253,7 @@ class _TurnRules:
         return choice(lead(reasoning.start, section, self.rules), rest)
 
 
-def _markers(fmt: WireFormat, tokens: Mapping[str, SpecialToken]) -> tuple[str, ...]:
+def _markers(fmt: WireFormat, tokens: Tokens) -> tuple[str, ...]:
     """List the markers that decoded text must keep: those of the format, and those of calls."""
     tools, reasoning = fmt.tools, fmt.reasoning
     texts = (
