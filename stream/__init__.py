@@ -43,7 +43,14 @@ from .wire.format import (
 # No parser needs these.
 if TYPE_CHECKING:
     from .suggest import Suggestion, suggest_formats
-    from .tokens import Spelling, Stretch, TokenParser, Vocabulary
+    from .tokens import (
+        Spelling,
+        Stretch,
+        TokenizerFinding,
+        TokenParser,
+        Vocabulary,
+        check_tokenizer,
+    )
     from .wire.named import get_format, list_formats, models_of, register_format
     from .wire.response_template import from_response_template, to_response_template
 else:
@@ -51,7 +58,7 @@ else:
         __name__,
         {
             ".suggest": "Suggestion suggest_formats",
-            ".tokens": "Spelling Stretch TokenParser Vocabulary",
+            ".tokens": "Spelling Stretch TokenizerFinding TokenParser Vocabulary check_tokenizer",
             ".wire.named": "get_format list_formats models_of register_format",
             ".wire.response_template": "from_response_template to_response_template",
         },
@@ -91,6 +98,7 @@ __all__ = [
     "Suggestion",
     "Switches",
     "TokenParser",
+    "TokenizerFinding",
     "ToolCall",
     "ToolCallDelta",
     "ToolFormat",
@@ -101,6 +109,7 @@ __all__ = [
     "WireFormat",
     "aiter_deltas",
     "call_id",
+    "check_tokenizer",
     "from_response_template",
     "get_format",
     "iter_deltas",

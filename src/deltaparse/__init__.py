@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         WireFormat,
         aiter_deltas,
         call_id,
+        check_tokenizer,
         from_response_template,
         get_format,
         iter_deltas,
@@ -97,7 +98,8 @@ else:
             "Content ContentDelta ContentFormat ContentMode Delta FunctionFormat Issue Message "
             "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
             "Suggestion TokenParser ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat "
-            "Vocabulary WireFormat aiter_deltas call_id from_response_template get_format "
+            "Vocabulary WireFormat aiter_deltas call_id check_tokenizer from_response_template "
+            "get_format "
             "iter_deltas list_formats nine_character_id parse register_format suggest_formats "
             "to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
@@ -155,6 +157,7 @@ __all__ = [
     "analyze",
     "call_id",
     "chat_completion_chunks",
+    "check_tokenizer",
     "create_tool_parser",
     "from_response_template",
     "gbnf",

@@ -2,6 +2,7 @@
 
 from .accounting import DeltaTokens, loss_mask, openai_logprobs, part_values, token_counts
 from .token_parser import TokenParser
+from .tokenizer_check import TokenizerFinding, check_tokenizer
 from .trail import TokenRole
 from .vocabulary import Spelling, Stretch, Vocabulary
 
@@ -11,7 +12,9 @@ __all__ = [
     "Stretch",
     "TokenParser",
     "TokenRole",
+    "TokenizerFinding",
     "Vocabulary",
+    "check_tokenizer",
     "loss_mask",
     "openai_logprobs",
     "part_values",

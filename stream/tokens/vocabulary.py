@@ -112,7 +112,9 @@ class Vocabulary:
                 own, such as those of BERT.
         """
         made = cls({})
-        if isinstance(source, Mapping):
+        if isinstance(source, Vocabulary):
+            made = source
+        elif isinstance(source, Mapping):
             made = cls(source)
         elif isinstance(source, str | Path):
             made._set(*load_file(Path(source)))
@@ -123,7 +125,9 @@ class Vocabulary:
             made._set(found, kind)
         if special:
             more = {id: Special(text) for text, id in special.items()}
-            made._set(MoreTokens(made._source, more), made._kind)
+            tokens, kind = MoreTokens(made._source, more), made._kind
+            made = cls({})
+            made._set(tokens, kind)
         return made
 
     def _set(self, source: TokenSource, kind: str) -> None:

@@ -1,0 +1,85 @@
+"""What is said of a tokenizer before the first request."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken
+
+import deltaparse as dp
+from deltaparse import check_tokenizer, get_format, list_formats
+
+from ... import vocabularies
+
+ENGINES = ["transformers", "vllm", "sglang", "llama.cpp", "mlx-lm"]
+CALL = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+
+
+def tokenizer_with(flags):
+    """A tokenizer with added tokens, each flagged as special or not."""
+    made = type(vocabularies.trained()).from_str(vocabularies.trained().to_str())
+    made.add_tokens(
+        [AddedToken(text, special=flag, normalized=False) for text, flag in flags.items()]
+    )
+    return made
+
+
+def kinds(found):
+    return {finding.about: finding.kind for finding in found if finding.kind != "setting"}
+
+
+@given(st.booleans(), st.booleans())
+def test_what_it_says_is_dropped_is_dropped(start, end):
+    tokenizer = tokenizer_with({"<tool_call>": start, "</tool_call>": end})
+    found = check_tokenizer(tokenizer, get_format("hermes"))
+    said = {about for about, kind in kinds(found).items() if kind == "dropped"}
+    decoded = tokenizer.decode(tokenizer.encode(CALL).ids, skip_special_tokens=True)
+    assert said == {marker for marker in ("<tool_call>", "</tool_call>") if marker not in decoded}
+    assert [finding.about for finding in found if finding.kind == "setting"] == ENGINES * bool(said)
+    # What is dropped comes first.
+    order = [finding.kind == "dropped" for finding in found]
+    assert order == sorted(order, reverse=True)
+
+
+def test_each_marker_has_one_finding():
+    tokenizer = tokenizer_with({"<tool_call>": False, "｜x｜": False, "<|a|>": True})
+    fmt = get_format("hermes").replace(
+        tools={"per_call_end": "</｜x｜end>", "section_start": "<|a|>calls"}
+    )
+    found = check_tokenizer(tokenizer, fmt)
+    assert kinds(found) == {
+        "<|a|>calls": "dropped",
+        "<tool_call>": "token",
+        "</｜x｜end>": "tokens",
+    }
+    (dropped,) = [finding for finding in found if finding.kind == "dropped"]
+    assert "leaves 'calls'" in dropped.detail
+    assert str(dropped).startswith("<|a|>calls: decoding with skip_special_tokens=True drops")
+    assert kinds(check_tokenizer(tokenizer_with({}), fmt)) == dict.fromkeys(kinds(found), "text")
+
+
+@pytest.mark.parametrize("name", list_formats())
+def test_all_formats_are_checked(name):
+    fmt = get_format(name)
+    found = check_tokenizer(dp.Vocabulary({0: b"<tool_call>"}, special=[0]), fmt)
+    assert all(finding.detail for finding in found)
+    markers = {text.strip() for text in (*fmt.facts.openers, *fmt.facts.closers)}
+    assert {text for text in markers if len(text) > 2} <= set(kinds(found))
+
+
+def test_where_nothing_is_dropped_nothing_is_to_be_set():
+    found = check_tokenizer(tokenizer_with({}), get_format("hermes"))
+    assert kinds(found) == {"<tool_call>": "text", "</tool_call>": "text"}
+    assert len(found) == 2
+
+
+@vocabularies.needs_vocabularies
+def test_real_tokenizers():
+    def of(model, name):
+        return kinds(check_tokenizer(vocabularies.path(model), get_format(name)))
+
+    assert of("tekken", "mistral") == {"[TOOL_CALLS]": "dropped"}
+    assert set(of("deepseek", "deepseekv31").values()) == {"token"}
+    assert of("deepseek", "deepseek_v32")["</｜DSML｜invoke>"] == "tokens"
+    assert of("qwen", "hermes") == {"<tool_call>": "text", "</tool_call>": "text"}
