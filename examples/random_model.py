@@ -3,6 +3,11 @@
 The worst model that there can be picks each character at random, of those that the grammar allows.
 With llguidance installed (`pip install llguidance`), its mask says which: the grammar is in the
 hands of a real engine. Without, a few lines here walk through the grammar's rules.
+
+With a real vocabulary, it picks tokens, as random logits would, and markers that are special tokens
+are these tokens:
+
+    python random_model.py --vocabulary tekken.json --format mistral --show
 """
 
 import argparse
@@ -100,6 +105,75 @@ def masked(grammar: dp.Grammar, chance: random.Random) -> str | None:
     return None
 
 
+class Tokens:
+    """A vocabulary as llguidance wants it, with one token more, for the end."""
+
+    bos_token_id = None
+
+    def __init__(self, vocabulary: dp.Vocabulary) -> None:
+        self.eos_token_id = end = max(vocabulary) + 1
+        self.tokens = [*[b""] * end, b"<end>"]
+        for id in vocabulary:
+            self.tokens[id] = vocabulary[id]
+        self.special_token_ids = sorted({*vocabulary.special_ids, end})
+        special = vocabulary.special_ids
+        self.ids = {vocabulary[id]: id for id in vocabulary if id not in special}
+        self.longest = max(map(len, self.ids))
+
+    def __call__(self, text: str | bytes) -> list[int]:
+        """Cut a text into the longest tokens."""
+        data, ids, at = text if isinstance(text, bytes) else text.encode(), [], 0
+        while at < len(data):
+            sizes = range(min(self.longest, len(data) - at), 0, -1)
+            size = next(size for size in sizes if data[at : at + size] in self.ids)
+            ids.append(self.ids[data[at : at + size]])
+            at += size
+        return ids
+
+
+class RandomLogits:
+    """A model that likes all tokens of a vocabulary equally."""
+
+    def __init__(self, fmt: dp.WireFormat, vocabulary: dp.Vocabulary) -> None:
+        import llguidance
+
+        self.words = Tokens(vocabulary)
+        self.tokenizer = llguidance.LLTokenizer(llguidance.TokenizerWrapper(self.words))
+        grammar = dp.gbnf(fmt, TOOLS, tool_choice="required", vocabulary=vocabulary)
+        self.source = llguidance.LLMatcher.grammar_from_lark(grammar.as_lark())
+        self.end = self.words.eos_token_id
+        # What a bored model ends with, the first that may come next: strings, then what holds them.
+        special = [[id] for id in reversed(self.words.special_token_ids)]
+        closers = (fmt.arguments.value_suffix.strip(), '"', "}", "]", ",", ":")
+        self.endings = [*special, *(self.words(text) for text in closers if text)]
+
+    def turn(self, chance: random.Random) -> list[int] | None:
+        """Write a turn; None if it gets too long."""
+        import llguidance
+
+        matcher, ids = llguidance.LLMatcher(self.tokenizer, self.source), []
+        while len(ids) < LONGEST:
+            chosen = None
+            if len(ids) > 20:
+                fits = (end for end in self.endings if matcher.validate_tokens(end) == len(end))
+                chosen = next(fits, None)
+            if chosen is None:
+                chosen = [self.drawn(matcher.compute_bitmask(), chance)]
+            if chosen == [self.end]:
+                return ids
+            matcher.consume_tokens(chosen)
+            ids += chosen
+        return None
+
+    def drawn(self, mask: bytes, chance: random.Random) -> int:
+        """Draw one of the tokens that the mask allows."""
+        for _ in range(1_000):
+            id = chance.randint(0, self.end)
+            if mask[id // 8] >> id % 8 & 1:
+                return id
+        return chance.choice([id for id in range(self.end + 1) if mask[id // 8] >> id % 8 & 1])
+
+
 def is_valid(arguments: dict[str, object]) -> bool:
     """Whether arguments are what `BOOK` says."""
     nights = arguments["nights"]
@@ -113,16 +187,47 @@ def is_valid(arguments: dict[str, object]) -> bool:
     )
 
 
+def check(parser: dp.StreamParser | dp.TokenParser, written: str, show: bool) -> None:
+    """All that was written came back as valid calls, and nothing else."""
+    message = parser.message
+    if show:
+        print(written, *(call.arguments for call in message.tool_calls), sep="\n", end="\n\n")
+    read = (bool(message.tool_calls), message.content, parser.issues)
+    if read != (True, "", []):
+        raise SystemExit(f"{read} from {written!r}")
+    for call in message.tool_calls:
+        if not (call.complete and is_valid(json.loads(call.arguments))):
+            raise SystemExit(f"{call} from {written!r}")
+
+
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--turns", type=int, default=60)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--show", action="store_true", help="print what the model writes")
+    options.add_argument("--format", help="a format that has a name, such as hermes")
+    options.add_argument("--vocabulary", help="a tokenizer's file, or a model's folder")
     given = options.parse_args()
-    fmt = dp.analyze(TEMPLATE)
+    fmt = dp.get_format(given.format) if given.format else dp.analyze(TEMPLATE)
     grammar = dp.gbnf(fmt, TOOLS, tool_choice="required")
     chance = random.Random(given.seed)
+    if given.vocabulary:
+        vocabulary = dp.Vocabulary.load(given.vocabulary)
+        model = RandomLogits(fmt, vocabulary)
     for turn in range(given.turns):
+        if given.vocabulary:
+            ids = model.turn(chance)
+            if ids is None:
+                continue
+            tokens = dp.TokenParser(fmt, vocabulary, tools=TOOLS)
+            for id in ids:
+                tokens.feed(id)
+            tokens.finish("stop")
+            written = b"".join(vocabulary[id] for id in ids).decode(errors="replace")
+            check(tokens, written, given.show)
+            continue
         write = masked if find_spec("llguidance") and turn % 4 == 0 else walked
         text = write(grammar, chance)
         if text is None:
@@ -131,15 +236,7 @@ def main() -> None:
         for character in text:
             parser.feed(character)
         parser.finish("stop")
-        message = parser.message
-        if given.show:
-            print(text, *(call.arguments for call in message.tool_calls), sep="\n", end="\n\n")
-        read = (bool(message.tool_calls), message.content, parser.issues)
-        if read != (True, "", []):
-            raise SystemExit(f"{read} from {text!r}")
-        for call in message.tool_calls:
-            if not (call.complete and is_valid(json.loads(call.arguments))):
-                raise SystemExit(f"{call} from {text!r}")
+        check(parser, text, given.show)
     print("every text was read back as valid calls, and nothing else")
 
 

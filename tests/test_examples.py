@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from . import vocabularies
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -75,20 +78,34 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_example(name, tmp_path):
+def run(folder, name, *arguments):
     # What this process imports, the example imports: src or the installed package.
     path = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name],
-        cwd=tmp_path,
+        [sys.executable, EXAMPLES / name, *arguments],
+        cwd=folder,
         env=os.environ | {"PYTHONPATH": path, "PYTHONUTF8": "1"},
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == OUTPUTS[name]
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_example(name, tmp_path):
+    assert run(tmp_path, name) == OUTPUTS[name]
+
+
+@pytest.mark.skipif(find_spec("llguidance") is None, reason="llguidance is not installed")
+@pytest.mark.parametrize(("model", "name"), [("tekken", "mistral"), ("deepseek", "deepseek_v32")])
+@vocabularies.needs_vocabularies
+def test_a_random_model_with_a_real_vocabulary(model, name, tmp_path):
+    given = ("--vocabulary", vocabularies.path(model), "--format", name, "--turns", "5", "--show")
+    written = run(tmp_path, "random_model.py", *given)
+    assert written.endswith(OUTPUTS["random_model.py"])
+    assert '"hotel"' in written
 
 
 def test_every_example_is_run():

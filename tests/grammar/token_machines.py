@@ -79,13 +79,14 @@ def llguidance(vocabulary, end):
         pytest.skip("llguidance is not installed")
     import llguidance
 
-    def bytes_of(id):
-        return vocabulary[id] if id in vocabulary else b""  # noqa: SIM401  it has no `get`
+    words = [b""] * (max(vocabulary) + 1)
+    for id in vocabulary:
+        words[id] = vocabulary[id]
 
     class Tokens:
         eos_token_id = vocabulary.find(end)
         bos_token_id = None
-        tokens = tuple(map(bytes_of, range(max(vocabulary) + 1)))
+        tokens = words
         special_token_ids = tuple(sorted(vocabulary.special_ids))
 
         def __call__(self, text):
