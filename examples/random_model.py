@@ -145,7 +145,13 @@ class RandomLogits:
         # What a bored model ends with, the first that may come next: strings, then what holds them.
         special = [[id] for id in reversed(self.words.special_token_ids)]
         closers = (fmt.arguments.value_suffix.strip(), '"', "}", "]", ",", ":")
-        self.endings = [*special, *(self.words(text) for text in closers if text)]
+        self.endings = [*special, *(self.spelled(text, vocabulary) for text in closers if text)]
+
+    def spelled(self, text: str, vocabulary: dp.Vocabulary) -> list[int]:
+        """Cut a text into tokens, special ones where their texts stand."""
+        parts = vocabulary.spelled(text).stretches
+        ids = ([part.id] if part.id is not None else self.words(part.text) for part in parts)
+        return [id for some in ids for id in some]
 
     def turn(self, chance: random.Random) -> list[int] | None:
         """Write a turn; None if it gets too long."""

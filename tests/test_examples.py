@@ -102,7 +102,7 @@ def test_example(name, tmp_path):
 @pytest.mark.parametrize(("model", "name"), [("tekken", "mistral"), ("deepseek", "deepseek_v32")])
 @vocabularies.needs_vocabularies
 def test_a_random_model_with_a_real_vocabulary(model, name, tmp_path):
-    given = ("--vocabulary", vocabularies.path(model), "--format", name, "--turns", "5", "--show")
+    given = ("--vocabulary", vocabularies.path(model), "--format", name, "--turns", "3", "--show")
     written = run(tmp_path, "random_model.py", *given)
     assert written.endswith(OUTPUTS["random_model.py"])
     assert '"hotel"' in written

@@ -1,4 +1,4 @@
-"""What a grammar allows, read back by the parser."""
+"""Tools, and what a grammar of them allows, read back by the parser."""
 
 from __future__ import annotations
 
@@ -7,6 +7,40 @@ import json
 from jsonschema import Draft202012Validator
 
 from deltaparse import StreamParser
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "description": "weather of a place",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "location": {"type": "string", "description": "where"},
+                    "days": {"type": "integer", "minimum": 1, "maximum": 14},
+                    "unit": {"enum": ["celsius", "fahrenheit"], "type": "string"},
+                    "hourly": {"type": "boolean"},
+                    "note": {"type": ["string", "null"]},
+                    "near": {
+                        "type": "object",
+                        "properties": {"km": {"type": "number"}, "of": {"type": "string"}},
+                    },
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["location"],
+            },
+        },
+    },
+    {
+        "type": "function",
+        "function": {
+            "name": "look_up",
+            "description": "a fact",
+            "parameters": {"type": "object", "properties": {"q": {"type": "string"}}},
+        },
+    },
+]
 
 
 def read(fmt, tools, text, *, whole, **options):

@@ -16,41 +16,8 @@ from deltaparse.analyzer.renderer import Renderer
 from .. import corpus
 from ..strategies.templates import SOURCES
 from .machines import Gbnf, Lark, Sampler, Tag, xgrammar
-from .reading_back import check_back
+from .reading_back import TOOLS, check_back
 
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "get_weather",
-            "description": "weather of a place",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "location": {"type": "string", "description": "where"},
-                    "days": {"type": "integer", "minimum": 1, "maximum": 14},
-                    "unit": {"enum": ["celsius", "fahrenheit"], "type": "string"},
-                    "hourly": {"type": "boolean"},
-                    "note": {"type": ["string", "null"]},
-                    "near": {
-                        "type": "object",
-                        "properties": {"km": {"type": "number"}, "of": {"type": "string"}},
-                    },
-                    "tags": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["location"],
-            },
-        },
-    },
-    {
-        "type": "function",
-        "function": {
-            "name": "look_up",
-            "description": "a fact",
-            "parameters": {"type": "object", "properties": {"q": {"type": "string"}}},
-        },
-    },
-]
 # Not every template can show every schema; what they show is not looked at here.
 SHOWN = [
     {"type": "function", "function": {"name": name, "description": "d", "parameters": schema}}

@@ -17,8 +17,7 @@ from ... import vocabularies
 from ...strategies.typed_calls import cases
 from ...strategies.wire_json_and_tags import write
 from ..machines import Lark, Sampler, accepts, has_tokens, read_gbnf
-from ..reading_back import check_back
-from ..test_template_grammars import TOOLS
+from ..reading_back import TOOLS, check_back
 from ..token_machines import TokenLark, encoder, large, small
 
 NAMED = [name for name in list_formats() if get_format(name).facts.has_calls]
