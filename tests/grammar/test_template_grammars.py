@@ -16,7 +16,7 @@ from deltaparse.analyzer.renderer import Renderer
 from .. import corpus
 from ..strategies.templates import SOURCES
 from .machines import Gbnf, Lark, Sampler, Tag, xgrammar
-from .reading_back import TOOLS, check_back
+from .reading_back import TOOLS, check_back, read
 
 # Not every template can show every schema; what they show is not looked at here.
 SHOWN = [
@@ -64,6 +64,10 @@ LEFT_OUT = {
     # Objects and lists in arguments are elements there, and JSON in the grammar, which says so.
     "elements_in_elements",
 }
+
+
+# These show calls within content, and free text has them behind it.
+INSIDE_CONTENT = {"calls_inside_content"}
 
 
 @cache
@@ -178,6 +182,29 @@ def test_what_its_grammar_allows_comes_back(name):
             if choice == "auto" and fmt.reasoning.mode is not ReasoningMode.NONE:
                 text = fmt.reasoning.end * opened(fmt) + text
             check_back(fmt, TOOLS, text)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_whole_turn_as_one_grammar(name):
+    fmt = analyze(template_of(name))
+    grammar = gbnf(fmt, TOOLS, lazy=False)
+    assert not grammar.lazy
+    assert grammar.triggers == ()
+    for seed in range(4):
+        text = Sampler(grammar.rules, random.Random(seed)).text()
+        message, issues = read(fmt, TOOLS, text, whole=True)
+        assert issues == []
+        assert all(call.complete for call in message.tool_calls)
+    bodies = [rendered(name, GOOD["a call"]), rendered(name, GOOD["no arguments"])]
+    if name not in INSIDE_CONTENT:
+        assert all(takes(Lark(grammar.rules).accepts, fmt, body) for body in bodies)
+
+
+def takes(accepts_text, fmt, body):
+    """Whether a grammar takes a turn; the prompt may have opened reasoning, or closed it."""
+    end = fmt.reasoning.end.strip()
+    ways = [body, end + body * bool(end), body.partition(end)[2] if end else body]
+    return any(fits(accepts_text, way) or fits(accepts_text, way.lstrip()) for way in ways)
 
 
 def test_what_a_grammar_writes_otherwise_than_the_template_is_said():
