@@ -236,7 +236,8 @@ def test_a_structural_tag_takes_the_same(name):
     think = f"{fmt.reasoning.start} hm {fmt.reasoning.end}" if fmt.reasoning.end else ""
     opened_think = f" hm {fmt.reasoning.end}" if opened(fmt) and fmt.reasoning.end else ""
     text = from_trigger(fmt, gbnf(fmt, TOOLS), rendered(name, GOOD["a call"]))
-    written = fmt.turn.generation_prompt.endswith(">>>")
+    prefix = fmt.function.name_prefix.strip()
+    written = prefix and fmt.turn.generation_prompt.strip().endswith(prefix)
     if fmt.channels.message or written:
         assert fits(engine.accepts, text)
         return

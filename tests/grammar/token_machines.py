@@ -11,6 +11,7 @@ import deltaparse as dp
 from deltaparse import get_format, list_formats
 
 from .. import vocabularies
+from .machines import xgrammar
 
 SURROGATES = range(0xD800, 0xE000)
 
@@ -146,3 +147,24 @@ class TokenLark:
             if mask[id // 8] >> id % 8 & 1:
                 return id
         return random.choice([id for id in range(last + 1) if mask[id // 8] >> id % 8 & 1])
+
+
+@cache
+def compiler(vocabulary):
+    """The compiler of xgrammar for a vocabulary without gaps."""
+    module, _ = xgrammar()
+    words = [vocabulary[id] for id in sorted(vocabulary)]
+    ends = [vocabulary.find("<eos>")]
+    info = module.TokenizerInfo(words, vocab_type=module.VocabType.RAW, stop_token_ids=ends)
+    return module.GrammarCompiler(info)
+
+
+class TokenTag:
+    """A structural tag in xgrammar, with a vocabulary."""
+
+    def __init__(self, tag, vocabulary):
+        self.compiled = compiler(vocabulary).compile_structural_tag(tag)
+
+    def accepts(self, ids):
+        matcher = xgrammar()[0].GrammarMatcher(self.compiled, terminate_without_stop_token=True)
+        return all(map(matcher.accept_token, ids)) and matcher.is_completed()

@@ -16,9 +16,9 @@ from deltaparse.grammar import GrammarRules, Trigger
 from ... import vocabularies
 from ...strategies.typed_calls import cases
 from ...strategies.wire_json_and_tags import write
-from ..machines import Lark, Sampler, accepts, has_tokens, read_gbnf
+from ..machines import Lark, Sampler, accepts, has_tokens, read_gbnf, xgrammar
 from ..reading_back import TOOLS, check_back
-from ..token_machines import TokenLark, encoder, large, small
+from ..token_machines import TokenLark, TokenTag, encoder, large, small
 
 NAMED = [name for name in list_formats() if get_format(name).facts.has_calls]
 REQUIRED = {"tool_choice": "required"}
@@ -203,6 +203,25 @@ def test_where_tags_cannot_say_it_the_turn_is_one_grammar():
     tag = structural_tag(fmt, TOOLS, vocabulary=vocabulary)["format"]
     assert tag["type"] == "grammar"
     assert "Token(1)" in tag["grammar"]
+
+
+@pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed")
+@pytest.mark.parametrize("name", NAMED)
+def test_xgrammar_takes_them_token_by_token(name):
+    fmt, vocabulary = get_format(name), small()
+    grammar = gbnf(fmt, TOOLS, vocabulary=vocabulary, **REQUIRED)
+    forced = TokenTag(structural_tag(fmt, TOOLS, vocabulary=vocabulary, **REQUIRED), vocabulary)
+    try:
+        free = TokenTag(structural_tag(fmt, TOOLS, vocabulary=vocabulary), vocabulary)
+    except dp.UsageError as error:
+        assert "no tag can set them apart" in str(error)  # noqa: PT017  and not in other formats
+        free = forced
+    for seed in range(3):
+        marked = Sampler(grammar.rules, random.Random(seed)).text()
+        ids = encoder(vocabulary).marked(marked, grammar.rules.tokens, random.Random(seed))
+        assert forced.accepts(ids)
+        assert not forced.accepts(ids[:-1])
+        assert free.accepts(ids)
 
 
 def test_no_tools_constrain_nothing():

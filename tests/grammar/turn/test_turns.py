@@ -511,7 +511,7 @@ class TestStructuralTag:
 
     def test_python_without_markers(self):
         fmt = UNMARKED.replace(tools={"format": "PYTHONIC"})
-        with pytest.raises(UsageError, match="no tag tells them"):
+        with pytest.raises(UsageError, match="no tag can set them apart"):
             structural_tag(fmt, TOOLS)
         listed = fmt.replace(tools={"array_wrapped": True})
         assert self.fits(listed, "[now()]", "Hi [now(", "[x()]") == [True, True, False]

@@ -125,12 +125,11 @@ class _Writer:
         To an engine that reads this notation, a special token is its text as well, so that a
         class of characters takes it.
         """
-        if not self._grammar.tokens:
-            return until
-        marker = until.marker if isinstance(until, TextUntil) else ""
-        texts = (self._grammar.spelled(text) for text in (marker, *until.others) if text)
-        others = dict.fromkeys((*until.others, *(text for text in texts if text != marker)))
-        return replace(until, others=tuple(text for text in others if is_whole(text)))
+        tokens = self._grammar.tokens
+        marker = until.marker if isinstance(until, TextUntil) else until.end
+        kept = filter(is_whole, until.others)
+        texts = (tokens[char].text for char in "".join((marker, *until.others)) if char in tokens)
+        return replace(until, others=tuple(dict.fromkeys((*kept, *texts))))
 
     def _helper(self, body: Expr, rule: str) -> str:
         """Name a rule for `body`, to be written later."""
