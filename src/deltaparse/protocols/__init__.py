@@ -1,5 +1,57 @@
-"""What clients read: deltas as the events of a protocol. Users import what is here."""
+"""Three protocols: deltas as their events, their events as a message, their requests.
 
-from .chat_completions import chat_completion_chunks
+    ChatCompletions, Responses, AnthropicMessages      machines: deltas in, events or bytes out
+    read_chat_completions, read_responses, read_messages       the way back, to a `Message`
+    chat_completion_chunks, achat_completion_chunks            all chunks of a stream, in one call
+    message_deltas                                             a message as deltas
+    sse                                                        events as bytes
+"""
 
-__all__ = ["chat_completion_chunks"]
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .decoders.anthropic_messages import read_messages
+    from .decoders.chat_completions import read_chat_completions
+    from .decoders.responses import read_responses
+    from .encoders.anthropic_messages import AnthropicMessages
+    from .encoders.chat_completions import (
+        ChatCompletions,
+        achat_completion_chunks,
+        chat_completion_chunks,
+    )
+    from .encoders.encoder import Encoder
+    from .encoders.responses import Responses
+    from .message_parts import message_deltas
+    from .wire_text import sse
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            ".decoders.anthropic_messages": "read_messages",
+            ".decoders.chat_completions": "read_chat_completions",
+            ".decoders.responses": "read_responses",
+            ".encoders.anthropic_messages": "AnthropicMessages",
+            ".encoders.chat_completions": "ChatCompletions achat_completion_chunks "
+            "chat_completion_chunks",
+            ".encoders.encoder": "Encoder",
+            ".encoders.responses": "Responses",
+            ".message_parts": "message_deltas",
+            ".wire_text": "sse",
+        },
+    )
+
+__all__ = [
+    "AnthropicMessages",
+    "ChatCompletions",
+    "Encoder",
+    "Responses",
+    "achat_completion_chunks",
+    "chat_completion_chunks",
+    "message_deltas",
+    "read_chat_completions",
+    "read_messages",
+    "read_responses",
+    "sse",
+]

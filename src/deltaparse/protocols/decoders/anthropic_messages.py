@@ -1,0 +1,97 @@
+"""Events of Anthropic's Messages, or a whole `message`, to a message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from deltaparse.stream import Content, Message, Part, Reasoning, ToolCall
+
+from .drafts import Draft, Outcome, error_text
+from .objects import Objects, objects
+
+__all__ = ["read_messages"]
+
+BLOCKS: dict[str, tuple[type[Part], str]] = {
+    "text": (Content, "text"),
+    "thinking": (Reasoning, "thinking"),
+    "tool_use": (ToolCall, "input"),
+}
+"""The blocks that a message here can hold, and the member with what they have at their start."""
+
+DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+
+CUT = ("max_tokens", "refusal", "model_context_window_exceeded")
+
+
+def read_messages(events: Objects) -> Message:
+    """Read the events of a message, or a whole one, and return the message.
+
+    Blocks stand in their order. Text, thinking and calls of the request's own tools are read;
+    signatures, redacted thinking and what the server's own tools did have no place here. A call is
+    `complete` if its arguments are one JSON object, unless the message was cut off and the call is
+    the last of it. Where the server failed, or the events end too early, an issue says so
+    (`stream_error`, `stream_cut`). The explanation of a refusal is content.
+
+    Args:
+        events: mappings, objects of a client, or the text or bytes of server-sent events, cut
+            anywhere; or a whole message.
+    """
+    reader = MessageReader()
+    for event in objects(events):
+        reader.read(event)
+    return reader.outcome.message(draft for _, draft in sorted(reader.drafts.items()))
+
+
+class MessageReader:
+    """What has come of a message."""
+
+    def __init__(self) -> None:
+        self.drafts: dict[int, Draft] = {}
+        self.outcome = Outcome()
+
+    def read(self, event: Mapping[str, Any]) -> None:
+        """Read an event, or a whole message."""
+        match event.get("type"):
+            case "message":
+                for index, block in enumerate(event.get("content") or ()):
+                    self._open(index, block)
+                self._stop(event)
+            case "message_start":
+                for index, block in enumerate((event.get("message") or {}).get("content") or ()):
+                    self._open(index, block)
+            case "content_block_start":
+                self._open(event["index"], event.get("content_block") or {})
+            case "content_block_delta":
+                self._add(event["index"], event.get("delta") or {})
+            case "message_delta":
+                self._stop(event.get("delta") or {})
+            case "error":
+                self.outcome.errors.append(error_text(event.get("error")))
+
+    def _open(self, index: int, block: Mapping[str, Any]) -> None:
+        kind, member = BLOCKS.get(str(block.get("type")), (None, ""))
+        if kind is None:
+            return
+        draft = self.drafts[index] = Draft(kind)
+        start = block.get(member)
+        if kind is ToolCall:
+            draft.identify(block.get("id"), block.get("name"))
+            start = json.dumps(start, ensure_ascii=False) if start else ""
+        draft.text.write(start or "")
+
+    def _add(self, index: int, delta: Mapping[str, Any]) -> None:
+        draft, member = self.drafts.get(index), DELTAS.get(str(delta.get("type")))
+        if draft is not None and member is not None:
+            draft.text.write(delta.get(member) or "")
+
+    def _stop(self, said: Mapping[str, Any]) -> None:
+        """Read why the message ended."""
+        reason = said.get("stop_reason")
+        if reason:
+            self.outcome.natural = reason not in CUT
+        explanation = (said.get("stop_details") or {}).get("explanation")
+        if explanation:
+            draft = self.drafts[max(self.drafts, default=-1) + 1] = Draft(Content)
+            draft.text.write(explanation)

@@ -1,0 +1,80 @@
+"""Chunks of Chat Completions, or a whole `chat.completion`, to a message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deltaparse.stream import Content, Message, Part, Reasoning, ToolCall
+
+from .drafts import Draft, Outcome, error_text, text_of
+from .objects import Objects, objects
+
+__all__ = ["read_chat_completions"]
+
+REASONING = ("reasoning_content", "reasoning", "thinking")
+"""Names under which servers have reasoning; where there are several, they say the same."""
+
+NATURAL = ("stop", "tool_calls", "function_call")
+
+
+def read_chat_completions(chunks: Objects, *, index: int = 0) -> Message:
+    """Read the chunks of one choice, or a whole response, and return the message.
+
+    A call is `complete` if its arguments are one JSON object, unless the stream was cut off and
+    the call is the last of it. Where the server failed, or the chunks end too early, an issue says
+    so (`stream_error`, `stream_cut`). A refusal is content.
+
+    Args:
+        chunks: mappings, objects of a client, or the text or bytes of server-sent events, cut
+            anywhere; or a whole response.
+        index: which choice is read.
+    """
+    reader = ChatReader()
+    for chunk in objects(chunks):
+        if chunk.get("error"):
+            reader.outcome.errors.append(error_text(chunk["error"]))
+        for choice in chunk.get("choices") or ():
+            if (choice.get("index") or 0) == index:
+                reader.read(choice)
+    return reader.outcome.message(reader.drafts)
+
+
+class ChatReader:
+    """What has come of one choice."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.outcome = Outcome()
+        self._calls: dict[int, Draft] = {}
+
+    def read(self, choice: Mapping[str, Any]) -> None:
+        """Read what one chunk, or the response, has of the choice."""
+        delta = choice.get("delta") or choice.get("message") or {}
+        names = (name for name in REASONING if delta.get(name))
+        self._add(Reasoning, text_of(delta.get(next(names, ""))))
+        self._add(Content, text_of(delta.get("content")))
+        self._add(Content, text_of(delta.get("refusal")))
+        for call in delta.get("tool_calls") or ():
+            self._add_call(call)
+        if choice.get("finish_reason"):
+            self.outcome.natural = choice["finish_reason"] in NATURAL
+
+    def _add(self, kind: type[Part], text: str) -> None:
+        if not text:
+            return
+        if not self.drafts or self.drafts[-1].kind is not kind:
+            self.drafts.append(Draft(kind))
+        self.drafts[-1].text.write(text)
+
+    def _add_call(self, call: Mapping[str, Any]) -> None:
+        function = call.get("function") or {}
+        index = call.get("index")
+        if index is None:  # in whole responses; in chunks of some servers too
+            index = len(self._calls) - (not (call.get("id") or function.get("name")))
+        draft = self._calls.get(index)
+        if draft is None:
+            draft = self._calls[index] = Draft(ToolCall)
+            self.drafts.append(draft)
+        draft.identify(call.get("id"), function.get("name"))
+        draft.text.write(function.get("arguments") or "")

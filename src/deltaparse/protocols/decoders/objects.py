@@ -1,0 +1,87 @@
+"""The objects that a decoder is given: events as mappings, as a client's objects, or as bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from deltaparse.partial import TextDecoder, UsageError
+
+__all__ = ["Objects", "objects"]
+
+Objects = Iterable[Any] | Mapping[str, Any] | str | bytes
+"""What a decoder reads: mappings, objects that dump themselves as pydantic's do, or the text or
+bytes of server-sent events, cut anywhere. A mapping alone is a whole response."""
+
+LINE_END = re.compile("\r\n|\n|\r")
+DONE = "[DONE]"
+
+
+def objects(given: Objects) -> Iterator[Mapping[str, Any]]:
+    """Iterate over the JSON objects of what was given.
+
+    Raises:
+        UsageError: something in it is none of what a decoder reads.
+    """
+    items: Iterable[Any] = given
+    if isinstance(given, (Mapping, str, bytes, bytearray)) or hasattr(given, "model_dump"):
+        items = (given,)
+    lines = Lines()
+    for item in items:
+        if isinstance(item, (str, bytes, bytearray)):
+            yield from lines.feed(item if isinstance(item, str) else bytes(item))
+        elif isinstance(item, Mapping):
+            yield item
+        elif hasattr(item, "model_dump"):
+            yield item.model_dump(exclude_unset=True)
+        else:
+            raise UsageError(f"{item!r:.80} is no event: a mapping, a model, text or bytes")
+    yield from lines.finish()
+
+
+class Lines:
+    """Server-sent events that come in chunks, of which it returns the data, as JSON has it."""
+
+    def __init__(self) -> None:
+        self._decoder = TextDecoder()
+        self._chunks: list[str] = []
+        self._data: list[str] = []
+
+    def feed(self, chunk: str | bytes) -> Iterator[Mapping[str, Any]]:
+        """Read a chunk; iterate over the events that it ends."""
+        text = self._decoder.feed(chunk)
+        if "\n" not in text and "\r" not in text:
+            self._chunks.append(text)
+            return iter(())
+        text = "".join([*self._chunks, text])
+        # A "\r" at the end may be half of a line end.
+        end = len(text) - text.endswith("\r")
+        *lines, rest = LINE_END.split(text[:end])
+        self._chunks = [rest + text[end:]]
+        return self._read(lines)
+
+    def finish(self) -> Iterator[Mapping[str, Any]]:
+        """Iterate over what the end of the stream ends: an event need not be followed by a line."""
+        last = "".join(self._chunks) + self._decoder.finish()
+        return self._read([*LINE_END.split(last), ""])
+
+    def _read(self, lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+        for line in lines:
+            name, _, value = line.partition(":")
+            if name == "data":
+                self._data.append(value.removeprefix(" "))
+            elif not line and self._data:
+                data, self._data = "\n".join(self._data), []
+                found = None if data.strip() == DONE else _loads(data)
+                if isinstance(found, Mapping):
+                    yield found
+
+
+def _loads(data: str) -> Any:
+    """Read the data of an event; None where the stream was cut in it."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None

@@ -1,0 +1,144 @@
+"""Events of Responses, or a whole `response`, to a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from deltaparse.stream import Content, Message, Reasoning, ToolCall
+
+from .drafts import Draft, Outcome, error_text
+from .objects import Objects, objects
+
+__all__ = ["read_responses"]
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "output_text": ("content", "text"),
+    "refusal": ("content", "refusal"),
+    "reasoning_text": ("reasoning", "text"),
+    "reasoning_summary_text": ("summary", "text"),
+}
+"""For each kind of text that has events: what it is, and the member that has it when done."""
+
+ENDED = {"completed": True, "incomplete": False, "failed": False, "cancelled": False}
+
+
+def read_responses(events: Objects) -> Message:
+    """Read the events of a response, or a whole one, and return the message.
+
+    Items stand in their order, however their events were interleaved. What an event says in full
+    counts for more than the deltas before it, so that some of them may be missing. A call is
+    `complete` if its item is "completed" and has one JSON object. Reasoning is the text of its
+    item, or its summary where there is none. Where the server failed, or the events end too early,
+    an issue says so (`stream_error`, `stream_cut`). A refusal is content.
+
+    Args:
+        events: mappings, objects of a client, or the text or bytes of server-sent events, cut
+            anywhere; or a whole response.
+    """
+    reader = ResponseReader()
+    for event in objects(events):
+        reader.read(event)
+    return reader.outcome.message(reader.drafts())
+
+
+class Item:
+    """What has come of one item of the output: drafts by what they are and their index."""
+
+    def __init__(self) -> None:
+        self._drafts: dict[tuple[str, int], Draft] = {}
+
+    def text(self, what: str, index: int) -> Draft:
+        """Return the draft of a text, a new one at first."""
+        draft = self._drafts.get((what, index))
+        if draft is None:
+            draft = Draft(Content if what == "content" else Reasoning)
+            self._drafts[what, index] = draft
+        return draft
+
+    def call(self) -> Draft:
+        """Return the draft of a call."""
+        return self._drafts.setdefault(("call", 0), Draft(ToolCall))
+
+    def drafts(self) -> Iterator[Draft]:
+        """Iterate over the drafts in order; of a summary and a text, the text."""
+        has_text = any(
+            what == "reasoning" and draft.text.tell() for (what, _), draft in self._drafts.items()
+        )
+        for (what, _), draft in sorted(self._drafts.items()):
+            if not (what == "summary" and has_text):
+                yield draft
+
+    def take(self, item: Mapping[str, Any]) -> None:
+        """Take what the item says in full."""
+        if item.get("type") == "function_call":
+            draft = self.call()
+            draft.identify(item.get("call_id"), item.get("name"))
+            if item.get("arguments"):
+                draft.replace(item["arguments"])
+            status = item.get("status")
+            draft.complete = None if status is None else status == "completed"
+            return
+        for member in ("content", "summary"):
+            for index, part in enumerate(item.get(member) or ()):
+                what = "content" if item.get("type") == "message" else "reasoning"
+                text = part.get("text") or part.get("refusal")
+                if text:
+                    self.text("summary" if member == "summary" else what, index).replace(text)
+
+
+class ResponseReader:
+    """What has come of a response."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, Item] = {}
+        self.outcome = Outcome()
+
+    def drafts(self) -> Iterator[Draft]:
+        """Iterate over the drafts of all items, in their order."""
+        for _, item in sorted(self._items.items()):
+            yield from item.drafts()
+
+    def read(self, event: Mapping[str, Any]) -> None:
+        """Read an event, or a whole response."""
+        type = event.get("type")
+        if type == "error":
+            self.outcome.errors.append(error_text(event.get("error") or event))
+        elif type is None or event.get("response") is not None:
+            self._read_response(event.get("response") or event)
+        elif "output_index" in event:
+            self._read_item(str(type), event)
+
+    def _read_item(self, type: str, event: Mapping[str, Any]) -> None:
+        """Read an event of one item."""
+        item = self._items.setdefault(event["output_index"], Item())
+        name, _, what = type.removeprefix("response.").rpartition(".")
+        if name == "output_item":
+            item.take(event.get("item") or {})
+        elif name == "function_call_arguments":
+            if what == "delta":
+                item.call().text.write(event["delta"])
+            else:
+                item.call().replace(event["arguments"])
+        elif name in TEXTS:
+            kind, member = TEXTS[name]
+            index = event.get("content_index", event.get("summary_index", 0))
+            if what == "delta":
+                item.text(kind, index).text.write(event["delta"])
+            else:
+                item.text(kind, index).replace(event[member])
+
+    def _read_response(self, response: Mapping[str, Any]) -> None:
+        """Read the response as an event has it; the last one has all of it."""
+        status = response.get("status")
+        if status not in ENDED:
+            return
+        self.outcome.natural = ENDED[status]
+        if status == "failed" and not self.outcome.errors:
+            self.outcome.errors.append(error_text(response.get("error") or "the response failed"))
+        output = response.get("output") or ()
+        if len(output) >= len(self._items):
+            self._items = {}
+            for place, item in enumerate(output):
+                self._items[place] = Item()
+                self._items[place].take(item)

@@ -1,0 +1,1 @@
+"""Machines that write deltas as the events of a protocol."""

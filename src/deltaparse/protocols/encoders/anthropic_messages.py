@@ -1,0 +1,193 @@
+"""Anthropic's Messages: content blocks in order, one open at a time.
+
+    message_start
+      content_block_start  content_block_delta*  content_block_stop        for each part
+    message_delta          the stop reason and the usage
+    message_stop
+
+A block is text, thinking or tool_use; so thinking stands where it was thought, between texts and
+calls. The arguments of a call are JSON in parts, which the client joins; the block of a call that
+was cut off is stopped like others, and the stop reason "max_tokens" says that it is not whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from io import StringIO
+from typing import Any
+
+from deltaparse.stream import Content, Message, Reasoning, ToolCall, ToolCallDelta
+
+from ..finish_reasons import FinishReason, anthropic_reason, read_reason
+from ..message_parts import message_runs
+from ..usage import Usage, anthropic_usage, known_usage
+from .encoder import Encoder, Event, Kind
+
+__all__ = ["AnthropicMessages"]
+
+Signature = Callable[[str], str]
+"""What signs the text of a block of thinking, once it has ended."""
+
+DELTAS = {
+    "content": ("text_delta", "text"),
+    "reasoning": ("thinking_delta", "thinking"),
+    "call": ("input_json_delta", "partial_json"),
+}
+
+
+class AnthropicMessages(Encoder):
+    """Writes deltas as the events of Anthropic's Messages.
+
+    Args:
+        id: of the message.
+        model: the name that it has for clients.
+        created: taken as by the other machines; the protocol has no place for it.
+        usage: what is known of it at the start, which is when clients are told how many tokens the
+            input had: in the shape of any of the protocols, or a function that says it.
+        reasoning: whether there are blocks of thinking; False leaves reasoning out.
+        signature: signs the text of each block of thinking when it has ended, so that you know it
+            again when a client sends it back. With it, the text of the open block is kept.
+        fields: more members of the message.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        model: str,
+        created: int = 0,
+        usage: Usage = None,
+        reasoning: bool = True,
+        signature: Signature | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(id=id, model=model, created=created, fields=fields)
+        self._usage = usage
+        self._hides_reasoning = not reasoning
+        self._signature = signature
+        self._block = -1
+        self._thinking: StringIO | None = None
+        self._refusal: str | None = None
+
+    def response(
+        self,
+        message: Message,
+        finish_reason: str,
+        usage: Usage = None,
+        *,
+        stop_sequence: str | None = None,
+    ) -> dict[str, Any]:
+        """Return the `message` object. Of a call that was cut off, `input` is what can be healed."""
+        reason = read_reason(finish_reason, calls=bool(message.tool_calls))
+        counted = known_usage(usage) or known_usage(self._usage) or {}
+        blocks = [
+            self._whole_block(run)
+            for run in message_runs(message)
+            if not (self._hides_reasoning and isinstance(run, Reasoning))
+        ]
+        return self._message(
+            blocks,
+            usage=counted,
+            stop_reason=anthropic_reason(reason, stop_sequence),
+            stop_sequence=stop_sequence,
+        )
+
+    def _message(
+        self,
+        blocks: list[dict[str, Any]],
+        *,
+        usage: Mapping[str, Any],
+        stop_reason: str | None = None,
+        stop_sequence: str | None = None,
+    ) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "type": "message",
+            "role": "assistant",
+            "model": self.model,
+            "content": blocks,
+            "stop_reason": stop_reason,
+            "stop_sequence": stop_sequence,
+            "usage": anthropic_usage(usage),
+            **self.fields,
+        }
+
+    def _whole_block(self, run: Content | Reasoning | ToolCall) -> dict[str, Any]:
+        if isinstance(run, Content):
+            return {"type": "text", "text": run.text}
+        if isinstance(run, Reasoning):
+            signature = "" if self._signature is None else self._signature(run.text)
+            return {"type": "thinking", "thinking": run.text, "signature": signature}
+        return {"type": "tool_use", "id": run.id, "name": run.name, "input": run.healed()}
+
+    def _started(self) -> list[Event]:
+        message = self._message([], usage=known_usage(self._usage) or {})
+        return [{"type": "message_start", "message": message}]
+
+    def _opened(self, kind: Kind, call: ToolCallDelta | None, text: str) -> list[Event]:
+        if kind == "refusal":
+            return self._text(text)
+        self._block += 1
+        block: dict[str, Any]
+        if call is not None:
+            block = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+        elif kind == "reasoning":
+            block = {"type": "thinking", "thinking": "", "signature": ""}
+            self._thinking = None if self._signature is None else StringIO()
+        else:
+            block = {"type": "text", "text": ""}
+        opened = {"type": "content_block_start", "index": self._block, "content_block": block}
+        return [opened, *self._text(text)]
+
+    def _text(self, text: str) -> list[Event]:
+        if self._kind == "refusal":
+            self._refusal = (self._refusal or "") + text
+            return []
+        if self._thinking is not None:
+            self._thinking.write(text)
+        return super()._text(text)
+
+    def _text_event(self, text: str) -> Event:
+        type, member = DELTAS[str(self._kind)]
+        return self._block_delta({"type": type, member: text})
+
+    def _block_delta(self, delta: dict[str, str]) -> Event:
+        return {"type": "content_block_delta", "index": self._block, "delta": delta}
+
+    def _text_bytes(self, text: str) -> bytes:
+        if self._thinking is not None:
+            self._thinking.write(text)
+        return super()._text_bytes(text)
+
+    def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:  # noqa: ARG002
+        if kind == "refusal":
+            return []
+        events: list[Event] = []
+        if self._thinking is not None and self._signature is not None:
+            signed = self._signature(self._thinking.getvalue())
+            events.append(self._block_delta({"type": "signature_delta", "signature": signed}))
+            self._thinking = None
+        return [*events, {"type": "content_block_stop", "index": self._block}]
+
+    def _finished(
+        self,
+        reason: FinishReason,
+        usage: Mapping[str, Any] | None,
+        stop_sequence: str | None,
+    ) -> list[Event]:
+        stop = "refusal" if self._refusal is not None else anthropic_reason(reason, stop_sequence)
+        delta: dict[str, Any] = {"stop_reason": stop, "stop_sequence": stop_sequence}
+        if self._refusal is not None:
+            said = {"type": "refusal", "category": None, "explanation": self._refusal}
+            delta["stop_details"] = said
+        counted = anthropic_usage(usage or {})
+        if not counted["input_tokens"]:
+            del counted["input_tokens"]  # clients keep what the start said
+        return [
+            {"type": "message_delta", "delta": delta, "usage": counted},
+            {"type": "message_stop"},
+        ]
+
+    def _failed(self, message: str, type: str, code: str) -> list[Event]:  # noqa: ARG002
+        known = {"server_error": "api_error"}.get(type, type)
+        return [{"type": "error", "error": {"type": known, "message": message}}]

@@ -1,0 +1,222 @@
+"""OpenAI's Chat Completions: a stream of `chat.completion.chunk` objects.
+
+    {"delta": {"role": "assistant"}}                                       once
+    {"delta": {"reasoning_content": ...}}                                  for each text
+    {"delta": {"content": ...}}
+    {"delta": {"tool_calls": [{"index", "id", "type", "function"}]}}       the head of a call
+    {"delta": {"tool_calls": [{"index", "function": {"arguments"}}]}}      more of its arguments
+    {"delta": {}, "finish_reason": ...}                                    once
+    {"choices": [], "usage": {...}}                                        if there is a usage
+    [DONE]
+
+What is absent is left out: clients take an empty `tool_calls`, a null id or a second role for more
+than they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+from deltaparse.partial import UsageError
+from deltaparse.stream import Delta, Message, ToolCallDelta
+
+from ..finish_reasons import FinishReason, read_reason
+from ..usage import Usage, chat_usage, known_usage
+from .encoder import Encoder, Event, Kind, Known, Logprobs
+
+__all__ = ["ChatCompletions", "achat_completion_chunks", "chat_completion_chunks"]
+
+ReasoningField = Literal["reasoning_content", "reasoning", "both", "none"]
+"""Under which name chunks have reasoning: that of DeepSeek, SGLang and llama.cpp, that of vLLM and
+OpenRouter, under both, or not at all."""
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "reasoning_content": ("reasoning_content",),
+    "reasoning": ("reasoning",),
+    "both": ("reasoning_content", "reasoning"),
+    "none": (),
+}
+DONE = b"data: [DONE]\n\n"
+
+
+class ChatCompletions(Encoder):
+    """Writes deltas as the chunks of Chat Completions; a machine for each choice.
+
+    Args:
+        id: of the response, the same in all chunks.
+        model: the name that it has for clients.
+        created: when it was made, in seconds since 1970.
+        index: which of several choices this machine writes. They share all but the index; all but
+            the last to finish do so with `last_choice=False`.
+        system_fingerprint: of the server; left out if None.
+        reasoning: the name of the field that has reasoning: "reasoning_content", "reasoning",
+            "both", or "none" to leave it out.
+        logprobs: asked with each delta for the log probabilities of its tokens: a list of OpenAI's
+            `{"token", "logprob", "bytes", "top_logprobs"}`, or None.
+        fields: more members of each chunk, such as `service_tier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        model: str,
+        created: int = 0,
+        index: int = 0,
+        system_fingerprint: str | None = None,
+        reasoning: ReasoningField | None = "reasoning_content",
+        logprobs: Logprobs | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(id=id, model=model, created=created, fields=fields)
+        names = FIELDS.get(reasoning or "none")
+        if names is None:
+            raise UsageError(f"reasoning={reasoning!r} is none of {', '.join(FIELDS)}")
+        self.index = index
+        self._reasoning = names
+        self._hides_reasoning = not names
+        self._logprobs = logprobs
+        self._head = self._top("chat.completion.chunk", system_fingerprint)
+        self._whole = self._top("chat.completion", system_fingerprint)
+        # The event behind which the stream has ended.
+        self._last: Event | None = None
+
+    def finish(
+        self,
+        finish_reason: str,
+        usage: Usage = None,
+        *,
+        stop_sequence: str | None = None,
+        last_choice: bool = True,
+    ) -> list[Event]:
+        """Return the chunk that has the reason, and one with the usage, if there is one.
+
+        With `last_choice=False` others go on: then `sse` writes no `[DONE]` behind it.
+        """
+        events = super().finish(finish_reason, usage, stop_sequence=stop_sequence)
+        self._last = events[-1] if last_choice else None
+        return events
+
+    def sse(self, events: Iterable[Event]) -> bytes:
+        """Write chunks as server-sent events, with `[DONE]` behind the last one of `finish`."""
+        events = list(events)
+        ended = bool(events) and events[-1] == self._last
+        return super().sse(events) + (DONE if ended else b"")
+
+    def response(
+        self,
+        message: Message,
+        finish_reason: str,
+        usage: Usage = None,
+        *,
+        stop_sequence: str | None = None,  # noqa: ARG002 - no place for it
+    ) -> dict[str, Any]:
+        """Return the `chat.completion` object; its one choice has the machine's index."""
+        made = message.to_openai()
+        text = made.pop("reasoning_content", None)
+        if text is not None:
+            made |= dict.fromkeys(self._reasoning, text)
+        reason = read_reason(finish_reason, calls=bool(message.tool_calls))
+        choice = {
+            "index": self.index,
+            "message": made | {"refusal": None},
+            "logprobs": None,
+            "finish_reason": reason,
+        }
+        counted = known_usage(usage)
+        said = {} if counted is None else {"usage": chat_usage(counted)}
+        return {**self._whole, "choices": [choice], **said}
+
+    def _top(self, object: str, system_fingerprint: str | None) -> dict[str, Any]:
+        """Return the members that are the same in all chunks."""
+        head = {"id": self.id, "object": object, "created": self.created, "model": self.model}
+        if system_fingerprint is not None:
+            head["system_fingerprint"] = system_fingerprint
+        return head | self.fields
+
+    def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> Event:
+        probabilities = None
+        if self._logprobs is not None and self._delta is not None and delta:
+            found = self._logprobs(self._delta)
+            probabilities = None if found is None else {"content": found, "refusal": None}
+        choice = {
+            "index": self.index,
+            "delta": delta,
+            "logprobs": probabilities,
+            "finish_reason": reason,
+        }
+        return {**self._head, "choices": [choice]}
+
+    def _started(self) -> list[Event]:
+        return [self._chunk({"role": "assistant"})]
+
+    def _opened(self, kind: Kind, call: ToolCallDelta | None, text: str) -> list[Event]:
+        if kind == "call" and call is not None:
+            return [self._chunk(call.to_openai())]
+        return self._text(text)
+
+    def _text_event(self, text: str) -> Event:
+        if self._kind == "call":
+            more = {"index": self._index, "function": {"arguments": text}}
+            return self._chunk({"tool_calls": [more]})
+        if self._kind == "reasoning":
+            return self._chunk(dict.fromkeys(self._reasoning, text))
+        return self._chunk({str(self._kind): text})
+
+    def _finished(
+        self,
+        reason: FinishReason,
+        usage: Mapping[str, Any] | None,
+        stop_sequence: str | None,  # noqa: ARG002 - no place for it
+    ) -> list[Event]:
+        events = [self._chunk({}, reason)]
+        if usage is not None:
+            events.append({**self._head, "choices": [], "usage": chat_usage(usage)})
+        return events
+
+    def _failed(self, message: str, type: str, code: str) -> list[Event]:
+        error = {"message": message, "type": type, "param": None, "code": code or None}
+        self._last = {"error": error}
+        return [self._last]
+
+
+def chat_completion_chunks(
+    deltas: Iterable[Delta],
+    *,
+    id: str,
+    model: str,
+    created: int,
+    finish_reason: Known[str],
+    usage: Usage = None,
+    **options: Any,
+) -> Iterator[Event]:
+    """Yield the `chat.completion.chunk` objects of a stream of deltas, as dicts.
+
+    The first has the role, the last but one the finish reason, and one more the usage, if there is
+    one. `ChatCompletions` is the machine behind it.
+
+    Args:
+        finish_reason: "stop", "tool_calls" or "length", or a function that says it. It is asked
+            when the deltas have ended: `lambda: parser.finish_reason`.
+        usage: what the request took, or a function that says it, asked when the deltas have ended.
+        options: those of `ChatCompletions`: `index`, `system_fingerprint`, `reasoning`,
+            `logprobs`, `fields`.
+    """
+    machine = ChatCompletions(id=id, model=model, created=created, **options)
+    return machine.events(deltas, finish_reason, usage)
+
+
+def achat_completion_chunks(
+    deltas: AsyncIterable[Delta],
+    *,
+    id: str,
+    model: str,
+    created: int,
+    finish_reason: Known[str],
+    usage: Usage = None,
+    **options: Any,
+) -> AsyncIterator[Event]:
+    """Yield what `chat_completion_chunks` yields, of deltas that come asynchronously."""
+    machine = ChatCompletions(id=id, model=model, created=created, **options)
+    return machine.aevents(deltas, finish_reason, usage)

@@ -1,0 +1,303 @@
+"""What the machines have in common: which part is open, when it ends, and bytes.
+
+    start    ( part )*    finish
+    part  =  opened  text*  closed
+
+A machine holds no message. That a part has ended it learns from what follows: a delta of another
+kind, the head of another call, `ToolCallDelta.last`, or the finish. What a protocol writes for each
+of the five is all that its own class says.
+
+Text for the part that is open is nearly all that comes. So an event of it is written as bytes once,
+with a mark for the text; what stands before and behind the mark is what every further event of
+that part is made of, and only the text goes through an encoder.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, TypeVar
+
+from deltaparse.partial import UsageError
+from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, ToolCallDelta
+
+from ..finish_reasons import FinishReason, is_cut, read_reason
+from ..usage import Usage, known_usage
+from ..wire_text import framed, sse
+
+__all__ = ["Encoder", "Event", "Known", "Logprobs"]
+
+Event = dict[str, Any]
+"""One event of a stream, as JSON has it."""
+
+Logprobs = Callable[[Delta], Any]
+"""What a machine asks for the log probabilities of a delta's tokens, in OpenAI's shape."""
+
+T = TypeVar("T")
+Known = T | Callable[[], T]
+"""A value, or a function that is asked for it when the turn has ended."""
+
+MARK = "\x00deltaparse\x00"
+"""Stands for a text while an event is written that has none yet."""
+QUOTED = r'"\u0000deltaparse\u0000"'
+
+Kind = Literal["content", "reasoning", "call", "refusal"]
+KINDS: dict[type[Delta], Kind] = {
+    ContentDelta: "content",
+    ReasoningDelta: "reasoning",
+    ToolCallDelta: "call",
+}
+
+
+class Encoder(ABC):
+    """Deltas in, the events of one protocol out.
+
+        encoder = ChatCompletions(id="chatcmpl-1", model="mine", created=1_700_000_000)
+        send(encoder.sse(encoder.start()))
+        for text in texts:
+            send(encoder.push_bytes(parser.feed(text)))
+        send(encoder.push_bytes(parser.finish("stop")))
+        send(encoder.sse(encoder.finish(parser.finish_reason, usage)))
+
+    `start`, `push` and `finish` return events as dictionaries, `push_bytes` and `sse` bytes.
+
+    Args:
+        id: the id of the response.
+        model: the name that it has for clients.
+        created: when it was made, in seconds since 1970.
+        fields: more members of the response, such as what it repeats of the request.
+    """
+
+    def __init__(
+        self, *, id: str, model: str, created: int = 0, fields: Mapping[str, Any] | None = None
+    ) -> None:
+        self.id = id
+        self.model = model
+        self.created = created
+        self.fields = dict(fields or {})
+        self._phase: Literal["new", "open", "ended"] = "new"
+        # The open part: what makes text for it, and which call it is.
+        self._type: type[Delta] | None = None
+        self._kind: Kind | None = None
+        self._index = -1
+        self._calls = 0
+        # What stands before and behind the text in the events of the open part, as bytes have it.
+        self._frame: tuple[str, str] | None = None
+        self._hides_reasoning = False
+        self._logprobs: Logprobs | None = None
+        self._delta: Delta | None = None
+
+    def start(self) -> list[Event]:
+        """Return the events that begin the response.
+
+        Raises:
+            UsageError: it has begun.
+        """
+        if self._phase != "new":
+            raise UsageError("start() was called before: a machine writes one response")
+        self._phase = "open"
+        return self._started()
+
+    def push(self, delta: Delta) -> list[Event]:
+        """Return the events of a delta, none where nothing is to be said.
+
+        Raises:
+            UsageError: before `start`, after `finish`, or for a call that is not the open one.
+        """
+        kind = type(delta)
+        if self._logprobs is not None:
+            self._delta = delta
+        if not isinstance(delta, ToolCallDelta):
+            if not delta.text:
+                return []
+            if kind is self._type:
+                return self._text(delta.text)
+            return self._open_part(delta, delta.text)
+        if kind is self._type and delta.index == self._index and delta.name is None:
+            events = self._text(delta.arguments) if delta.arguments else []
+        else:
+            events = self._open_call(delta)
+        if delta.last and self._kind == "call":
+            events += self._close_part(complete=True)
+        return events
+
+    def push_bytes(self, deltas: Iterable[Delta]) -> bytes:
+        """Return the server-sent events of the deltas, as `sse` writes those of `push`."""
+        written = []
+        for delta in deltas:
+            if type(delta) is self._type and self._frame is not None:
+                if not isinstance(delta, ToolCallDelta):
+                    text = delta.text
+                elif delta.name is None and not delta.last and delta.index == self._index:
+                    text = delta.arguments
+                else:
+                    text = ""
+                if text:
+                    written.append(self._text_bytes(text))
+                    continue
+            written.append(sse(self.push(delta)))
+            if self._type is not None and self._frame is None and self._logprobs is None:
+                self._frame = self._make_frame()
+        return b"".join(written)
+
+    def finish(
+        self, finish_reason: str, usage: Usage = None, *, stop_sequence: str | None = None
+    ) -> list[Event]:
+        """Return the events that end the response.
+
+        Args:
+            finish_reason: why the turn ended: what `StreamParser.finish_reason` says, or any
+                protocol's word for it. A natural end with calls is "tool_calls".
+            usage: what it took, in the shape of any of the protocols, or a function that says it.
+            stop_sequence: the string at which the model was stopped, for protocols that say so.
+
+        Raises:
+            UsageError: before `start`, after `finish`, or no protocol has such a reason.
+        """
+        self._check_open()
+        reason = read_reason(finish_reason, calls=self._calls > 0)
+        events = self._close_part(cut=is_cut(reason))
+        self._phase = "ended"
+        return events + self._finished(reason, known_usage(usage), stop_sequence)
+
+    def refuse(self, text: str) -> list[Event]:
+        """Return the events of the next text with which the model, or a filter, refuses."""
+        self._check_open()
+        if self._kind == "refusal":
+            return self._text(text)
+        events = self._close_part()
+        self._kind, self._delta = "refusal", None
+        return events + self._opened("refusal", None, text)
+
+    def error(self, message: str, *, type: str = "server_error", code: str = "") -> list[Event]:
+        """Return the events that end the response with an error, in the place of `finish`.
+
+        `type` and `code` are what the protocol's own errors have.
+
+        Raises:
+            UsageError: the response has ended.
+        """
+        if self._phase == "ended":
+            self._check_open()
+        self._phase = "ended"
+        self._type = self._kind = self._frame = None
+        return self._failed(message, type, code)
+
+    def sse(self, events: Iterable[Event]) -> bytes:
+        """Write events as server-sent events."""
+        return sse(events)
+
+    def events(
+        self, deltas: Iterable[Delta], finish_reason: Known[str], usage: Usage = None
+    ) -> Iterator[Event]:
+        """Iterate over all events of a response; a function is asked for the reason at the end."""
+        yield from self.start()
+        for delta in deltas:
+            yield from self.push(delta)
+        yield from self.finish(_known(finish_reason), usage)
+
+    async def aevents(
+        self, deltas: AsyncIterable[Delta], finish_reason: Known[str], usage: Usage = None
+    ) -> AsyncIterator[Event]:
+        """Iterate like `events`, over deltas that come asynchronously."""
+        for event in self.start():
+            yield event
+        async for delta in deltas:
+            for event in self.push(delta):
+                yield event
+        for event in self.finish(_known(finish_reason), usage):
+            yield event
+
+    @abstractmethod
+    def response(
+        self,
+        message: Message,
+        finish_reason: str,
+        usage: Usage = None,
+        *,
+        stop_sequence: str | None = None,
+    ) -> dict[str, Any]:
+        """Return the whole response, for a request that asked for no stream.
+
+        It is what a client makes of the stream. Arguments are those of `finish`.
+        """
+
+    @abstractmethod
+    def _started(self) -> list[Event]:
+        """Return what stands before all parts."""
+
+    @abstractmethod
+    def _opened(self, kind: Kind, call: ToolCallDelta | None, text: str) -> list[Event]:
+        """Return what opens a part, and its first text."""
+
+    @abstractmethod
+    def _text_event(self, text: str) -> Event:
+        """Return the event of a text for the open part."""
+
+    def _text(self, text: str) -> list[Event]:
+        """Return the events of a text for the open part, none if it is empty."""
+        return [self._text_event(text)] if text else []
+
+    def _text_bytes(self, text: str) -> bytes:
+        """Write what `_text` returns, by way of the frame."""
+        head, tail = self._frame  # type: ignore[misc] # asked for only where there is one
+        return framed(head, text, tail)
+
+    def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:  # noqa: ARG002
+        """Return what closes a part: a call that is `complete`, what was `cut` off with the turn."""
+        return []
+
+    @abstractmethod
+    def _finished(
+        self, reason: FinishReason, usage: Mapping[str, Any] | None, stop_sequence: str | None
+    ) -> list[Event]:
+        """Return what stands behind all parts."""
+
+    @abstractmethod
+    def _failed(self, message: str, type: str, code: str) -> list[Event]:
+        """Return what says that the server failed."""
+
+    def _make_frame(self) -> tuple[str, str]:
+        """Return what stands before and behind the text in the events of the open part."""
+        head, _, tail = sse([self._text_event(MARK)]).decode().partition(QUOTED)
+        return head, tail
+
+    def _check_open(self) -> None:
+        if self._phase != "open":
+            what = "start() comes first" if self._phase == "new" else "the response has ended"
+            raise UsageError(f"{what}: a machine writes one response, from start() to finish()")
+
+    def _open_part(self, delta: ContentDelta | ReasoningDelta, text: str) -> list[Event]:
+        """Close what is open, and open the part of a text."""
+        self._check_open()
+        events = self._close_part()
+        kind = KINDS[type(delta)]
+        if kind == "reasoning" and self._hides_reasoning:
+            return events
+        self._type, self._kind = type(delta), kind
+        return events + self._opened(kind, None, text)
+
+    def _open_call(self, delta: ToolCallDelta) -> list[Event]:
+        """Close what is open, and open a call; a call that is closed may say that it was whole."""
+        self._check_open()
+        if delta.name is None:
+            if delta.arguments:
+                raise UsageError(f"call {delta.index} gets arguments, but is not the open part")
+            return []
+        events = self._close_part()
+        self._type, self._kind, self._index = ToolCallDelta, "call", delta.index
+        self._calls += 1
+        return events + self._opened("call", delta, delta.arguments)
+
+    def _close_part(self, *, complete: bool = False, cut: bool = False) -> list[Event]:
+        """Close the part that is open, if one is."""
+        kind = self._kind
+        if kind is None:
+            return []
+        events = self._closed(kind, complete=complete, cut=cut)
+        self._type = self._kind = self._frame = None
+        return events
+
+
+def _known(reason: Known[str]) -> str:
+    return reason() if callable(reason) else reason

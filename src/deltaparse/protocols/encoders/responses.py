@@ -1,0 +1,276 @@
+"""OpenAI's Responses: items, and events that are numbered.
+
+    response.created  response.in_progress
+      response.output_item.added                              for each item, a part of the message
+        response.content_part.added                           text:   message, reasoning
+          response.output_text.delta*  .done                  or reasoning_text, refusal
+        response.content_part.done
+        response.function_call_arguments.delta*  .done        a call: function_call
+      response.output_item.done
+    response.completed  or  response.incomplete  or  response.failed
+
+What is done is said again in full: the text of a part in three events, each item in the last one.
+So this machine, and no other, keeps what was written: the protocol asks for it. A call that the
+turn's end cut off is no `.done` of arguments, for they never were whole; its item is "incomplete".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any, Literal
+
+from deltaparse.partial import UsageError
+from deltaparse.stream import Message, ToolCallDelta
+
+from ..finish_reasons import FinishReason, incomplete_reason
+from ..message_parts import message_deltas
+from ..usage import Usage, responses_usage
+from ..wire_text import framed
+from .encoder import Encoder, Event, Kind, Logprobs
+
+__all__ = ["Responses"]
+
+ReasoningForm = Literal["text", "summary", "none"]
+"""Whether reasoning is the text of its item, its summary, or left out."""
+
+NUMBER = '"sequence_number":'
+
+PARTS: dict[str, tuple[str, str, str, str]] = {
+    "content": ("output_text", "response.output_text", "response.content_part", "text"),
+    "refusal": ("refusal", "response.refusal", "response.content_part", "refusal"),
+    "text": ("reasoning_text", "response.reasoning_text", "response.content_part", "text"),
+    "summary": (
+        "summary_text",
+        "response.reasoning_summary_text",
+        "response.reasoning_summary_part",
+        "text",
+    ),
+}
+"""For each kind of text: its part's type, the events of the text and of the part, its member."""
+
+
+class Responses(Encoder):
+    """Writes deltas as the events of Responses.
+
+    Args:
+        id: of the response; those of its items are made of it, `msg_..._0` of "resp_...".
+        model: the name that it has for clients.
+        created: when it was made, in seconds since 1970.
+        reasoning: what reasoning is: the "text" of its item, its "summary", or "none" to leave it
+            out. Clients of OpenAI's own models show summaries.
+        logprobs: asked with each delta for the log probabilities of its tokens: a list of
+            `{"token", "logprob", "top_logprobs"}`, or None.
+        fields: more members of the response, which repeat the request: `tools`, `tool_choice`,
+            `instructions`, `temperature`, `metadata` and so on.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        model: str,
+        created: int = 0,
+        reasoning: ReasoningForm | None = "text",
+        logprobs: Logprobs | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(id=id, model=model, created=created, fields=fields)
+        if reasoning not in ("text", "summary", "none", None):
+            raise UsageError(f"reasoning={reasoning!r} is none of text, summary, none")
+        self._form = reasoning or "none"
+        self._hides_reasoning = self._form == "none"
+        self._logprobs = logprobs
+        self._number = 0
+        self._items: list[dict[str, Any]] = []
+        self._item: dict[str, Any] = {}
+        self._written = StringIO()
+        self._probabilities: list[Any] = []
+
+    def response(
+        self,
+        message: Message,
+        finish_reason: str,
+        usage: Usage = None,
+        *,
+        stop_sequence: str | None = None,
+    ) -> dict[str, Any]:
+        """Return the `response` object."""
+        machine = Responses(
+            id=self.id,
+            model=self.model,
+            created=self.created,
+            reasoning=self._form,
+            fields=self.fields,
+        )
+        *_, last = machine.events(message_deltas(message), finish_reason, usage)
+        whole: dict[str, Any] = last["response"]
+        return whole
+
+    def _event(self, type: str, **members: Any) -> Event:
+        """Return an event with the next number, which is its last member."""
+        number = self._number
+        self._number += 1
+        return {"type": type, **members, "sequence_number": number}
+
+    def _response(self, status: str, **members: Any) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "object": "response",
+            "created_at": self.created,
+            "status": status,
+            "error": None,
+            "incomplete_details": None,
+            "instructions": None,
+            "metadata": {},
+            "model": self.model,
+            "output": list(self._items),
+            "parallel_tool_calls": True,
+            "temperature": None,
+            "tool_choice": "auto",
+            "tools": [],
+            "top_p": None,
+            "usage": None,
+            **self.fields,
+            **members,
+        }
+
+    def _started(self) -> list[Event]:
+        return [
+            self._event(f"response.{status}", response=self._response("in_progress"))
+            for status in ("created", "in_progress")
+        ]
+
+    def _opened(self, kind: Kind, call: ToolCallDelta | None, text: str) -> list[Event]:
+        self._written, self._probabilities = StringIO(), []
+        self._item = self._new_item(kind, call)
+        added = self._event(
+            "response.output_item.added", output_index=len(self._items), item=dict(self._item)
+        )
+        if kind == "call":
+            return [added, *self._text(text)]
+        event = PARTS[self._text_kind(kind)][2]
+        return [added, self._part_event(f"{event}.added", ""), *self._text(text)]
+
+    def _new_item(self, kind: Kind, call: ToolCallDelta | None) -> dict[str, Any]:
+        """Return the item of a part that begins."""
+        prefix = {"reasoning": "rs", "call": "fc"}.get(kind, "msg")
+        item: dict[str, Any] = {
+            "id": f"{prefix}_{self.id.removeprefix('resp_')}_{len(self._items)}",
+            "status": "in_progress",
+        }
+        if call is not None:
+            named = {"call_id": call.id, "name": call.name, "arguments": ""}
+            return {"type": "function_call", **item, **named}
+        if kind == "reasoning":
+            return {"type": "reasoning", **item, "summary": [], "content": []}
+        return {"type": "message", **item, "role": "assistant", "content": []}
+
+    def _text_kind(self, kind: Kind) -> str:
+        """Return which of `PARTS` a text is."""
+        return self._form if kind == "reasoning" else kind
+
+    def _place(self) -> dict[str, Any]:
+        """Return where in the response the open part is."""
+        place = {"item_id": self._item["id"], "output_index": len(self._items)}
+        if self._kind == "call":
+            return place
+        summary = self._kind == "reasoning" and self._form == "summary"
+        return place | {"summary_index" if summary else "content_index": 0}
+
+    def _part(self, text: str) -> dict[str, Any]:
+        """Return the open part, as it is in its item."""
+        type, _, _, member = PARTS[self._text_kind(self._kind or "content")]
+        part: dict[str, Any] = {"type": type, member: text}
+        if type == "output_text":
+            part |= {"annotations": [], "logprobs": list(self._probabilities)}
+        return part
+
+    def _part_event(self, type: str, text: str) -> Event:
+        return self._event(type, **self._place(), part=self._part(text))
+
+    def _text(self, text: str) -> list[Event]:
+        self._written.write(text)
+        return super()._text(text)
+
+    def _text_event(self, text: str) -> Event:
+        if self._kind == "call":
+            name = "response.function_call_arguments.delta"
+            return self._event(name, **self._place(), delta=text)
+        name = f"{PARTS[self._text_kind(self._kind or 'content')][1]}.delta"
+        return self._event(name, **self._place(), delta=text, **self._more_logprobs())
+
+    def _more_logprobs(self) -> dict[str, list[Any]]:
+        """Return the member with the probabilities of the delta, which texts of content have."""
+        if self._kind != "content":
+            return {}
+        found: list[Any] = []
+        if self._logprobs is not None and self._delta is not None:
+            found = list(self._logprobs(self._delta) or ())
+            self._probabilities += found
+        return {"logprobs": found}
+
+    def _make_frame(self) -> tuple[str, str]:
+        """Return the frame, up to the number: that is the last of an event."""
+        number = self._number
+        head, tail = super()._make_frame()
+        self._number = number
+        return head, tail[: tail.rindex(NUMBER) + len(NUMBER)]
+
+    def _text_bytes(self, text: str) -> bytes:
+        head, tail = self._frame  # type: ignore[misc] # asked for only where there is one
+        self._written.write(text)
+        number = self._number
+        self._number = number + 1
+        return framed(head, text, f"{tail}{number}}}\n\n")
+
+    def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:
+        text, item = self._written.getvalue(), self._item
+        if kind == "call":
+            events = [] if cut else [self._arguments_done(text)]
+            item["arguments"] = text
+            whole = complete
+        else:
+            events = self._text_done(text)
+            whole = not cut
+            summary = kind == "reasoning" and self._form == "summary"
+            item["summary" if summary else "content"] = [self._part(text)]
+        item["status"] = "completed" if whole else "incomplete"
+        place = len(self._items)
+        self._items.append(item)
+        done = self._event("response.output_item.done", output_index=place, item=item)
+        return [*events, done]
+
+    def _arguments_done(self, text: str) -> Event:
+        name = "response.function_call_arguments.done"
+        return self._event(name, **self._place(), name=self._item["name"], arguments=text)
+
+    def _text_done(self, text: str) -> list[Event]:
+        _, of_text, of_part, member = PARTS[self._text_kind(self._kind or "content")]
+        said: dict[str, Any] = {member: text}
+        if self._kind == "content":
+            said["logprobs"] = list(self._probabilities)
+        return [
+            self._event(f"{of_text}.done", **self._place(), **said),
+            self._part_event(f"{of_part}.done", text),
+        ]
+
+    def _finished(
+        self,
+        reason: FinishReason,
+        usage: Mapping[str, Any] | None,
+        stop_sequence: str | None,  # noqa: ARG002 - no place for it
+    ) -> list[Event]:
+        counted = None if usage is None else responses_usage(usage)
+        why = incomplete_reason(reason)
+        status = "completed" if why is None else "incomplete"
+        details = None if why is None else {"reason": why}
+        whole = self._response(status, usage=counted, incomplete_details=details)
+        return [self._event(f"response.{status}", response=whole)]
+
+    def _failed(self, message: str, type: str, code: str) -> list[Event]:
+        error = {"code": code or type, "message": message}
+        return [
+            self._event("error", **error, param=None),
+            self._event("response.failed", response=self._response("failed", error=error)),
+        ]

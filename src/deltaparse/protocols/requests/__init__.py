@@ -1,0 +1,1 @@
+"""Requests of the protocols as what a template takes, and back."""
