@@ -38,13 +38,13 @@ ANTHROPIC = {
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-def read_reason(reason: str, *, calls: bool) -> FinishReason:
+def read_reason(reason: str | None, *, calls: bool) -> FinishReason:
     """Read a reason in any protocol's words; a natural end with `calls` is "tool_calls".
 
     Raises:
         UsageError: no protocol has such a reason.
     """
-    known = OTHER_WORDS.get(reason)
+    known = OTHER_WORDS.get(reason or "")
     if known is None:
         raise UsageError(f"finish_reason={reason!r} is none of {', '.join(OTHER_WORDS)}")
     return "tool_calls" if known == "stop" and calls else known

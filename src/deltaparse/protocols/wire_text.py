@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from json.encoder import encode_basestring  # C where there is C, as everywhere in CPython
@@ -24,7 +24,7 @@ from typing import Any
 
 from deltaparse.partial import replace_surrogates
 
-__all__ = ["event_bytes", "framed", "json_bytes", "sse"]
+__all__ = ["framed", "framed_and_numbered", "sse"]
 
 LONG = 64
 """Characters from which on another encoder than the standard library's is worth its bytes."""
@@ -36,11 +36,19 @@ LEAST_LOGPROB = -9999.0
 """What OpenAI writes for the logarithm of nothing; JSON has no infinity."""
 
 
-def framed(head: str, text: str, tail: str) -> bytes:
-    """Write `text` as a JSON string between two texts of ASCII."""
+def framed(head: str, tail: str, text: str) -> bytes:
+    """Write `text` as a JSON string between `head` and `tail`, which are ASCII."""
     if len(text) < LONG and text.isascii():
         return f"{head}{encode_basestring(text)}{tail}".encode()
     return b"".join((head.encode(), string_bytes(text), tail.encode()))
+
+
+def framed_and_numbered(head: str, tail: str, numbers: Iterator[int], text: str) -> bytes:
+    """Write the same, and the next number and the end of the event behind it."""
+    if len(text) < LONG and text.isascii():
+        written = f"{head}{encode_basestring(text)}{tail}{next(numbers)}}}\n\n"
+        return written.encode()
+    return framed(head, f"{tail}{next(numbers)}}}\n\n", text)
 
 
 def string_bytes(text: str) -> bytes:

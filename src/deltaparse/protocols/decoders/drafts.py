@@ -15,7 +15,7 @@ __all__ = ["Draft", "Outcome", "error_text", "text_of"]
 
 @dataclass(slots=True)
 class Draft:
-    """A part that grows. `complete` is what the protocol says of a call, None if it says nothing."""
+    """A part that grows. `complete` is what the protocol says of a call, None for nothing."""
 
     kind: type[Part]
     call_id: str = ""

@@ -21,7 +21,8 @@ from deltaparse.stream import Content, Message, Reasoning, ToolCall, ToolCallDel
 from ..finish_reasons import FinishReason, anthropic_reason, read_reason
 from ..message_parts import message_runs
 from ..usage import Usage, anthropic_usage, known_usage
-from .encoder import Encoder, Event, Kind
+from ..wire_text import framed
+from .encoder import Encoder, Event, Kind, Writer
 
 __all__ = ["AnthropicMessages"]
 
@@ -72,12 +73,12 @@ class AnthropicMessages(Encoder):
     def response(
         self,
         message: Message,
-        finish_reason: str,
+        finish_reason: str | None,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,
     ) -> dict[str, Any]:
-        """Return the `message` object. Of a call that was cut off, `input` is what can be healed."""
+        """Return the `message` object; `input` of a call that was cut off is what can be healed."""
         reason = read_reason(finish_reason, calls=bool(message.tool_calls))
         counted = known_usage(usage) or known_usage(self._usage) or {}
         blocks = [
@@ -154,10 +155,16 @@ class AnthropicMessages(Encoder):
     def _block_delta(self, delta: dict[str, str]) -> Event:
         return {"type": "content_block_delta", "index": self._block, "delta": delta}
 
-    def _text_bytes(self, text: str) -> bytes:
-        if self._thinking is not None:
-            self._thinking.write(text)
-        return super()._text_bytes(text)
+    def _writer(self, head: str, tail: str) -> Writer:
+        if self._thinking is None:
+            return super()._writer(head, tail)
+        keep = self._thinking.write
+
+        def write(text: str) -> bytes:
+            keep(text)
+            return framed(head, tail, text)
+
+        return write
 
     def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:  # noqa: ARG002
         if kind == "refusal":

@@ -23,7 +23,7 @@ from deltaparse.stream import Delta, Message, ToolCallDelta
 
 from ..finish_reasons import FinishReason, read_reason
 from ..usage import Usage, chat_usage, known_usage
-from .encoder import Encoder, Event, Kind, Known, Logprobs
+from .encoder import Encoder, Event, Kind, Logprobs, Reason
 
 __all__ = ["ChatCompletions", "achat_completion_chunks", "chat_completion_chunks"]
 
@@ -84,7 +84,7 @@ class ChatCompletions(Encoder):
 
     def finish(
         self,
-        finish_reason: str,
+        finish_reason: str | None,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,
@@ -107,7 +107,7 @@ class ChatCompletions(Encoder):
     def response(
         self,
         message: Message,
-        finish_reason: str,
+        finish_reason: str | None,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,  # noqa: ARG002 - no place for it
@@ -187,7 +187,7 @@ def chat_completion_chunks(
     id: str,
     model: str,
     created: int,
-    finish_reason: Known[str],
+    finish_reason: Reason,
     usage: Usage = None,
     **options: Any,
 ) -> Iterator[Event]:
@@ -213,7 +213,7 @@ def achat_completion_chunks(
     id: str,
     model: str,
     created: int,
-    finish_reason: Known[str],
+    finish_reason: Reason,
     usage: Usage = None,
     **options: Any,
 ) -> AsyncIterator[Event]:

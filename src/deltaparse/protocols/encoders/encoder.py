@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeVar
+from functools import partial
+from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, ToolCallDelta
@@ -25,7 +26,7 @@ from ..finish_reasons import FinishReason, is_cut, read_reason
 from ..usage import Usage, known_usage
 from ..wire_text import framed, sse
 
-__all__ = ["Encoder", "Event", "Known", "Logprobs"]
+__all__ = ["Encoder", "Event", "Kind", "Logprobs", "Reason", "Writer"]
 
 Event = dict[str, Any]
 """One event of a stream, as JSON has it."""
@@ -33,9 +34,10 @@ Event = dict[str, Any]
 Logprobs = Callable[[Delta], Any]
 """What a machine asks for the log probabilities of a delta's tokens, in OpenAI's shape."""
 
-T = TypeVar("T")
-Known = T | Callable[[], T]
-"""A value, or a function that is asked for it when the turn has ended."""
+Reason = str | None | Callable[[], str | None]
+"""Why the turn ended, or a function that is asked for it when the turn has ended."""
+
+Writer = Callable[[str], bytes]
 
 MARK = "\x00deltaparse\x00"
 """Stands for a text while an event is written that has none yet."""
@@ -81,8 +83,8 @@ class Encoder(ABC):
         self._kind: Kind | None = None
         self._index = -1
         self._calls = 0
-        # What stands before and behind the text in the events of the open part, as bytes have it.
-        self._frame: tuple[str, str] | None = None
+        # Writes text for the open part as bytes, from the second text on.
+        self._write: Writer | None = None
         self._hides_reasoning = False
         self._logprobs: Logprobs | None = None
         self._delta: Delta | None = None
@@ -123,25 +125,12 @@ class Encoder(ABC):
 
     def push_bytes(self, deltas: Iterable[Delta]) -> bytes:
         """Return the server-sent events of the deltas, as `sse` writes those of `push`."""
-        written = []
-        for delta in deltas:
-            if type(delta) is self._type and self._frame is not None:
-                if not isinstance(delta, ToolCallDelta):
-                    text = delta.text
-                elif delta.name is None and not delta.last and delta.index == self._index:
-                    text = delta.arguments
-                else:
-                    text = ""
-                if text:
-                    written.append(self._text_bytes(text))
-                    continue
-            written.append(sse(self.push(delta)))
-            if self._type is not None and self._frame is None and self._logprobs is None:
-                self._frame = self._make_frame()
-        return b"".join(written)
+        if type(deltas) is list and len(deltas) == 1:
+            return self._delta_bytes(deltas[0])
+        return b"".join(map(self._delta_bytes, deltas))
 
     def finish(
-        self, finish_reason: str, usage: Usage = None, *, stop_sequence: str | None = None
+        self, finish_reason: str | None, usage: Usage = None, *, stop_sequence: str | None = None
     ) -> list[Event]:
         """Return the events that end the response.
 
@@ -180,7 +169,7 @@ class Encoder(ABC):
         if self._phase == "ended":
             self._check_open()
         self._phase = "ended"
-        self._type = self._kind = self._frame = None
+        self._type = self._kind = self._write = None
         return self._failed(message, type, code)
 
     def sse(self, events: Iterable[Event]) -> bytes:
@@ -188,7 +177,7 @@ class Encoder(ABC):
         return sse(events)
 
     def events(
-        self, deltas: Iterable[Delta], finish_reason: Known[str], usage: Usage = None
+        self, deltas: Iterable[Delta], finish_reason: Reason, usage: Usage = None
     ) -> Iterator[Event]:
         """Iterate over all events of a response; a function is asked for the reason at the end."""
         yield from self.start()
@@ -197,7 +186,7 @@ class Encoder(ABC):
         yield from self.finish(_known(finish_reason), usage)
 
     async def aevents(
-        self, deltas: AsyncIterable[Delta], finish_reason: Known[str], usage: Usage = None
+        self, deltas: AsyncIterable[Delta], finish_reason: Reason, usage: Usage = None
     ) -> AsyncIterator[Event]:
         """Iterate like `events`, over deltas that come asynchronously."""
         for event in self.start():
@@ -212,7 +201,7 @@ class Encoder(ABC):
     def response(
         self,
         message: Message,
-        finish_reason: str,
+        finish_reason: str | None,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,
@@ -238,13 +227,21 @@ class Encoder(ABC):
         """Return the events of a text for the open part, none if it is empty."""
         return [self._text_event(text)] if text else []
 
-    def _text_bytes(self, text: str) -> bytes:
-        """Write what `_text` returns, by way of the frame."""
-        head, tail = self._frame  # type: ignore[misc] # asked for only where there is one
-        return framed(head, text, tail)
+    def _delta_bytes(self, delta: Delta) -> bytes:
+        """Write a delta: text for the open part by its writer, all else by way of its events."""
+        write = self._write
+        if write is not None and type(delta) is self._type:
+            if not isinstance(delta, ToolCallDelta):
+                return write(delta.text) if delta.text else b""
+            if delta.name is None and not delta.last and delta.index == self._index:
+                return write(delta.arguments) if delta.arguments else b""
+        written = sse(self.push(delta))
+        if self._type is not None and self._write is None and self._logprobs is None:
+            self._write = self._writer(*self._frame())
+        return written
 
     def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:  # noqa: ARG002
-        """Return what closes a part: a call that is `complete`, what was `cut` off with the turn."""
+        """Return what closes a part: a `complete` call, or what was `cut` off with the turn."""
         return []
 
     @abstractmethod
@@ -257,10 +254,14 @@ class Encoder(ABC):
     def _failed(self, message: str, type: str, code: str) -> list[Event]:
         """Return what says that the server failed."""
 
-    def _make_frame(self) -> tuple[str, str]:
+    def _frame(self) -> tuple[str, str]:
         """Return what stands before and behind the text in the events of the open part."""
         head, _, tail = sse([self._text_event(MARK)]).decode().partition(QUOTED)
         return head, tail
+
+    def _writer(self, head: str, tail: str) -> Writer:
+        """Return what writes the events of a text for the open part, and does what `_text` does."""
+        return partial(framed, head, tail)
 
     def _check_open(self) -> None:
         if self._phase != "open":
@@ -295,9 +296,9 @@ class Encoder(ABC):
         if kind is None:
             return []
         events = self._closed(kind, complete=complete, cut=cut)
-        self._type = self._kind = self._frame = None
+        self._type = self._kind = self._write = None
         return events
 
 
-def _known(reason: Known[str]) -> str:
+def _known(reason: Reason) -> str | None:
     return reason() if callable(reason) else reason

@@ -16,8 +16,9 @@ turn's end cut off is no `.done` of arguments, for they never were whole; its it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from io import StringIO
+from itertools import count, repeat
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
@@ -26,8 +27,8 @@ from deltaparse.stream import Message, ToolCallDelta
 from ..finish_reasons import FinishReason, incomplete_reason
 from ..message_parts import message_deltas
 from ..usage import Usage, responses_usage
-from ..wire_text import framed
-from .encoder import Encoder, Event, Kind, Logprobs
+from ..wire_text import framed_and_numbered
+from .encoder import Encoder, Event, Kind, Logprobs, Writer
 
 __all__ = ["Responses"]
 
@@ -81,7 +82,7 @@ class Responses(Encoder):
         self._form = reasoning or "none"
         self._hides_reasoning = self._form == "none"
         self._logprobs = logprobs
-        self._number = 0
+        self._numbers: Iterator[int] = count()
         self._items: list[dict[str, Any]] = []
         self._item: dict[str, Any] = {}
         self._written = StringIO()
@@ -90,10 +91,10 @@ class Responses(Encoder):
     def response(
         self,
         message: Message,
-        finish_reason: str,
+        finish_reason: str | None,
         usage: Usage = None,
         *,
-        stop_sequence: str | None = None,
+        stop_sequence: str | None = None,  # noqa: ARG002 - no place for it
     ) -> dict[str, Any]:
         """Return the `response` object."""
         machine = Responses(
@@ -109,9 +110,7 @@ class Responses(Encoder):
 
     def _event(self, type: str, **members: Any) -> Event:
         """Return an event with the next number, which is its last member."""
-        number = self._number
-        self._number += 1
-        return {"type": type, **members, "sequence_number": number}
+        return {"type": type, **members, "sequence_number": next(self._numbers)}
 
     def _response(self, status: str, **members: Any) -> dict[str, Any]:
         return {
@@ -210,19 +209,21 @@ class Responses(Encoder):
             self._probabilities += found
         return {"logprobs": found}
 
-    def _make_frame(self) -> tuple[str, str]:
+    def _frame(self) -> tuple[str, str]:
         """Return the frame, up to the number: that is the last of an event."""
-        number = self._number
-        head, tail = super()._make_frame()
-        self._number = number
+        numbers, self._numbers = self._numbers, repeat(0)
+        head, tail = super()._frame()
+        self._numbers = numbers
         return head, tail[: tail.rindex(NUMBER) + len(NUMBER)]
 
-    def _text_bytes(self, text: str) -> bytes:
-        head, tail = self._frame  # type: ignore[misc] # asked for only where there is one
-        self._written.write(text)
-        number = self._number
-        self._number = number + 1
-        return framed(head, text, f"{tail}{number}}}\n\n")
+    def _writer(self, head: str, tail: str) -> Writer:
+        keep, numbers = self._written.write, self._numbers
+
+        def write(text: str) -> bytes:
+            keep(text)
+            return framed_and_numbered(head, tail, numbers, text)
+
+        return write
 
     def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:
         text, item = self._written.getvalue(), self._item
