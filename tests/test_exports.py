@@ -19,7 +19,7 @@ ROOT = Path(deltaparse.__file__).parent
 ENGINE = ["partial", "stream"]
 ON_IT = ["analyzer", "gate", "grammar", "protocols", "servers", "tool_parsers"]
 PACKAGES = ["deltaparse", *(f"deltaparse.{name}" for name in ENGINE + ON_IT)]
-LAZY = ["deltaparse", "deltaparse.partial", "deltaparse.stream"]
+LAZY = ["deltaparse", "deltaparse.partial", "deltaparse.protocols", "deltaparse.stream"]
 
 # What each part of the package may import of the others; "" is the package itself.
 FLOOR = ["checkout", "lazy", "version"]

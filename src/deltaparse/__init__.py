@@ -16,7 +16,7 @@ Here are the names that programs type; the packages have the rest:
     deltaparse.analyzer      from a chat template to a wire format, and the trace of how
     deltaparse.grammar       what a sampler may be held to
     deltaparse.gate          which calls may be executed
-    deltaparse.protocols     deltas as the events of OpenAI's API
+    deltaparse.protocols     deltas as events of OpenAI's and Anthropic's APIs, and back
     deltaparse.tool_parsers  parsers of whole responses, by name
     deltaparse.servers       plugins for vLLM and SGLang
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .gate import Candidate, Candidates, Decision, ExecutableCall, Telemetry, ToolGate
     from .grammar import Grammar, gbnf, structural_tag
     from .partial import DeltaParseError, FormatError, MalformedOutput, TemplateError, UsageError
-    from .protocols import chat_completion_chunks
+    from .protocols import achat_completion_chunks, chat_completion_chunks
     from .stream import (
         ArgumentsFormat,
         CallIdFormat,
@@ -93,7 +93,7 @@ else:
             ".gate": "Candidate Candidates Decision ExecutableCall Telemetry ToolGate",
             ".grammar": "Grammar gbnf structural_tag",
             ".partial": "DeltaParseError FormatError MalformedOutput TemplateError UsageError",
-            ".protocols": "chat_completion_chunks",
+            ".protocols": "achat_completion_chunks chat_completion_chunks",
             ".stream": "ArgumentsFormat CallIdFormat CallIdPosition ChannelsFormat CodeFormat "
             "Content ContentDelta ContentFormat ContentMode Delta FunctionFormat Issue Message "
             "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
@@ -153,6 +153,7 @@ __all__ = [
     "UsageError",
     "Vocabulary",
     "WireFormat",
+    "achat_completion_chunks",
     "aiter_deltas",
     "analyze",
     "call_id",

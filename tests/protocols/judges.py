@@ -31,7 +31,7 @@ TYPES = {
     AnthropicMessages: pydantic.TypeAdapter(RawMessageStreamEvent),
 }
 WHOLE = {ChatCompletions: ChatCompletion, Responses: Response, AnthropicMessages: AnthropicMessage}
-KNOWN_EXTRAS = {"reasoning_content", "reasoning", "name", "partial"}
+KNOWN_EXTRAS = {"reasoning_content", "reasoning", "name", "bytes"}
 
 
 def extras(value):

@@ -59,8 +59,9 @@ def joined_runs(message):
             parts.append(ToolCall(part.id, part.name, part.arguments, part.complete))
         else:
             if parts and type(parts[-1]) is type(part):
-                part = type(part)(parts.pop().text + part.text)
-            parts.append(part)
+                parts.append(type(part)(parts.pop().text + part.text))
+            else:
+                parts.append(part)
     return Message([part for part in parts if isinstance(part, ToolCall) or part.text])
 
 

@@ -49,7 +49,7 @@ READERS = {
     AnthropicMessages: read_messages,
 }
 HALF = re.compile(r"\\u[dD][89abAB]")
-"""The escape of a surrogate, alone or not; the JSON reader in anthropic-python refuses one alone."""
+"""The escape of a surrogate; alone, anthropic-python refuses it (and JSON allows it)."""
 
 
 @st.composite

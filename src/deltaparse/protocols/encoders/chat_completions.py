@@ -54,6 +54,8 @@ class ChatCompletions(Encoder):
             "both", or "none" to leave it out.
         logprobs: asked with each delta for the log probabilities of its tokens: a list of OpenAI's
             `{"token", "logprob", "bytes", "top_logprobs"}`, or None.
+        role_alone: whether the role has a chunk of its own, which `start` returns; if not, it
+            comes with the first delta.
         fields: more members of each chunk, such as `service_tier`.
     """
 
@@ -67,6 +69,7 @@ class ChatCompletions(Encoder):
         system_fingerprint: str | None = None,
         reasoning: ReasoningField | None = "reasoning_content",
         logprobs: Logprobs | None = None,
+        role_alone: bool = True,
         fields: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(id=id, model=model, created=created, fields=fields)
@@ -77,6 +80,8 @@ class ChatCompletions(Encoder):
         self._reasoning = names
         self._hides_reasoning = not names
         self._logprobs = logprobs
+        self._role_alone = role_alone
+        self._role: dict[str, Any] = {"role": "assistant"}
         self._head = self._top("chat.completion.chunk", system_fingerprint)
         self._whole = self._top("chat.completion", system_fingerprint)
         # The event behind which the stream has ended.
@@ -140,16 +145,17 @@ class ChatCompletions(Encoder):
         if self._logprobs is not None and self._delta is not None and delta:
             found = self._logprobs(self._delta)
             probabilities = None if found is None else {"content": found, "refusal": None}
+        role, self._role = self._role, {}
         choice = {
             "index": self.index,
-            "delta": delta,
+            "delta": role | delta,
             "logprobs": probabilities,
             "finish_reason": reason,
         }
         return {**self._head, "choices": [choice]}
 
     def _started(self) -> list[Event]:
-        return [self._chunk({"role": "assistant"})]
+        return [self._chunk({})] if self._role_alone else []
 
     def _opened(self, kind: Kind, call: ToolCallDelta | None, text: str) -> list[Event]:
         if kind == "call" and call is not None:
@@ -170,7 +176,8 @@ class ChatCompletions(Encoder):
         usage: Mapping[str, Any] | None,
         stop_sequence: str | None,  # noqa: ARG002 - no place for it
     ) -> list[Event]:
-        events = [self._chunk({}, reason)]
+        events = [self._chunk({})] if self._role else []
+        events.append(self._chunk({}, reason))
         if usage is not None:
             events.append({**self._head, "choices": [], "usage": chat_usage(usage)})
         return events
@@ -193,16 +200,18 @@ def chat_completion_chunks(
 ) -> Iterator[Event]:
     """Yield the `chat.completion.chunk` objects of a stream of deltas, as dicts.
 
-    The first has the role, the last but one the finish reason, and one more the usage, if there is
-    one. `ChatCompletions` is the machine behind it.
+    The role comes once, in the first chunk; the finish reason once, in a chunk with an empty
+    delta; `usage`, if there is any, last, in a chunk without choices. What is absent is left out.
+    `ChatCompletions` is the machine behind it.
 
     Args:
         finish_reason: "stop", "tool_calls" or "length", or a function that says it. It is asked
             when the deltas have ended: `lambda: parser.finish_reason`.
         usage: what the request took, or a function that says it, asked when the deltas have ended.
         options: those of `ChatCompletions`: `index`, `system_fingerprint`, `reasoning`,
-            `logprobs`, `fields`.
+            `logprobs`, `role_alone` (off, unless it is asked for), `fields`.
     """
+    options = {"role_alone": False} | options
     machine = ChatCompletions(id=id, model=model, created=created, **options)
     return machine.events(deltas, finish_reason, usage)
 
@@ -218,5 +227,6 @@ def achat_completion_chunks(
     **options: Any,
 ) -> AsyncIterator[Event]:
     """Yield what `chat_completion_chunks` yields, of deltas that come asynchronously."""
+    options = {"role_alone": False} | options
     machine = ChatCompletions(id=id, model=model, created=created, **options)
     return machine.aevents(deltas, finish_reason, usage)

@@ -61,7 +61,7 @@ class Responses(Encoder):
         reasoning: what reasoning is: the "text" of its item, its "summary", or "none" to leave it
             out. Clients of OpenAI's own models show summaries.
         logprobs: asked with each delta for the log probabilities of its tokens: a list of
-            `{"token", "logprob", "top_logprobs"}`, or None.
+            OpenAI's `{"token", "logprob", "bytes", "top_logprobs"}`, or None.
         fields: more members of the response, which repeat the request: `tools`, `tool_choice`,
             `instructions`, `temperature`, `metadata` and so on.
     """

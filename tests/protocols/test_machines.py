@@ -1,0 +1,543 @@
+"""What a machine says of parts, choices, probabilities, usage, refusals, errors and ends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import (
+    ContentDelta,
+    Message,
+    Reasoning,
+    ReasoningDelta,
+    ToolCall,
+    ToolCallDelta,
+    UsageError,
+    achat_completion_chunks,
+    chat_completion_chunks,
+)
+from deltaparse.partial import replace_surrogates
+from deltaparse.protocols import AnthropicMessages, ChatCompletions, Responses
+
+from .judges import (
+    ANSWER,
+    HEAD,
+    HI,
+    MACHINES,
+    OPENAI,
+    anthropic,
+    anthropic_message,
+    chat_completion,
+    check_event,
+    check_whole,
+    openai,
+    response,
+)
+from .streams import USAGE, bytes_of, data_of, events_of
+
+INTERLEAVED = [
+    ReasoningDelta("a"),
+    ReasoningDelta("b"),
+    ContentDelta("c"),
+    ReasoningDelta("d"),
+    ToolCallDelta(0, "id0", "f", ""),
+    ToolCallDelta(0, arguments='{"x": '),
+    ToolCallDelta(0, arguments="1}", last=True),
+    ToolCallDelta(1, "id1", "g", "{}", last=True),
+    ContentDelta("e"),
+    ToolCallDelta(2, "id2", "h", "{"),
+]
+by_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.__name__)
+
+
+def deltas_in(events):
+    return [choice["delta"] for event in events for choice in event["choices"]]
+
+
+def test_blocks_of_anthropic_stand_in_order():
+    events = events_of(AnthropicMessages(**HEAD), INTERLEAVED, "length")
+    assert [
+        (event["index"], event.get("content_block") or event.get("delta")) for event in events[1:-2]
+    ] == [
+        (0, {"type": "thinking", "thinking": "", "signature": ""}),
+        (0, {"type": "thinking_delta", "thinking": "a"}),
+        (0, {"type": "thinking_delta", "thinking": "b"}),
+        (0, None),
+        (1, {"type": "text", "text": ""}),
+        (1, {"type": "text_delta", "text": "c"}),
+        (1, None),
+        (2, {"type": "thinking", "thinking": "", "signature": ""}),
+        (2, {"type": "thinking_delta", "thinking": "d"}),
+        (2, None),
+        (3, {"type": "tool_use", "id": "id0", "name": "f", "input": {}}),
+        (3, {"type": "input_json_delta", "partial_json": '{"x": '}),
+        (3, {"type": "input_json_delta", "partial_json": "1}"}),
+        (3, None),
+        (4, {"type": "tool_use", "id": "id1", "name": "g", "input": {}}),
+        (4, {"type": "input_json_delta", "partial_json": "{}"}),
+        (4, None),
+        (5, {"type": "text", "text": ""}),
+        (5, {"type": "text_delta", "text": "e"}),
+        (5, None),
+        (6, {"type": "tool_use", "id": "id2", "name": "h", "input": {}}),
+        (6, {"type": "input_json_delta", "partial_json": "{"}),
+        (6, None),
+    ]
+    assert events[-2]["delta"] == {"stop_reason": "max_tokens", "stop_sequence": None}
+
+
+def test_items_of_a_response_stand_in_order():
+    events = events_of(Responses(**HEAD), INTERLEAVED, "length")
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    assert done == events[-1]["response"]["output"]
+    assert [(item["type"], item["id"], item["status"]) for item in done] == [
+        ("reasoning", "rs_x_0", "completed"),
+        ("message", "msg_x_1", "completed"),
+        ("reasoning", "rs_x_2", "completed"),
+        ("function_call", "fc_x_3", "completed"),
+        ("function_call", "fc_x_4", "completed"),
+        ("message", "msg_x_5", "completed"),
+        ("function_call", "fc_x_6", "incomplete"),
+    ]
+    assert [item["call_id"] for item in done if item["type"] == "function_call"] == [
+        "id0",
+        "id1",
+        "id2",
+    ]
+    arguments = [event for event in events if event["type"].endswith("arguments.done")]
+    assert [(event["output_index"], event["arguments"]) for event in arguments] == [
+        (3, '{"x": 1}'),
+        (4, "{}"),
+    ]
+    assert events[-1]["response"]["incomplete_details"] == {"reason": "max_output_tokens"}
+
+
+def test_a_call_is_closed_by_its_last_delta():
+    for machine, closing in ((Responses, 2), (AnthropicMessages, 1)):
+        made = machine(**HEAD)
+        made.start()
+        assert len(made.push(ToolCallDelta(0, "i", "f", "{}"))) == 2
+        assert len(made.push(ToolCallDelta(0, last=True))) == closing
+        assert made.push(ToolCallDelta(0, last=True)) == []
+
+
+def test_a_delta_that_says_nothing_is_no_event():
+    for machine in MACHINES:
+        made = machine(**HEAD)
+        made.start()
+        assert made.push(ContentDelta("")) == made.push(ReasoningDelta("")) == []
+        assert made.push_bytes([]) == b""
+        assert made.push_bytes(iter([ContentDelta("")])) == b""
+    chat = ChatCompletions(**HEAD)
+    chat.start()
+    chat.push(ToolCallDelta(0, "i", "f", "{}"))
+    assert chat.push(ToolCallDelta(0, last=True)) == []
+
+
+@by_machine
+def test_an_empty_answer_is_a_whole_stream(machine):
+    events = events_of(machine(**HEAD), [], "stop")
+    for event in events:
+        check_event(machine, event)
+    check_whole(machine, machine(**HEAD).response(Message(), "stop"))
+    assert chat_completion(bytes_of(ChatCompletions(**HEAD), [], "stop"))[0].choices[0]
+    assert response(bytes_of(Responses(**HEAD), [], "stop"))[0].output == []
+    assert anthropic_message(bytes_of(AnthropicMessages(**HEAD), [], "stop"))[0].content == []
+
+
+@by_machine
+def test_a_machine_writes_one_response(machine):
+    made = machine(**HEAD)
+    for early in (lambda: made.push(ContentDelta("a")), lambda: made.finish("stop")):
+        with pytest.raises(UsageError, match="start"):
+            early()
+    made.start()
+    with pytest.raises(UsageError, match="before"):
+        made.start()
+    made.push(ContentDelta("a"))
+    with pytest.raises(UsageError, match="none of stop"):
+        made.finish("nothing")
+    made.finish("stop")
+    for late in (
+        lambda: made.push(ContentDelta("a")),
+        lambda: made.push_bytes([ContentDelta("a")]),
+        lambda: made.finish("stop"),
+        lambda: made.refuse("no"),
+        lambda: made.error("no"),
+    ):
+        with pytest.raises(UsageError, match="ended"):
+            late()
+
+
+@by_machine
+def test_arguments_of_a_call_that_is_not_open_are_refused(machine):
+    made = machine(**HEAD)
+    made.start()
+    made.push_bytes([ToolCallDelta(0, "i", "f", "{"), ToolCallDelta(0, arguments="}", last=True)])
+    with pytest.raises(UsageError, match="call 0"):
+        made.push(ToolCallDelta(0, arguments=" "))
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("reasoning_content", {"reasoning_content": "r"}),
+        ("reasoning", {"reasoning": "r"}),
+        ("both", {"reasoning_content": "r", "reasoning": "r"}),
+    ],
+)
+def test_reasoning_has_the_name_that_is_chosen(name, fields):
+    deltas = [ReasoningDelta("r"), ContentDelta("c")]
+    chunks = list(chat_completion_chunks(deltas, **HEAD, finish_reason="stop", reasoning=name))
+    assert deltas_in(chunks) == [{"role": "assistant", **fields}, {"content": "c"}, {}]
+    machine = ChatCompletions(**HEAD, reasoning=name)
+    for parts, named in (([Reasoning("r")], fields), ([], {})):
+        message = machine.response(Message(parts), "stop")["choices"][0]["message"]
+        assert message == {"role": "assistant", "content": "", "refusal": None, **named}
+
+
+def test_the_role_has_a_chunk_of_its_own_or_the_first():
+    deltas = [ContentDelta("c")]
+    machine = ChatCompletions(**HEAD)
+    assert deltas_in(machine.start()) == [{"role": "assistant"}]
+    for empty in ([], [ContentDelta("")]):
+        chunks = list(chat_completion_chunks(empty, **HEAD, finish_reason="stop"))
+        assert deltas_in(chunks) == [{"role": "assistant"}, {}]
+    machine = ChatCompletions(**HEAD, role_alone=False)
+    chunks = events_of(machine, deltas, "stop")
+    assert deltas_in(chunks) == [{"role": "assistant", "content": "c"}, {}]
+    assert chunks == list(chat_completion_chunks(deltas, **HEAD, finish_reason="stop"))
+    assert data_of(bytes_of(ChatCompletions(**HEAD, role_alone=False), deltas * 3, "stop"))[1][
+        1
+    ] == {**chunks[0], "choices": [{**chunks[0]["choices"][0], "delta": {"content": "c"}}]}
+
+
+def test_reasoning_may_be_left_out():
+    deltas = [ReasoningDelta("r"), ContentDelta("c"), ReasoningDelta("s"), ReasoningDelta("t")]
+    for none in ("none", None):
+        chunks = chat_completion_chunks(deltas, **HEAD, finish_reason="stop", reasoning=none)
+        assert deltas_in(chunks) == [{"role": "assistant"}, {"content": "c"}, {}]
+    for machine in (
+        Responses(**HEAD, reasoning="none"),
+        AnthropicMessages(**HEAD, reasoning=False),
+    ):
+        body = bytes_of(machine, deltas, "stop")
+        assert b"reasoning_text" not in body
+        assert b"thinking" not in body
+    for machine in (ChatCompletions, Responses):
+        with pytest.raises(UsageError, match="is none of"):
+            machine(**HEAD, reasoning="thoughts")
+
+
+def test_reasoning_may_be_a_summary():
+    deltas = [ReasoningDelta("r"), ReasoningDelta("s"), ContentDelta("c")]
+    events = events_of(Responses(**HEAD, reasoning="summary"), deltas, "stop")
+    for event in events:
+        check_event(Responses, event)
+    assert [event["type"].removeprefix("response.reasoning_") for event in events[3:8]] == [
+        "summary_part.added",
+        "summary_text.delta",
+        "summary_text.delta",
+        "summary_text.done",
+        "summary_part.done",
+    ]
+    reasoning = events[-1]["response"]["output"][0]
+    assert reasoning["summary"] == [{"type": "summary_text", "text": "rs"}]
+    assert bytes_of(Responses(**HEAD, reasoning="summary"), deltas, "stop") == Responses(
+        **HEAD
+    ).sse(events)
+
+
+def test_each_chunk_has_what_its_response_has():
+    machine = ChatCompletions(
+        **HEAD, index=3, system_fingerprint="fp", fields={"service_tier": "default"}
+    )
+    for chunk in events_of(machine, [ContentDelta("a")], "stop", USAGE):
+        check_event(ChatCompletions, chunk)
+        assert (chunk["system_fingerprint"], chunk["service_tier"]) == ("fp", "default")
+        assert all(choice["index"] == 3 for choice in chunk["choices"])
+    whole = machine.response(Message(), "stop")
+    assert (whole["system_fingerprint"], whole["choices"][0]["index"]) == ("fp", 3)
+    told = {"tools": [], "instructions": "be brief", "temperature": 0.5}
+    for event in events_of(Responses(**HEAD, fields=told), [], "stop"):
+        assert event["response"].items() >= told.items()
+
+
+def test_several_choices_are_a_machine_each():
+    first, second = (ChatCompletions(**HEAD, index=index) for index in (0, 1))
+    body = first.sse(first.start()) + second.sse(second.start())
+    for delta in INTERLEAVED[:7]:
+        body += second.push_bytes([delta]) + first.push_bytes([delta])
+    body += second.sse(second.finish("stop", last_choice=False))
+    assert b"[DONE]" not in body
+    body += first.sse(first.finish("length", USAGE))
+    assert body.count(b"[DONE]") == 1
+    completion, _ = chat_completion(body)
+    assert [choice.index for choice in completion.choices] == [0, 1]
+    assert [choice.finish_reason for choice in completion.choices] == ["length", "tool_calls"]
+    for choice in completion.choices:
+        assert choice.message.tool_calls[0].function.arguments == '{"x": 1}'
+
+
+PROBABILITY = {"token": "a", "logprob": -0.5, "bytes": [97], "top_logprobs": []}
+
+
+def probabilities(delta):
+    return [PROBABILITY] if isinstance(delta, ContentDelta) else None
+
+
+def test_chunks_have_the_probabilities_of_their_tokens():
+    machine = ChatCompletions(**HEAD, logprobs=probabilities)
+    deltas = [ReasoningDelta("r"), ContentDelta("a"), ContentDelta("b")]
+    body = bytes_of(machine, deltas, "stop")
+    found = [chunk["choices"][0]["logprobs"] for chunk in data_of(body)[1][:-1]]
+    said = {"content": [PROBABILITY], "refusal": None}
+    assert found == [None, None, said, said, None]
+    completion, _ = chat_completion(body)
+    assert len(completion.choices[0].logprobs.content) == 2
+
+
+def test_a_response_has_the_probabilities_of_its_tokens():
+    machine = Responses(**HEAD, logprobs=probabilities)
+    events = events_of(machine, [ReasoningDelta("r"), ContentDelta("a"), ContentDelta("b")], "stop")
+    for event in events:
+        check_event(Responses, event)
+    texts = [event for event in events if "output_text" in event["type"]]
+    assert [len(event["logprobs"]) for event in texts] == [1, 1, 2]
+    assert len(events[-1]["response"]["output"][1]["content"][0]["logprobs"]) == 2
+
+
+def test_a_probability_of_nothing_is_a_number():
+    minus = {**PROBABILITY, "logprob": float("-inf")}
+    machine = ChatCompletions(**HEAD, logprobs=lambda _: [minus])
+    body = bytes_of(machine, [ContentDelta("a")], "stop")
+    assert data_of(body)[1][1]["choices"][0]["logprobs"]["content"][0]["logprob"] == -9999.0
+
+
+CHAT = {"prompt_tokens": 12, "completion_tokens": 30, "total_tokens": 42}
+USAGES = [
+    USAGE,
+    {
+        "input_tokens": 12,
+        "input_tokens_details": {"cached_tokens": 5},
+        "output_tokens": 30,
+        "output_tokens_details": {"reasoning_tokens": 10},
+        "total_tokens": 42,
+    },
+    {
+        "input_tokens": 7,
+        "cache_read_input_tokens": 5,
+        "output_tokens": 30,
+        "output_tokens_details": {"thinking_tokens": 10},
+    },
+]
+
+
+@pytest.mark.parametrize("usage", [*USAGES, *(lambda known=known: known for known in USAGES)])
+def test_usage_has_the_shape_of_the_protocol(usage):
+    *_, last = events_of(ChatCompletions(**HEAD), [], "stop", usage)
+    assert last["usage"] == USAGE
+    *_, last = events_of(Responses(**HEAD), [], "stop", usage)
+    assert last["response"]["usage"] == {
+        **USAGES[1],
+        "input_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 0},
+    }
+    *_, last, _ = events_of(AnthropicMessages(**HEAD), [], "stop", usage)
+    assert last["usage"] == USAGES[2]
+    for machine in MACHINES:
+        whole = machine(**HEAD).response(Message(), "stop", usage)
+        check_whole(machine, whole)
+        assert whole["usage"]
+
+
+def test_usage_is_left_out_where_it_is_not_known():
+    chunks = events_of(ChatCompletions(**HEAD), [], "stop", lambda: None)
+    assert not any("usage" in chunk for chunk in chunks)
+    *_, last = events_of(Responses(**HEAD), [], "stop")
+    assert last["response"]["usage"] is None
+
+
+def test_anthropic_has_the_input_at_the_start():
+    machine = AnthropicMessages(**HEAD, usage={"prompt_tokens": 12})
+    events = events_of(machine, [ContentDelta("a")], "stop", {"completion_tokens": 3})
+    assert events[0]["message"]["usage"] == {"input_tokens": 12, "output_tokens": 0}
+    assert events[-2]["usage"] == {"output_tokens": 3}
+    message, _ = anthropic_message(machine.sse(events))
+    assert (message.usage.input_tokens, message.usage.output_tokens) == (12, 3)
+    whole = machine.response(Message(), "stop", {"completion_tokens": 3})
+    assert whole["usage"]["output_tokens"] == 3
+
+
+@pytest.mark.parametrize(
+    ("reason", "chat", "responses", "messages"),
+    [
+        ("stop", "stop", "completed", "end_turn"),
+        ("end_turn", "stop", "completed", "end_turn"),
+        ("length", "length", "max_output_tokens", "max_tokens"),
+        ("max_tokens", "length", "max_output_tokens", "max_tokens"),
+        ("content_filter", "content_filter", "content_filter", "refusal"),
+        ("refusal", "content_filter", "content_filter", "refusal"),
+    ],
+)
+def test_why_it_ended_is_said_in_the_words_of_the_protocol(reason, chat, responses, messages):
+    *_, last = events_of(ChatCompletions(**HEAD), [ContentDelta("a")], reason)
+    assert last["choices"][0]["finish_reason"] == chat
+    *_, last = events_of(Responses(**HEAD), [ContentDelta("a")], reason)
+    found = last["response"]
+    assert (found["incomplete_details"] or {"reason": "completed"})["reason"] == responses
+    assert last["type"] == f"response.{found['status']}"
+    assert found["output"][0]["status"] == found["status"]
+    *_, last, _ = events_of(AnthropicMessages(**HEAD), [ContentDelta("a")], reason)
+    assert last["delta"]["stop_reason"] == messages
+
+
+def test_a_natural_end_with_calls_is_for_the_calls():
+    for reason in ("stop", "tool_calls", "tool_use", "end_turn"):
+        *_, last = events_of(ChatCompletions(**HEAD), INTERLEAVED, reason)
+        assert last["choices"][0]["finish_reason"] == "tool_calls"
+        *_, last, _ = events_of(AnthropicMessages(**HEAD), INTERLEAVED, reason)
+        assert last["delta"]["stop_reason"] == "tool_use"
+
+
+def test_anthropic_names_the_sequence_that_stopped_it():
+    for reason in ("stop", "stop_sequence"):
+        events = events_of(AnthropicMessages(**HEAD), [], reason, stop_sequence="###")
+        assert events[-2]["delta"] == {"stop_reason": "stop_sequence", "stop_sequence": "###"}
+    whole = AnthropicMessages(**HEAD).response(Message(), "stop", stop_sequence="###")
+    assert (whole["stop_reason"], whole["stop_sequence"]) == ("stop_sequence", "###")
+    for machine in (ChatCompletions, Responses):
+        assert events_of(machine(**HEAD), [], "stop", stop_sequence="###")
+        assert machine(**HEAD).response(Message(), "stop", stop_sequence="###")
+
+
+def test_thinking_is_signed_when_it_has_ended():
+    machine = AnthropicMessages(**HEAD, signature=lambda text: f"signed {text}")
+    body = bytes_of(machine, INTERLEAVED, "stop")
+    message, _ = anthropic_message(body)
+    signed = [block.signature for block in message.content if block.type == "thinking"]
+    assert signed == ["signed ab", "signed d"]
+    assert body == machine.sse(
+        events_of(
+            AnthropicMessages(**HEAD, signature=lambda text: f"signed {text}"), INTERLEAVED, "stop"
+        )
+    )
+
+
+def test_what_a_call_that_was_cut_off_has_is_healed_for_anthropic():
+    cut = ToolCall("i", "f", '{"a": "hel', complete=False)
+    whole = AnthropicMessages(**HEAD).response(Message([cut]), "length")
+    assert whole["content"][0]["input"] == {"a": "hel"}
+
+
+def refused(machine):
+    """The events of an answer that the model goes on to refuse."""
+    events = machine.start() + machine.push(ContentDelta("Well, "))
+    events += machine.refuse("I can") + machine.refuse("not.")
+    return events + machine.finish("stop")
+
+
+@by_machine
+def test_a_refusal_is_what_the_protocol_has_for_it(machine):
+    events = refused(machine(**HEAD))
+    for event in events:
+        check_event(machine, event)
+    body = machine(**HEAD).sse(events)
+    if machine is ChatCompletions:
+        completion, _ = chat_completion(body)
+        assert completion.choices[0].message.refusal == "I cannot."
+    elif machine is Responses:
+        final, _ = response(body)
+        assert final.output[1].content[0].refusal == "I cannot."
+    else:
+        message, _ = anthropic_message(body)
+        assert message.stop_reason == "refusal"
+        assert message.stop_details.explanation == "I cannot."
+
+
+def failed(machine):
+    events = machine.start() + machine.push(ContentDelta("Well, "))
+    return machine.sse(events + machine.error("overloaded", code="server_error"))
+
+
+def test_an_error_is_raised_by_the_clients():
+    with pytest.raises(openai.APIError, match="overloaded"):
+        chat_completion(failed(ChatCompletions(**HEAD)))
+    with pytest.raises(anthropic.APIStatusError, match="overloaded"):
+        anthropic_message(failed(AnthropicMessages(**HEAD)))
+
+
+def test_an_error_of_a_response_is_two_events():
+    body = failed(Responses(**HEAD))
+    _, events = response(body)
+    assert [event.type for event in events[-2:]] == ["error", "response.failed"]
+    assert events[-1].response.error.message == "overloaded"
+    for event in data_of(body)[1]:
+        check_event(Responses, event)
+
+
+def test_chat_ends_with_done_and_others_do_not():
+    deltas = [ContentDelta("a")]
+    for usage in (None, USAGE):
+        body = bytes_of(ChatCompletions(**HEAD), deltas, "stop", usage)
+        assert body.endswith(b"}\n\ndata: [DONE]\n\n")
+        assert body.count(b"[DONE]") == 1
+    assert failed(ChatCompletions(**HEAD)).endswith(b"data: [DONE]\n\n")
+    for machine in (Responses, AnthropicMessages):
+        assert b"[DONE]" not in bytes_of(machine(**HEAD), deltas, "stop")
+
+
+def content_in(machine, body):
+    """The content that the events in the bytes add up to."""
+    events = [event for event in data_of(body)[1] if event != "[DONE]"]
+    if machine is ChatCompletions:
+        return "".join(delta.get("content", "") for delta in deltas_in(events))
+    if machine is Responses:
+        return "".join(
+            event["delta"] for event in events if event["type"] == "response.output_text.delta"
+        )
+    deltas = [event["delta"] for event in events if event["type"] == "content_block_delta"]
+    return "".join(delta.get("text", "") for delta in deltas)
+
+
+@given(texts=st.lists(st.text(st.characters(), max_size=6) | st.text(max_size=200), max_size=5))
+def test_any_text_is_written_so_that_any_client_reads_it(texts):
+    for machine in MACHINES:
+        deltas = [ContentDelta("x"), *map(ContentDelta, texts), ReasoningDelta("y")]
+        body = bytes_of(machine(**HEAD), deltas, "stop", at_once=2)
+        assert len(body.decode().splitlines()) == body.count(b"\n")
+        assert content_in(machine, body) == "x" + replace_surrogates("".join(texts))
+
+
+@by_machine
+async def test_all_events_come_from_deltas_that_come_asynchronously(machine):
+    async def deltas():
+        for delta in INTERLEAVED:
+            yield delta
+
+    events = events_of(machine(**HEAD), INTERLEAVED, "length", USAGE)
+    made = machine(**HEAD)
+    assert [event async for event in made.aevents(deltas(), lambda: "length", USAGE)] == events
+    assert list(machine(**HEAD).events(INTERLEAVED, "length", lambda: USAGE)) == events
+
+
+async def test_chunks_come_from_deltas_that_come_asynchronously():
+    async def deltas():
+        for delta in INTERLEAVED:
+            yield delta
+
+    options = {**HEAD, "finish_reason": "stop", "usage": lambda: USAGE, "index": 1}
+    chunks = [chunk async for chunk in achat_completion_chunks(deltas(), **options)]
+    assert chunks == list(chat_completion_chunks(INTERLEAVED, **options))
+
+
+def test_a_whole_response_is_read_by_the_client(monkeypatch):
+    message = Message([ToolCall("i", "f", '{"a": 1}', complete=True)])
+    whole = ChatCompletions(**HEAD).response(message, "tool_calls", USAGE)
+    ANSWER.body = json.dumps(whole).encode()
+    monkeypatch.setattr(ANSWER, "content_type", "application/json")
+    completion = OPENAI.chat.completions.create(model="m", messages=HI)
+    assert completion.choices[0].message.tool_calls[0].function.arguments == '{"a": 1}'
+    assert completion.choices[0].message.content is None
