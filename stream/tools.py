@@ -321,7 +321,11 @@ def _functions(tool: object, at: int) -> Sequence[Mapping[str, Any]]:
     is_function = kind in (None, "function") or (kind == "custom" and "input_schema" in plain)
     if is_function:
         inner = plain.get("function")
-        return (_function(plain if inner is None else _plain(inner), tool, at),)
+        if inner is None:
+            described: Any = {key: value for key, value in plain.items() if key != "type"}
+        else:
+            described = _plain(inner)
+        return (_function(described, tool, at),)
     if isinstance(kind, str) and kind.upper() not in TYPES:
         return ()
     raise UsageError(f"a tool is {FORM}; tools[{at}] is {_shown(tool)}")

@@ -219,7 +219,7 @@ def test_reasoning_may_be_left_out():
     deltas = [ReasoningDelta("r"), ContentDelta("c"), ReasoningDelta("s"), ReasoningDelta("t")]
     for none in ("none", None):
         chunks = chat_completion_chunks(deltas, **HEAD, finish_reason="stop", reasoning=none)
-        assert deltas_in(chunks) == [{"role": "assistant"}, {"content": "c"}, {}]
+        assert deltas_in(chunks) == [{"role": "assistant", "content": "c"}, {}]
     for machine in (
         Responses(**HEAD, reasoning="none"),
         AnthropicMessages(**HEAD, reasoning=False),

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from .encoders.encoder import Encoder
     from .encoders.responses import Responses
     from .message_parts import message_deltas
+    from .requests.anthropic_messages import messages_request, read_messages_request
+    from .requests.chat_completions import chat_completions_request, read_chat_completions_request
+    from .requests.request import Request
+    from .requests.responses import read_responses_request, responses_request
     from .wire_text import sse
 else:
     __getattr__, __dir__ = lazy_names(
@@ -38,6 +42,10 @@ else:
             ".encoders.encoder": "Encoder",
             ".encoders.responses": "Responses",
             ".message_parts": "message_deltas",
+            ".requests.anthropic_messages": "messages_request read_messages_request",
+            ".requests.chat_completions": "chat_completions_request read_chat_completions_request",
+            ".requests.request": "Request",
+            ".requests.responses": "read_responses_request responses_request",
             ".wire_text": "sse",
         },
     )
@@ -46,12 +54,19 @@ __all__ = [
     "AnthropicMessages",
     "ChatCompletions",
     "Encoder",
+    "Request",
     "Responses",
     "achat_completion_chunks",
     "chat_completion_chunks",
+    "chat_completions_request",
     "message_deltas",
+    "messages_request",
     "read_chat_completions",
+    "read_chat_completions_request",
     "read_messages",
+    "read_messages_request",
     "read_responses",
+    "read_responses_request",
+    "responses_request",
     "sse",
 ]

@@ -1,0 +1,96 @@
+"""Requests of Chat Completions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deltaparse.partial import UsageError
+
+from .content import Content, Part, Template, as_template_takes, joined, parts_of
+from .request import Request, chosen, name_results, read_body, read_tools
+
+__all__ = ["chat_completions_request", "read_chat_completions_request"]
+
+REASONING = ("reasoning_content", "reasoning", "thinking")
+PASSED = ("image_url", "file")
+KEYS = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id")
+
+
+def read_chat_completions_request(body: Any, *, template: Template | None = None) -> Request:
+    """Read the body of a Chat Completions request.
+
+    Args:
+        body: the request, as JSON has it.
+        template: what is to render it. Images and documents get the shape that it takes.
+
+    Raises:
+        UsageError: the request has something that has no place here, which the text names.
+    """
+    body = read_body(body)
+    messages = [_message(message) for message in body.get("messages") or ()]
+    schema = None
+    wanted = body.get("response_format") or {}
+    if wanted.get("type") == "json_schema":
+        schema = wanted["json_schema"].get("schema")
+    return Request(
+        messages=as_template_takes(name_results(messages), template),
+        tools=read_tools(body),
+        tool_choice=chosen(body.get("tool_choice")),
+        parallel_tool_calls=body.get("parallel_tool_calls") is not False,
+        response_schema=schema,
+    )
+
+
+def chat_completions_request(request: Request) -> dict[str, Any]:
+    """Write a request as Chat Completions has it, all but the model and the sampler's settings."""
+    body: dict[str, Any] = {
+        "messages": [
+            {key: message[key] for key in KEYS if key in message} for message in request.messages
+        ]
+    }
+    if request.tools:
+        body["tools"] = list(request.tools)
+        body["tool_choice"] = chosen(request.tool_choice)
+        body["parallel_tool_calls"] = request.parallel_tool_calls
+    if request.response_schema is not None:
+        named = {"name": "response", "schema": request.response_schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
+    return body
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    role = str(message.get("role"))
+    made: dict[str, Any] = {"role": "system" if role == "developer" else role}
+    made["content"] = _content(message.get("content"), "" if role == "assistant" else "\n")
+    if not made["content"] and message.get("refusal"):
+        made["content"] = message["refusal"]
+    reasoning = next((message[name] for name in REASONING if message.get(name)), None)
+    if reasoning is not None:
+        made["reasoning_content"] = reasoning
+    if message.get("tool_calls"):
+        made["tool_calls"] = [_call(call) for call in message["tool_calls"]]
+    if "tool_call_id" in message:
+        made["tool_call_id"] = message["tool_call_id"]
+    return made
+
+
+def _content(content: Any, between: str) -> Content:
+    parts: list[Part] = []
+    for part in parts_of(content):
+        kind = part.get("type")
+        if kind in ("text", "refusal"):
+            parts.append({"type": "text", "text": part[kind]})
+        elif kind in PASSED:
+            parts.append(dict(part))
+        else:
+            raise UsageError(f"content of type {kind!r} is none that is passed to templates")
+    return joined(parts, between)
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call.get("function")
+    if not isinstance(function, Mapping):
+        raise UsageError(f"a call of type {call.get('type')!r} is no call of a function")
+    named = {"name": function["name"], "arguments": function.get("arguments") or "{}"}
+    return {"id": call.get("id"), "type": "function", "function": named}

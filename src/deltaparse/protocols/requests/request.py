@@ -1,0 +1,94 @@
+"""What a request asks, in the words that a template and a parser take.
+
+    request = read_messages_request(body, template=template)
+    prompt = template.render(request.messages, tools=request.tools, add_generation_prompt=True)
+    parser = StreamParser(fmt, prompt=prompt, **request.parser_options())
+
+Messages are those of Chat Completions, for that is what templates are written for, in the shape
+that most of them read: the role "system" for "developer", text as one string, the arguments of a
+call as JSON text, reasoning as `reasoning_content`, the results of calls as messages of the role
+"tool", with the name of the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from deltaparse.partial import UsageError
+from deltaparse.stream import Tools
+from deltaparse.stream.tools import Choice, read_choice
+
+__all__ = ["Request", "chosen", "name_results", "read_body", "read_tools"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a request asks.
+
+    `tools` are OpenAI's, None if there are none. `response_schema` is the JSON Schema that content
+    is to follow. What concerns the sampler, the model's name and the like stay with the body.
+    """
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    tools: Tools | None = None
+    tool_choice: str | dict[str, Any] = "auto"
+    parallel_tool_calls: bool = True
+    response_schema: Mapping[str, Any] | None = None
+
+    def parser_options(self) -> dict[str, Any]:
+        """Return what a `StreamParser` takes of it.
+
+        A request without tools lets no text be a call.
+        """
+        return {
+            "tools": self.tools or [],
+            "tool_choice": self.tool_choice if self.tools else "auto",
+            "parallel_tool_calls": self.parallel_tool_calls,
+            "response_schema": self.response_schema,
+        }
+
+    @property
+    def choice(self) -> Choice:
+        """What `tool_choice` says."""
+        return read_choice(self.tool_choice, None)
+
+
+def read_body(body: Any) -> Mapping[str, Any]:
+    """Return the body of a request, a mapping.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not isinstance(body, Mapping):
+        raise UsageError(f"a request is a mapping, as JSON has it, not {type(body).__name__}")
+    return body
+
+
+def read_tools(body: Mapping[str, Any]) -> Tools | None:
+    """Return the tools of a request, None if it has none that an output may call."""
+    return Tools(body.get("tools") or []) or None
+
+
+def chosen(choice: Any) -> str | dict[str, Any]:
+    """Write a tool choice of any protocol as Chat Completions has it."""
+    read = read_choice(choice, None)
+    if read.function is not None:
+        return {"type": "function", "function": {"name": read.function}}
+    if read.allowed:
+        tools = [{"type": "function", "function": {"name": name}} for name in sorted(read.allowed)]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": read.mode, "tools": tools}}
+    return read.mode
+
+
+def name_results(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add the function's name to the results of calls, which some templates ask for."""
+    names: dict[Any, str] = {}
+    named = []
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            names[call["id"]] = call["function"]["name"]
+        name = names.get(message.get("tool_call_id"))
+        named.append({"name": name, **message} if name and message["role"] == "tool" else message)
+    return named
