@@ -6,8 +6,9 @@
 
 Prints tables and what of the targets was met, and writes the figures as JSON and as a picture
 (SVG). `timing` says what a floor is and how costs are measured, `workloads` and `families` what
-is read, `peers` what else reads it, `targets` what is to be reached. `partial` and `analysis`, of
-which this is a part, run by themselves too. The figures mean something as ratios within one run.
+is read, `peers` what else reads it, `protocols` what is written, `targets` what is to be reached.
+`partial` and `analysis`, of which this is a part, run by themselves too. The figures mean something
+as ratios within one run.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import ordinary
 import partial
 import peers
 import plot
+import protocols
 from deltaparse import list_formats
 from families import FAMILIES
 from results import Results
@@ -59,6 +61,8 @@ def run(how: Settings) -> Results:
     doing("primitives and other readers of JSON")
     primitives = partial.measure_json(how) + partial.measure_text(how)
     grow, scanner_bytes = partial.growth(how), partial.state_size(how)
+    doing("protocols")
+    written = protocols.measure_protocols(how)
     doing("ordinary text")
     as_answers = ordinary.measure(list(list_formats())[: how.templates])
     doing("analysis")
@@ -77,6 +81,7 @@ def run(how: Settings) -> Results:
         scanner_bytes=scanner_bytes,
         analysis=analyses(how),
         ordinary=as_answers,
+        protocols=written,
         missing=peers.missing(),
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 import analysis
 import ordinary
 import partial
+import protocols
 from counts import Counts
 from families import FAMILIES
 from settings import Settings
@@ -37,6 +38,7 @@ class Results:
     scanner_bytes: int
     analysis: Sequence[analysis.Row]
     ordinary: Sequence[ordinary.Row]
+    protocols: Sequence[protocols.Row]
     missing: Sequence[str]
 
     def checks(self) -> list[Check]:
@@ -52,6 +54,11 @@ class Results:
             ),
             *((name, "", "construction", cost.floors) for name, cost in self.construction.items()),
             *((name, "", "memory", size) for name, size in self.memory.items()),
+            *(
+                (f"{row.writer}, {row.workload}", "", "written", row.more)
+                for row in self.protocols
+                if row.writer in protocols.MACHINES
+            ),
         ]
         return [checked for figure in figures for checked in check(*figure)]
 

@@ -26,6 +26,7 @@ def tables(results: Results) -> Iterator[str]:
     partial.tables(results.primitives, lines.append)
     partial.summary(results.primitives_grow, results.scanner_bytes, lines.append)
     yield from lines
+    yield from written_bytes(results)
     yield from answers(results)
     yield from analysed(results)
     yield from verdicts(results)
@@ -88,6 +89,13 @@ def parsers(results: Results) -> Iterator[str]:
     yield from table(size, ("bytes",), kept)
     counted = [[name, *astuple(done)] for name, done in results.counts.items()]
     yield from table("counted, 4 chars", ("calls", "lines", "resumes"), counted)
+
+
+def written_bytes(results: Results) -> Iterator[str]:
+    """Write what it costs to write deltas as the bytes of a protocol."""
+    head = ("floors more than the delta, 4 chars", "us for 16 KB")
+    rows = [[f"{row.writer}, {row.workload}", row.more, row.large] for row in results.protocols]
+    yield from table("bytes of a protocol", head, rows)
 
 
 def answers(results: Results) -> Iterator[str]:

@@ -21,8 +21,8 @@ from deltaparse.stream import Content, Message, Reasoning, ToolCall, ToolCallDel
 from ..finish_reasons import FinishReason, anthropic_reason, read_reason
 from ..message_parts import message_runs
 from ..usage import Usage, anthropic_usage, known_usage
-from ..wire_text import framed
-from .encoder import Encoder, Event, Kind, Writer
+from ..wire_text import Writer
+from .encoder import Encoder, Event, Kind
 
 __all__ = ["AnthropicMessages"]
 
@@ -156,15 +156,16 @@ class AnthropicMessages(Encoder):
         return {"type": "content_block_delta", "index": self._block, "delta": delta}
 
     def _writer(self, head: str, tail: str) -> Writer:
+        write = super()._writer(head, tail)
         if self._thinking is None:
-            return super()._writer(head, tail)
+            return write
         keep = self._thinking.write
 
-        def write(text: str) -> bytes:
+        def keep_and_write(text: str) -> bytes:
             keep(text)
-            return framed(head, tail, text)
+            return write(text)
 
-        return write
+        return keep_and_write
 
     def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:  # noqa: ARG002
         if kind == "refusal":

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
@@ -24,9 +23,9 @@ from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, Tool
 
 from ..finish_reasons import FinishReason, is_cut, read_reason
 from ..usage import Usage, known_usage
-from ..wire_text import framed, sse
+from ..wire_text import Writer, frame_writer, sse
 
-__all__ = ["Encoder", "Event", "Kind", "Logprobs", "Reason", "Writer"]
+__all__ = ["Encoder", "Event", "Kind", "Logprobs", "Reason"]
 
 Event = dict[str, Any]
 """One event of a stream, as JSON has it."""
@@ -36,8 +35,6 @@ Logprobs = Callable[[Delta], Any]
 
 Reason = str | None | Callable[[], str | None]
 """Why the turn ended, or a function that is asked for it when the turn has ended."""
-
-Writer = Callable[[str], bytes]
 
 MARK = "\x00deltaparse\x00"
 """Stands for a text while an event is written that has none yet."""
@@ -125,9 +122,19 @@ class Encoder(ABC):
 
     def push_bytes(self, deltas: Iterable[Delta]) -> bytes:
         """Return the server-sent events of the deltas, as `sse` writes those of `push`."""
-        if type(deltas) is list and len(deltas) == 1:
-            return self._delta_bytes(deltas[0])
-        return b"".join(map(self._delta_bytes, deltas))
+        if type(deltas) is not list or len(deltas) != 1:
+            return b"".join([self.push_bytes([delta]) for delta in deltas])
+        (delta,) = deltas
+        write = self._write
+        if write is not None and type(delta) is self._type:
+            if not isinstance(delta, ToolCallDelta):
+                return write(delta.text) if delta.text else b""
+            if delta.name is None and not delta.last and delta.index == self._index:
+                return write(delta.arguments) if delta.arguments else b""
+        written = sse(self.push(delta))
+        if self._type is not None and self._write is None and self._logprobs is None:
+            self._write = self._writer(*self._frame())
+        return written
 
     def finish(
         self, finish_reason: str | None, usage: Usage = None, *, stop_sequence: str | None = None
@@ -227,19 +234,6 @@ class Encoder(ABC):
         """Return the events of a text for the open part, none if it is empty."""
         return [self._text_event(text)] if text else []
 
-    def _delta_bytes(self, delta: Delta) -> bytes:
-        """Write a delta: text for the open part by its writer, all else by way of its events."""
-        write = self._write
-        if write is not None and type(delta) is self._type:
-            if not isinstance(delta, ToolCallDelta):
-                return write(delta.text) if delta.text else b""
-            if delta.name is None and not delta.last and delta.index == self._index:
-                return write(delta.arguments) if delta.arguments else b""
-        written = sse(self.push(delta))
-        if self._type is not None and self._write is None and self._logprobs is None:
-            self._write = self._writer(*self._frame())
-        return written
-
     def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:  # noqa: ARG002
         """Return what closes a part: a `complete` call, or what was `cut` off with the turn."""
         return []
@@ -261,7 +255,7 @@ class Encoder(ABC):
 
     def _writer(self, head: str, tail: str) -> Writer:
         """Return what writes the events of a text for the open part, and does what `_text` does."""
-        return partial(framed, head, tail)
+        return frame_writer(head, tail)
 
     def _check_open(self) -> None:
         if self._phase != "open":

@@ -27,8 +27,8 @@ from deltaparse.stream import Message, ToolCallDelta
 from ..finish_reasons import FinishReason, incomplete_reason
 from ..message_parts import message_deltas
 from ..usage import Usage, responses_usage
-from ..wire_text import framed_and_numbered
-from .encoder import Encoder, Event, Kind, Logprobs, Writer
+from ..wire_text import Writer, numbered_writer
+from .encoder import Encoder, Event, Kind, Logprobs
 
 __all__ = ["Responses"]
 
@@ -217,13 +217,7 @@ class Responses(Encoder):
         return head, tail[: tail.rindex(NUMBER) + len(NUMBER)]
 
     def _writer(self, head: str, tail: str) -> Writer:
-        keep, numbers = self._written.write, self._numbers
-
-        def write(text: str) -> bytes:
-            keep(text)
-            return framed_and_numbered(head, tail, numbers, text)
-
-        return write
+        return numbered_writer(head, tail, self._numbers, self._written.write)
 
     def _closed(self, kind: Kind, *, complete: bool, cut: bool) -> list[Event]:
         text, item = self._written.getvalue(), self._item

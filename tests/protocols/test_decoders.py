@@ -1,0 +1,290 @@
+"""Streams of other servers: any legal order, whatever is left out, sent again, or cut off."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deltaparse import (
+    Content,
+    ContentDelta,
+    Message,
+    Reasoning,
+    ToolCall,
+    ToolCallDelta,
+    UsageError,
+)
+from deltaparse.protocols import (
+    AnthropicMessages,
+    ChatCompletions,
+    Responses,
+    message_deltas,
+    read_chat_completions,
+    read_messages,
+    read_responses,
+)
+
+from .streams import bytes_of, events_of
+
+HEAD = {"id": "x", "model": "m", "created": 7}
+CALLS = [ToolCall("a", "f", '{"x": 1.50}', True), ToolCall("b", "g", "{}", True)]
+MESSAGE = Message([Reasoning("r"), Content("c"), CALLS[0], Content("d"), CALLS[1]])
+READ = {
+    ChatCompletions: read_chat_completions,
+    Responses: read_responses,
+    AnthropicMessages: read_messages,
+}
+by_protocol = pytest.mark.parametrize(
+    ("machine", "read"), READ.items(), ids=lambda one: one.__name__
+)
+
+
+def kinds(message):
+    return [issue.kind for issue in message.issues]
+
+
+def chunk(reason=None, **delta):
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+
+def called(index, id=None, name=None, arguments=None):
+    return {"index": index, "id": id, "function": {"name": name, "arguments": arguments}}
+
+
+@by_protocol
+def test_a_whole_response_is_read(machine, read):
+    whole = machine(**HEAD).response(MESSAGE, "tool_calls")
+    found = read(whole)
+    assert found.content == "cd"
+    assert found.reasoning_content == "r"
+    assert [call.name for call in found.tool_calls] == ["f", "g"]
+    assert found.issues == ()
+    if machine is ChatCompletions:  # which keeps no order
+        assert found.parts == [Reasoning("r"), Content("cd"), *CALLS]
+    elif machine is Responses:
+        assert found == MESSAGE
+    else:  # whose `input` is a value
+        assert [call.arguments for call in found.tool_calls] == ['{"x": 1.5}', "{}"]
+
+
+@by_protocol
+def test_a_stream_may_end_anywhere(machine, read):
+    deltas = list(message_deltas(MESSAGE))
+    events = events_of(machine(**HEAD), deltas, "tool_calls")
+    for end in range(len(events)):
+        found = read(events[:end])
+        assert MESSAGE.content.startswith(found.content)
+        for call, whole in zip(found.tool_calls, CALLS, strict=False):
+            assert whole.arguments.startswith(call.arguments)
+            assert not call.complete or call.arguments == whole.arguments
+    cut = read(events[:2])
+    assert kinds(cut) == ["stream_cut"]
+    body = bytes_of(machine(**HEAD), deltas, "tool_calls")
+    for end in range(0, len(body), 7):
+        assert MESSAGE.content.startswith(read(body[:end]).content)
+
+
+@by_protocol
+def test_a_call_at_the_end_of_what_was_cut_off_is_not_complete(machine, read):
+    deltas = [ToolCallDelta(0, "a", "f", '{"x": 1}')]
+    (call,) = read(events_of(machine(**HEAD), deltas, "length")).tool_calls
+    assert not call.complete
+
+
+def test_the_item_says_whether_its_call_is_whole():
+    whole = [ToolCallDelta(0, "a", "f", '{"x": 1}', last=True)]
+    (call,) = read_responses(events_of(Responses(**HEAD), whole, "length")).tool_calls
+    assert call.complete
+    broken = [ToolCallDelta(0, "a", "f", '{"x": 1}'), ContentDelta("z")]
+    (call,) = read_responses(events_of(Responses(**HEAD), broken, "stop")).tool_calls
+    assert not call.complete
+
+
+@by_protocol
+def test_a_failure_is_an_issue(machine, read):
+    made = machine(**HEAD)
+    events = made.start() + made.push(ContentDelta("a")) + made.error("no memory")
+    for given in (events, machine(**HEAD).sse(events)):
+        found = read(given)
+        assert found == Message([Content("a")])
+        assert kinds(found) == ["stream_error"]
+        assert found.issues[0].detail == "no memory"
+
+
+@by_protocol
+def test_a_refusal_is_content(machine, read):
+    made = machine(**HEAD)
+    events = made.start() + made.refuse("I can") + made.refuse("not.") + made.finish("stop")
+    assert read(events) == Message([Content("I cannot.")])
+
+
+@by_protocol
+def test_what_is_no_event_is_refused(machine, read):
+    with pytest.raises(UsageError, match="no event"):
+        read([7])
+
+
+class Model:
+    """An object that dumps itself, as pydantic's do."""
+
+    def __init__(self, event):
+        self.event = event
+
+    def model_dump(self, *, exclude_unset):
+        assert exclude_unset
+        return self.event
+
+
+@by_protocol
+def test_events_come_as_mappings_models_text_and_bytes(machine, read):
+    deltas = list(message_deltas(MESSAGE))
+    events = events_of(machine(**HEAD), deltas, "tool_calls")
+    body = machine(**HEAD).sse(events)
+    for line_end in (b"\n", b"\r\n", b"\r"):
+        other = body.replace(b"\n", line_end)
+        for size in (1, 2, 7, len(other)):
+            cut = [other[at : at + size] for at in range(0, len(other), size)]
+            assert read(cut) == MESSAGE
+            assert read(iter(map(bytes.decode, cut))) == MESSAGE
+    assert read(map(Model, events)) == MESSAGE
+    whole = machine(**HEAD).response(MESSAGE, "stop")
+    assert read(Model(whole)) == read(whole)
+
+
+def test_lines_that_are_no_data_are_passed_over():
+    body = (
+        b": comment\n\nevent: x\nid: 3\nretry: 9\n\ndata:{\ndata: }\n\ndata: [DONE]\n\ndata: 7\n\n"
+    )
+    assert read_chat_completions(body) == Message([])
+    data = json.dumps(chunk("stop", content="a")).encode()
+    assert read_chat_completions(b"data: {broken\n\ndata:" + data) == Message([Content("a")])
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking"])
+def test_reasoning_has_any_name(name):
+    chunks = [chunk(**{name: "a"}), chunk(**{name: "b", "content": None}), chunk("stop")]
+    assert read_chat_completions(chunks) == Message([Reasoning("ab")])
+    both = chunk("stop", reasoning="a", reasoning_content="a")
+    assert read_chat_completions([both]) == Message([Reasoning("a")])
+
+
+def test_chunks_of_other_servers():
+    chunks = [
+        chunk(role="assistant", content="", tool_calls=[]),
+        chunk(content=[{"type": "text", "text": "c"}, {"type": "x"}, "y"]),
+        chunk(tool_calls=[called(0, "a", "", "")]),
+        chunk(tool_calls=[called(1, "b", "g", None), called(0, "a", "f", '{"x"')]),
+        chunk(tool_calls=[called(0, None, None, ": 1"), called(1, "", "g", "{}")]),
+        {"choices": [{"delta": {"tool_calls": [called(0, "a", "f", "}")]}}]},
+        {"choices": [{"index": 1, "delta": {"content": "of another choice"}}]},
+        chunk("tool_calls", content=None, tool_calls=None),
+        {"choices": [], "usage": {}},
+    ]
+    calls = [ToolCall("a", "f", '{"x": 1}', True), ToolCall("b", "g", "{}", True)]
+    assert read_chat_completions(chunks) == Message([Content("c"), *calls])
+    assert read_chat_completions(chunks, index=1).content == "of another choice"
+
+
+def test_a_name_may_come_in_parts():
+    parts = [called(0, "a", "get_"), called(0, None, "weather"), called(0, None, None, "{}")]
+    chunks = [chunk(tool_calls=[part]) for part in parts]
+    (call,) = read_chat_completions([*chunks, chunk("tool_calls")]).tool_calls
+    assert call == ToolCall("a", "get_weather", "{}", True)
+
+
+def test_calls_may_have_no_index():
+    parts = [
+        called(None, "a", "f", "{"),
+        called(None, None, None, "}"),
+        called(None, "b", "g", "{}"),
+    ]
+    chunks = [chunk(tool_calls=[part]) for part in parts]
+    names = [call.name for call in read_chat_completions(chunks).tool_calls]
+    assert names == ["f", "g"]
+
+
+def test_items_of_a_response_may_be_interleaved():
+    events = events_of(Responses(**HEAD), message_deltas(MESSAGE), "tool_calls")
+    items = [event for event in events if "output_index" in event]
+    for order in (items, sorted(items, key=lambda event: -event["output_index"])):
+        ended = {"type": "response.completed", "response": {"status": "completed", "output": []}}
+        assert read_responses([*events[:2], *order, ended]) == MESSAGE
+        assert read_responses([*order, events[-1]]) == MESSAGE
+
+
+@pytest.mark.parametrize("left_out", ["delta", "done", "added", "part"])
+def test_events_of_a_response_may_be_left_out(left_out):
+    events = events_of(Responses(**HEAD), message_deltas(MESSAGE), "tool_calls")
+    kept = [event for event in events[:-1] if left_out not in event["type"].replace("_", ".")]
+    assert read_responses([*kept, events[-1]]) == MESSAGE
+    assert read_responses([events[-1]]) == MESSAGE
+
+
+def test_the_summary_is_the_reasoning_where_there_is_no_text():
+    machine = Responses(**HEAD, reasoning="summary")
+    assert read_responses(events_of(machine, message_deltas(MESSAGE), "stop")) == MESSAGE
+    part = {"type": "reasoning_text", "text": "t"}
+    item = {"type": "reasoning", "summary": [{"text": "s"}], "content": [part]}
+    whole = {"status": "completed", "output": [item]}
+    assert read_responses(whole) == Message([Reasoning("t")])
+
+
+def test_a_failed_response_says_why():
+    failed = {"type": "response.failed", "response": {"status": "failed", "error": None}}
+    assert kinds(read_responses([failed])) == ["stream_error"]
+    assert kinds(read_responses([{"type": "error", "error": "x", "code": "y"}])) == ["stream_error"]
+
+
+def test_blocks_of_anthropic_that_have_no_place_are_left_out():
+    events = [
+        {"type": "message_start", "message": {"content": [{"type": "text", "text": "a"}]}},
+        {"type": "ping"},
+        {
+            "type": "content_block_start",
+            "index": 1,
+            "content_block": {"type": "redacted_thinking", "data": "x"},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 1,
+            "delta": {"type": "thinking_delta", "thinking": "x"},
+        },
+        {
+            "type": "content_block_start",
+            "index": 2,
+            "content_block": {"type": "tool_use", "id": "i", "name": "f", "input": {"x": 1}},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "citations_delta", "citation": {}},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "b"}},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    call = ToolCall("i", "f", '{"x": 1}', True)
+    assert read_messages(events) == Message([Content("ab"), call])
+
+
+def test_a_call_without_arguments_has_none():
+    events = [
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "tool_use", "id": "i", "name": "f", "input": {}},
+        },
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+    ]
+    assert read_messages(events).tool_calls == [ToolCall("i", "f", "{}", True)]
+    events[1]["delta"]["stop_reason"] = "max_tokens"
+    assert read_messages(events).tool_calls == [ToolCall("i", "f", "", False)]
+
+
+def test_arguments_too_deep_to_be_read_are_not_complete():
+    deep = '{"a": ' + "[" * 100_000
+    (call,) = read_chat_completions(
+        [chunk("stop", tool_calls=[called(0, "a", "f", deep)])]
+    ).tool_calls
+    assert not call.complete
