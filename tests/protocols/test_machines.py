@@ -130,7 +130,7 @@ def test_a_delta_that_says_nothing_is_no_event():
         made.start()
         assert made.push(ContentDelta("")) == made.push(ReasoningDelta("")) == []
         assert made.push_bytes([]) == b""
-        assert made.push_bytes(iter([ContentDelta("")])) == b""
+        assert made.push_bytes(iter([ContentDelta(""), ContentDelta("")])) == b""
     chat = ChatCompletions(**HEAD)
     chat.start()
     chat.push(ToolCallDelta(0, "i", "f", "{}"))

@@ -61,14 +61,13 @@ def numbered_writer(
 
     Each text goes to `keep` too.
     """
-    before = head.encode()
+    before, number = head.encode(), numbers.__next__
 
     def write(text: str) -> bytes:
         keep(text)
         if len(text) < LONG and text.isascii():
-            quoted = encode_basestring(text)
-            return f"{head}{quoted}{tail}{next(numbers)}}}\n\n".encode()
-        behind = f"{tail}{next(numbers)}}}\n\n"
+            return f"{head}{encode_basestring(text)}{tail}{number()}}}\n\n".encode()
+        behind = f"{tail}{number()}}}\n\n"
         return b"".join((before, string_bytes(text), behind.encode()))
 
     return write

@@ -15,7 +15,14 @@ that part is made of, and only the text goes through an encoder.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
@@ -128,9 +135,11 @@ class Encoder(ABC):
         write = self._write
         if write is not None and type(delta) is self._type:
             if not isinstance(delta, ToolCallDelta):
-                return write(delta.text) if delta.text else b""
+                text = delta.text
+                return write(text) if text else b""
             if delta.name is None and not delta.last and delta.index == self._index:
-                return write(delta.arguments) if delta.arguments else b""
+                text = delta.arguments
+                return write(text) if text else b""
         written = sse(self.push(delta))
         if self._type is not None and self._write is None and self._logprobs is None:
             self._write = self._writer(*self._frame())
