@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deltaparse import (
     Content,
@@ -25,6 +27,8 @@ from deltaparse.protocols import (
     read_responses,
 )
 
+from ..support import VALUES
+from .mutations import places, replaced
 from .streams import bytes_of, events_of
 
 HEAD = {"id": "x", "model": "m", "created": 7}
@@ -105,8 +109,8 @@ def test_the_item_says_whether_its_call_is_whole():
 def test_a_failure_is_an_issue(machine, read):
     made = machine(**HEAD)
     events = made.start() + made.push(ContentDelta("a")) + made.error("no memory")
-    for given in (events, machine(**HEAD).sse(events)):
-        found = read(given)
+    for stream in (events, machine(**HEAD).sse(events)):
+        found = read(stream)
         assert found == Message([Content("a")])
         assert kinds(found) == ["stream_error"]
         assert found.issues[0].detail == "no memory"
@@ -288,3 +292,16 @@ def test_arguments_too_deep_to_be_read_are_not_complete():
         [chunk("stop", tool_calls=[called(0, "a", "f", deep)])]
     ).tool_calls
     assert not call.complete
+
+
+@given(data=st.data(), new=VALUES)
+def test_events_that_no_protocol_has_are_refused_or_read(data, new):
+    for machine, read in READ.items():
+        events = events_of(machine(**HEAD), message_deltas(MESSAGE), "tool_calls")
+        for value in (events, [machine(**HEAD).response(MESSAGE, "tool_calls")]):
+            place = data.draw(st.sampled_from(list(places(value))[1:]))
+            try:
+                found = read(replaced(value, place, new))
+            except UsageError as error:
+                found = error
+            assert isinstance(found, Message | UsageError)

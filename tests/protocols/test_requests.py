@@ -7,6 +7,7 @@ import json
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from deltaparse import ChatTemplate, StreamParser, Tools, UsageError, get_format
 from deltaparse.protocols import (
@@ -20,6 +21,8 @@ from deltaparse.protocols import (
 )
 
 from ..strategies.conversations import ALLOWED, NAMED, TOOLS, requests
+from ..support import VALUES
+from .mutations import places, replaced
 
 pydantic = pytest.importorskip("pydantic")
 openai = pytest.importorskip("openai", reason="the openai package is not installed")
@@ -307,3 +310,15 @@ def test_a_call_that_was_cut_off_is_healed_for_anthropic():
     request = Request(messages=[{"role": "assistant", "content": "", "tool_calls": [cut]}])
     (message,) = messages_request(request)["messages"]
     assert message["content"][0]["input"] == {"a": "hel"}
+
+
+@given(request=requests(), data=st.data(), new=VALUES)
+def test_requests_that_no_protocol_has_are_refused_or_read(request, data, new):
+    for write, read in READ.items():
+        body = json.loads(json.dumps(write(request)))
+        place = data.draw(st.sampled_from(list(places(body))))
+        try:
+            found = read(replaced(body, place, new), template=TEMPLATE)
+        except UsageError as error:
+            found = error
+        assert isinstance(found, Request | UsageError)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from operator import index as as_index
 from typing import Any
 
 from deltaparse.stream import Content, Message, Part, Reasoning, ToolCall
 
 from .drafts import Draft, Outcome, error_text
-from .objects import Objects, objects
+from .objects import Objects, read_objects
 
 __all__ = ["read_messages"]
 
@@ -39,8 +40,7 @@ def read_messages(events: Objects) -> Message:
             anywhere; or a whole message.
     """
     reader = MessageReader()
-    for event in objects(events):
-        reader.read(event)
+    read_objects(events, reader.read, "event of Messages")
     return reader.outcome.message(draft for _, draft in sorted(reader.drafts.items()))
 
 
@@ -62,7 +62,7 @@ class MessageReader:
                 for index, block in enumerate((event.get("message") or {}).get("content") or ()):
                     self._open(index, block)
             case "content_block_start":
-                self._open(event["index"], event.get("content_block") or {})
+                self._open(as_index(event["index"]), event.get("content_block") or {})
             case "content_block_delta":
                 self._add(event["index"], event.get("delta") or {})
             case "message_delta":

@@ -8,7 +8,7 @@ from typing import Any
 from deltaparse.stream import Content, Message, Part, Reasoning, ToolCall
 
 from .drafts import Draft, Outcome, error_text, text_of
-from .objects import Objects, objects
+from .objects import Objects, read_objects
 
 __all__ = ["read_chat_completions"]
 
@@ -30,26 +30,29 @@ def read_chat_completions(chunks: Objects, *, index: int = 0) -> Message:
             anywhere; or a whole response.
         index: which choice is read.
     """
-    reader = ChatReader()
-    for chunk in objects(chunks):
-        if chunk.get("error"):
-            reader.outcome.errors.append(error_text(chunk["error"]))
-        for choice in chunk.get("choices") or ():
-            if (choice.get("index") or 0) == index:
-                reader.read(choice)
+    reader = ChatReader(index)
+    read_objects(chunks, reader.read, "chunk of Chat Completions")
     return reader.outcome.message(reader.drafts)
 
 
 class ChatReader:
     """What has come of one choice."""
 
-    def __init__(self) -> None:
+    def __init__(self, index: int) -> None:
+        self._index = index
         self.drafts: list[Draft] = []
         self.outcome = Outcome()
         self._calls: dict[int, Draft] = {}
 
-    def read(self, choice: Mapping[str, Any]) -> None:
-        """Read what one chunk, or the response, has of the choice."""
+    def read(self, chunk: Mapping[str, Any]) -> None:
+        """Read a chunk, or a whole response."""
+        if chunk.get("error"):
+            self.outcome.errors.append(error_text(chunk["error"]))
+        for choice in chunk.get("choices") or ():
+            if (choice.get("index") or 0) == self._index:
+                self._read_choice(choice)
+
+    def _read_choice(self, choice: Mapping[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message") or {}
         names = (name for name in REASONING if delta.get(name))
         self._add(Reasoning, text_of(delta.get(next(names, ""))))

@@ -33,7 +33,7 @@ class Draft:
 
         A name that is sent again is the same one; what differs is more of it.
         """
-        self.call_id = self.call_id or call_id or ""
+        self.call_id = self.call_id or str(call_id or "")
         if name and name != self.name:
             self.name += name
 

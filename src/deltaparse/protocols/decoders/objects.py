@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from deltaparse.partial import TextDecoder, UsageError
 
-__all__ = ["Objects", "objects"]
+from ..understood import understood
+
+__all__ = ["Objects", "read_objects"]
 
 Objects = Iterable[Any] | Mapping[str, Any] | str | bytes
 """What a decoder reads: mappings, objects that dump themselves as pydantic's do, or the text or
@@ -17,6 +19,17 @@ bytes of server-sent events, cut anywhere. A mapping alone is a whole response."
 
 LINE_END = re.compile("\r\n|\n|\r")
 DONE = "[DONE]"
+
+
+def read_objects(given: Objects, read: Callable[[Mapping[str, Any]], None], what: str) -> None:
+    """Read all objects of what was given, each of which is to be `what`.
+
+    Raises:
+        UsageError: one of them is not.
+    """
+    for one in objects(given):
+        with understood(one, what):
+            read(one)
 
 
 def objects(given: Objects) -> Iterator[Mapping[str, Any]]:

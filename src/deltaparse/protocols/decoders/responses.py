@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import index as as_index
 from typing import Any
 
 from deltaparse.stream import Content, Message, Reasoning, ToolCall
 
 from .drafts import Draft, Outcome, error_text
-from .objects import Objects, objects
+from .objects import Objects, read_objects
 
 __all__ = ["read_responses"]
 
@@ -37,8 +38,7 @@ def read_responses(events: Objects) -> Message:
             anywhere; or a whole response.
     """
     reader = ResponseReader()
-    for event in objects(events):
-        reader.read(event)
+    read_objects(events, reader.read, "event of Responses")
     return reader.outcome.message(reader.drafts())
 
 
@@ -111,7 +111,7 @@ class ResponseReader:
 
     def _read_item(self, type: str, event: Mapping[str, Any]) -> None:
         """Read an event of one item."""
-        item = self._items.setdefault(event["output_index"], Item())
+        item = self._items.setdefault(as_index(event["output_index"]), Item())
         name, _, what = type.removeprefix("response.").rpartition(".")
         if name == "output_item":
             item.take(event.get("item") or {})
@@ -122,7 +122,7 @@ class ResponseReader:
                 item.call().replace(event["arguments"])
         elif name in TEXTS:
             kind, member = TEXTS[name]
-            index = event.get("content_index", event.get("summary_index", 0))
+            index = as_index(event.get("content_index", event.get("summary_index", 0)))
             if what == "delta":
                 item.text(kind, index).text.write(event["delta"])
             else:

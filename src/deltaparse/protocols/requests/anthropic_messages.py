@@ -8,8 +8,8 @@ from typing import Any
 
 from deltaparse.partial import UsageError
 
-from .content import Content, Part, Template, as_template_takes, data_url, joined, parts_of
-from .request import Request, chosen, name_results, read_body, read_tools
+from .content import Content, Part, Template, data_url, joined, parts_of
+from .request import Request, chosen, read_request, read_tools
 from .turns import Turns, arguments_value, call, tool_result
 
 __all__ = ["messages_request", "read_messages_request"]
@@ -32,7 +32,10 @@ def read_messages_request(body: Any, *, template: Template | None = None) -> Req
         UsageError: the request has something that has no place here, which the text names: what a
             server keeps, and blocks of Anthropic's own tools.
     """
-    body = read_body(body)
+    return read_request(body, _read, template)
+
+
+def _read(body: Mapping[str, Any]) -> Request:
     turns = Turns()
     if system := _content(body.get("system"), "\n"):
         turns.messages.append({"role": "system", "content": system})
@@ -44,7 +47,7 @@ def read_messages_request(body: Any, *, template: Template | None = None) -> Req
     choice = body.get("tool_choice") or {}
     form = (body.get("output_config") or {}).get("format") or body.get("output_format") or {}
     return Request(
-        messages=as_template_takes(name_results(turns.messages), template),
+        messages=turns.messages,
         tools=read_tools(body),
         tool_choice=chosen(choice or None),
         parallel_tool_calls=not choice.get("disable_parallel_tool_use"),

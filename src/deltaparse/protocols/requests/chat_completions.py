@@ -7,8 +7,8 @@ from typing import Any
 
 from deltaparse.partial import UsageError
 
-from .content import Content, Part, Template, as_template_takes, joined, parts_of
-from .request import Request, chosen, name_results, read_body, read_tools
+from .content import Content, Part, Template, joined, parts_of
+from .request import Request, chosen, read_request, read_tools
 
 __all__ = ["chat_completions_request", "read_chat_completions_request"]
 
@@ -27,14 +27,17 @@ def read_chat_completions_request(body: Any, *, template: Template | None = None
     Raises:
         UsageError: the request has something that has no place here, which the text names.
     """
-    body = read_body(body)
+    return read_request(body, _read, template)
+
+
+def _read(body: Mapping[str, Any]) -> Request:
     messages = [_message(message) for message in body.get("messages") or ()]
     schema = None
     wanted = body.get("response_format") or {}
     if wanted.get("type") == "json_schema":
         schema = wanted["json_schema"].get("schema")
     return Request(
-        messages=as_template_takes(name_results(messages), template),
+        messages=messages,
         tools=read_tools(body),
         tool_choice=chosen(body.get("tool_choice")),
         parallel_tool_calls=body.get("parallel_tool_calls") is not False,

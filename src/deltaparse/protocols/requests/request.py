@@ -12,15 +12,18 @@ call as JSON text, reasoning as `reasoning_content`, the results of calls as mes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import Tools
 from deltaparse.stream.tools import Choice, read_choice
 
-__all__ = ["Request", "chosen", "name_results", "read_body", "read_tools"]
+from ..understood import understood
+from .content import Template, as_template_takes
+
+__all__ = ["Request", "chosen", "read_request", "read_tools"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +58,20 @@ class Request:
         return read_choice(self.tool_choice, None)
 
 
-def read_body(body: Any) -> Mapping[str, Any]:
-    """Return the body of a request, a mapping.
+def read_request(
+    body: Any, read: Callable[[Mapping[str, Any]], Request], template: Template | None
+) -> Request:
+    """Read the body of a request; images and documents get the shape that `template` takes.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not what its protocol says, or has something that has no place here.
     """
-    if not isinstance(body, Mapping):
-        raise UsageError(f"a request is a mapping, as JSON has it, not {type(body).__name__}")
-    return body
+    with understood(body, "request"):
+        if not isinstance(body, Mapping):
+            raise UsageError(f"a request is a mapping, as JSON has it, not {type(body).__name__}")
+        request = read(body)
+        messages = as_template_takes(name_results(request.messages), template)
+    return replace(request, messages=messages)
 
 
 def read_tools(body: Mapping[str, Any]) -> Tools | None:

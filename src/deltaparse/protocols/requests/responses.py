@@ -7,8 +7,8 @@ from typing import Any
 
 from deltaparse.partial import UsageError
 
-from .content import Content, Part, Template, as_template_takes, joined, parts_of
-from .request import Request, chosen, name_results, read_body, read_tools
+from .content import Content, Part, Template, joined, parts_of
+from .request import Request, chosen, read_request, read_tools
 from .turns import Turns, call, tool_result
 
 __all__ = ["read_responses_request", "responses_request"]
@@ -32,7 +32,10 @@ def read_responses_request(body: Any, *, template: Template | None = None) -> Re
         UsageError: the request has something that has no place here, which the text names: what a
             server keeps, and items of OpenAI's own tools.
     """
-    body = read_body(body)
+    return read_request(body, _read, template)
+
+
+def _read(body: Mapping[str, Any]) -> Request:
     for member in ELSEWHERE:
         if body.get(member) is not None:
             raise UsageError(f"{member}: nothing is kept here; pass all items as input")
@@ -45,7 +48,7 @@ def read_responses_request(body: Any, *, template: Template | None = None) -> Re
         _read_item(item, turns)
     wanted = (body.get("text") or {}).get("format") or {}
     return Request(
-        messages=as_template_takes(name_results(turns.messages), template),
+        messages=turns.messages,
         tools=read_tools(body),
         tool_choice=chosen(body.get("tool_choice")),
         parallel_tool_calls=body.get("parallel_tool_calls") is not False,
