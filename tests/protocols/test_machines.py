@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -368,7 +369,7 @@ def test_anthropic_has_the_input_at_the_start():
     message, _ = anthropic_message(machine.sse(events))
     assert (message.usage.input_tokens, message.usage.output_tokens) == (12, 3)
     whole = machine.response(Message(), "stop", {"completion_tokens": 3})
-    assert whole["usage"]["output_tokens"] == 3
+    assert whole["usage"] == {"input_tokens": 12, "output_tokens": 3}
 
 
 @pytest.mark.parametrize(
@@ -541,3 +542,40 @@ def test_a_whole_response_is_read_by_the_client(monkeypatch):
     completion = OPENAI.chat.completions.create(model="m", messages=HI)
     assert completion.choices[0].message.tool_calls[0].function.arguments == '{"a": 1}'
     assert completion.choices[0].message.content is None
+
+
+@by_machine
+def test_a_machine_holds_no_message(machine):
+    made = machine(**HEAD)
+    made.start()
+    text = "some text " * 5
+    made.push_bytes([ContentDelta(text)] * 2)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(4_000):
+        made.push_bytes([ContentDelta(text + "x")])
+        made.push(ContentDelta(text))
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    # Responses says all of it again, and so has to keep it.
+    assert (grown > 200_000) is (machine is Responses)
+
+
+def test_tokens_that_a_cache_had_to_do_with_are_told_apart():
+    usage = {
+        "input_tokens": 2,
+        "cache_read_input_tokens": 5,
+        "cache_creation_input_tokens": 4,
+        "output_tokens": 3,
+    }
+    *_, last = events_of(ChatCompletions(**HEAD), [], "stop", usage)
+    assert last["usage"] == {
+        "prompt_tokens": 11,
+        "completion_tokens": 3,
+        "total_tokens": 14,
+        "prompt_tokens_details": {"cached_tokens": 5},
+    }
+    *_, last, _ = events_of(AnthropicMessages(**HEAD), [], "stop", usage)
+    assert last["usage"] == usage
+    *_, last = events_of(ChatCompletions(**HEAD), [], "stop", {"input_tokens": 1})
+    assert last["usage"] == {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}

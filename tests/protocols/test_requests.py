@@ -322,3 +322,18 @@ def test_requests_that_no_protocol_has_are_refused_or_read(request, data, new):
         except UsageError as error:
             found = error
         assert isinstance(found, Request | UsageError)
+
+
+def test_a_refusal_in_the_history_is_content():
+    refused = {"role": "assistant", "content": None, "refusal": "no"}
+    (message,) = read_chat_completions_request({"messages": [refused]}).messages
+    assert message == {"role": "assistant", "content": "no"}
+
+
+def test_a_template_that_takes_texts_only_takes_no_image():
+    strict = ChatTemplate("{{ raise_exception('text only') if messages[0].content is not string }}")
+    image = {"type": "image_url", "image_url": {"url": "https://x"}}
+    with pytest.raises(UsageError, match="images"):
+        read_chat_completions_request(
+            {"messages": [{"role": "user", "content": [image]}]}, template=strict
+        )

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["Usage", "anthropic_usage", "chat_usage", "known_usage", "responses_usage"]
+__all__ = ["Usage", "anthropic_usage", "chat_usage", "known", "responses_usage"]
 
 Usage = Mapping[str, Any] | Callable[[], Mapping[str, Any] | None] | None
 """What a request took, or a function that is asked when the turn has ended; None is unknown."""
+
+T = TypeVar("T", bound=Mapping[str, Any] | str | None)
 
 CACHE_READ, CACHE_WRITTEN = "cache_read_input_tokens", "cache_creation_input_tokens"
 
@@ -33,9 +35,9 @@ class Tokens:
     written: int | None
 
 
-def known_usage(usage: Usage) -> Mapping[str, Any] | None:
-    """Return the usage, asking for it if it is a function."""
-    return usage() if callable(usage) else usage
+def known(value: T | Callable[[], T]) -> T:
+    """Return a value, asking for it if it is a function."""
+    return value() if callable(value) else value
 
 
 def read(usage: Mapping[str, Any]) -> Tokens:

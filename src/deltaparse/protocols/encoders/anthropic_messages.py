@@ -20,7 +20,7 @@ from deltaparse.stream import Content, Message, Reasoning, ToolCall, ToolCallDel
 
 from ..finish_reasons import FinishReason, anthropic_reason, read_reason
 from ..message_parts import message_runs
-from ..usage import Usage, anthropic_usage, known_usage
+from ..usage import Usage, anthropic_usage, known
 from ..wire_text import Writer
 from .encoder import Encoder, Event, Kind
 
@@ -80,7 +80,6 @@ class AnthropicMessages(Encoder):
     ) -> dict[str, Any]:
         """Return the `message` object; `input` of a call that was cut off is what can be healed."""
         reason = read_reason(finish_reason, calls=bool(message.tool_calls))
-        counted = known_usage(usage) or known_usage(self._usage) or {}
         blocks = [
             self._whole_block(run)
             for run in message_runs(message)
@@ -88,7 +87,7 @@ class AnthropicMessages(Encoder):
         ]
         return self._message(
             blocks,
-            usage=counted,
+            usage=self._start_usage() | _final_usage(known(usage)),
             stop_reason=anthropic_reason(reason, stop_sequence),
             stop_sequence=stop_sequence,
         )
@@ -97,7 +96,7 @@ class AnthropicMessages(Encoder):
         self,
         blocks: list[dict[str, Any]],
         *,
-        usage: Mapping[str, Any],
+        usage: dict[str, Any],
         stop_reason: str | None = None,
         stop_sequence: str | None = None,
     ) -> dict[str, Any]:
@@ -109,7 +108,7 @@ class AnthropicMessages(Encoder):
             "content": blocks,
             "stop_reason": stop_reason,
             "stop_sequence": stop_sequence,
-            "usage": anthropic_usage(usage),
+            "usage": usage,
             **self.fields,
         }
 
@@ -122,8 +121,13 @@ class AnthropicMessages(Encoder):
         return {"type": "tool_use", "id": run.id, "name": run.name, "input": run.healed()}
 
     def _started(self) -> list[Event]:
-        message = self._message([], usage=known_usage(self._usage) or {})
+        message = self._message([], usage=self._start_usage())
         return [{"type": "message_start", "message": message}]
+
+    def _start_usage(self) -> dict[str, Any]:
+        """Return what is known at the start."""
+        usage = known(self._usage)
+        return anthropic_usage({} if usage is None else usage)
 
     def _opened(self, kind: Kind, call: ToolCallDelta | None, text: str) -> list[Event]:
         if kind == "refusal":
@@ -188,14 +192,19 @@ class AnthropicMessages(Encoder):
         if self._refusal is not None:
             said = {"type": "refusal", "category": None, "explanation": self._refusal}
             delta["stop_details"] = said
-        counted = anthropic_usage(usage or {})
-        if not counted["input_tokens"]:
-            del counted["input_tokens"]  # clients keep what the start said
         return [
-            {"type": "message_delta", "delta": delta, "usage": counted},
+            {"type": "message_delta", "delta": delta, "usage": _final_usage(usage)},
             {"type": "message_stop"},
         ]
 
     def _failed(self, message: str, type: str, code: str) -> list[Event]:  # noqa: ARG002
         known = {"server_error": "api_error"}.get(type, type)
         return [{"type": "error", "error": {"type": known, "message": message}}]
+
+
+def _final_usage(usage: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what is known at the end; of the input only if it is said again."""
+    counted = anthropic_usage({} if usage is None else usage)
+    if not counted["input_tokens"]:
+        del counted["input_tokens"]
+    return counted

@@ -22,7 +22,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import Delta, Message, ToolCallDelta
 
 from ..finish_reasons import FinishReason, read_reason
-from ..usage import Usage, chat_usage, known_usage
+from ..usage import Usage, chat_usage, known
 from .encoder import Encoder, Event, Kind, Logprobs, Reason
 
 __all__ = ["ChatCompletions", "achat_completion_chunks", "chat_completion_chunks"]
@@ -129,7 +129,7 @@ class ChatCompletions(Encoder):
             "logprobs": None,
             "finish_reason": reason,
         }
-        counted = known_usage(usage)
+        counted = known(usage)
         said = {} if counted is None else {"usage": chat_usage(counted)}
         return {**self._whole, "choices": [choice], **said}
 

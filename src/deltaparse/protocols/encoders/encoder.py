@@ -29,7 +29,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, ToolCallDelta
 
 from ..finish_reasons import FinishReason, is_cut, read_reason
-from ..usage import Usage, known_usage
+from ..usage import Usage, known
 from ..wire_text import Writer, frame_writer, sse
 
 __all__ = ["Encoder", "Event", "Kind", "Logprobs", "Reason"]
@@ -163,7 +163,7 @@ class Encoder(ABC):
         reason = read_reason(finish_reason, calls=self._calls > 0)
         events = self._close_part(cut=is_cut(reason))
         self._phase = "ended"
-        return events + self._finished(reason, known_usage(usage), stop_sequence)
+        return events + self._finished(reason, known(usage), stop_sequence)
 
     def refuse(self, text: str) -> list[Event]:
         """Return the events of the next text with which the model, or a filter, refuses."""
@@ -178,9 +178,6 @@ class Encoder(ABC):
         """Return the events that end the response with an error, in the place of `finish`.
 
         `type` and `code` are what the protocol's own errors have.
-
-        Raises:
-            UsageError: the response has ended.
         """
         if self._phase == "ended":
             self._check_open()
@@ -199,7 +196,7 @@ class Encoder(ABC):
         yield from self.start()
         for delta in deltas:
             yield from self.push(delta)
-        yield from self.finish(_known(finish_reason), usage)
+        yield from self.finish(known(finish_reason), usage)
 
     async def aevents(
         self, deltas: AsyncIterable[Delta], finish_reason: Reason, usage: Usage = None
@@ -210,7 +207,7 @@ class Encoder(ABC):
         async for delta in deltas:
             for event in self.push(delta):
                 yield event
-        for event in self.finish(_known(finish_reason), usage):
+        for event in self.finish(known(finish_reason), usage):
             yield event
 
     @abstractmethod
@@ -301,7 +298,3 @@ class Encoder(ABC):
         events = self._closed(kind, complete=complete, cut=cut)
         self._type = self._kind = self._write = None
         return events
-
-
-def _known(reason: Reason) -> str | None:
-    return reason() if callable(reason) else reason
