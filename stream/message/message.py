@@ -77,10 +77,9 @@ class Issue:
     `code_block`            the fences round JSON that was asked for were left out
     `internal_error`        a bug of deltaparse: the rest of the text is content
 
-    Of messages that `deltaparse.protocols` reads from a server's events:
-
-    `stream_error`          the server says that it failed; what it says is the detail
-    `stream_cut`            the events end before the one that is last
+    A message that `deltaparse.protocols` read from a server's events may have two more: in
+    `stream_error` the server says that it failed, and `stream_cut` says that the events end before
+    the one that is last.
     """
 
     kind: str

@@ -21,6 +21,8 @@ def understood(given: Any, what: str) -> Iterator[None]:
     """
     try:
         yield
+    except UsageError:
+        raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise UsageError(f"{given!r:.200} is no {what}: {reason}") from error
