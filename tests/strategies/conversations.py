@@ -58,7 +58,7 @@ def turns(draw, at):
             {
                 "id": f"c{at}{place}",
                 "type": "function",
-                "function": {"name": name, "arguments": json.dumps(given, ensure_ascii=False)},
+                "function": {"name": name, "arguments": json.dumps(given)},
             }
             for place, (name, given) in enumerate(called)
         ]
