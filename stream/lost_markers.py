@@ -7,8 +7,9 @@ tool stands as it does in a call, with the beginning of its arguments behind it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
+from .message.message import Message
 from .wire.format import ToolFormat, WireFormat
 
 __all__ = ["called_without_marker"]
@@ -20,8 +21,15 @@ MOST_PLACES = 8
 """Places in a content at which a call may begin."""
 
 
-def called_without_marker(fmt: WireFormat, tools: Collection[str], content: str) -> str:
-    """The name of the tool whose call begins in `content` without its marker, "" for none."""
+Read = Callable[[WireFormat, str], Message]
+"""Reads the beginning of a turn."""
+
+
+def called_without_marker(fmt: WireFormat, tools: Collection[str], content: str, read: Read) -> str:
+    """The name of the tool whose call begins in `content` without its marker, "" for none.
+
+    `read` reads what may be a call, with the tools.
+    """
     if fmt.facts.has_channels:
         before = fmt.channels.recipient.strip() + fmt.function.namespace
         return next((name for name in tools if before and before + name in content), "")
@@ -30,9 +38,11 @@ def called_without_marker(fmt: WireFormat, tools: Collection[str], content: str)
         return ""
     for start in _places(fmt, tools, content):
         for variant in (fmt, _without_inner_markers(fmt)):
-            name = _called(variant, tools, opener + content[start : start + HEAD])
-            if name:
-                return name
+            message = read(variant, opener + content[start : start + HEAD])
+            call = next(iter(message.tool_calls), None)
+            if call and not message.content and len(call.arguments) > len("{"):
+                if call.name in tools:
+                    return call.name
     return ""
 
 
@@ -55,14 +65,3 @@ def _without_inner_markers(fmt: WireFormat) -> WireFormat:
     if fmt.tools.format is not ToolFormat.TAG_WITH_JSON:
         return fmt
     return fmt.replace(function={"name_suffix": ""}, arguments={"start": ""})
-
-
-def _called(fmt: WireFormat, tools: Collection[str], text: str) -> str:
-    """The name of a tool with whose call a text begins, its arguments too; "" for none."""
-    from .parser import StreamParser  # which asks this
-
-    parser = StreamParser(fmt, tools=[{"name": name} for name in tools])
-    parser.feed(text)
-    calls = parser.message.tool_calls
-    begun = calls and not parser.message.content and len(calls[0].arguments) > len("{")
-    return calls[0].name if begun and calls[0].name in tools else ""

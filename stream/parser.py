@@ -104,8 +104,16 @@ class TurnParser(Feeder):
         content = "".join(
             part.text.getvalue() for part in sink.builder.parts if part.kind is Content
         )
-        name = called_without_marker(self.format, sink.tools, content) if content else ""
-        if name:
+        if not content:
+            return
+        tools = [{"name": name} for name in sink.tools]
+
+        def read(fmt: WireFormat, text: str) -> Message:
+            parser = StreamParser(fmt, tools=tools)
+            parser.feed(text)
+            return parser.message
+
+        if name := called_without_marker(self.format, sink.tools, content, read):
             detail = (
                 f"content begins like a call of {name!r}, without its marker: decode with "
                 "skip_special_tokens=False, or feed ids to a TokenParser"

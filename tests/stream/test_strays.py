@@ -206,3 +206,31 @@ def test_the_end_of_turn_in_reasoning_is_text_where_text_follows():
     assert unclosed.message.parts[0] == Reasoning("a")
     assert len(calls(unclosed)) == 1
     assert parse(f"a{OTHER}<|end|>", TAGS).content == "a"
+
+
+LOST = {
+    "hermes": '{"name": "get_weather", "arguments": {"city": "P"}}',
+    "mistral": '[{"name": "get_weather", "arguments": {"city": "P"}}]',
+    "mistral_small": 'I will look.\nget_weather{"city": "P"}',
+    "kimi_k2": 'functions.get_weather:0{"city": "P"}',
+    "gpt_oss": 'commentary to=functions.get_weather json{"city":"P"}',
+    "qwen3_coder": "get_weather\n<parameter=city>P</parameter>",
+    "olmo3": 'get_weather(city="P")',
+}
+NAMED = [{"name": "get_weather"}, {"name": "f"}]
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_call_whose_marker_was_lost_is_reported(name):
+    message = parse(LOST[name], get_format(name), tools=NAMED, finish_reason="stop")
+    assert message.content
+    assert [issue.kind for issue in message.issues] == ["lost_marker"]
+    assert "skip_special_tokens" in message.issues[0].detail
+
+
+@pytest.mark.parametrize(
+    "text", ["Use get_weather to see.", 'f is {"name": "Bob"}', "get_weather", '{"f": 1}']
+)
+@pytest.mark.parametrize("name", LOST)
+def test_what_only_names_a_tool_is_text(name, text):
+    assert parse(text, get_format(name), tools=NAMED, finish_reason="stop").issues == ()
