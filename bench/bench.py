@@ -6,9 +6,9 @@
 
 Prints tables and what of the targets was met, and writes the figures as JSON and as a picture
 (SVG). `timing` says what a floor is and how costs are measured, `workloads` and `families` what
-is read, `peers` what else reads it, `protocols` what is written, `targets` what is to be reached.
-`partial` and `analysis`, of which this is a part, run by themselves too. The figures mean something
-as ratios within one run.
+is read, `peers` what else reads it, `protocols` what is written, `tokens` ids, `targets` what is
+to be reached. `partial` and `analysis`, of which this is a part, run by themselves too. The figures
+mean something as ratios within one run.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import partial
 import peers
 import plot
 import protocols
+import tokens
 from deltaparse import list_formats
 from families import FAMILIES
 from results import Results
@@ -63,6 +64,8 @@ def run(how: Settings) -> Results:
     grow, scanner_bytes = partial.growth(how), partial.state_size(how)
     doing("protocols")
     written = protocols.measure_protocols(how)
+    doing("tokens")
+    by_ids = tokens.measure_tokens(how)
     doing("ordinary text")
     as_answers = ordinary.measure(list(list_formats())[: how.templates])
     doing("analysis")
@@ -82,6 +85,7 @@ def run(how: Settings) -> Results:
         analysis=analyses(how),
         ordinary=as_answers,
         protocols=written,
+        tokens=by_ids,
         missing=peers.missing(),
     )
 

@@ -10,6 +10,7 @@ import analysis
 import ordinary
 import partial
 import protocols
+import tokens
 from counts import Counts
 from families import FAMILIES
 from settings import Settings
@@ -39,6 +40,7 @@ class Results:
     analysis: Sequence[analysis.Row]
     ordinary: Sequence[ordinary.Row]
     protocols: Sequence[protocols.Row]
+    tokens: Sequence[tokens.Row]
     missing: Sequence[str]
 
     def checks(self) -> list[Check]:
@@ -59,6 +61,7 @@ class Results:
                 for row in self.protocols
                 if row.writer in protocols.MACHINES
             ),
+            *((f"ids, {row.workload}", row.kind, "token", row.more) for row in self.tokens),
         ]
         return [checked for figure in figures for checked in check(*figure)]
 

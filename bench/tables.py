@@ -27,6 +27,7 @@ def tables(results: Results) -> Iterator[str]:
     partial.summary(results.primitives_grow, results.scanner_bytes, lines.append)
     yield from lines
     yield from written_bytes(results)
+    yield from ids(results)
     yield from answers(results)
     yield from analysed(results)
     yield from verdicts(results)
@@ -96,6 +97,13 @@ def written_bytes(results: Results) -> Iterator[str]:
     head = ("floors more than the delta, 4 chars", "us for 16 KB")
     rows = [[f"{row.writer}, {row.workload}", row.more, row.large] for row in results.protocols]
     yield from table("bytes of a protocol", head, rows)
+
+
+def ids(results: Results) -> Iterator[str]:
+    """Write what token ids cost more than their text."""
+    head = ("floors more than text, 4 chars", "without spans")
+    rows = [[row.workload, row.more, row.without_spans] for row in results.tokens]
+    yield from table("a token, by its id", head, rows)
 
 
 def answers(results: Results) -> Iterator[str]:

@@ -148,7 +148,7 @@ def one_round(base: Reader, task: Reader, texts: Parts) -> tuple[float, float]:
     turns = [(at, reader.loop, reader.feeds(len(texts))) for at, reader in enumerate((base, task))]
     with undisturbed():
         for at, part in enumerate(texts):
-            "".join(part)
+            list(map(str, part))
             for which, loop, feeds in turns:
                 spent[which] += seconds(loop, feeds[at], part)
             turns.reverse()

@@ -101,6 +101,8 @@ class MessageBuilder:
         self._collect = collect
         self._written = 0
 
+    _arguments_deltas = staticmethod(arguments_deltas)
+
     def content(self, text: str) -> None:
         """Emit content."""
         self._add(text, Content, ContentDelta)
@@ -112,7 +114,8 @@ class MessageBuilder:
     def begin_call(self, index: int, call_id: str, name: str, start: int) -> OpenPart:  # noqa: ARG002
         """Begin a call, which stands from the offset `start` on: emit its first delta."""
         text = self._new_text()
-        part = self._begin(OpenPart(ToolCall, arguments_deltas(index), text, call_id, name))
+        make = self._arguments_deltas(index)
+        part = self._begin(OpenPart(ToolCall, make, text, call_id, name))
         self.out.append(ToolCallDelta(index, call_id, name))
         return part
 

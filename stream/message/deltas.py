@@ -11,23 +11,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ContentDelta", "Delta", "ReasoningDelta", "ToolCallDelta", "arguments_deltas"]
+__all__ = [
+    "ContentDelta",
+    "Delta",
+    "ReasoningDelta",
+    "ToolCallDelta",
+    "arguments_deltas",
+    "unplaced_deltas",
+]
 
 new = object.__new__
 
 
 class FromTokens:
-    """A delta, and the half-open range of the tokens that it came from: None from text."""
+    """A delta, and what says which tokens it came from."""
 
-    __slots__ = ("tokens",)
+    __slots__ = ("place",)
 
-    tokens: tuple[int, int] | None
+    # Unset for a delta of text, so that to make one costs nothing more. The number of a token and
+    # one, which stands for that token alone, or a range: a tuple for each would cost as much as
+    # half of the parsing.
+    place: int | tuple[int, int] | None
 
-    # Only a parser of tokens sets it: to make a delta costs nothing more for that.
-    def __getattr__(self, name: str) -> None:
-        if name != "tokens":
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=self)
+    @property
+    def tokens(self) -> tuple[int, int] | None:
+        """The half-open range of the tokens that it came from, None for a delta of text."""
+        place = getattr(self, "place", None)
+        return (place - 1, place) if isinstance(place, int) else place
 
 
 # Made once per chunk: `frozen` would double their cost. Never changed once emitted.
@@ -91,8 +101,21 @@ def arguments_deltas(index: int) -> Callable[[str], ToolCallDelta]:
         delta.id = delta.name = None
         delta.arguments = arguments
         delta.last = False
-        delta.tokens = None  # type: ignore[misc] # a slot of its base
         return delta
+
+    return make
+
+
+def unplaced_deltas(index: int) -> Callable[[str], ToolCallDelta]:
+    """Return the same for a parser of tokens, which looks whether `place` is set."""
+
+    def make(arguments: str) -> ToolCallDelta:
+        delta: Any = new(ToolCallDelta)
+        delta.index = index
+        delta.id = delta.name = delta.place = None
+        delta.arguments = arguments
+        delta.last = False
+        return delta  # type: ignore[no-any-return]
 
     return make
 

@@ -9,7 +9,7 @@ from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 
 from .builder import InlineReasoning, MessageBuilder
 from .counts import Counts, RunningCounts
-from .deltas import ToolCallDelta
+from .deltas import ToolCallDelta, unplaced_deltas
 from .ids import CallPlace, IdFactory, made_id
 from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
@@ -245,7 +245,7 @@ class Sink:
             return
         delta = out[-1] if out else None
         if not isinstance(delta, ToolCallDelta) or delta.index != self.calls - 1:
-            delta = ToolCallDelta(self.calls - 1)
+            delta = unplaced_deltas(self.calls - 1)("")
             out.append(delta)
         delta.last = True
         part.complete = True

@@ -8,7 +8,7 @@ from deltaparse.partial import is_whole
 
 from ..message.builder import MessageBuilder, OpenPart
 from ..message.counts import RunningCounts
-from ..message.deltas import ContentDelta, Delta, ReasoningDelta
+from ..message.deltas import ContentDelta, Delta, ReasoningDelta, unplaced_deltas
 from ..message.message import Content, Part, Reasoning
 from ..message.trail import Said
 from .trail import TokenTrail
@@ -29,6 +29,8 @@ class TokenBuilder(MessageBuilder):
         self._trail = trail
         self._amounts = amounts
 
+    _arguments_deltas = staticmethod(unplaced_deltas)
+
     def content(self, text: str) -> None:
         """Emit content."""
         self._emit(text, Content, ContentDelta)
@@ -42,7 +44,7 @@ class TokenBuilder(MessageBuilder):
         trail = self._trail
         part = super().begin_call(index, trail.text_of(call_id), trail.text_of(name), start)
         trail.begin_call(name, max(start, 0))
-        self.out[-1].tokens = trail.stand(max(start, 0), trail.offset)
+        self.out[-1].place = trail.stand(max(start, 0), trail.offset)
         return part
 
     def arguments(self, text: str) -> None:
@@ -51,7 +53,7 @@ class TokenBuilder(MessageBuilder):
         text = trail.json_of(text)
         if text and self.open is not None:
             super().arguments(text)
-            self.out[-1].tokens = trail.stand(trail.emitted, trail.offset)
+            self.out[-1].place = trail.stand(trail.emitted, trail.offset)
 
     def passed(self, text: str) -> None:
         """Write down `text`, which came out of the open part with no part in between."""
@@ -83,7 +85,7 @@ class TokenBuilder(MessageBuilder):
         shown = text if text.isascii() or is_whole(text) else trail.text_of(text)
         if shown:
             self._add(shown, kind, make)
-            self.out[-1].tokens = trail.stand(start, end)
+            self.out[-1].place = trail.stand(start, end)
 
     def _begin(self, part: OpenPart) -> OpenPart:
         if not self._collect:

@@ -171,7 +171,7 @@ class TokenParser(TurnParser):
             delta = make(text)
             first = self._first
             if first is not None:
-                delta.tokens = (first + size, first + size + 1)
+                delta.place = first + size + 1
             return [delta]
         if size > self._noted:
             self._note()
@@ -180,22 +180,20 @@ class TokenParser(TurnParser):
         before = trail.end
         trail.end = end = before + len(text)
         if self._first is None:
-            deltas = self._read(text)
-            self._noted = len(self._passed)
-            return deltas
-        trail.ends.append(end + end)
+            return self._read(text) if lane is None else self._take(text, before)
+        ends = trail.ends
+        ends.append(end + end)
         if self._held if lane is not None else window.base + window.pos != before:
             return self._take(text, before)
         deltas = self._read(text)
-        self._noted = noted = len(self._passed)
-        self._first = count = len(trail.ends)
-        if noted:
-            self._first -= noted
-        by_lane = lane is not None and lane is self._lane
+        reached = self._lane
+        if reached is not None:
+            self._count()
+        by_lane = lane is not None and lane is reached
         for delta in deltas:
-            if by_lane or delta.tokens is None:
-                delta.tokens = (count - 1, count)
-                trail.emitted = end - len(self._held) if self._lane else window.base + window.pos
+            if by_lane or delta.place is None:
+                delta.place = len(ends)
+                trail.emitted = end - len(self._held) if reached else window.base + window.pos
         return deltas
 
     def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
@@ -403,7 +401,7 @@ class TokenParser(TurnParser):
         for delta in deltas:
             if by_lane or delta.tokens is None:
                 trail.emitted = end = self._reached()
-                delta.tokens = trail.tokens(start, end)
+                delta.place = trail.tokens(start, end)
         return deltas
 
     def _reached(self) -> int:
@@ -417,7 +415,7 @@ class TokenParser(TurnParser):
         if self._first is not None:
             for delta in deltas:
                 if delta.tokens is None:
-                    delta.tokens = self._trail.stand(before, self._reached())
+                    delta.place = self._trail.stand(before, self._reached())
         return deltas
 
     def _note(self) -> None:

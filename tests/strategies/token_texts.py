@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from deltaparse import Vocabulary
+from deltaparse import TokenParser, Vocabulary, get_format
 
 from .wire_parts import markers_of
 
@@ -85,3 +85,43 @@ def groups(draw, ids):
         made.append(ids[at] if size == 1 else ids[at : at + size])
         at += size
     return made
+
+
+def drawn_special(data, fmt):
+    """Some of the markers of a format: those that are tokens."""
+    cores = cores_of(fmt)
+    return set(data.draw(st.lists(st.sampled_from(cores), max_size=8))) if cores else set()
+
+
+TOOLS = [{"name": "f", "parameters": {"properties": {"a": {"type": "string"}, "n": {}}}}]
+
+
+class Text:
+    """A text of tokens, written as a list: those that are special stand in `special`."""
+
+    def __init__(self, fmt, special, *tokens):
+        tokens = [token for some in tokens for token in some]
+        ids = Ids(special)
+        self.tokens = tokens
+        self.ids = [
+            ids.of_special(token) if token in special else ids.of(token.encode())
+            for token in tokens
+        ]
+        self.vocabulary = ids.vocabulary()
+        self.fmt = fmt
+
+    def parser(self, **options):
+        return TokenParser(self.fmt, self.vocabulary, **options)
+
+    def read(self, reason="stop", **options):
+        parser = self.parser(**options)
+        for id in self.ids:
+            parser.feed(id)
+        parser.finish(reason)
+        return parser
+
+
+HERMES = ["<tool_call>", "</tool_call>", "<|im_end|>", "<|im_start|>", "<think>", "</think>"]
+CALL = ["<tool_call>", "\n", '{"', "name", '": "', "f", '", "', "arguments", '": ']
+CALL += ['{"', "a", '": "', "x", '"}', "}\n", "</tool_call>"]
+QWEN = Text(get_format("qwen3"), HERMES, ["Hi", "!", "\n", *CALL, "<|im_end|>"])

@@ -15,10 +15,8 @@ from deltaparse.stream.tokens import (
     token_counts,
 )
 
-from ...strategies.token_texts import groups, tokenized
+from ...strategies.token_texts import QWEN, TOOLS, drawn_special, groups, tokenized
 from ..invariants import in_families
-from .test_roles import QWEN, TOOLS
-from .test_token_parser import drawn_special
 
 
 def test_a_mask_keeps_what_it_is_told_to():

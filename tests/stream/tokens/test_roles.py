@@ -15,41 +15,8 @@ from deltaparse import (
     get_format,
 )
 
-from ...strategies.token_texts import Ids
+from ...strategies.token_texts import CALL, HERMES, QWEN, TOOLS, Ids, Text
 from ...strategies.wire_by_hand import ELEMENTS
-
-TOOLS = [{"name": "f", "parameters": {"properties": {"a": {"type": "string"}, "n": {}}}}]
-
-
-class Text:
-    """A text of tokens, written as a list: those that are special stand in `special`."""
-
-    def __init__(self, fmt, special, *tokens):
-        tokens = [token for some in tokens for token in some]
-        ids = Ids(special)
-        self.tokens = tokens
-        self.ids = [
-            ids.of_special(token) if token in special else ids.of(token.encode())
-            for token in tokens
-        ]
-        self.vocabulary = ids.vocabulary()
-        self.fmt = fmt
-
-    def parser(self, **options):
-        return TokenParser(self.fmt, self.vocabulary, **options)
-
-    def read(self, reason="stop", **options):
-        parser = self.parser(**options)
-        for id in self.ids:
-            parser.feed(id)
-        parser.finish(reason)
-        return parser
-
-
-HERMES = ["<tool_call>", "</tool_call>", "<|im_end|>", "<|im_start|>", "<think>", "</think>"]
-CALL = ["<tool_call>", "\n", '{"', "name", '": "', "f", '", "', "arguments", '": ']
-CALL += ['{"', "a", '": "', "x", '"}', "}\n", "</tool_call>"]
-QWEN = Text(get_format("qwen3"), HERMES, ["Hi", "!", "\n", *CALL, "<|im_end|>"])
 
 
 def by_role(text, parser):

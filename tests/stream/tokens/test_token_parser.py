@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from deltaparse import StreamParser, TokenParser, get_format
 
 from ...strategies.requests import options, reasons
-from ...strategies.token_texts import Ids, cores_of, groups, ordinary, pieces, tokenized
+from ...strategies.token_texts import (
+    Ids,
+    cores_of,
+    drawn_special,
+    groups,
+    ordinary,
+    pieces,
+    tokenized,
+)
 from ...support import as_joined, joined
 from ..invariants import check_4, check_5, in_families
 
@@ -22,12 +30,6 @@ def run(parser, fed, reason="stop"):
     """All deltas of a parser that is fed and finished."""
     deltas = [delta for ids in fed for delta in parser.feed(ids)]
     return deltas + parser.finish(reason)
-
-
-def drawn_special(data, fmt):
-    """Some of the markers of a format: those that are tokens."""
-    cores = cores_of(fmt)
-    return set(data.draw(st.lists(st.sampled_from(cores), max_size=8))) if cores else set()
 
 
 def check_spans(parser, deltas, count):

@@ -1,0 +1,79 @@
+"""The parser of token ids beside that of text, on the same chunks: each chunk is one token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import deltaparse as dp
+from settings import Settings
+from timing import Reader, Trial, measure, parts
+from workloads import WORKLOADS, Workload
+
+__all__ = ["Row", "measure_tokens"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a token costs: floors more than a chunk of text, with spans and without."""
+
+    workload: str
+    kind: str
+    more: float
+    without_spans: float
+
+
+class Ids:
+    """Chunks as the ids of a vocabulary in which each is a token, and markers are special ones."""
+
+    def __init__(self, workload: Workload, texts: Sequence[Sequence[str]]) -> None:
+        fmt = workload.fmt
+        markers = [*fmt.facts.openers, *fmt.facts.closers, fmt.reasoning.start, fmt.reasoning.end]
+        special = sorted({marker.strip() for marker in (*markers, *fmt.turn.ends)} - {""})
+        known: dict[str, int] = {}
+        for text in (*special, *(chunk for part in texts for chunk in part)):
+            known.setdefault(text, len(known))
+        tokens = {id: text.encode() for text, id in known.items()}
+        tokens |= {len(known) + byte: bytes([byte]) for byte in range(256)}
+        self.vocabulary = dp.Vocabulary(tokens, special=range(len(special)))
+        self.parts: Any = [[known[chunk] for chunk in part] for part in texts]
+        self._first_byte = len(known)
+
+    def start(self, text: str) -> list[int]:
+        """Return ids of a text in bytes and special tokens."""
+        ids: list[int] = []
+        for part in self.vocabulary.spelled(text).stretches:
+            spelled = [self._first_byte + byte for byte in part.text.encode()]
+            ids += spelled if part.id is None else [part.id]
+        return ids
+
+
+def by_ids(workload: Workload, ids: Ids, spans: bool) -> Callable[[Any], Any]:
+    """Return what feeds a parser of tokens, in the state in which `unit` comes."""
+    parser = dp.TokenParser(workload.fmt, ids.vocabulary, tools=workload.tools, spans=spans)
+    parser.feed(ids.start(workload.start))
+    return parser.feed
+
+
+def measure_tokens(how: Settings) -> list[Row]:
+    """Measure all workloads but those with markers in them, which would not be tokens."""
+    trials: dict[tuple[str, str], Trial] = {}
+    workloads = [workload for workload in WORKLOADS if workload.kind != "calls"]
+    for workload in workloads:
+        texts = parts(workload.text(how.medium))
+        ids = Ids(workload, texts)
+        trials[workload.name, ""] = Trial(Reader(workload.feed), texts)
+        for name, spans in {"more": True, "without_spans": False}.items():
+            feed = partial(by_ids, workload, ids, spans)
+            trials[workload.name, name] = Trial(Reader(feed), ids.parts)
+    costs = measure(trials, how.rounds)
+    rows = []
+    for workload in workloads:
+        text = costs[workload.name, ""].floors
+        found: Mapping[str, float] = {
+            name: costs[workload.name, name].floors - text for name in ("more", "without_spans")
+        }
+        rows.append(Row(workload.name, workload.kind, **found))
+    return rows
