@@ -109,7 +109,9 @@ class MoreTokens:
     @property
     def ids(self) -> Collection[int]:
         """The ids that have a token."""
-        return {*self._source.ids, *self.special}
+        ids = self._source.ids
+        more = [id for id in self.special if id not in ids]
+        return dict.fromkeys((*ids, *more)).keys() if more else ids
 
     def bytes_of(self, id: int) -> bytes | None:
         """Return what the token of an id stands for, None where there is none."""

@@ -74,28 +74,27 @@ class Vocabulary:
 
     Args:
         tokens: the bytes of each id. Bytes of a token may be a part of a character.
-        special: the ids of those tokens that the tokenizer keeps whole.
+        special: those tokens that the tokenizer keeps whole: their ids; or, where they are not
+            among the tokens, their ids by their texts.
 
     Raises:
         UsageError: an id is no number of at least 0, a token is no `bytes`, or a special token is
-            not among the tokens, or empty.
+            not among the tokens.
     """
 
-    def __init__(self, tokens: Mapping[int, bytes], special: Iterable[int] = ()) -> None:
+    def __init__(
+        self, tokens: Mapping[int, bytes], special: Iterable[int] | Mapping[str, int] = ()
+    ) -> None:
         for id, token in tokens.items():
             if type(id) is not int or id < 0:
                 raise UsageError(f"a token's id is an int of at least 0, not {id!r}")
             if not isinstance(token, bytes):
                 raise UsageError(f"token {id}: its text is bytes, not {type(token).__name__}")
-        kept: dict[int, Special] = {}
-        for id in special:
-            if id not in tokens:
-                raise UsageError(f"special token {id!r}: not among the tokens")
-            kept[id] = Special(tokens[id].decode("utf-8", "replace"))
-        self._set(FixedTokens(dict(tokens), kept), "tokens")
+        source = FixedTokens(dict(tokens), {})
+        self._set(MoreTokens(source, _kept_whole(special, source)), "tokens")
 
     @classmethod
-    def load(cls, source: object, special: Mapping[str, int] | None = None) -> Vocabulary:
+    def load(cls, source: object, special: Iterable[int] | Mapping[str, int] = ()) -> Vocabulary:
         """Load the vocabulary of a tokenizer; none of the packages named here is needed for others.
 
         Args:
@@ -104,8 +103,8 @@ class Vocabulary:
                 `tokenizer.json`, a `tekken.json`, a file of ranks for tiktoken, a model of
                 SentencePiece or a GGUF file, or of a model's folder with one of these; or a
                 mapping of ids to bytes.
-            special: special tokens that the source does not name, by their texts: files of ranks
-                name none.
+            special: special tokens that the source does not name, as files of ranks name none:
+                their ids by their texts, or the ids of tokens that it has.
 
         Raises:
             UsageError: it is none of these, cannot be read, or has tokens without bytes of their
@@ -124,10 +123,9 @@ class Vocabulary:
                 raise UsageError(f"a vocabulary is loaded from a tokenizer or a path, not {kind}")
             made._set(found, kind)
         if special:
-            more = {id: Special(text) for text, id in special.items()}
-            tokens, kind = MoreTokens(made._source, more), made._kind
+            tokens, kind = made._source, made._kind
             made = cls({})
-            made._set(tokens, kind)
+            made._set(MoreTokens(tokens, _kept_whole(special, tokens)), kind)
         return made
 
     def _set(self, source: TokenSource, kind: str) -> None:
@@ -240,3 +238,23 @@ class Vocabulary:
                 "a model's output may be padded beyond it, and no such id can be decoded"
             )
         return f"token id {id}: no token has this id: it is padding of the vocabulary"
+
+
+def _kept_whole(
+    special: Iterable[int] | Mapping[str, int], tokens: TokenSource
+) -> dict[int, Special]:
+    """Read which tokens are special: ids by their texts, or ids of tokens."""
+    if isinstance(special, Mapping):
+        return {_checked(id, isinstance(text, str)): Special(text) for text, id in special.items()}
+    kept: dict[int, Special] = {}
+    for id in special:
+        known = tokens.bytes_of(_checked(id, True))
+        _checked(id, known is not None)
+        kept[id] = Special((known or b"").decode("utf-8", "replace"))
+    return kept
+
+
+def _checked(id: int, is_known: bool) -> int:
+    if type(id) is not int or id < 0 or not is_known:
+        raise UsageError(f"special token {id!r}: not among the tokens")
+    return id

@@ -61,6 +61,16 @@ def test_a_vocabulary_survives_a_pickle(vocabulary):
     assert repr(other) == "<Vocabulary of tokens: 7 tokens, 2 special>"
 
 
+def test_special_tokens_are_ids_or_ids_by_their_texts(vocabulary):
+    more = dp.Vocabulary(TOKENS, special={"<a>": 5, "<b>": 9})
+    assert dict(more.special) == {"<a>": 5, "<b>": 9}
+    assert (more[9], more[5], len(more)) == (b"<b>", b"<a>", 8)
+    assert dict(dp.Vocabulary.load(TOKENS, special=[5, 6]).special) == dict(vocabulary.special)
+    assert dict(dp.Vocabulary.load(vocabulary, special={"<c>": 8}).special)["<c>"] == 8
+    assert dp.Vocabulary.load(vocabulary) is vocabulary
+    assert vocabulary.find("<c>") is None
+
+
 @pytest.mark.parametrize(
     ("tokens", "special", "said"),
     [
@@ -68,6 +78,8 @@ def test_a_vocabulary_survives_a_pickle(vocabulary):
         ({-1: b"a"}, (), "-1"),
         ({0: "a"}, (), "not str"),
         ({0: b"a"}, (1,), "special token 1"),
+        ({0: b"a"}, (True,), "special token True"),
+        ({0: b"a"}, {"<x>": "1"}, "special token '1'"),
     ],
 )
 def test_what_is_no_vocabulary(tokens, special, said):
