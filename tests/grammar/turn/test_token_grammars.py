@@ -143,6 +143,7 @@ def test_the_text_of_a_marker_in_ordinary_tokens_is_text():
     assert not free.accepts([*spelled(vocabulary, HERMES)[:-3], vocabulary.find("</tool_call>")])
 
 
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(["<tool_call>", "</think>", "<think>", "x", "\n", "<"])))
 def test_in_gbnf_no_text_of_a_token_is_raw_text(parts):
     # To llama.cpp and xgrammar a special token is its text too.
@@ -241,7 +242,7 @@ def test_random_logits_over_a_real_vocabulary_write_calls(name, choice):
     grammar = gbnf(fmt, TOOLS, vocabulary=vocabulary, **choice)
     engine = TokenLark(grammar, vocabulary)
     ends = (fmt.arguments.value_suffix.strip(), *'"}],:')
-    written = [engine.sampled(random.Random(seed), ends) for seed in range(4)]
+    written = [engine.sampled(random.Random(seed), ends) for seed in range(3)]
     found = [ids for ids in written if ids is not None]
     assert found
     for ids in found:
