@@ -191,7 +191,7 @@ class TokenTrail:
 
     def look(self, text: str, end: int) -> None:
         """Report what is spelled like a marker that counts as a token only; it ends at `end`."""
-        if self._fmt.look_alike is not None:
+        if self._fmt.look_alike is not None and not self.silent:
             self._look(text, end - len(text), end)
 
     def _look(self, text: str, start: int, end: int) -> None:

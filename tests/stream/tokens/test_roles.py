@@ -311,3 +311,11 @@ def test_deltas_from_text_have_no_tokens():
 def test_bad_arguments_are_refused(arguments, error):
     with pytest.raises(UsageError, match=error):
         TokenParser(**{"fmt": QWEN.fmt, "vocabulary": QWEN.vocabulary} | arguments)
+
+
+def test_tags_that_the_parser_writes_are_no_spelled_markers():
+    text = Text(get_format("qwen3"), HERMES, ["<think>", "hm", "</think>", "Hi"])
+    parser = text.read(reasoning="inline")
+    assert parser.message.content == "<think>hm</think>Hi"
+    assert parser.issues == []
+    assert parser.roles == ["marker", "reasoning", "marker", "content"]
