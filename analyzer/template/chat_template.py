@@ -19,15 +19,26 @@ from jinja2.exceptions import TemplateError as JinjaError
 from jinja2.exceptions import TemplateSyntaxError
 
 from deltaparse.partial import TemplateError, UsageError
+from deltaparse.stream.message.message import Message as ParsedMessage
 from deltaparse.stream.tools import Tools
 
 from .arguments_shape import PROBE_LIMITS, SHAPES, Shape, wanted_shape, with_shape
 from .budget import LimitExceeded, Limits
 from .compiled import Program, compiled
+from .history import as_read
 from .library import Refusal
 from .loading import load_template
 from .plain_values import plain_copy, plain_dicts
 from .shown import without_addresses
+from .what_is_read import (
+    CallsRead,
+    Probes,
+    calls_read,
+    joins_parts,
+    reads_names_of_results,
+    reasoning_key,
+    settings_of,
+)
 
 __all__ = ["ChatTemplate"]
 
@@ -103,7 +114,7 @@ class ChatTemplate:
 
     def render(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Sequence[Mapping[str, Any] | ParsedMessage],
         tools: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = False,
         **context: Any,
@@ -111,7 +122,8 @@ class ChatTemplate:
         """Render a conversation.
 
         Args:
-            messages: OpenAI's; the template sees a copy.
+            messages: OpenAI's, as dicts or as its client returns them, and those that a parser
+                has made; the template gets what `history` makes of them.
             tools: OpenAI's, with JSON schemas.
             add_generation_prompt: end with what begins the model's answer.
             context: what else the template reads, such as `enable_thinking`; see `variables`.
@@ -122,7 +134,22 @@ class ChatTemplate:
             UsageError: an argument has the wrong type.
         """
         context["add_generation_prompt"] = add_generation_prompt
-        return self.render_within(self.limits, messages, tools, context)
+        return self.render_within(self.limits, as_read(self, messages), tools, context)
+
+    def history(self, messages: Sequence[Mapping[str, Any] | ParsedMessage]) -> list[Message]:
+        """Return the messages of a conversation as this template takes them back.
+
+        What it would refuse, leave out or misread is changed, and nothing else: the arguments of
+        calls are objects or text; beside calls, no content is "", None or no content at all;
+        reasoning stands under the key that is read; ids have the form that is asked for, those of
+        tool results too, and a tool result has the name of its tool where that is read. `render`
+        does so itself: this is for other renderers, `tokenizer.apply_chat_template(...)`.
+
+        Raises:
+            UsageError: what is given is no list of messages.
+        """
+        chat = as_read(self, messages)
+        return with_shape(chat, self._known_shape) if self._known_shape else chat
 
     def render_within(
         self,
@@ -186,6 +213,44 @@ class ChatTemplate:
         return self._known_shape or "object"
 
     @cached_property
+    def calls_read(self) -> CallsRead:
+        """How a message with calls must be made for this template to show them."""
+        return calls_read(self._probes)
+
+    @cached_property
+    def reasoning_key(self) -> str:
+        """The key of a message whose reasoning this template shows, "" if it shows none.
+
+        `content.thinking`: it is a part of the content, of the type "thinking".
+        """
+        settings = settings_of(self.switches, self.choices)
+        return reasoning_key(self._probes, self.keys, list(settings))
+
+    @cached_property
+    def reads_names_of_results(self) -> bool:
+        """Whether this template shows the name of the tool beside what it returned."""
+        return reads_names_of_results(self._probes, self.calls_read.ids)
+
+    def joins_parts(self, role: str) -> bool:
+        """Whether a content of parts must be one text in a message of this role."""
+        known: dict[str, bool] = self.__dict__.setdefault("_joined", {})
+        if role not in known:
+            known[role] = joins_parts(self._probes, role)
+        return known[role]
+
+    @cached_property
+    def _probes(self) -> Probes:
+        def render(
+            chat: list[Message], tools: list[Message] | None, context: Mapping[str, Any]
+        ) -> str:
+            shapes: tuple[Shape | None, ...] = (None,)
+            if any(message.get("tool_calls") for message in chat):
+                shapes = (self._known_shape,) if self._known_shape else SHAPES
+            return self._run(chat, tools, context, shapes, PROBE_LIMITS)
+
+        return Probes(render)
+
+    @cached_property
     def _program(self) -> Program:
         try:
             return compiled(self.source, self.limits)
@@ -194,8 +259,9 @@ class ChatTemplate:
 
     @cached_property
     def _known_shape(self) -> Shape | None:
+        first = self._probes.first
         return wanted_shape(
-            lambda chat, tools, shape: self._run(chat, tools, {}, (shape,), PROBE_LIMITS)
+            lambda chat, tools, shape: self._run(first + chat, tools, {}, (shape,), PROBE_LIMITS)
         )
 
     def _run(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
+from secrets import token_hex
 from string import ascii_letters, digits
 
 from deltaparse.partial import UsageError
@@ -22,6 +23,8 @@ __all__ = [
     "check_id_factory",
     "made_id",
     "nine_character_id",
+    "nine_characters",
+    "random_call_id",
 ]
 
 ALPHABET = digits + ascii_letters
@@ -59,12 +62,20 @@ def nine_character_id(place: CallPlace) -> str:
 
     It is as reproducible as that of `call_id`.
     """
-    number = int.from_bytes(_digest(place, 12))
-    made = ""
-    while len(made) < NINE:
-        number, digit = divmod(number, len(ALPHABET))
-        made += ALPHABET[digit]
-    return made
+    return _letters(_digest(place, 12), NINE)
+
+
+def random_call_id(place: CallPlace) -> str:  # noqa: ARG001 - an id factory
+    """Make an id that no other call has, in the form of `call_id`: what servers want.
+
+    There, two requests with one prompt must not share ids.
+    """
+    return f"call_{token_hex(12)}"
+
+
+def nine_characters(given: str) -> str:
+    """Make an id of nine letters and digits of another id, the same each time."""
+    return _letters(blake2b(given.encode(errors="replace"), digest_size=12).digest(), NINE)
 
 
 class MadeIds:
@@ -110,6 +121,14 @@ def made_id(factory: IdFactory, place: CallPlace) -> str:
         raise UsageError(f"the id factory raised {error!r} for {place.name!r}") from error
     if not isinstance(made, str) or not made:
         raise UsageError(f"the id factory returned {made!r} for {place.name!r}: an id is text")
+    return made
+
+
+def _letters(digest: bytes, size: int) -> str:
+    number, made = int.from_bytes(digest), ""
+    while len(made) < size:
+        number, digit = divmod(number, len(ALPHABET))
+        made += ALPHABET[digit]
     return made
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from deltaparse.partial import MAX_DEPTH
 
@@ -176,6 +177,13 @@ class ToolCall:
 Part = Content | Reasoning | ToolCall
 
 
+class TakesBack(Protocol):
+    """A chat template, which says in which form it takes messages back."""
+
+    def history(self, messages: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return the messages in that form."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """The assistant's turn: `parts` in order of appearance, and the same by kind.
@@ -214,3 +222,13 @@ class Message:
         if calls:
             message["tool_calls"] = [call.to_openai() for call in calls]
         return message
+
+    def to_template(self, template: TakesBack) -> dict[str, Any]:
+        """Return the message as a chat template takes it back into the history.
+
+        Content, arguments and ids are in the form, and reasoning under the key, that it reads.
+        A call that was cut off has `healed()` arguments. For tool results to have the ids of their
+        calls, give the whole conversation to `ChatTemplate.history`; `ChatTemplate.render` takes
+        messages as they are.
+        """
+        return template.history([self])[0]

@@ -76,7 +76,7 @@ def test_real_templates_render_as_in_transformers(path):
                 prompt = bool(index % 2)
                 try:
                     [expected], _ = rendering.render_jinja_template(
-                        conversations=[messages],
+                        conversations=[template.history(messages)],
                         tools=tools,
                         chat_template=source,
                         add_generation_prompt=prompt,

@@ -1,0 +1,233 @@
+"""A conversation as one template reads it, made of messages as OpenAI's API and this library have.
+
+Only what a template would refuse, leave out or misread is changed, so that all else renders as
+transformers renders it. What was changed once stays as it is when it is changed again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from deltaparse.stream.message.ids import nine_characters
+from deltaparse.stream.message.message import Message as Parsed
+from deltaparse.stream.message.message import ToolCall
+
+from .plain_values import plain_dicts
+from .what_is_read import PARTS, REASONING_NAMES, CallsRead, Ids, NoContent
+
+__all__ = ["Reads", "as_read"]
+
+Message = dict[str, Any]
+EXAMPLE = "{'role': 'user', 'content': 'Hi'}"
+FITS: dict[Ids, str] = {"nine": "[0-9A-Za-z]{9}", "numbered": r"call_\d+_.+"}
+
+
+class Reads(Protocol):
+    """What a template reads, each found when it is first asked for."""
+
+    @property
+    def calls_read(self) -> CallsRead:
+        """How a message with calls must be made."""
+
+    @property
+    def reasoning_key(self) -> str:
+        """The key of reasoning, "" where none is shown."""
+
+    @property
+    def reads_names_of_results(self) -> bool:
+        """Whether what a tool returned must have the tool's name."""
+
+    def joins_parts(self, role: str) -> bool:
+        """Whether a content of parts must be one text in a message of this role."""
+
+
+def as_read(reads: Reads, messages: Sequence[Any]) -> list[Message]:
+    """The messages as the template reads them; a `UsageError` for what is no message."""
+    if isinstance(messages, list | tuple):
+        messages = [_opened(one) if isinstance(one, Parsed) else one for one in messages]
+    chat = [_without_nulls(message) for message in plain_dicts("messages", messages, EXAMPLE)]
+    for message in chat:
+        _join_parts(reads, message)
+        if message.get("role") == "assistant":
+            _move_reasoning(reads, message)
+    if any(_calls_of(message) or message.get("role") == "tool" for message in chat):
+        _fit_calls(reads.calls_read, chat)
+        _name_results(reads, chat)
+    return chat
+
+
+def _calls_of(message: Message) -> Sequence[Any]:
+    calls = message.get("tool_calls")
+    return calls if isinstance(calls, list | tuple) else ()
+
+
+def _opened(message: Parsed) -> Message:
+    """A parsed message as one of OpenAI's; a call that was cut off has what there is of it."""
+    made = message.to_openai()
+    made["content"] = made["content"] or ""
+    for call, given in zip(message.tool_calls, made.get("tool_calls", ()), strict=False):
+        given["function"]["arguments"] = _arguments(call)
+    return made
+
+
+def _arguments(call: ToolCall) -> str:
+    try:
+        whole = isinstance(json.loads(call.arguments), dict)
+    except (ValueError, RecursionError):
+        whole = False
+    return call.arguments if whole else json.dumps(call.healed(), ensure_ascii=False)
+
+
+def _without_nulls(message: Message) -> Message:
+    """The message without members that are null, as clients dump them, but for its content."""
+    kept = {key: value for key, value in message.items() if value is not None or key == "content"}
+    calls = kept.get("tool_calls")
+    if isinstance(calls, list | tuple):
+        kept["tool_calls"] = [
+            {key: value for key, value in call.items() if value is not None}
+            if isinstance(call, dict)
+            else call
+            for call in calls
+        ]
+    if not calls:
+        kept.pop("tool_calls", None)
+        if kept.get("role") == "assistant" and kept.get("content", "") is None:
+            kept["content"] = ""
+    return kept
+
+
+def _join_parts(reads: Reads, message: Message) -> None:
+    """Write a content that is a list of texts as one text, where the template wants that."""
+    parts = message.get("content")
+    if not isinstance(parts, list) or not parts:
+        return
+    texts = [_text_of(part) for part in parts]
+    known = [text for text in texts if text is not None]
+    if len(known) == len(parts) and reads.joins_parts(str(message.get("role"))):
+        message["content"] = "\n".join(known)
+
+
+def _text_of(part: object) -> str | None:
+    """The text of a part of a content, None if it is something else."""
+    if isinstance(part, Mapping) and part.get("type", "text") in ("text", "input_text"):
+        part = part.get("text")
+    return part if isinstance(part, str) else None
+
+
+def _move_reasoning(reads: Reads, message: Message) -> None:
+    """Put reasoning, whatever its key is, under the one that the template reads."""
+    given = [message[key] for key in REASONING_NAMES if isinstance(message.get(key), str)]
+    thought = next(filter(None, given), "")
+    if not thought or not (key := reads.reasoning_key):
+        return
+    kind = key.partition("content.")[2]
+    if not kind:
+        message.setdefault(key, thought)
+        return
+    content = message.get("content") or []
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    if not _has_part(parts):
+        message["content"] = [{"type": kind, kind: thought}, *parts]
+        for name in REASONING_NAMES:
+            message.pop(name, None)
+
+
+def _has_part(parts: list[Any]) -> bool:
+    """Whether a content has a part of reasoning."""
+    return any(isinstance(part, Mapping) and part.get("type") in PARTS for part in parts)
+
+
+def _fit_calls(read: CallsRead, chat: list[Message]) -> None:
+    """Give calls, and what was returned for them, ids that the template takes."""
+    made = NewIds(read.ids)
+    for message in chat:
+        if calls := _calls_of(message):
+            _fit_content(read, message)
+            message["tool_calls"] = list(made.of_calls(calls))
+        elif "tool_call_id" in message or message.get("role") == "tool":
+            made.of_result(message)
+
+
+def _fit_content(read: CallsRead, message: Message) -> None:
+    """Say that there is no content beside calls as the template wants it said."""
+    kinds: dict[object, NoContent] = {"": "empty", None: "null"}
+    content = message.get("content", "absent")
+    if "content" in message and (isinstance(content, list) or content not in kinds):
+        return
+    kind = kinds[content] if "content" in message else "absent"
+    if kind in read.no_content or not read.no_content:
+        return
+    message.pop("content", None)
+    if read.no_content[0] != "absent":
+        message["content"] = "" if read.no_content[0] == "empty" else None
+
+
+class NewIds:
+    """The ids of a conversation in the form that a template takes."""
+
+    def __init__(self, form: Ids) -> None:
+        self._form = form
+        self._count = 0
+        self._known: dict[str, str] = {}
+        self._unanswered: list[tuple[str, str]] = []
+
+    def of_calls(self, calls: Sequence[Any]) -> Iterator[Any]:
+        """The calls of a message with their new ids."""
+        self._unanswered = []
+        for call in calls:
+            if not isinstance(call, dict):
+                yield call
+                continue
+            function = call.get("function")
+            name = str(function.get("name", "")) if isinstance(function, dict) else ""
+            given = call.get("id", "")
+            fitted = given if self._form == "any" else self._fitted(str(given), name)
+            self._count += 1
+            self._known[str(given)] = fitted
+            self._unanswered.append((fitted, name))
+            yield call if fitted == given else {**call, "id": fitted}
+
+    def of_result(self, message: Message) -> None:
+        """Give a result the id of its call: the one of its own id, or else the next."""
+        given = str(message.get("tool_call_id") or "")
+        waiting = [fitted for fitted, _ in self._unanswered]
+        fitted = self._known.get(given) or given
+        if self._form == "nine" and fitted and not re.fullmatch(FITS["nine"], fitted):
+            fitted = nine_characters(fitted)
+        if fitted not in waiting and waiting and (not given or self._form != "any"):
+            fitted = self._next(message.get("name"))
+        self._unanswered = [one for one in self._unanswered if one[0] != fitted]
+        if fitted:
+            message["tool_call_id"] = fitted
+
+    def _next(self, name: object) -> str:
+        """The id of the first call that has no result, of this function if there is one."""
+        named = [fitted for fitted, called in self._unanswered if called == name]
+        return (named or [self._unanswered[0][0]])[0]
+
+    def _fitted(self, given: str, name: str) -> str:
+        """The id that a call gets for the one that it has."""
+        if self._form == "named":
+            return given if name in given else f"functions.{name}:{self._count}"
+        if re.fullmatch(FITS[self._form], given):
+            return given
+        if self._form == "numbered":
+            return f"call_{self._count}_{given}"
+        return nine_characters(given or f"{self._count}")
+
+
+def _name_results(reads: Reads, chat: list[Message]) -> None:
+    """Give results the names of their tools, where they have none and the template reads them."""
+    names: dict[str, str] = {}
+    for message in chat:
+        for call in _calls_of(message):
+            if isinstance(call, dict) and isinstance(call.get("function"), dict):
+                names[str(call.get("id"))] = str(call["function"].get("name", ""))
+        if message.get("role") != "tool" or message.get("name"):
+            continue
+        name = names.get(str(message.get("tool_call_id")))
+        if name and reads.reads_names_of_results:
+            message["name"] = name

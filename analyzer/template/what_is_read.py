@@ -1,0 +1,245 @@
+"""What a template reads of a conversation: found by rendering small ones, and comparing.
+
+The messages of OpenAI's API leave open what templates differ in: whether a message with calls has
+an empty content or none, under which key reasoning stands, which ids are taken, whether what a
+tool returned has the tool's name. A template does not say what it wants; it refuses what it does
+not want, leaves it out, or writes `None` into the prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal
+
+from deltaparse.partial import TemplateError
+
+from .budget import LimitExceeded
+
+__all__ = [
+    "PARTS",
+    "REASONING_NAMES",
+    "CallsRead",
+    "Ids",
+    "NoContent",
+    "Probes",
+    "calls_read",
+    "joins_parts",
+    "reads_names_of_results",
+    "reasoning_key",
+    "settings_of",
+]
+
+Message = dict[str, Any]
+Render = Callable[[list[Message], list[Message] | None, Mapping[str, Any]], str]
+
+NoContent = Literal["empty", "null", "absent"]
+"""How a message says that it has no content."""
+
+Ids = Literal["any", "nine", "named", "numbered"]
+"""Which ids of calls a template takes: any; those of nine letters and digits; those that hold the
+name of the function, `functions.name:0`, or a number, `call_0_...`."""
+
+NO_CONTENT: tuple[NoContent, ...] = ("empty", "null", "absent")
+CALL_ID = "qzi000001"
+IDS: dict[Ids, str] = {
+    "any": "call_0123456789abcdef01234567",
+    "nine": CALL_ID,
+    "named": "functions.qzf:0",
+    "numbered": f"call_0_{CALL_ID}",
+}
+
+REASONING_NAMES = ("reasoning_content", "reasoning", "thinking", "thought")
+"""The keys of a message under which templates look for reasoning, the usual one first."""
+
+PARTS = ("thinking", "reasoning")
+"""The types of the parts of a content that are reasoning."""
+
+OTHER_KEYS = frozenset({"arguments", "content", "function", "id", "name", "role"}) | {
+    "tool_call_id",
+    "tool_calls",
+    "type",
+}
+MOST_KEYS, MOST_SETTINGS = 60, 12
+"""Keys and settings of one template that are tried: real ones have about twenty."""
+
+ASKED, SAID, RETURNED, NAME, KEY, VALUE = "qzasked", "qzsaid", "qzgot", "qzf", "qzk", "qzv value"
+RESULT_NAME = "qznamed"
+SYSTEM: Message = {"role": "system", "content": "qzs"}
+QUESTION: Message = {"role": "user", "content": ASKED}
+SCHEMA = {"type": "object", "properties": {KEY: {"type": "string", "description": "qzp"}}}
+TOOLS: list[Message] = [
+    {"type": "function", "function": {"name": NAME, "description": "qzd", "parameters": SCHEMA}}
+]
+
+
+NOTHING: Mapping[str, Any] = {}
+CONVERSATION = frozenset({"add_generation_prompt", "documents", "messages", "tools"})
+"""Variables that are the conversation itself, and no switches."""
+
+
+class Probes:
+    """Renders conversations with one template; None for what it refuses.
+
+    Some demand a system message first. A template that took too long once is asked no more.
+    """
+
+    def __init__(self, render: Render) -> None:
+        self._render = render
+        self._slow = False
+        self.first: list[Message] = []
+        for first in ([], [SYSTEM]):
+            self.first = first
+            if self([QUESTION]) is not None or self([QUESTION], TOOLS) is not None:
+                return
+        self.first = []
+
+    def __call__(
+        self,
+        chat: Sequence[Message],
+        tools: list[Message] | None = None,
+        context: Mapping[str, Any] = NOTHING,
+    ) -> str | None:
+        """Render a conversation."""
+        if self._slow:
+            return None
+        try:
+            return self._render([*self.first, *chat], tools, context)
+        except TemplateError as error:
+            self._slow = isinstance(error.__cause__, LimitExceeded)
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class CallsRead:
+    """How a message with calls must be made for a template to show them.
+
+    `no_content`: how it may say that it has no content, the best first; `ids`: which ids it has.
+    """
+
+    no_content: tuple[NoContent, ...] = NO_CONTENT
+    ids: Ids = "any"
+
+
+def calls_read(render: Probes) -> CallsRead:
+    """Find how a template takes messages with calls."""
+    partly: CallsRead | None = None
+    for ids, made in IDS.items():
+        taken = [(kind, _calls_shown(render, kind, made)) for kind in NO_CONTENT]
+        for wanted in ("both", "calls"):
+            kinds = tuple(kind for kind, shown in taken if shown in ("both", wanted))
+            if kinds and wanted == "both":
+                return CallsRead(kinds, ids)
+            partly = partly or (CallsRead(kinds, ids) if kinds else None)
+    return partly or CallsRead()
+
+
+def _calls_shown(render: Probes, kind: NoContent, made: str) -> str:
+    """What of a call and its result is shown: "both", "calls", or ""."""
+    turn = _turn(calls=True, made=made)
+    if kind != "empty":
+        turn |= {"content": None}
+    if kind == "absent":
+        del turn["content"]
+    alone = render([QUESTION, turn], TOOLS)
+    answered = render([QUESTION, turn, _result(made)], TOOLS)
+    shown = [text for text in (alone, answered) if text is not None and _has_call(text)]
+    if not shown or (kind == "null" and _writes_none(render, turn, shown[0], alone is shown[0])):
+        return ""
+    return "both" if answered is not None else "calls"
+
+
+def _has_call(text: str) -> bool:
+    """Whether the call stands in a rendering, behind the question and before the result."""
+    turn = text[text.rfind(ASKED) :].partition(RETURNED)[0]
+    return all(part in turn for part in (NAME, KEY, VALUE))
+
+
+def _writes_none(render: Probes, turn: Message, text: str, alone: bool) -> bool:
+    """Whether a content that is null comes out as `None`."""
+    if "None" not in text:
+        return False
+    more = [] if alone else [_result(turn["tool_calls"][0]["id"])]
+    other = render([QUESTION, turn | {"content": SAID}, *more], TOOLS)
+    return other is None or text.count("None") > other.count("None")
+
+
+def reasoning_key(render: Probes, keys: frozenset[str], settings: Sequence[Message]) -> str:
+    """Find the key of a message under which a template shows reasoning; "" if it shows none.
+
+    It may be one of `REASONING_NAMES`, another of the `keys` that the template reads, or a type of
+    part of the content: `content.thinking`. `settings` are those of the template's switches, under
+    which only it may be shown.
+    """
+    others = sorted(keys - OTHER_KEYS - set(REASONING_NAMES))[:MOST_KEYS]
+    for context in ({}, *islice(settings, MOST_SETTINGS)):
+        for calls in (False, True):
+            found = _key_shown(render, REASONING_NAMES, calls, context)
+            if not found and not context:
+                found = _part_shown(render, calls) or _key_shown(render, others, calls, context)
+            if found:
+                return found
+    return ""
+
+
+def _key_shown(render: Probes, keys: Sequence[str], calls: bool, context: Mapping[str, Any]) -> str:
+    """The first of these keys whose text is shown; all of them are tried at once."""
+    texts = {key: f"qzthought{at}qz" for at, key in enumerate(keys)}
+    chat = [QUESTION, _turn(calls=calls) | texts]
+    shown = (render(chat, TOOLS if calls else None, context) or "") if keys else ""
+    return next((key for key, text in texts.items() if shown.count(text) == 1), "")
+
+
+def _part_shown(render: Probes, calls: bool) -> str:
+    """The type of a part of content that is shown as reasoning, and not as the part is."""
+    for kind in PARTS:
+        parts = [{"type": kind, kind: "qzthought"}, {"type": "text", "text": SAID}]
+        turn = _turn(calls=calls) | {"content": parts}
+        shown = render([QUESTION, turn], TOOLS if calls else None) or ""
+        quoted = f"'{kind}'" in shown or f'"{kind}"' in shown
+        if shown.count("qzthought") == 1 and SAID in shown and not quoted:
+            return f"content.{kind}"
+    return ""
+
+
+def reads_names_of_results(render: Probes, ids: Ids) -> bool:
+    """Whether a template shows the name of the tool beside what it returned, or refuses without."""
+    turn, answer = _turn(calls=True, made=IDS[ids]), _result(IDS[ids])
+    without = render([QUESTION, turn, answer], TOOLS)
+    named = render([QUESTION, turn, answer | {"name": RESULT_NAME}], TOOLS)
+    return named is not None and (without is None or RESULT_NAME in named)
+
+
+def joins_parts(render: Probes, role: str) -> bool:
+    """Whether a content of parts must be one text in a message of this role."""
+    message: Message = {"role": role, "content": SAID}
+    before: list[Message] = [QUESTION]
+    if role == "tool":
+        before, message = [QUESTION, _turn(calls=True)], _result(CALL_ID) | {"content": SAID}
+    elif role != "assistant":
+        before = []
+    after = [] if role == "user" else [QUESTION]
+    parts = [{"type": "text", "text": SAID}]
+    as_text = render([*before, message, *after], TOOLS)
+    as_parts = render([*before, message | {"content": parts}, *after], TOOLS)
+    return as_text is not None and as_text != as_parts and SAID in as_text
+
+
+def _turn(*, calls: bool, made: str = CALL_ID) -> Message:
+    turn: Message = {"role": "assistant", "content": "" if calls else SAID}
+    if calls:
+        function = {"name": NAME, "arguments": {KEY: VALUE}}
+        turn["tool_calls"] = [{"id": made, "type": "function", "function": function}]
+    return turn
+
+
+def _result(made: str) -> Message:
+    return {"role": "tool", "tool_call_id": made, "content": RETURNED}
+
+
+def settings_of(switches: Iterable[str], choices: Mapping[str, Sequence[str]]) -> Iterator[Message]:
+    """Each switch of a template with the values that may be tried."""
+    for name in sorted(frozenset(switches) - CONVERSATION):
+        for value in (True, False, *choices.get(name, ())):
+            yield {name: value}

@@ -1,0 +1,280 @@
+"""A parsed message goes back into the history, and what is rendered of it is parsed to the same."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
+from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, user
+from deltaparse.analyzer.proof.proof import _beside, _difference, _Trial
+from deltaparse.analyzer.proof.wires import wires
+
+from ...strategies.open_templates import NAMES, opened
+
+ID = "call_{:024x}"
+
+
+def message_of(turn):
+    """The turn as a parser returns it, with ids as it makes them."""
+    parts = [Reasoning(turn.reasoning)] * bool(turn.reasoning)
+    parts += [Content(turn.content)] * bool(turn.content)
+    for at, made in enumerate(turn.calls):
+        text = json.dumps(made["function"]["arguments"])
+        parts.append(ToolCall(ID.format(at), made["function"]["name"], text, complete=True))
+    return Message(parts)
+
+
+def conversations(turn):
+    """The turn as the last, and before what the tools returned and another question."""
+    message = message_of(turn)
+    results = [
+        {"role": "tool", "tool_call_id": call.id, "content": RESULT} for call in message.tool_calls
+    ]
+    yield [user(), message]
+    yield [user(), message, *results, user(NEXT_USER)]
+
+
+def rendered(one, chat, **given):
+    """What the template makes of a conversation, None if it refuses it."""
+    try:
+        return one.template.render([*one.first, *chat], **one.context, **given)
+    except TemplateError:
+        return None
+
+
+def problem(one, turn):
+    """What is wrong with what comes back of a turn that a template shows; "" if nothing."""
+    tools = TOOLS if turn.calls else one.turns.render._tools
+    prompt = rendered(one, [user()], tools=tools, add_generation_prompt=True)
+    problems = []
+    for chat in conversations(turn):
+        text = rendered(one, chat, tools=tools)
+        parts = one.turns.frame.body_and_end(text)
+        shown = sum(map(parts[0].count, FUNCTIONS)) if parts else 0
+        if parts and (shown or not turn.calls):
+            problems += [
+                _difference(turn, wire, one.fmt, bool(turn.calls), streamed=False)
+                for wire in wires(turn, *parts, shown, prompt, one.fmt)
+            ]
+    return "" if "" in problems else f"{turn.label}: {problems}"
+
+
+def shown(one):
+    """The turns that come back where their messages are made for the template by hand."""
+    trial = _Trial(one.turns, one.turns.render, one.reasoning, one.fmt)
+    for turn in (_beside(turn, one.turns.render) for turn in one.messages()):
+        if not turn.calls or one.has_calls:
+            wire, _ = trial.outcome(turn, tools=bool(turn.calls), thorough=False)
+            if wire is not None:
+                yield turn
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_message_that_goes_back_comes_back(name):
+    one = opened(name)
+    turns = list(shown(one))
+    assert turns or not one.fmt.verified
+    assert [words for turn in turns if (words := problem(one, turn))] == []
+
+
+CALL_ID = "call_0123456789abcdef01234567"
+QUESTION = {"role": "user", "content": "Rain?"}
+
+
+def called(*ids, content="", arguments='{"city": "Ghent"}'):
+    """A parsed message with calls of these ids."""
+    calls = [ToolCall(made, f"look{at}", arguments, complete=True) for at, made in enumerate(ids)]
+    return Message([Content(content)] * bool(content) + calls)
+
+
+def returned(made, **more):
+    return {"role": "tool", "tool_call_id": made, "content": "Dry.", **more}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_written_that_nobody_said(name):
+    one = opened(name)
+    chat = [QUESTION, called(CALL_ID), returned(CALL_ID)]
+    text = rendered(one, chat, tools=one.turns.render._tools) or ""
+    turn = text.rpartition("Rain?")[2]
+    assert "None" not in turn
+    assert '{\\"' not in turn
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_made_for_a_template_stays_as_it_is(name):
+    template = opened(name).template
+    said = Message([Reasoning("hm"), Content("See."), *called("a", "b").parts])
+    for results in ([returned("a"), returned("b")], [returned("b"), returned("a")]):
+        once = template.history([QUESTION, said, *results, QUESTION])
+        assert template.history(once) == once
+        assert template.history([said]) == [said.to_template(template)]
+        ids = [call["id"] for call in once[1]["tool_calls"]]
+        back = [message["tool_call_id"] for message in once if message["role"] == "tool"]
+        assert back == (ids if results[0]["tool_call_id"] == "a" else ids[::-1])
+
+
+def template_of(turn, result="{{ m.content }}"):
+    """A template that writes the model's turn, and what a tool returned, so."""
+    return ChatTemplate(
+        "{% for m in messages %}{% if m.role == 'assistant' %}<a>" + turn + "</a>"
+        "{% elif m.role == 'tool' %}<r>" + result + "</r>"
+        "{% else %}<u>{{ m.content }}</u>{% endif %}{% endfor %}"
+    )
+
+
+CALLS = (
+    "{% for c in m.tool_calls or [] %}{% if BAD %}{{ raise_exception('bad id') }}{% endif %}"
+    "[{{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}]{% endfor %}"
+)
+NINE = template_of(
+    "{{ m.content }}" + CALLS.replace("BAD", "c.id | length != 9"),
+    "{% if m.tool_call_id | length != 9 %}{{ raise_exception('bad id') }}{% endif %}"
+    "{{ m.tool_call_id }}",
+)
+
+
+def test_ids_of_nine_characters_are_made_where_they_are_asked_for():
+    ids = ["abcdefgh1", CALL_ID, "call_other"]
+    results = [returned(made) for made in (CALL_ID, "abcdefgh1", "call_other")]
+    chat = NINE.history([QUESTION, called(*ids), *results])
+    first, second, third = (call["id"] for call in chat[1]["tool_calls"])
+
+    assert first == "abcdefgh1"
+    assert {len(second), len(third)} == {9}
+    assert len({first, second, third}) == 3
+    assert [one["tool_call_id"] for one in chat[2:]] == [second, first, third]
+    # A message made for it by itself fits results that still have the first ids.
+    [alone] = [called(*ids).to_template(NINE)]
+    assert NINE.history([QUESTION, alone, *results])[2:] == chat[2:]
+    # As does a result alone.
+    assert NINE.history([results[0]]) == [chat[2]]
+
+
+def test_ids_that_hold_the_name_are_made_where_only_they_show_it():
+    template = opened("names_in_ids").template
+    chat = template.history([QUESTION, called("c1", "functions.look1:7"), returned("c1")])
+
+    assert [call["id"] for call in chat[1]["tool_calls"]] == [
+        "functions.look0:0",
+        "functions.look1:7",
+    ]
+    assert chat[2]["tool_call_id"] == "functions.look0:0"
+
+
+def test_results_without_ids_get_those_of_their_calls_in_turn_or_by_name():
+    said = called("c1", "c2").to_openai()
+    results = [{"role": "tool", "name": "look1", "content": "b"}, {"role": "tool", "content": "a"}]
+    for template in (NINE, template_of("{{ m.content }}" + CALLS.replace("BAD", "false"))):
+        chat = template.history([QUESTION, said, *results])
+        ids = [call["id"] for call in chat[1]["tool_calls"]]
+        assert [one["tool_call_id"] for one in chat[2:]] == ids[::-1]
+
+
+def test_results_have_the_name_of_their_tool_where_that_is_read():
+    reads = template_of("{{ m.content }}" + CALLS.replace("BAD", "false"), "{{ m.name }}")
+    assert reads.render([QUESTION, called("c1", "c2"), returned("c2")]).endswith("<r>look1</r>")
+    assert "name" not in NINE.history([QUESTION, called("c1"), returned("c1")])[2]
+
+
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        ("{{ m.content }}CALLS", "<a>[c1"),
+        ("{{ m.content | string | trim }}CALLS", "<a>[c1"),
+        ("{% if m.content is none %}CALLS{% endif %}", "<a>[c1"),
+        ("{% if m.content is not defined %}CALLS{% endif %}", "<a>[c1"),
+        ("{{ m.content + '' }}CALLS", "<a>[c1"),
+        (
+            "{% if m.tool_calls is defined %}CALLS{% else %}{{ m.content + '' }}{% endif %}",
+            "<a>[c1",
+        ),
+    ],
+)
+def test_no_content_is_said_as_the_template_takes_it(turn, said):
+    template = template_of(turn.replace("CALLS", CALLS.replace("BAD", "false")))
+    for content in ("", None):
+        message = called("c1").to_openai() | {"content": content}
+        assert said in template.render([QUESTION, message])
+        del message["content"]
+        assert said in template.render([QUESTION, message])
+    # What has no calls says nothing too, whatever a client dumps.
+    for tool_calls in (None, []):
+        message = {"role": "assistant", "content": None, "tool_calls": tool_calls, "refusal": None}
+        assert "None" not in template.render([QUESTION, message])
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking", "thought", "musing"])
+def test_reasoning_stands_under_the_key_that_is_read(key):
+    template = template_of(
+        "{% if m.KEY %}({{ m.KEY }}){% endif %}{{ m.content }}".replace("KEY", key)
+    )
+    message = Message([Reasoning("hm"), Content("Dry.")])
+    given = [
+        message,
+        message.to_openai(),
+        {"role": "assistant", "content": "Dry.", "reasoning": "hm"},
+    ]
+
+    assert message.to_template(template)[key] == "hm"
+    assert {template.render([QUESTION, one]) for one in given} == {"<u>Rain?</u><a>(hm)Dry.</a>"}
+
+
+def test_reasoning_may_be_a_part_of_the_content_or_under_a_switch():
+    template = opened("reasoning_as_a_part_of_content").template
+    made = Message([Reasoning("hm"), Content("Dry.")]).to_template(template)
+    assert made == {
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Dry."}],
+    }
+    assert opened("reasoning_under_a_switch").template.reasoning_key == "reasoning_content"
+
+
+def test_a_call_that_was_cut_off_goes_back_as_far_as_it_came():
+    template = template_of("{{ m.content }}" + CALLS.replace("BAD", "false"))
+    cut = Message([ToolCall("c1", "look", '{"city": "Gh', complete=False)])
+
+    assert cut.to_template(template)["tool_calls"][0]["function"]["arguments"] == {"city": "Gh"}
+    for text in ("", "[", "[1]", "nonsense"):
+        odd = Message([ToolCall("c1", "look", text, complete=False)])
+        assert template.render([QUESTION, odd]) == "<u>Rain?</u><a>[c1 look {}]</a>"
+
+
+def test_a_content_of_texts_is_joined_where_the_template_would_write_the_list():
+    plain = template_of("{{ m.content }}")
+    parts = [{"type": "text", "text": "Rain"}, {"type": "text", "text": "or snow?"}]
+    image = [*parts, {"type": "image_url", "image_url": {"url": "x"}}]
+
+    assert plain.render([{"role": "user", "content": parts}]) == "<u>Rain\nor snow?</u>"
+    assert plain.history([{"role": "user", "content": image}])[0]["content"] == image
+    reads = ChatTemplate(
+        "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
+        "{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}"
+    )
+    assert reads.history([{"role": "user", "content": parts}])[0]["content"] == parts
+    assert reads.render([{"role": "user", "content": parts}]) == "Rainor snow?"
+
+
+def test_messages_of_openais_client_are_taken_as_they_are():
+    completion = pytest.importorskip("openai.types.chat.chat_completion_message")
+    given = called(CALL_ID, content="Let me see.").to_openai()
+    message = completion.ChatCompletionMessage.model_validate(given)
+    dumped = message.model_dump()
+    texts = {NINE.render([QUESTION, one, returned(CALL_ID)]) for one in (given, message, dumped)}
+    assert len(texts) == 1
+
+
+def test_what_is_read_is_found_once_and_with_few_renderings():
+    template = ChatTemplate(NINE.source)
+    runs = []
+    run = template._run
+    object.__setattr__(template, "_run", lambda *given: runs.append(1) or run(*given))
+    said = Message([Reasoning("hm"), *called("c1").parts])
+    template.render([QUESTION, said, returned("c1")])
+    found = len(runs)
+    template.render([QUESTION, said, returned("c1")])
+
+    assert len(runs) == found + 1
+    assert found < 60

@@ -1,0 +1,76 @@
+"""Chat templates with what the analysis finds in them: those of this project, and real ones."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+
+from deltaparse import ChatTemplate, WireFormat, analyze
+from deltaparse.analyzer import analysis
+from deltaparse.analyzer.phases.reasoning import ReasoningFinding
+from deltaparse.analyzer.proof.conversations import turns_without
+from deltaparse.analyzer.turns import Turns
+
+from .. import corpus
+from .templates import SOURCES
+
+REAL = {
+    path.stem: path.read_text(encoding="utf-8")
+    for path in (*corpus.templates(), *corpus.newer_templates())
+}
+NAMES = [
+    *SOURCES,
+    *(pytest.param(name, marks=corpus.needs_corpus) for name in REAL),
+]
+"""The names of all templates, for `pytest.mark.parametrize`."""
+
+
+class Open(NamedTuple):
+    """A template, its format, and where its turns stand."""
+
+    template: ChatTemplate
+    fmt: WireFormat
+    turns: Turns
+    reasoning: ReasoningFinding
+    lost: tuple
+
+    @property
+    def context(self):
+        """The switches under which the template was read."""
+        return self.turns.render.context
+
+    @property
+    def first(self):
+        """The messages with which each conversation must begin."""
+        return list(self.turns.render._first)
+
+    @property
+    def has_calls(self):
+        """Whether the format has calls."""
+        return self.fmt.tools.format != "NONE" or self.fmt.facts.has_channels
+
+    def messages(self):
+        """Awkward turns, as far as the template shows them."""
+        from deltaparse.analyzer.format_texts import confusing
+
+        return turns_without(confusing(self.fmt), self.lost)
+
+
+@cache
+def opened(name):
+    """The template of this name."""
+    template = ChatTemplate({**SOURCES, **REAL}[name], "<s>", "</s>")
+    seen = []
+
+    def prove(turns, reasoning, fmt, chosen, others, lost=()):
+        seen.append((turns, reasoning, tuple(lost)))
+        return proved(turns, reasoning, fmt, chosen, others, lost)
+
+    with pytest.MonkeyPatch.context() as patch:
+        proved = analysis.prove
+        patch.setattr(analysis, "prove", prove)
+        analysis._remembered.cache_clear()
+        fmt = analyze(template)
+    return Open(template, fmt, *seen[-1])
