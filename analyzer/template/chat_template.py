@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template
 from jinja2.exceptions import TemplateError as JinjaError
@@ -40,7 +40,10 @@ from .what_is_read import (
     settings_of,
 )
 
-__all__ = ["ChatTemplate"]
+if TYPE_CHECKING:
+    from ..bridge import Bridge
+
+__all__ = ["CARD_NAMES", "ChatTemplate"]
 
 # Names that model cards ask the caller to pass, and what they are where the caller does not.
 # Both come from Firefunction v2: the tools as JSON text, and the time of day.
@@ -150,6 +153,54 @@ class ChatTemplate:
         """
         chat = as_read(self, messages)
         return with_shape(chat, self._known_shape) if self._known_shape else chat
+
+    def bridge(
+        self,
+        output: str,
+        new_messages: Sequence[Mapping[str, Any] | ParsedMessage],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        messages: Sequence[Mapping[str, Any] | ParsedMessage] | None = None,
+        **switches: Any,
+    ) -> str | None:
+        """Return the text that goes behind a prompt and its output to make the next prompt.
+
+        That is the end of the turn if the output has none, the new messages, and the next
+        generation prompt. So what a model wrote is never rendered again, which would change its
+        tokens. None where nothing proves that the text does not depend on what the output was;
+        `why_no_bridge` has the reason.
+
+        Args:
+            output: what was sampled, with or without its end-of-turn marker.
+            new_messages: what follows it: tool results, or the user's.
+            tools: those of the prompt.
+            messages: the conversation that the prompt was rendered of, if the proof is to be for
+                this one only; without, it is for any.
+            switches: those that the prompt was rendered with.
+
+        Raises:
+            UsageError: an argument has the wrong type.
+        """
+        return self._bridge(output, new_messages, tools, messages, switches).text
+
+    def why_no_bridge(
+        self,
+        output: str,
+        new_messages: Sequence[Mapping[str, Any] | ParsedMessage],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        messages: Sequence[Mapping[str, Any] | ParsedMessage] | None = None,
+        **switches: Any,
+    ) -> str:
+        """Return why `bridge` returns None for these arguments; "" where it does not."""
+        return self._bridge(output, new_messages, tools, messages, switches).reason
+
+    def _bridge(
+        self, output: str, new: Any, tools: Any, messages: Any, switches: Mapping[str, Any]
+    ) -> Bridge:
+        from ..bridge import find_bridge  # which analyzes templates
+
+        return find_bridge(self, output, new, tools=tools, messages=messages, switches=switches)
 
     def render_within(
         self,

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import pytest
 
-from deltaparse import ChatTemplate, WireFormat, analyze
+from deltaparse import ChatTemplate, TemplateError, WireFormat, analyze, parse
 from deltaparse.analyzer import analysis
 from deltaparse.analyzer.phases.reasoning import ReasoningFinding
-from deltaparse.analyzer.proof.conversations import turns_without
+from deltaparse.analyzer.probes import USER
+from deltaparse.analyzer.proof.conversations import Turn, turns_without
+from deltaparse.analyzer.proof.wires import wires
 from deltaparse.analyzer.turns import Turns
 
 from .. import corpus
@@ -74,3 +76,29 @@ def opened(name):
         analysis._remembered.cache_clear()
         fmt = analyze(template)
     return Open(template, fmt, *seen[-1])
+
+
+def written(one, message, tools, **switches):
+    """A prompt, and what the model writes behind it to say what is in a message; None if unknown.
+
+    It is read off the history, where the template has it as the model wrote it.
+    """
+    asked = [*one.first, {"role": "user", "content": USER}]
+    context = {**one.context, **switches}
+    try:
+        prompt = one.template.render(asked, tools, add_generation_prompt=True, **context)
+        text = one.template.render([*asked, message], tools, **context)
+    except TemplateError:
+        return None
+    parts = one.turns.frame.body_and_end(text)
+    if parts is None:
+        return None
+    calls = tuple(call.to_openai() for call in message.tool_calls)
+    turn = Turn("", message.content, message.reasoning_content, calls)
+    for wire in wires(turn, *parts, len(calls), prompt, one.fmt):
+        got = parse(wire.text, one.fmt, prompt=prompt, tools=tools, finish_reason="stop")
+        said = (got.reasoning_content, got.content, [call.name for call in got.tool_calls])
+        wanted = (message.reasoning_content, message.content, [c.name for c in message.tool_calls])
+        if said == wanted and prompt == wire.prompt:
+            return prompt, wire.text, wire.end
+    return None

@@ -1,0 +1,393 @@
+"""What stands between the output of a model and its next turn, so that history is rendered once.
+
+A rendering of what a model has said is not what it wrote: white space, the spelling of a boolean,
+an empty argument come out otherwise, and with them the tokens. So prompt and output are kept as
+they are, and only what comes behind them is rendered: the end of the turn, the new messages, the
+next generation prompt.
+
+No template says whether that is the same whatever stands before it. Some drop the reasoning of
+earlier turns, move the list of tools to the last question, or write a turn in another way when it
+has become history. So conversations are rendered in which the model has said different things, and
+in each of them there must stand, one behind the other: the prompt as it was, the turn, and the same
+text to the end. What is certain then is this: had the template written the output as the model did,
+the next prompt would be prompt, output and this text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deltaparse.partial import TemplateError, UsageError
+from deltaparse.stream import (
+    Content,
+    Message,
+    Part,
+    Reasoning,
+    StreamParser,
+    ToolCall,
+    WireFormat,
+)
+
+from .analysis import analyze
+from .diff import common_prefix
+from .template.chat_template import CARD_NAMES, ChatTemplate
+from .template.what_is_read import REASONING_NAMES
+
+__all__ = ["Bridge", "find_bridge"]
+
+Chat = list[Any]
+Given = Mapping[str, Any]
+
+ASKED, REPLIED, MUSED = "zqwhatzq", "zqrepliedzq", "zqmusedzq"
+NEW = "zqnewzq"
+OLD_ID = "zqold0001"
+OTHERS = ("zqone", "zqtwo")
+"""What is said in the place of the output: with each, all texts begin."""
+
+UNFINISHED = frozenset({"truncated_call", "unclosed_reasoning", "cut_marker"})
+"""Issues of an output that ended too early."""
+
+WHOLE = frozenset({"complete", "repaired", "in_reasoning", "unknown_tool"})
+"""What may have become of calls that were begun."""
+
+IN_SOME = ", in some conversations: with messages=, the proof is for one only"
+LACKS = "the output lacks {!r}, which stands before the end of the turn"
+REWRITTEN = "what stands before the turn is rewritten when more follows"
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """The text behind an output, or why there is none.
+
+    `text`: the end of the turn as far as the output has none, the new messages, and the next
+    generation prompt; None where nothing proves it, for the `reason`.
+    """
+
+    text: str | None
+    reason: str = ""
+
+
+class _NoBridge(Exception):
+    """The text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Suffix:
+    """What follows a turn: the marker that ends it, with the white space before it, and the rest.
+
+    `closer` is the marker before them that closes the last part of the turn, "" if none does.
+    """
+
+    closer: str
+    space: str
+    end: str
+    rest: str
+
+    @property
+    def text(self) -> str:
+        """All of it, from the white space on."""
+        return self.space + self.end + self.rest
+
+
+def find_bridge(
+    template: ChatTemplate,
+    output: str,
+    new_messages: Sequence[Any],
+    *,
+    tools: Any = None,
+    messages: Sequence[Any] | None = None,
+    switches: Given,
+) -> Bridge:
+    """Find what goes behind an output, and prove it by rendering.
+
+    The arguments are those of `ChatTemplate.bridge`.
+
+    Raises:
+        UsageError: an argument has the wrong type.
+    """
+    if not isinstance(output, str):
+        raise UsageError(f"output is the sampled text, not {type(output).__name__}")
+    if isinstance(new_messages, str | Mapping) or not isinstance(new_messages, Sequence):
+        raise UsageError(f"new_messages is a list of messages, not {type(new_messages).__name__}")
+    fmt = analyze(template)
+    try:
+        proof = _Proof(template, fmt, list(new_messages), tools, switches)
+        return Bridge(proof.bridge(output, messages))
+    except _NoBridge as none:
+        return Bridge(None, str(none))
+
+
+class _Proof:
+    """Renders conversations under the same switches, with the same tools and new messages."""
+
+    def __init__(
+        self, template: ChatTemplate, fmt: WireFormat, new: Chat, tools: Any, switches: Given
+    ) -> None:
+        self._template, self._fmt, self._new = template, fmt, new
+        # All renderings are of one moment.
+        now = {name: CARD_NAMES[name](tools) for name in template.variables & {"datetime"}}
+        self._tools, self._switches = tools, {**now, **switches}
+        self._reach: int | None = None
+        turn, channels = fmt.turn.ends, fmt.channels.ends
+        cores = dict.fromkeys(end.strip() for end in (*turn, *channels))
+        self._ends = sorted(filter(None, cores), key=len, reverse=True)
+
+    def bridge(self, output: str, messages: Sequence[Any] | None) -> str:
+        """The text behind `output`; raises `_NoBridge`."""
+        histories = [list(messages)] if messages is not None else list(self._histories())
+        prompts = [(chat, self._render(chat)) for chat in histories]
+        known = [(chat, prompt) for chat, prompt in prompts if isinstance(prompt, str)]
+        if not known:
+            raise _NoBridge(f"the template refuses the conversation: {prompts[0][1]}")
+        said = self._said(output, known[0][1])
+        others = [_saying(said, word) for word in OTHERS]
+        (chat, prompt), *more = known
+        suffix = self._agreed(chat, prompt, others)
+        self._check_same(self._turn(chat, prompt, said), said, output, suffix)
+        for chat, prompt in more:
+            try:
+                other = self._agreed(chat, prompt, others)
+            except _NoBridge as none:
+                raise _NoBridge(f"{none}{IN_SOME}") from None
+            if other.text != suffix.text:
+                raise _NoBridge(f"what follows a turn depends on what came before it{IN_SOME}")
+        return self._behind(output, suffix)
+
+    def _agreed(self, chat: Chat, prompt: str, others: list[tuple[Message, str]]) -> _Suffix:
+        """What follows a turn, whatever was said in it."""
+        one, other = (self._suffix(chat, prompt, *said) for said in others)
+        if one.text != other.text:
+            raise _NoBridge("what follows a turn depends on what was said")
+        return one
+
+    def _histories(self) -> Iterator[Chat]:
+        """Conversations that may have gone before: a bridge must be right for all of them."""
+        user = {"role": "user", "content": ASKED}
+        parts: list[Part] = [Reasoning(MUSED), Content(REPLIED)]
+        yield [user]
+        yield [{"role": "system", "content": "zqrules"}, user]
+        yield [user, Message(parts), user]
+        if self._tools and self._fmt.facts.has_calls:
+            call = ToolCall(OLD_ID, "zqold", '{"zqkey": "zqvalue"}', complete=True)
+            result = {"role": "tool", "tool_call_id": OLD_ID, "content": "zqgot"}
+            yield [user, Message([Reasoning(MUSED), call]), result]
+
+    def _said(self, output: str, prompt: str) -> Message:
+        """What the model said, with the ids that the new messages answer."""
+        parser = StreamParser(self._fmt, tools=self._tools, prompt=prompt)
+        parser.feed(output)
+        parser.finish("stop")
+        said = parser.message
+        for issue in said.issues:
+            if issue.kind in UNFINISHED:
+                raise _NoBridge(f"the output is not a whole turn: {issue.kind}: {issue.detail}")
+        for attempt in parser.attempts:
+            if attempt.status not in WHOLE:
+                raise _NoBridge(f"the output has a call that is {attempt.status}")
+        kinds = [type(part) for part in said.parts]
+        order = [kind for kind in (Reasoning, Content, ToolCall) for one in kinds if one is kind]
+        if kinds != order:
+            raise _NoBridge("the output has its parts in an order in which no history has them")
+        proved = self._fmt.proved
+        for kind, places in (
+            (Reasoning, proved.reasoning),
+            (Content, proved.content),
+            (ToolCall, proved.calls),
+        ):
+            if kind in kinds and not places:
+                raise _NoBridge(f"the template does not show {WORDS[kind]}")
+        return _answered(said, self._new)
+
+    def _suffix(self, chat: Chat, prompt: str, said: Message, word: str) -> _Suffix:
+        """What follows a turn, of which all texts begin with `word`."""
+        turn = self._turn(chat, prompt, said)
+        at = _end_of_texts(turn, said, word)
+        if self._reach is None:
+            self._reach = self._room(chat, prompt, said, word)
+        room = turn[at : at + self._reach]
+        ends = [(room.find(end) + at, -len(end), end) for end in self._ends if end in room]
+        if ends:
+            start, _, end = min(ends)
+        else:
+            start, end = self._closed(turn, at, said), ""
+        body = turn[:start]
+        kept = max(len(body.rstrip()), at)
+        closer = next((one for one in self._closers(said) if turn[:kept].endswith(one)), "")
+        return _Suffix(closer, body[kept:], end, turn[start + len(end) :])
+
+    def _closed(self, turn: str, at: int, said: Message) -> int:
+        """Where a turn ends that no marker ends: behind what closes its last part."""
+        if said.tool_calls and not self._closers(said):
+            raise _NoBridge("no marker ends the turn")
+        end = at + (self._reach or 0)
+        for closer in self._closers(said):
+            if closer in turn[at:end]:
+                at = turn.index(closer, at) + len(closer)
+        return at
+
+    def _room(self, chat: Chat, prompt: str, said: Message, word: str) -> int:
+        """How far it is from the last text of a turn to that of the first new message."""
+        new = [
+            {**one, "content": NEW}
+            if isinstance(one, Mapping) and isinstance(one.get("content"), str)
+            else one
+            for one in self._new
+        ]
+        text = self._render([*chat, said, *new])
+        if isinstance(text, TemplateError) or not text.startswith(prompt) or NEW not in text:
+            return len(prompt)
+        turn = text[len(prompt) :]
+        return turn.find(NEW) - _end_of_texts(turn, said, word)
+
+    def _closers(self, said: Message) -> list[str]:
+        """The markers that may close the last part of a turn, the innermost first."""
+        fmt, kinds = self._fmt, {type(part) for part in said.parts}
+        found = [fmt.arguments.end, *reversed(fmt.facts.closers)] if ToolCall in kinds else []
+        return [marker.strip() for marker in (*found, fmt.content.end) if marker.strip()]
+
+    def _check_same(self, turn: str, said: Message, output: str, suffix: _Suffix) -> None:
+        """Check that a turn that says what the output does has its texts, and ends in the same."""
+        behind = suffix.text
+        if not turn.endswith(behind):
+            raise _NoBridge("what follows a turn depends on what was said")
+        body = turn.removesuffix(behind)
+        for part in said.parts:
+            if not isinstance(part, ToolCall) and part.text not in body:
+                changed = "stripped" if part.text.strip() in body else "rewritten"
+                raise _NoBridge(f"{WORDS[type(part)]} is {changed} in history")
+        reasoning = self._fmt.reasoning
+        for marker in filter(None, (reasoning.start.strip(), reasoning.end.strip())):
+            if output.count(marker) != body.count(marker):
+                what = "is dropped from" if marker in output else "is written into"
+                raise _NoBridge(f"{marker!r} {what} history")
+        shown, written = _squeezed(body), _squeezed(self._without_end(output))
+        if not said.tool_calls and shown != written:
+            lacks = shown.removeprefix(written) if shown.startswith(written) else ""
+            raise _NoBridge(LACKS.format(lacks) if lacks else "the turn is rewritten in history")
+
+    def _without_end(self, output: str) -> str:
+        """The output without an end-of-turn marker."""
+        text = output.rstrip()
+        return text.removesuffix(next((end for end in self._ends if text.endswith(end)), ""))
+
+    def _turn(self, chat: Chat, prompt: str, said: Message) -> str:
+        """What a rendering has behind the prompt, with this turn and the new messages."""
+        text = self._render([*chat, said, *self._new])
+        if isinstance(text, TemplateError):
+            raise _NoBridge(f"the template refuses the new messages: {text}")
+        if text.startswith(prompt):
+            return text[len(prompt) :]
+        kept = len(common_prefix(prompt, text))
+        before = self._render(chat, prompt=False)
+        if isinstance(before, TemplateError) or kept < len(common_prefix(before, prompt)):
+            gone = any(thought not in text for thought in _thoughts(chat) if thought in prompt)
+            raise _NoBridge("reasoning of earlier turns is dropped" if gone else REWRITTEN)
+        if any(thought not in text for thought in _thoughts([said])):
+            raise _NoBridge("reasoning is dropped from history")
+        ending = prompt[len(common_prefix(before, prompt)) :]
+        raise _NoBridge(f"history does not have the prompt's end as it was, {ending!r}")
+
+    def _render(self, chat: Chat, *, prompt: bool = True) -> str | TemplateError:
+        try:
+            return self._template.render(chat, self._tools, prompt, **self._switches)
+        except TemplateError as error:
+            return error
+
+    def _behind(self, output: str, suffix: _Suffix) -> str:
+        """What of the suffix the output does not have."""
+        text = output.rstrip()
+        end = next((end for end in self._ends if text.endswith(end)), "")
+        if end and end != suffix.end:
+            raise _NoBridge(f"the output ends with {end!r}, a turn in history with {suffix.end!r}")
+        if end:
+            space = output[len(text) :]
+            if not suffix.rest.startswith(space):
+                raise _NoBridge(f"the output has white space behind {end!r}")
+            return suffix.rest[len(space) :]
+        if not text.endswith(suffix.closer):
+            raise _NoBridge(LACKS.format(suffix.closer))
+        behind = suffix.text
+        space = behind[: len(behind) - len(behind.lstrip())]
+        while space and not output.endswith(space):
+            space = space[:-1]
+        return behind[len(space) :]
+
+
+WORDS: Mapping[type[Part], str] = {
+    Reasoning: "reasoning",
+    Content: "content",
+    ToolCall: "tool calls",
+}
+
+
+def _squeezed(text: str) -> str:
+    """A text without its white space, in which templates and models differ at markers."""
+    return "".join(text.split())
+
+
+def _texts(said: Message, word: str) -> Iterator[tuple[str, str]]:
+    """The texts of a turn that must be shown, each with words for where it is not."""
+    for part in said.parts:
+        if isinstance(part, ToolCall):
+            yield part.name, "tool calls are"
+            if word in part.arguments:
+                yield json.loads(part.arguments)[ASKED], "the arguments of calls are"
+        else:
+            yield part.text, f"{WORDS[type(part)]} is"
+
+
+def _end_of_texts(turn: str, said: Message, word: str) -> int:
+    """Where the last text of a turn ends, of which all texts begin with `word`."""
+    at = 0
+    for text, what in _texts(said, word):
+        if text not in turn:
+            raise _NoBridge(f"{what} dropped from history")
+        if text.startswith(word):
+            at = max(at, turn.index(text) + len(text))
+    return at
+
+
+def _saying(said: Message, word: str) -> tuple[Message, str]:
+    """A turn of the same parts that says something else, and the word its texts begin with."""
+    parts: list[Part] = []
+    for at, part in enumerate(said.parts):
+        text = f"{word}{at}zq"
+        if isinstance(part, ToolCall):
+            parts.append(replace(part, arguments=json.dumps({ASKED: text})))
+        else:
+            parts.append(replace(part, text=text))
+    return Message(parts), word
+
+
+def _thoughts(chat: Chat) -> Iterator[str]:
+    """The reasoning in a conversation."""
+    for message in chat:
+        if isinstance(message, Message):
+            yield message.reasoning_content
+        elif isinstance(message, Mapping):
+            given = (message.get(name) for name in REASONING_NAMES)
+            yield from (text for text in given if isinstance(text, str) and text)
+
+
+def _answered(said: Message, new: Chat) -> Message:
+    """The message, its calls with the ids under which they are answered.
+
+    Where the model wrote no ids, a parser made them of the prompt, which is not known here.
+    """
+    results = [one for one in new if isinstance(one, Mapping) and one.get("role") == "tool"]
+    ids = {call.id for call in said.tool_calls}
+    waiting = [one for one in results if one.get("tool_call_id") not in ids]
+    answered = {one.get("tool_call_id") for one in results}
+    parts: list[Part] = []
+    for part in said.parts:
+        if isinstance(part, ToolCall) and part.id not in answered and waiting:
+            named = [one for one in waiting if one.get("name") == part.name]
+            result = (named or waiting)[0]
+            waiting.remove(result)
+            parts.append(replace(part, id=str(result.get("tool_call_id") or part.id)))
+        else:
+            parts.append(part)
+    return Message(parts)

@@ -1,0 +1,274 @@
+"""What goes behind an output is what the template would have written there, or nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
+from deltaparse.partial import UsageError
+
+from ..strategies.open_templates import NAMES, SOURCES, opened, written
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "look_up",
+            "description": "the weather",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "city": {"type": "string", "description": "where"},
+                    "days": {"type": "integer", "description": "many"},
+                    "now": {"type": "boolean", "description": "at once"},
+                },
+            },
+        },
+    }
+]
+ASKED, AGAIN = {"role": "user", "content": "zqaskedzq"}, {"role": "user", "content": "And?"}
+ARGUMENTS = '{"city": "Ghent", "days": 3}'
+
+
+def call(at, arguments=ARGUMENTS):
+    return ToolCall(f"zqid{at}aaaa", "look_up", arguments, complete=True)
+
+
+def returned(message):
+    """The results of the calls, or another question."""
+    return [
+        {"role": "tool", "tool_call_id": made.id, "name": made.name, "content": "Sun."}
+        for made in message.tool_calls
+    ] or [AGAIN]
+
+
+KINDS = {
+    "content": [Content("Dry.")],
+    "reasoning and content": [Reasoning("hm"), Content("Dry.")],
+    "a call": [call(0)],
+    "content and a call": [Content("See."), call(0)],
+    "reasoning and a call": [Reasoning("hm"), call(0)],
+    "two calls": [call(0), call(1)],
+}
+
+
+def rendered(one, chat, tools, prompt=True):
+    """What the template makes of a conversation, "" if it refuses it."""
+    try:
+        return one.template.render([*one.first, *chat], tools, prompt, **one.context)
+    except TemplateError:
+        return ""
+
+
+def outputs(one):
+    """What the model writes to say something of each kind, and all that belongs to it."""
+    for kind, parts in KINDS.items():
+        message = Message(parts)
+        tools = TOOLS if message.tool_calls else None
+        if one.has_calls or not message.tool_calls:
+            if known := written(one, message, tools):
+                yield kind, message, tools, known
+
+
+def problem(one, message, tools, known):
+    """What is wrong with the bridge behind an output; "" if nothing."""
+    prompt, output, end = known
+    new = returned(message)
+    asked = dict(tools=tools, **one.context)
+    text = one.template.bridge(output, new, **asked)
+    reason = one.template.why_no_bridge(output, new, **asked)
+    if text is None:
+        return "" if reason else "no reason"
+    whole = rendered(one, [ASKED, message, *new], tools)
+    # What the format does not write, such as ids, is not in the output.
+    if not (whole.startswith(prompt) and whole.endswith(text)) or reason:
+        return f"{text!r} is not what ends {whole!r}"
+    if output in whole and whole != prompt + output + text:
+        return f"{prompt + output + text!r} is not {whole!r}"
+    marker = end.strip()
+    behind = one.template.bridge(output + marker, new, **asked) if marker in text else None
+    if (
+        behind is not None
+        and output + text != output + text[: text.index(marker)] + marker + behind
+    ):
+        return f"{behind!r} is not what is left of {text!r}"
+    return ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bridge_is_what_the_template_writes_there(name):
+    one = opened(name)
+    assert [
+        f"{kind}: {wrong}" for kind, *said in outputs(one) if (wrong := problem(one, *said))
+    ] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_conversation_is_bridged_turn_by_turn(name):
+    one = opened(name)
+    chat = [*one.first, ASKED]
+    prompt = whole = rendered(one, [ASKED], TOOLS)
+    for message in (Message(KINDS["a call"]), Message(KINDS["content"])):
+        known = written(one, message, TOOLS)
+        if known is None or not prompt or not one.has_calls:
+            break
+        text = one.template.bridge(
+            known[1], returned(message), tools=TOOLS, messages=chat, **one.context
+        )
+        if text is None:
+            break
+        chat += [message, *returned(message)]
+        prompt += known[1] + text
+        whole = rendered(one, chat[len(one.first) :], TOOLS)
+        if '"id"' in whole or "zqid" in whole:
+            break
+    else:
+        assert prompt == whole
+
+
+SPACE = st.sampled_from(["", " ", "\n"])
+
+
+@settings(max_examples=20)
+@given(
+    name=st.sampled_from(sorted(SOURCES)),
+    kind=st.sampled_from(sorted(KINDS)),
+    words=st.text('ab <>{}"\n', max_size=12),
+    values=st.fixed_dictionaries({}, optional={"days": st.integers(), "now": st.booleans()}),
+)
+def test_a_bridge_does_not_depend_on_what_was_said(name, kind, words, values):
+    one = opened(name)
+    parts = [
+        call(part.id[4], json.dumps(values)) if isinstance(part, ToolCall) else type(part)(words)
+        for part in KINDS[kind]
+        if words or isinstance(part, ToolCall)
+    ]
+    message, plain = Message(parts), Message(KINDS[kind])
+    tools = TOOLS if plain.tool_calls else None
+    given = one.has_calls or not tools
+    known = written(one, message, tools) if given and parts else None
+    usual = written(one, plain, tools) if given else None
+    texts = {
+        one.template.bridge(made[1], returned(plain), tools=tools, **one.context)
+        for made in (known, usual)
+        if made and [type(part) for part in parts] == [type(part) for part in plain.parts]
+    }
+    assert len(texts - {None}) <= 1
+
+
+def template(turn, result="<r>{{ m.content }}</r>", prompt="<a>", user="<u>{{ m.content }}</u>"):
+    return ChatTemplate(
+        "{% for m in messages %}{% if m.role == 'assistant' %}<a>" + turn + "</a>"
+        "{% elif m.role == 'tool' %}" + result + "{% else %}" + user + "{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}" + prompt + "{% endif %}"
+    )
+
+
+THOUGHT = "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}</t>{% endif %}"
+DROPPED = (
+    "{% if m.reasoning_content and loop.last %}<t>{{ m.reasoning_content }}</t>{% endif %}"
+    "{{ m.content }}"
+)
+PLAIN, THINKS = template("{{ m.content }}"), template(THOUGHT + "{{ m.content }}")
+
+
+def test_a_bridge_is_the_end_the_new_messages_and_the_next_prompt():
+    for output in ("Dry.", "Dry.</a>", ""):
+        end = "" if output.endswith("</a>") else "</a>"
+        assert PLAIN.bridge(output, [AGAIN]) == f"{end}<u>And?</u><a>"
+    assert PLAIN.bridge("Dry.", []) == "</a><a>"
+    assert THINKS.bridge("<t>hm</t>Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+
+
+@pytest.mark.parametrize(
+    ("made", "output", "reason"),
+    [
+        (template(DROPPED), "<t>hm</t>Dry.", "reasoning is dropped from history"),
+        (template("{{ m.content | trim }}"), "Dry. ", "content is stripped in history"),
+        (THINKS, "<t>hm", "the output is not a whole turn: unclosed_reasoning"),
+        (
+            template("{{ m.content }}{% if not loop.last %}.{% endif %}"),
+            "Dry",
+            "the output lacks '.', which stands before the end of the turn",
+        ),
+        (
+            template("{{ m.content }}{% if 'zz' in m.content %}!{% endif %}"),
+            "Dry zz",
+            "the output lacks '!', which stands before the end of the turn",
+        ),
+        (
+            template(
+                "{{ m.content }}", user="{% if loop.last %}!{% endif %}<u>{{ m.content }}</u>"
+            ),
+            "Dry.",
+            "what stands before the turn is rewritten when more follows",
+        ),
+        (
+            template("{{ m.content }}", prompt="<a><t></t>"),
+            "Dry.",
+            "history does not have the prompt's end as it was, '<a><t></t>'",
+        ),
+        (
+            template(
+                "{{ m.content }}",
+                user="{{ raise_exception('no') if m.content == 'And?' else m.content }}",
+            ),
+            "Dry.",
+            "the template refuses the new messages: no",
+        ),
+        (
+            template("{{ m.content }}", user="<u>{{ loop.index }}:{{ m.content }}</u>"),
+            "Dry.",
+            "what follows a turn depends on what came before it, in some conversations",
+        ),
+    ],
+)
+def test_there_is_no_bridge_without_proof_and_a_reason_is_given(made, output, reason):
+    assert made.bridge(output, [AGAIN]) is None
+    assert made.why_no_bridge(output, [AGAIN]).startswith(reason)
+
+
+def test_the_proof_may_be_for_one_conversation():
+    made = template("{{ m.content }}", user="<u>{{ loop.index }}:{{ m.content }}</u>")
+    assert made.bridge("Dry.", [AGAIN], messages=[ASKED]) == "</a><u>3:And?</u><a>"
+    assert PLAIN.bridge("Dry.", [AGAIN], messages=[ASKED, Message([Content("x")]), ASKED])
+
+
+def test_a_bridge_is_for_the_switches_of_the_prompt():
+    made = template(
+        "{{ m.content }}", prompt="{% if loud %}!{% endif %}<a>{% if think %}<t></t>{% endif %}"
+    )
+    assert made.bridge("Dry.", [AGAIN]) == "</a><u>And?</u><a>"
+    assert made.bridge("Dry.", [AGAIN], loud=True) is None
+    assert made.bridge("Dry.", [AGAIN], think=True) is None
+
+
+def test_wrong_arguments_of_a_bridge_are_the_callers_fault():
+    for output, new in ((None, [AGAIN]), (b"Dry.", [AGAIN]), ("Dry.", AGAIN), ("Dry.", "And?")):
+        with pytest.raises(UsageError, match=r"output is the sampled text|new_messages is a list"):
+            PLAIN.bridge(output, new)
+
+
+def test_a_call_without_its_closer_has_no_bridge():
+    one = opened("json_in_tags")
+    _, output, _ = written(one, Message([call(0)]), TOOLS)
+    for cut in range(1, len(output) - len("<call>")):
+        text = one.template.bridge(output[:-cut], returned(Message([call(0)])), tools=TOOLS)
+        assert text is None or output[-cut:].strip() == ""
+
+
+def test_ids_that_a_parser_made_answer_the_calls_in_turn_or_by_name():
+    made = template(
+        "{{ m.content }}{% for c in m.tool_calls or [] %}"
+        "<c>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</c>"
+        "{% endfor %}",
+        "{% for c in messages[loop.index0 - 1].tool_calls or [] %}{% if c.id == m.tool_call_id %}"
+        "<r {{ c.function.name }}>{{ m.content }}</r>{% endif %}{% endfor %}",
+    )
+    result = {"role": "tool", "tool_call_id": "call_made", "content": "Sun."}
+    output = '<c>{"name":"look_up", "arguments":{"days":  3}}</c>'
+    assert made.bridge(output, [result], tools=TOOLS) == "</a><r look_up>Sun.</r><a>"
