@@ -10,8 +10,10 @@ from collections.abc import (
     Iterable,
     Iterator,
 )
-from typing import Any, Literal
+from inspect import isawaitable
+from typing import Any
 
+from .finish_reasons import Reason
 from .message.deltas import Delta
 from .message.message import Message
 from .parser import StreamParser
@@ -19,11 +21,9 @@ from .wire.format import WireFormat
 
 __all__ = ["AsyncDeltaIterator", "DeltaIterator", "aiter_deltas", "iter_deltas", "parse"]
 
-Reason = Literal["stop", "length"] | None
-
 
 def parse(
-    text: str | bytes, fmt: WireFormat, *, finish_reason: Reason = None, **options: Any
+    text: str | bytes, fmt: WireFormat | str, *, finish_reason: Reason = None, **options: Any
 ) -> Message:
     """Parse a whole output at once: the same engine, fed once and finished.
 
@@ -37,7 +37,7 @@ def parse(
 
 def iter_deltas(
     texts: Iterable[str | bytes],
-    fmt: WireFormat,
+    fmt: WireFormat | str,
     *,
     finish_reason: Reason = None,
     **options: Any,
@@ -57,7 +57,7 @@ def iter_deltas(
 
 def aiter_deltas(
     texts: AsyncIterable[str | bytes],
-    fmt: WireFormat,
+    fmt: WireFormat | str,
     *,
     finish_reason: Reason = None,
     **options: Any,
@@ -70,16 +70,18 @@ class DeltaIterator:
     """An iterator of deltas, and the `parser` that makes them; `iter_deltas` returns it.
 
     The parser is there before the first delta. An exception, of the chunks or of a policy, ends
-    the iteration, and so does `close`: the parser then keeps what it has read, unfinished.
+    the iteration, and so does `close`: the parser then keeps what it has read, unfinished, and the
+    source of the chunks is closed at once, if it has a `close`: an engine need not go on.
     """
 
-    __slots__ = ("_deltas", "parser")
+    __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
         self, parser: StreamParser, texts: Iterable[str | bytes], finish_reason: Reason
     ) -> None:
         self.parser = parser
-        self._deltas = _deltas(parser, texts, finish_reason)
+        self._texts = iter(texts)
+        self._deltas = _deltas(parser, self._texts, finish_reason)
 
     # A loop runs over the generator itself: `__next__` would be one more call for each delta.
     def __iter__(self) -> Iterator[Delta]:
@@ -89,20 +91,22 @@ class DeltaIterator:
         return next(self._deltas)
 
     def close(self) -> None:
-        """End the iteration; what is left of the chunks is not read."""
+        """End the iteration, and the source of the chunks; what is left of them is not read."""
         self._deltas.close()
+        _close(self._texts)
 
 
 class AsyncDeltaIterator:
     """What `DeltaIterator` is, for `async for`; `aiter_deltas` returns it."""
 
-    __slots__ = ("_deltas", "parser")
+    __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
         self, parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: Reason
     ) -> None:
         self.parser = parser
-        self._deltas = _async_deltas(parser, texts, finish_reason)
+        self._texts = aiter(texts)
+        self._deltas = _async_deltas(parser, self._texts, finish_reason)
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self._deltas
@@ -111,23 +115,47 @@ class AsyncDeltaIterator:
         return await anext(self._deltas)
 
     async def aclose(self) -> None:
-        """End the iteration; what is left of the chunks is not read."""
+        """End the iteration, and the source of the chunks; what is left of them is not read."""
         await self._deltas.aclose()
+        await _aclose(self._texts)
 
 
 def _deltas(
-    parser: StreamParser, texts: Iterable[str | bytes], finish_reason: Reason
+    parser: StreamParser, texts: Iterator[str | bytes], finish_reason: Reason
 ) -> Generator[Delta, None, None]:
-    for text in texts:
-        yield from parser.feed(text)
+    try:
+        for text in texts:
+            yield from parser.feed(text)
+    except BaseException:
+        _close(texts)
+        raise
     yield from parser.finish(finish_reason)
 
 
 async def _async_deltas(
-    parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: Reason
+    parser: StreamParser, texts: AsyncIterator[str | bytes], finish_reason: Reason
 ) -> AsyncGenerator[Delta, None]:
-    async for text in texts:
-        for delta in parser.feed(text):
-            yield delta
+    try:
+        async for text in texts:
+            for delta in parser.feed(text):
+                yield delta
+    except BaseException:
+        await _aclose(texts)
+        raise
     for delta in parser.finish(finish_reason):
         yield delta
+
+
+def _close(texts: object) -> None:
+    """Close a source of chunks that can be closed."""
+    close = getattr(texts, "close", None)
+    if callable(close):
+        close()
+
+
+async def _aclose(texts: object) -> None:
+    close = getattr(texts, "aclose", None) or getattr(texts, "close", None)
+    if callable(close):
+        closing = close()
+        if isawaitable(closing):
+            await closing

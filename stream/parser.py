@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn
 from deltaparse.partial import UsageError, Window
 
 from .feeding import MOST_PASSED, Feeder
+from .finish_reasons import FinishReason, Reason, how_it_ended, reason_text
 from .lost_markers import called_without_marker
 from .message.counts import Counts
 from .message.deltas import Delta
@@ -20,10 +21,9 @@ from .reading.reading import Reading
 from .request import Request, ToolChoice, check_flag
 from .snapshot import Recording
 from .wire.format import WireFormat
+from .wire.given import as_format
 
 __all__ = ["FinishReason", "StreamParser", "TurnParser"]
-
-FinishReason = Literal["stop", "tool_calls", "length"]
 
 
 class TurnParser(Feeder):
@@ -63,34 +63,39 @@ class TurnParser(Feeder):
         if request.prompt:
             request.report_prompt(sink)
 
-    def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
+    def finish(self, reason: Reason = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. A second call returns [].
 
-        `reason` is the engine's: "length" when the output was cut off, "stop" when the model
-        ended it, None when that is not known: such a turn counts as cut. A call is complete when
+        `reason` is the engine's, in its own words: "stop", "eos_token", "end_turn" and others say
+        that the model ended the turn, "length", "max_tokens", "abort" and others that it was cut
+        off; `stream/finish_reasons.py` has them all. None, when that is not known, counts as cut,
+        and so does a reason that nobody knows, with an issue. A call is complete when
         its arguments are whole, whatever the reason; at "stop" the last closer may be missing, or
         a part of it, for engines leave out the string at which they stop.
 
         Raises:
-            UsageError: for another reason.
+            UsageError: for a reason that is no text.
             MalformedOutput: where a policy says "error".
         """
-        if reason not in ("stop", "length", "tool_calls", None):
-            message = f'finish({reason!r}): the reason is "stop", "length" or None'
-            raise UsageError(message)
+        text = reason_text(reason)
         if self._finish_reason is not None:
             return []
         if self._record is not None:
-            self._record.reasons.append(reason)
+            self._record.reasons.append(text)
         sink = self._sink
-        sink.natural = reason in ("stop", "tool_calls")
+        ended = how_it_ended(text)
+        sink.natural = ended == "natural"
+        cut = text is not None and not sink.natural
         self._finish_reason = "stop"
         self._end_text()
         sink.content(self._resume() or "")
-        sink.finish(required=self._request.required and reason != "length")
+        sink.finish(required=self._request.required and not cut)
+        if cut and ended == "unknown":
+            detail = f"{text!r} is no finish reason that is known: the turn counts as cut off"
+            sink.issue("unknown_finish", (self._window.offset, self._window.offset), detail)
         self._report_lost_marker()
         truncated = any(issue.kind == "truncated_call" for issue in sink.issues)
-        if reason == "length" or truncated:
+        if cut or truncated:
             self._finish_reason = "length"
         elif sink.calls:
             self._finish_reason = "tool_calls"
@@ -187,7 +192,8 @@ class StreamParser(TurnParser):
     """Parses one turn of a model, fed as it comes, in chunks of any size.
 
     Args:
-        fmt: how the model writes, from `analyze` or by hand. Shared freely between parsers.
+        fmt: how the model writes, from `analyze` or by hand, or the name of a format, such as
+            "hermes". Shared freely between parsers.
         tools: the tools of the request, in any shape that `Tools` reads, or `Tools`. None: any
             name may be called; []: tool syntax is plain text. In formats whose calls stand in no
             markers, only their names tell calls from an answer that looks like one. With None, a
@@ -232,7 +238,7 @@ class StreamParser(TurnParser):
 
     def __init__(
         self,
-        fmt: WireFormat,
+        fmt: WireFormat | str,
         *,
         tools: Sequence[Mapping[str, Any]] | None = None,
         prompt: str = "",
@@ -246,6 +252,8 @@ class StreamParser(TurnParser):
         record: bool = False,
         collect: bool = True,
     ) -> None:
+        if type(fmt) is not WireFormat:
+            fmt = as_format(fmt)
         request = Request(
             fmt,
             tools,

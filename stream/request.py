@@ -52,10 +52,6 @@ class Request:
     """The schemas of the tools' arguments, by name; see `Tools.schemas`."""
 
     def __post_init__(self) -> None:
-        fmt: object = self.fmt
-        if not isinstance(fmt, WireFormat):
-            message = f"the format is a WireFormat, from analyze(template), not {_kind(fmt)}"
-            raise UsageError(message)
         prompt: object = self.prompt
         if not isinstance(prompt, str):
             raise UsageError(f"prompt is the rendered prompt as text, not {_kind(prompt)}")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
 from operator import index
-from typing import Any, Literal
+from typing import Any
 
 from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
 
@@ -48,7 +48,7 @@ class Recording:
         self.request = request
         self.ids = ids
         self.chunks: list[Chunk] = []
-        self.reasons: list[Literal["stop", "length"] | None] = []
+        self.reasons: list[str | None] = []
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a parser that is to read the same, ids and all."""
@@ -142,7 +142,7 @@ def _from_json(chunk: Any) -> Chunk:
 
 
 def _reason(reason: Any) -> Any:
-    if reason in ("stop", "length", "tool_calls", None):
+    if reason is None or isinstance(reason, str):
         return reason
     raise ValueError(reason)
 

@@ -36,6 +36,7 @@ MAY_IMPORT = {
 ROOMS = {"wire": set(), "message": set(), "reading": {"wire", "message"}}
 for module in (
     "tools",
+    "finish_reasons",
     "lost_markers",
     "request",
     "snapshot",

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         list_formats,
         nine_character_id,
         parse,
+        random_call_id,
         register_format,
         suggest_formats,
         to_response_template,
@@ -99,8 +100,8 @@ else:
             "Policies Reasoning ReasoningDelta ReasoningFormat ReasoningMode StreamParser "
             "Suggestion TokenParser ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat "
             "Vocabulary WireFormat aiter_deltas call_id check_tokenizer from_response_template "
-            "get_format "
-            "iter_deltas list_formats nine_character_id parse register_format suggest_formats "
+            "get_format iter_deltas list_formats nine_character_id parse random_call_id "
+            "register_format suggest_formats "
             "to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
         },
@@ -168,6 +169,7 @@ __all__ = [
     "nine_character_id",
     "parse",
     "partial",
+    "random_call_id",
     "register_format",
     "structural_tag",
     "suggest_formats",

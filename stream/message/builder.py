@@ -24,9 +24,11 @@ class OpenPart:
         "complete",
         "issues",
         "kind",
+        "made",
         "make",
         "name",
         "repaired",
+        "seen",
         "span",
         "text",
         "write",
@@ -48,6 +50,8 @@ class OpenPart:
         self.name = name
         self.complete = False
         self.repaired = False
+        self.made: tuple[object, Part] | None = None
+        self.seen = ""
         self.span = (0, 0)
         self.issues: frozenset[str] = frozenset()
 
@@ -56,8 +60,19 @@ class OpenPart:
         del self.make, self.write
 
     def part(self) -> Part:
-        """The part of the message that it is so far."""
-        text = self.text.getvalue()
+        """The part of the message that it is so far, made once for what is written of it."""
+        state = (self.text.tell(), self.complete, self.repaired, self.span, self.issues)
+        if self.made is None or self.made[0] != state:
+            # Where nobody holds the part that was made before, its text grows in place.
+            self.made = None
+            text, self.seen = self.seen, ""
+            self.text.seek(len(text))
+            text += self.text.read()
+            self.seen = text
+            self.made = state, self._part(text)
+        return self.made[1]
+
+    def _part(self, text: str) -> Part:
         if self.kind is ToolCall:
             made = (self.call_id, self.name, text, self.complete, self.repaired)
             return ToolCall(*made, span=self.span, issues=self.issues)
@@ -80,6 +95,14 @@ class Uncollected:
     def tell(self) -> int:
         """How much was written."""
         return self._length
+
+    def seek(self, _: int) -> int:
+        """Go nowhere."""
+        return self._length
+
+    def read(self) -> str:
+        """Nothing."""
+        return ""
 
     def getvalue(self) -> str:
         """Nothing."""

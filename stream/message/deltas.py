@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .fields import ReasoningField, reasoning_fields
+
 __all__ = [
     "ContentDelta",
     "Delta",
@@ -47,7 +49,7 @@ class ContentDelta(FromTokens):
 
     text: str
 
-    def to_openai(self) -> dict[str, Any]:
+    def to_openai(self, *, reasoning: ReasoningField = "reasoning_content") -> dict[str, Any]:  # noqa: ARG002 - the same for all deltas
         """Return the `delta` object of an OpenAI `chat.completion.chunk`."""
         return {"content": self.text}
 
@@ -58,9 +60,13 @@ class ReasoningDelta(FromTokens):
 
     text: str
 
-    def to_openai(self) -> dict[str, Any]:
-        """Return the `delta` object, with the field that DeepSeek, SGLang and llama.cpp use."""
-        return {"reasoning_content": self.text}
+    def to_openai(self, *, reasoning: ReasoningField = "reasoning_content") -> dict[str, Any]:
+        """Return the `delta` object; OpenAI's has no reasoning, so it stands in a field of others.
+
+        `reasoning_content` is that of DeepSeek, SGLang and llama.cpp, `reasoning` that of vLLM and
+        OpenRouter; "both" writes it twice.
+        """
+        return reasoning_fields(self.text, reasoning)
 
 
 @dataclass(slots=True)
@@ -79,7 +85,7 @@ class ToolCallDelta(FromTokens):
     arguments: str = ""
     last: bool = field(default=False, compare=False)
 
-    def to_openai(self) -> dict[str, Any]:
+    def to_openai(self, *, reasoning: ReasoningField = "reasoning_content") -> dict[str, Any]:  # noqa: ARG002 - the same for all deltas
         """Return the `delta` object; id, type and name are left out, not null, after the first."""
         function: dict[str, Any] = {"arguments": self.arguments}
         call: dict[str, Any] = {"index": self.index, "function": function}

@@ -8,6 +8,8 @@ from typing import Any, Literal, Protocol
 
 from deltaparse.partial import MAX_DEPTH
 
+from .fields import ReasoningField, reasoning_fields
+
 __all__ = ["Attempt", "Content", "Issue", "Message", "Part", "Reasoning", "ToolCall"]
 
 
@@ -50,6 +52,8 @@ class Issue:
     `no_header`             nothing in the prompt shows where the assistant's turn begins: nothing
                             of it was read
     `wrong_tool`            another function was called than `tool_choice` names
+    `unknown_finish`        the engine's finish reason is none that is known: the turn counts as
+                            cut off
     `missing_call`          `tool_choice` asked for a call, and none came
     `text_after_end`        text after an end-of-turn marker is content, and so is the marker where
                             no header follows it; a call there is a call, but behind the header of
@@ -209,16 +213,17 @@ class Message:
         """The calls, in order."""
         return [part for part in self.parts if isinstance(part, ToolCall)]
 
-    def to_openai(self) -> dict[str, Any]:
+    def to_openai(self, *, reasoning: ReasoningField = "reasoning_content") -> dict[str, Any]:
         """Return an OpenAI assistant message; absent fields are left out, all but `content`.
 
-        `content` is None when there are calls and no content, as OpenAI has it.
+        `content` is None when there are calls and no content, as OpenAI has it. `reasoning` names
+        the field with the reasoning, as in deltas.
         """
         calls = self.tool_calls
         message: dict[str, Any] = {"role": "assistant"}
         message["content"] = self.content or (None if calls else "")
-        if reasoning := self.reasoning_content:
-            message["reasoning_content"] = reasoning
+        if thought := self.reasoning_content:
+            message |= reasoning_fields(thought, reasoning)
         if calls:
             message["tool_calls"] = [call.to_openai() for call in calls]
         return message

@@ -21,6 +21,7 @@ from ..parser import TurnParser
 from ..request import Request, ToolChoice, check_flag
 from ..snapshot import Recording
 from ..wire.format import WireFormat
+from ..wire.given import as_format
 from .token_builder import TokenBuilder
 from .token_format import Markers, token_format
 from .trail import TokenRole, TokenTrail
@@ -43,7 +44,7 @@ class TokenParser(TurnParser):
         parser.roles, parser.message.tool_calls[0].tokens
 
     Args:
-        fmt: how the model writes.
+        fmt: how the model writes, or the name of a format.
         vocabulary: the tokens of the model.
         prompt: the prompt, or any tail of it that holds the generation prompt, as ids or as text;
             in text, a marker that is a token is one. See `StreamParser`.
@@ -76,7 +77,7 @@ class TokenParser(TurnParser):
 
     def __init__(
         self,
-        fmt: WireFormat,
+        fmt: WireFormat | str,
         vocabulary: Vocabulary,
         *,
         prompt: str | Iterable[int] | None = None,
@@ -97,9 +98,7 @@ class TokenParser(TurnParser):
         if not isinstance(words, Vocabulary):
             kind = type(words).__name__
             raise UsageError(f"vocabulary is Vocabulary.load(tokenizer), not {kind}")
-        given: object = fmt
-        if not isinstance(given, WireFormat):
-            raise UsageError(f"the format is a WireFormat, not {type(given).__name__}")
+        fmt = as_format(fmt)
         check_flag("spans", spans)
         self._tokens = tokens = token_format(fmt, vocabulary, markers)
         self._vocabulary = vocabulary

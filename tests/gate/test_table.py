@@ -293,7 +293,8 @@ def test_what_is_no_finished_parser():
     with pytest.raises(UsageError, match="parsed already"):
         GATE.decide(parser, QWEN)
     with pytest.raises(UsageError, match="WireFormat"):
-        GATE.decide(CALL, "qwen25")
+        GATE.decide(CALL, 25)
+    assert GATE.decide(CALL, "qwen25") == GATE.decide(CALL, QWEN)
 
 
 KINDS = ["text_after_end", "tool_in_reasoning", "unused_member", "odd_header", "foreign_role"]

@@ -100,17 +100,72 @@ async def test_time_that_runs_out():
 
 @pytest.mark.parametrize("count", range(6))
 async def test_a_stream_that_is_closed_gives_no_more_and_reads_no_more(count):
-    source = aiter(Pieces(TEXT))
-    deltas = aiter_deltas(source, TAGS)
+    chunks = Pieces(TEXT)
+    deltas = aiter_deltas(chunks, TAGS)
     got = [await anext(deltas) for _ in range(count)]
     await deltas.aclose()
     assert got == so_far(TEXT)[:count]
     with pytest.raises(StopAsyncIteration):
         await anext(deltas)
-    # The rest is still its owner's.
-    rest = [chunk async for chunk in source]
-    assert TEXT.endswith("".join(rest))
-    assert bool(rest)
+    assert chunks.left is (count > 0)
+    assert chunks.given < len(TEXT)
+    await deltas.aclose()
+
+
+class Engine:
+    """An iterator of chunks that is closed in the way of its maker."""
+
+    def __init__(self, name):
+        self.closed = 0
+        setattr(self, name, self._aclose if name == "aclose" else self._close)
+
+    async def _aclose(self):
+        self.closed += 1
+
+    def _close(self):
+        self.closed += 1
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return "text"
+
+    __aiter__ = __iter__
+
+    async def __anext__(self):
+        return "text"
+
+
+@pytest.mark.parametrize("name", ["aclose", "close", "finalize"])
+async def test_the_source_of_a_stream_is_closed_with_it_at_once(name):
+    engine = Engine(name)
+    deltas = aiter_deltas(engine, TAGS)
+    await anext(deltas)
+    await deltas.aclose()
+    assert bool(engine.closed) is (name != "finalize")
+    if name == "close":
+        engine = Engine(name)
+        deltas = iter_deltas(engine, TAGS)
+        next(deltas)
+        deltas.close()
+        assert engine.closed
+
+
+async def test_the_source_is_closed_where_a_policy_raises():
+    left = []
+
+    def chunks():
+        try:
+            yield from [CALL] * 9
+        finally:
+            left.append(True)
+
+    policies, tools = Policies(unknown_tool="error"), [{"name": "g"}]
+    source = chunks()
+    with pytest.raises(MalformedOutput):
+        list(iter_deltas(source, TAGS, tools=tools, policies=policies))
+    assert left
 
 
 async def test_a_stream_that_is_left_in_a_loop():

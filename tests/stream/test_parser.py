@@ -5,14 +5,28 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Policies, StreamParser, UsageError, WireFormat, parse
+from deltaparse import (
+    Policies,
+    StreamParser,
+    ToolGate,
+    UsageError,
+    WireFormat,
+    gbnf,
+    get_format,
+    iter_deltas,
+    parse,
+    structural_tag,
+    to_response_template,
+)
 from deltaparse.servers import sglang_detector, vllm_tool_parser
 from deltaparse.stream import parser as parser_module
+from deltaparse.stream.finish_reasons import CUT, NATURAL
 from deltaparse.stream.reading import assistant_turn as grammar
 
 from ..strategies.wire_by_hand import CALL, TAGS, UNMARKED, WRAPPED, chunkings, fed, kinds
@@ -88,9 +102,30 @@ def test_a_parser_is_copied_by_its_fork_only(copied, fed):
         copied(parser)
 
 
-def test_a_format_must_be_one():
+def test_a_format_must_be_one_or_the_name_of_one():
     with pytest.raises(UsageError, match="analyze"):
-        StreamParser("hermes")
+        StreamParser(7)
+    with pytest.raises(UsageError, match="chat template"):
+        StreamParser("{{ messages }}")
+    with pytest.raises(UsageError, match="no format is called 'hermess'"):
+        StreamParser("hermess")
+
+
+def test_a_format_may_be_given_by_its_name_wherever_one_is_taken():
+    text = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    fmt = get_format("hermes")
+    for taken in (
+        lambda fmt: StreamParser(fmt).format,
+        lambda fmt: parse(text, fmt),
+        lambda fmt: list(iter_deltas([text], fmt)),
+        lambda fmt: gbnf(fmt, tools).text,
+        lambda fmt: structural_tag(fmt, tools),
+        to_response_template,
+        lambda fmt: ToolGate(tools).decide(text, fmt).reason,
+    ):
+        assert taken("hermes") == taken(fmt)
+    assert StreamParser("Hermes").format is fmt
 
 
 def test_feed_takes_text_or_bytes_before_the_end():
@@ -101,7 +136,56 @@ def test_feed_takes_text_or_bytes_before_the_end():
     with pytest.raises(UsageError, match="after finish"):
         parser.feed("x")
     with pytest.raises(UsageError, match="reason"):
-        StreamParser(TAGS).finish("because")
+        StreamParser(TAGS).finish(7)
+
+
+@pytest.mark.parametrize("reason", [*NATURAL, "STOP", "End_Turn", {"type": "stop", "matched": 2}])
+def test_an_engines_reason_for_a_turn_that_ended(reason):
+    parser = StreamParser(TAGS)
+    parser.feed(CALL.removesuffix("</call>"))
+    parser.finish(reason)
+    assert (parser.finish_reason, parser.message.tool_calls[0].complete) == ("tool_calls", True)
+    assert "unknown_finish" not in {issue.kind for issue in parser.issues}
+
+
+@pytest.mark.parametrize("reason", [*CUT, "MAX_TOKENS", {"type": "length"}, "because", ""])
+def test_an_engines_reason_for_a_turn_that_was_cut(reason):
+    for text in ("hi", CALL, CALL[:-20]):
+        parser = StreamParser(TAGS, record=True)
+        parser.feed(text)
+        parser.finish(reason)
+        assert parser.finish_reason == "length"
+        whole = [call.complete for call in parser.message.tool_calls]
+        assert whole in ([], [text == CALL])
+        known = reason not in ("because", "")
+        assert ("unknown_finish" in {one.kind for one in parser.issues}) is not known
+        assert StreamParser.restore(parser.snapshot()).issues == parser.issues
+
+
+def test_every_reason_is_of_one_kind_and_in_the_table_of_the_docs():
+    assert not NATURAL.keys() & CUT.keys()
+    page = (Path(__file__).parents[2] / "docs" / "finish-reasons.md").read_text("utf-8")
+    assert page.endswith("".join(rows(NATURAL, "ended by itself") + rows(CUT, "was cut off")))
+
+
+def rows(reasons, what):
+    return [f"| `{reason}` | {what} | {engines} |\n" for reason, engines in reasons.items()]
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 70_000, '<call>{"name": "f", "arguments": {"a": "' + "x" * 70_000]
+)
+def test_a_look_at_the_message_makes_only_what_is_new(text):
+    parser = StreamParser(TAGS)
+    parser.feed(text)
+    first = parser.message.parts[-1]
+    assert parser.message.parts[-1] is first
+    parser.feed("more")
+    assert parser.message.parts[-1] != first
+    assert parser.message.parts[0] is parser.message.parts[0]
+    other = StreamParser(TAGS)
+    other.feed(text + "more")
+    assert parser.message == other.message
 
 
 def test_where_names_the_state():

@@ -184,7 +184,7 @@ def changed(**changes):
         changed(chunks=[7]),
         changed(chunks=[{"bytes": "?"}]),
         changed(chunks=None),
-        changed(finish=["odd"]),
+        changed(finish=[7]),
         changed(ids=None),
     ],
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import UnionType
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import Issue, Message, StreamParser, ToolCall, WireFormat
+from deltaparse.stream.finish_reasons import Reason
 
 from .candidates import ExtractionRules, extract_call, extract_message, extract_text
 from .fallbacks import DENIAL
@@ -81,19 +82,20 @@ class ToolGate:
     def extract(
         self,
         output: str | Message | StreamParser,
-        fmt: WireFormat | None = None,
+        fmt: WireFormat | str | None = None,
         *,
         intent: bool = False,
         issues: Iterable[Issue] = (),
         prompt: str = "",
-        finish_reason: Literal["stop", "length"] | None = None,
+        finish_reason: Reason = None,
     ) -> Candidates:
         """Find what may be calls: phase one. Nothing in the result can be executed.
 
         Args:
             output: raw text, a `StreamParser` that read it and is finished, or its message.
-            fmt: how the model writes: raw text is parsed with it, and only what the parser calls
-                a call is a candidate. Without it, what stands in no quotation and no reasoning.
+            fmt: how the model writes, or the format's name: raw text is parsed with it, and only
+                what the parser calls a call is a candidate. Without it, what stands in no
+                quotation and no reasoning.
             intent: the model said elsewhere that it needs a tool; in an output of a fallback
                 nothing else has to say it then.
             issues: of a parser, beside those that the parser or the message has itself.
@@ -108,7 +110,7 @@ class ToolGate:
         _check(prompt, str, "prompt is the rendered prompt as text")
         kinds = "text (bytes: decode them first), a StreamParser or a Message"
         _check(output, str | Message | StreamParser, f"a gate takes {kinds}")
-        _check(fmt, WireFormat | None, "fmt is a WireFormat, or None")
+        _check(fmt, WireFormat | str | None, "fmt is a WireFormat, the name of one, or None")
         intent = intent is True
         parsed = not isinstance(output, Message)
         if isinstance(output, str):
@@ -145,12 +147,12 @@ class ToolGate:
     def decide(
         self,
         output: str | Message | StreamParser,
-        fmt: WireFormat | None = None,
+        fmt: WireFormat | str | None = None,
         *,
         intent: bool = False,
         issues: Iterable[Issue] = (),
         prompt: str = "",
-        finish_reason: Literal["stop", "length"] | None = None,
+        finish_reason: Reason = None,
     ) -> Decision:
         """Extract and validate: both phases at once."""
         candidates = self.extract(

@@ -5,16 +5,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
-from uuid import uuid4
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import (
-    CallPlace,
     IdFactory,
     Policies,
     StreamParser,
     WireFormat,
     get_format,
+    random_call_id,
 )
 from deltaparse.stream.message.ids import check_id_factory
 from deltaparse.stream.request import behind_reasoning, check_policies
@@ -28,19 +27,12 @@ __all__ = [
     "class_name",
     "format_of",
     "imported",
-    "random_id",
     "tool_choice_of",
     "tools_of",
 ]
 
 FormatSource = WireFormat | str | Callable[[Any], WireFormat]
 """A format, its name, or a function that returns it for the server's tokenizer."""
-
-
-def random_id(place: CallPlace) -> str:
-    """Make an id that looks like OpenAI's, another each time."""
-    del place
-    return f"call_{uuid4().hex[:24]}"
 
 
 class Options:
@@ -61,7 +53,7 @@ class Options:
         *,
         whole: bool = False,
         policies: Policies = Policies(),  # noqa: B008 - frozen
-        id_factory: IdFactory = random_id,
+        id_factory: IdFactory = random_call_id,
     ) -> None:
         check_policies(policies)
         check_id_factory(id_factory)

@@ -9,13 +9,14 @@ from typing import Any
 from deltaparse.partial import FormatError
 
 from ..format import CallIdPosition, ContentMode, ReasoningMode, ToolFormat, WireFormat
+from ..given import as_format
 
 __all__ = ["to_response_template"]
 
 SPACE = r"\s*"
 
 
-def to_response_template(fmt: WireFormat) -> dict[str, Any]:
+def to_response_template(fmt: WireFormat | str) -> dict[str, Any]:
     """The transformers `response_template` that reads what a wire format describes.
 
     Returns plain data, for `tokenizer.response_template`. It trims white space at markers, and
@@ -24,6 +25,7 @@ def to_response_template(fmt: WireFormat) -> dict[str, Any]:
     Raises:
         FormatError: the format says what a response template cannot; the text names it.
     """
+    fmt = as_format(fmt)
     _refuse(fmt)
     reasoning, content, turn = fmt.reasoning, fmt.content, fmt.turn
     fields: dict[str, Any] = {}

@@ -22,6 +22,7 @@ from deltaparse.partial import UsageError
 from deltaparse.partial.surrogates import is_whole
 from deltaparse.stream import ToolFormat, Vocabulary, WireFormat
 from deltaparse.stream.tools import ToolChoice
+from deltaparse.stream.wire.given import as_format
 
 from ..notation.write_gbnf import XGRAMMAR, to_gbnf
 from ..rules.leading import without
@@ -40,7 +41,7 @@ Format = dict[str, Any]
 
 
 def structural_tag(
-    fmt: WireFormat,
+    fmt: WireFormat | str,
     tools: Items[Mapping[str, Any]] | None,
     *,
     tool_choice: ToolChoice = "auto",
@@ -59,6 +60,7 @@ def structural_tag(
         UsageError: as for `gbnf`; and where calls may begin like text: Python without brackets or
             markers.
     """
+    fmt = as_format(fmt)
     options: dict[str, Any] = {
         "tool_choice": tool_choice,
         "parallel_tool_calls": parallel_tool_calls,

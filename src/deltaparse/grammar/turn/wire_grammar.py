@@ -23,6 +23,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import Vocabulary, WireFormat
 from deltaparse.stream.request import check_flag, check_response_schema
 from deltaparse.stream.tools import ToolChoice
+from deltaparse.stream.wire.given import as_format
 from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
 from ..notation.write_gbnf import to_gbnf
@@ -73,7 +74,7 @@ class Grammar:
 
 
 def gbnf(
-    fmt: WireFormat,
+    fmt: WireFormat | str,
     tools: Items[Mapping[str, Any]] | None,
     *,
     tool_choice: ToolChoice = "auto",
@@ -91,7 +92,7 @@ def gbnf(
     keywords in `not_expressed`. The arguments before `reasoning` are those of `StreamParser`.
 
     Args:
-        fmt: how the model writes.
+        fmt: how the model writes, or the name of a format.
         tools: the tools of the request, in any shape that `Tools` reads, or `Tools`.
         tool_choice: "auto" makes a lazy grammar; "required", or a tool choice object, an eager
             one; with "none" only a `response_schema` is left to constrain.
@@ -117,6 +118,7 @@ def gbnf(
     """
     if spacing not in SPACINGS or reasoning not in ("include", "exclude"):
         raise UsageError(f"spacing={spacing!r}, reasoning={reasoning!r}: no such choice")
+    fmt = as_format(fmt)
     check_flag("parallel_tool_calls", parallel_tool_calls)
     check_flag("lazy", lazy)
     if response_schema is not None:

@@ -1,0 +1,95 @@
+"""Why an engine stopped, in the words of each, and what that means for a turn.
+
+A turn ended by itself, or it was cut. Whoever takes a cut for an end executes a call whose last
+argument is missing a half; so what is not known counts as cut, and is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from deltaparse.partial import UsageError
+
+__all__ = ["CUT", "NATURAL", "FinishReason", "Reason", "how_it_ended", "reason_text"]
+
+FinishReason = Literal["stop", "tool_calls", "length"]
+"""What a parser's turn ended by."""
+
+Reason = str | Mapping[str, Any] | None
+"""What an engine reports: a text, or SGLang's object with the text as its `type`."""
+
+NATURAL: Mapping[str, str] = {
+    "stop": "OpenAI, vLLM, SGLang, llama.cpp, Ollama, Gemini",
+    "tool_calls": "OpenAI, vLLM, Mistral",
+    "function_call": "OpenAI, before there were tools",
+    "eos": "llama.cpp",
+    "eos_token": "Text Generation Inference",
+    "word": "llama.cpp: a stop string",
+    "stop_sequence": "Anthropic, Text Generation Inference, Cohere",
+    "stop_string": "ExLlama",
+    "stop_token": "ExLlama",
+    "stop_words": "TensorRT-LLM",
+    "end_id": "TensorRT-LLM",
+    "end_turn": "Anthropic, Amazon Bedrock",
+    "tool_use": "Anthropic, Amazon Bedrock",
+    "tool_call": "Cohere",
+    "complete": "Cohere",
+    "completed": "OpenAI's Responses",
+}
+"""The reasons of a turn that ended by itself, with who reports them."""
+
+CUT: Mapping[str, str] = {
+    "length": "OpenAI, vLLM, SGLang, Text Generation Inference",
+    "limit": "llama.cpp",
+    "max_tokens": "Anthropic, Gemini, Cohere, Amazon Bedrock",
+    "max_new_tokens": "ExLlama",
+    "max_output_tokens": "OpenAI's Responses",
+    "max_length": "transformers",
+    "model_length": "Mistral",
+    "model_context_window_exceeded": "Anthropic",
+    "incomplete": "OpenAI's Responses",
+    "abort": "vLLM, SGLang",
+    "aborted": "",
+    "cancelled": "OpenAI's Responses, TensorRT-LLM",
+    "canceled": "",
+    "timeout": "TensorRT-LLM, Cohere",
+    "error": "Mistral, Cohere",
+    "failed": "OpenAI's Responses",
+    "content_filter": "OpenAI",
+    "content_filtered": "Amazon Bedrock",
+    "guardrail_intervened": "Amazon Bedrock",
+    "refusal": "Anthropic",
+    "pause_turn": "Anthropic",
+    "safety": "Gemini",
+    "recitation": "Gemini",
+    "language": "Gemini",
+    "blocklist": "Gemini",
+    "prohibited_content": "Gemini",
+    "spii": "Gemini",
+    "malformed_function_call": "Gemini",
+    "other": "Gemini",
+    "none": "llama.cpp",
+}
+"""The reasons of a turn that was cut off, with who reports them."""
+
+
+def reason_text(reason: Any) -> str | None:
+    """The text of an engine's reason, None where it is not known.
+
+    Raises:
+        UsageError: it is neither a text, nor an object whose `type` is one, nor None.
+    """
+    text = reason.get("type") if isinstance(reason, Mapping) else reason
+    if text is None or isinstance(text, str):
+        return text
+    words = 'as the engine reports it, "stop" or "length", or None'
+    raise UsageError(f"the finish reason is a text {words}, not {reason!r:.200}")
+
+
+def how_it_ended(reason: str | None) -> Literal["natural", "cut", "unknown"]:
+    """Whether a turn of this reason ended by itself; in upper or lower case."""
+    known = (reason or "").strip().lower()
+    if known in NATURAL:
+        return "natural"
+    return "cut" if known in CUT else "unknown"
