@@ -6,6 +6,7 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
+    Callable,
     Generator,
     Iterable,
     Iterator,
@@ -20,6 +21,9 @@ from .parser import StreamParser
 from .wire.format import WireFormat
 
 __all__ = ["AsyncDeltaIterator", "DeltaIterator", "aiter_deltas", "iter_deltas", "parse"]
+
+Ending = Reason | Callable[[], Reason]
+"""Why a turn ended, or a function that is asked when it has."""
 
 
 def parse(
@@ -39,7 +43,7 @@ def iter_deltas(
     texts: Iterable[str | bytes],
     fmt: WireFormat | str,
     *,
-    finish_reason: Reason = None,
+    finish_reason: Ending = None,
     **options: Any,
 ) -> DeltaIterator:
     """Iterate over the deltas of an output that comes in chunks, each as soon as it is certain.
@@ -50,7 +54,8 @@ def iter_deltas(
         deltas.parser.finish_reason, deltas.parser.message
 
     `options` are those of `StreamParser`, and are checked here, not at the first chunk.
-    `finish_reason` is what `StreamParser.finish` takes, which is called when `texts` has ended.
+    `finish_reason` is what `StreamParser.finish` takes, which is called when `texts` has ended; or
+    a function that returns it, for that is when an engine knows.
     """
     return DeltaIterator(StreamParser(fmt, **options), texts, finish_reason)
 
@@ -59,7 +64,7 @@ def aiter_deltas(
     texts: AsyncIterable[str | bytes],
     fmt: WireFormat | str,
     *,
-    finish_reason: Reason = None,
+    finish_reason: Ending = None,
     **options: Any,
 ) -> AsyncDeltaIterator:
     """Iterate like `iter_deltas`, over chunks that come asynchronously."""
@@ -77,7 +82,7 @@ class DeltaIterator:
     __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
-        self, parser: StreamParser, texts: Iterable[str | bytes], finish_reason: Reason
+        self, parser: StreamParser, texts: Iterable[str | bytes], finish_reason: Ending
     ) -> None:
         self.parser = parser
         self._texts = iter(texts)
@@ -102,7 +107,7 @@ class AsyncDeltaIterator:
     __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
-        self, parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: Reason
+        self, parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: Ending
     ) -> None:
         self.parser = parser
         self._texts = aiter(texts)
@@ -121,7 +126,7 @@ class AsyncDeltaIterator:
 
 
 def _deltas(
-    parser: StreamParser, texts: Iterator[str | bytes], finish_reason: Reason
+    parser: StreamParser, texts: Iterator[str | bytes], finish_reason: Ending
 ) -> Generator[Delta, None, None]:
     try:
         for text in texts:
@@ -129,11 +134,11 @@ def _deltas(
     except BaseException:
         _close(texts)
         raise
-    yield from parser.finish(finish_reason)
+    yield from parser.finish(_asked(finish_reason))
 
 
 async def _async_deltas(
-    parser: StreamParser, texts: AsyncIterator[str | bytes], finish_reason: Reason
+    parser: StreamParser, texts: AsyncIterator[str | bytes], finish_reason: Ending
 ) -> AsyncGenerator[Delta, None]:
     try:
         async for text in texts:
@@ -142,8 +147,12 @@ async def _async_deltas(
     except BaseException:
         await _aclose(texts)
         raise
-    for delta in parser.finish(finish_reason):
+    for delta in parser.finish(_asked(finish_reason)):
         yield delta
+
+
+def _asked(finish_reason: Ending) -> Reason:
+    return finish_reason() if callable(finish_reason) else finish_reason
 
 
 def _close(texts: object) -> None:

@@ -33,6 +33,15 @@ reasoning  ' or Lyon?'
 content    'It'
 content    ' is Paris.'
 """
+AGENT_LOOP = """\
+It is nine in Tokyo.
+<user>What time is it in Tokyo?</user><assistant>\
+<use>{"tool": "clock", "with": {"zone": "Asia/Tokyo"}}</use>\
+<use>{"tool": "clock", "with": {"zones": []}}</use></assistant>\
+<tool>09:00 in Asia/Tokyo</tool>\
+<tool>refused: schema, at $: breaks "required": ["zone"]</tool><assistant>
+{"zone": "Asia/Tokyo"} True
+"""
 REASONING_BUDGET = """\
 {'reasoning_content': 'Paris'}
 {'reasoning_content': '?'}
@@ -70,6 +79,7 @@ OPENAI_CHUNKS = "".join(
     ]
 )
 OUTPUTS = {
+    "agent_loop.py": AGENT_LOOP,
     "plain_loop.py": PLAIN_LOOP,
     "async_loop.py": ASYNC_LOOP,
     "openai_chunks.py": OPENAI_CHUNKS,

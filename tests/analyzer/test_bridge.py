@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
+from deltaparse import (
+    ChatTemplate,
+    Content,
+    Message,
+    Reasoning,
+    TemplateError,
+    ToolCall,
+    parse,
+)
 from deltaparse.partial import UsageError
 
 from ..strategies.open_templates import NAMES, SOURCES, opened, written
@@ -70,8 +78,16 @@ def outputs(one):
         message = Message(parts)
         tools = TOOLS if message.tool_calls else None
         if one.has_calls or not message.tool_calls:
-            if known := written(one, message, tools):
+            known = written(one, message, tools)
+            if known and thoughts(one, known, tools) == message.reasoning_content:
                 yield kind, message, tools, known
+
+
+def thoughts(one, known, tools):
+    """The reasoning in an output, to the last white space."""
+    prompt, output, _ = known
+    read = parse(output, one.fmt, prompt=prompt, tools=tools, finish_reason="stop")
+    return read.reasoning_content
 
 
 def problem(one, message, tools, known):

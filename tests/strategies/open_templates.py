@@ -41,7 +41,8 @@ class Open(NamedTuple):
     @property
     def context(self):
         """The switches under which the template was read."""
-        return self.turns.render.context
+        now = {"datetime": "now"} if "datetime" in self.template.variables else {}
+        return {**now, **self.turns.render.context}
 
     @property
     def first(self):
@@ -97,7 +98,7 @@ def written(one, message, tools, **switches):
     turn = Turn("", message.content, message.reasoning_content, calls)
     for wire in wires(turn, *parts, len(calls), prompt, one.fmt):
         got = parse(wire.text, one.fmt, prompt=prompt, tools=tools, finish_reason="stop")
-        said = (got.reasoning_content, got.content, [call.name for call in got.tool_calls])
+        said = (got.reasoning_content.strip(), got.content, [call.name for call in got.tool_calls])
         wanted = (message.reasoning_content, message.content, [c.name for c in message.tool_calls])
         if said == wanted and prompt == wire.prompt:
             return prompt, wire.text, wire.end

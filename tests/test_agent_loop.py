@@ -1,0 +1,82 @@
+"""The agent of the examples runs with every template: call, gate, result, second turn."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from deltaparse import Content, Message, Reasoning, ToolCall, parse
+
+from .strategies.open_templates import NAMES, opened, written
+
+EXAMPLE = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "agent_loop.py"))
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "look_up",
+            "description": "the weather",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "city": {"type": "string", "description": "where"},
+                    "days": {"type": "integer", "description": "many"},
+                },
+                "required": ["city"],
+            },
+        },
+    }
+]
+THINKS = [Reasoning("hm")]
+CALL = [ToolCall("zqid0aaaa", "look_up", '{"city": "Ghent", "days": 3}', complete=True)]
+ANSWER = [Content("Dry.")]
+
+
+QUESTION = {"role": "user", "content": "zqaskedzq"}
+
+
+def outputs(one, parts):
+    """What the model writes to say this, behind some reasoning and without."""
+    known = [written(one, Message([*more, *parts]), TOOLS) for more in ([], THINKS)]
+    texts = [made[1] + made[2] for made in known if made]
+    # Where a prompt opens no reasoning, nothing need close it.
+    plain = [text[text.rindex("Dry.") :] for text in texts if parts is ANSWER]
+    return texts + plain
+
+
+class Engine(EXAMPLE["Engine"]):
+    """Writes what says the next of the script behind this prompt, which may have opened reasoning.
+
+    `script` has, for each turn, the outputs that there are.
+    """
+
+    def __init__(self, one, script):
+        super().__init__(script)
+        self.fmt = one.fmt
+
+    def __call__(self, prompt):
+        def fits(text):
+            said = parse(text, self.fmt, prompt=prompt, tools=TOOLS, finish_reason="stop")
+            return said.tool_calls or said.content == "Dry."
+
+        outputs = self.script[0]
+        self.script[0] = next(filter(fits, outputs), outputs[0])
+        return super().__call__(prompt)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_agent_runs_with_every_template(name):
+    one = opened(name)
+    script = [outputs(one, CALL), outputs(one, ANSWER)]
+    # Templates that show no calls, or lose their strings, have no agents.
+    agents = one.fmt.verified and one.fmt.proved.calls
+    assert all(script) or not agents
+    engine, messages, called = Engine(one, script), [*one.first, QUESTION], []
+    functions = {"look_up": lambda **given: called.append(given) or "Sun."}
+    if agents:
+        answer = EXAMPLE["agent"](one.template, TOOLS, functions, engine, messages)
+        assert answer == "Dry."
+        assert called == [{"city": "Ghent", "days": 3}]
+        assert "Sun." in engine.prompts[-1]
