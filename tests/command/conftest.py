@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import pytest
 from deltaparse.command.main import main
 
 from .plain import OUTPUT, PLAIN
+
+OF_A_TURN = re.compile(r"deltaparse: (finish reason|[a-z_]+ at \d+-\d+): ")
+"""What of a turn is said beside a message."""
 
 
 @pytest.fixture
@@ -49,7 +53,9 @@ def run(tried):
 
     def run(*argv, stdin=b""):
         code, out, err = tried(*argv, stdin=stdin)
-        assert (code, err) == (0, "")
+        told = [line for line in err.splitlines() if not OF_A_TURN.match(line)]
+        assert (code, told) == (0, [])
+        assert bool(err) is ("message" in argv)
         return out
 
     return run

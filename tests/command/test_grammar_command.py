@@ -141,3 +141,26 @@ def test_a_real_template(run):
     path = FOLDER / "templates" / "Qwen3-Coder.jinja"
     out = printed(run, "--tools", "tools.json", template=str(path))
     assert 'begins at the word "<tool_call>"' in out
+
+
+def test_a_grammar_of_a_format_by_name_or_file(run, files):
+    files("tools.json", [tool("say")])
+    files("f.json", dp.get_format("hermes").to_json())
+    texts = {
+        run("grammar", "--format", name, "--tools", "tools.json") for name in ("hermes", "f.json")
+    }
+    assert len(texts) == 1
+
+
+def test_a_check_fails_where_the_grammar_lets_more_pass(tried, files):
+    loose = tool("say")
+    loose["function"]["parameters"] = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "uniqueItems": True}},
+    }
+    for tools, status in (([tool("say")], 0), ([loose], 1)):
+        files("tools.json", tools)
+        for form in ("gbnf", "structural-tag"):
+            argv = ["grammar", "--format", "hermes", "--tools", "tools.json", "--as", form]
+            assert tried(*argv, "--check")[0] == status
+            assert tried(*argv)[0] == 0

@@ -176,7 +176,10 @@ BAD_FILES = {
         ([*PARSE, "--chunk", "-3", "out.txt"], "--chunk"),
         ([*PARSE, "--chunk", "two", "out.txt"], "not 'two'"),
         ([*PARSE, "--as", "xml", "out.txt"], "--as"),
-        ([*PARSE, "--finish", "because", "out.txt"], "--finish"),
+        ([*PARSE, "--messages", "empty.json", "out.txt"], "empty.json: not a list of messages"),
+        (["parse", "--format", "bad.json", "out.txt"], "bad.json: "),
+        (["parse", "--format", "nowhere.json", "out.txt"], "nowhere.json: No such file"),
+        (["--completion", "fish"], "--completion"),
         ([*PARSE, "out.txt", "more.txt"], "more.txt"),
     ],
 )

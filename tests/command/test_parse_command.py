@@ -198,7 +198,7 @@ OTHER = (
 
 def test_an_output_is_parsed_by_name(tried):
     code, out, err = tried("parse", "--format", "hermes", "--as", "message", stdin=CALL.encode())
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "deltaparse: finish reason: tool_calls\n")
     assert json.loads(out)["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"a": 1}'}
 
 
@@ -236,3 +236,109 @@ def test_a_glance_keeps_no_more_than_it_needs():
     glance = Glance(chunks)
     assert list(glance) == chunks
     assert sum(map(len, glance._kept)) == ENOUGH
+
+
+def test_issues_and_the_finish_reason_stand_beside_a_message(tried, files):
+    files("cut.txt", '<use>{"tool": "add", "with": {"a": 1')
+    for form, told in (("message", ["truncated_call", "finish"]), ("sse", ["truncated_call"])):
+        code, _, err = tried("parse", "--template", "t.jinja", "--as", form, "cut.txt")
+        assert (code, [line.split()[1] for line in err.splitlines()]) == (0, told)
+
+
+def test_a_result_is_all_in_one(run, files):
+    files("cut.txt", 'Well.<use>{"tool": "add", "with": {"a": 1')
+    result = json.loads(run("parse", "--template", "t.jinja", "--as", "result", "cut.txt"))
+    assert list(result) == ["message", "finish_reason", "issues", "attempts"]
+    assert result["message"]["content"] == "Well."
+    assert result["finish_reason"] == "length"
+    assert [issue["kind"] for issue in result["issues"]] == ["truncated_call"]
+    assert [attempt["status"] for attempt in result["attempts"]] == ["truncated"]
+
+
+def test_a_check_fails_where_there_was_an_issue(tried, files):
+    files("cut.txt", '<use>{"tool": "add", "with": {"a": 1')
+    for name, status in (("out.txt", 0), ("cut.txt", 1)):
+        code, out, _ = tried("parse", "--template", "t.jinja", "--check", name)
+        assert (code, bool(out)) == (status, True)
+
+
+def test_the_finish_reason_is_the_engines(run, files):
+    files("cut.txt", CALL.removesuffix("</tool_call>"))
+    for reason, ended in (("eos_token", "tool_calls"), ("max_tokens", "length"), ("odd", "length")):
+        out = run("parse", "--format", "hermes", "--finish", reason, "cut.txt")
+        assert events(out)[-1]["finish_reason"] == ended
+    assert "unknown_finish" in out
+
+
+def test_a_format_may_be_in_a_file(tried, files):
+    files("f.json", dp.get_format("hermes").to_json())
+    files("bad.json", '{"turn": 7}')
+    code, out, _ = tried("parse", "--format", "f.json", "--as", "message", stdin=CALL.encode())
+    assert (code, json.loads(out)["tool_calls"][0]["function"]["name"]) == (0, "f")
+    code, _, err = tried("parse", "--format", "bad.json", stdin=b"")
+    assert (code, err.startswith("deltaparse: bad.json: ")) == (2, True)
+
+
+SWITCHED = (
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% if enable_thinking %}<think>{% else %}"
+    "<think></think>{% endif %}{% endif %}"
+)
+
+
+def test_the_prompt_may_be_rendered_of_messages(tried, files):
+    files("s.jinja", SWITCHED)
+    files("chat.json", [{"role": "user", "content": "Hi"}])
+    files("body.json", {"messages": [{"role": "user", "content": "Hi"}]})
+    for chat in ("chat.json", "body.json"):
+        argv = ["parse", "--template", "s.jinja", "--messages", chat, "--as", "result"]
+        for value, reasoning in (("true", "hm"), ("false", "")):
+            switch = ["--switch", f"enable_thinking={value}"]
+            _, out, _ = tried(*argv, *switch, stdin=b"hm</think>Yes." if reasoning else b"Yes.")
+            message = json.loads(out)["message"]
+            assert (message.get("reasoning_content", ""), message["content"]) == (reasoning, "Yes.")
+    for argv in (["--messages", "chat.json"], ["--switch", "a=1"]):
+        code, _, err = tried("parse", "--format", "hermes", *argv)
+        assert (code, "are for --template" in err) == (2, True)
+    code, _, err = tried("parse", "--template", "s.jinja", "--switch", "thinking")
+    assert (code, "name=value" in err) == (2, True)
+
+
+def test_records_are_parsed_line_by_line(tried, files):
+    records = [
+        {"id": 7, "text": CALL, "finish_reason": "stop"},
+        {"text": CALL, "tools": [], "finish_reason": {"type": "length"}},
+        {"id": "x", "text": "hm</think>Yes.", "prompt": "<|im_start|>assistant\n<think>"},
+    ]
+    files("records.jsonl", "\n\n".join(map(json.dumps, records)))
+    code, out, err = tried("parse", "--format", "hermes", "--jsonl", "records.jsonl")
+    first, second, third = events(out)
+    assert (code, err) == (0, "")
+    assert (first["id"], first["finish_reason"]) == (7, "tool_calls")
+    assert "id" not in second
+    assert (second["message"]["content"], second["finish_reason"]) == (CALL, "length")
+    assert third["id"] == "x"
+    for line in ("{", '{"id": 1}', "[]"):
+        code, _, err = tried("parse", "--format", "hermes", "--jsonl", stdin=line.encode())
+        assert (code, "-, line 1: " in err) == (2, True)
+
+
+def test_records_may_have_messages(tried, files):
+    files("s.jinja", SWITCHED)
+    record = {"text": "hm</think>Yes.", "messages": [{"role": "user", "content": "Hi"}]}
+    argv = ["parse", "--jsonl", "--template", "s.jinja", "--switch", "enable_thinking=true"]
+    _, out, _ = tried(*argv, stdin=json.dumps(record).encode())
+    assert json.loads(out)["message"]["reasoning_content"] == "hm"
+    code, _, err = tried(
+        "parse", "--jsonl", "--format", "hermes", stdin=json.dumps(record).encode()
+    )
+    assert (code, "rendered with --template" in err) == (2, True)
+
+
+def test_what_templates_tell_is_kept(tried, files, tmp_path):
+    for command in (["parse", "out.txt"], ["grammar"]):
+        argv = [*command, "--template", "t.jinja", "--cache", "kept"]
+        files("tools.json", [tool("say")])
+        code, *_ = tried(*argv, "--tools", "tools.json")
+        assert code == 0
+        assert list((tmp_path / "kept").iterdir())

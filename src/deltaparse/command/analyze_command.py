@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +13,15 @@ import deltaparse as dp
 from .explain import explanation, table, trace_lines
 from .inputs import BadInput, chat_template
 from .subcommand import TEMPLATES, Subcommand, print_json
+from .terminal import BAD, GOOD, paint, progress
 
 __all__ = ["ANALYZE"]
 
 PATTERNS = ("*.jinja", "*tokenizer_config.json")
 """What files in a directory are taken for templates."""
+
+PAINTED = {"Verified": GOOD, "Not verified": BAD}
+"""How lines begin that are painted."""
 
 OF_A_MODEL = ("chat_template.jinja", "tokenizer.json", "config.json")
 """Files that a model's folder has one of; its template is that of the model."""
@@ -34,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read calls as in the named format that the template describes, if it renders none",
     )
+    add("--cache", metavar="DIR", help="keep what templates tell in this folder")
     add("template", metavar="FILE|DIR", help="the chat template; of a directory, all in it")
 
 
@@ -50,9 +56,18 @@ def run(options: argparse.Namespace) -> None:
     else:
         lines = _many(folder, options, unverified)
     for line in lines:
-        print(line, flush=True)
+        print(_painted(line), flush=True)
     if options.check and unverified:
         raise SystemExit(1)
+
+
+def _painted(line: str) -> str:
+    """Lines, in which on a terminal what is proved is green, and what is not red."""
+    shown = []
+    for one in line.split("\n"):
+        colour = next((code for words, code in PAINTED.items() if one.startswith(words)), "")
+        shown.append(paint(one, colour, sys.stdout) if colour else one)
+    return "\n".join(shown)
 
 
 def _has_templates(folder: Path) -> bool:
@@ -68,7 +83,7 @@ def _many(folder: Path, options: argparse.Namespace, unverified: list[str]) -> I
         raise BadInput(f"{folder}: --trace is for one template")
 
     def rows() -> Iterator[tuple[str, dp.WireFormat | str]]:
-        for path in names:
+        for path in progress(names, "analyzing"):
             fmt, name = _format(path, options), str(path.relative_to(folder))
             if isinstance(fmt, str) or not fmt.verified:
                 unverified.append(name)
@@ -91,7 +106,10 @@ def _one(options: argparse.Namespace, unverified: list[str]) -> Iterator[str]:
 
     template = chat_template(options.template)
     trace = Trace()
-    fmt = dp.analyze(template, trace=trace, accept_suggestion=options.accept)
+    if options.json:
+        fmt = dp.analyze(template, cache=options.cache, accept_suggestion=options.accept)
+    else:
+        fmt = dp.analyze(template, trace=trace, accept_suggestion=options.accept)
     if not fmt.verified:
         unverified.append(options.template)
     if options.json:
@@ -105,7 +123,9 @@ def _one(options: argparse.Namespace, unverified: list[str]) -> Iterator[str]:
 def _format(path: Path, options: argparse.Namespace) -> dp.WireFormat | str:
     """Return the format of a template in a file, or why there is none."""
     try:
-        return dp.analyze(chat_template(str(path)), accept_suggestion=options.accept)
+        return dp.analyze(
+            chat_template(str(path)), accept_suggestion=options.accept, cache=options.cache
+        )
     except (BadInput, dp.DeltaParseError) as error:
         return str(error).removeprefix(f"{path}: ")
 

@@ -12,13 +12,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from os import environ
 from typing import TextIO
 
 import deltaparse as dp
 
 from .explain import sample_call
 from .subcommand import Subcommand
+from .terminal import wants_colour
 
 __all__ = ["DEMO", "QUESTION", "TEMPLATE", "TOKENS", "TOOLS", "demo"]
 
@@ -110,21 +110,12 @@ def demo(out: TextIO) -> None:
     look.say(f"{look.bold('Finish reason:')} {parser.finish_reason}")
 
 
-def _wants_colour(out: TextIO) -> bool:
-    """Return whether to write in colour: NO_COLOR says no, FORCE_COLOR yes, else what `out` is."""
-    if environ.get("NO_COLOR"):
-        return False
-    if environ.get("FORCE_COLOR"):
-        return True
-    return out.isatty() and environ.get("TERM") != "dumb"
-
-
 class _Look:
     """How the demonstration looks on one output: its colours, and the signs it can write."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._colour = _wants_colour(out)
+        self._colour = wants_colour(out)
         self._bar, self._newline = "│", "↵"
         try:
             (self._bar + self._newline).encode(out.encoding or "ascii")

@@ -13,7 +13,7 @@ from typing import Any
 
 import deltaparse as dp
 
-from .inputs import BadInput, chat_template, text_file, tools_list
+from .inputs import BadInput, add_source, read_source, text_file, tools_list
 from .subcommand import TEMPLATES, Subcommand
 
 __all__ = ["GRAMMAR"]
@@ -26,7 +26,7 @@ COMMENTS = {"gbnf": "#", "lark": "//"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe what the command takes."""
     add = parser.add_argument
-    add("--template", metavar="FILE", required=True, help="the model's chat template")
+    add_source(parser)
     add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON")
     add(
         "--as",
@@ -44,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--single", action="store_true", help="one call and no more")
     add("--response-schema", metavar="FILE", help="the JSON Schema of the content")
     add("--prompt", metavar="FILE", help="the rendered prompt, or its end")
+    add(
+        "--check",
+        action="store_true",
+        help="exit with status 1 if the grammar does not hold the model to all of the schemas",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -52,11 +57,15 @@ def run(options: argparse.Namespace) -> None:
     Raises:
         BadInput: one of the files cannot be used, or no grammar follows from what is in them.
     """
-    print(_text(options))
+    text, loose = _text(options)
+    print(text)
+    if options.check and loose:
+        raise SystemExit(1)
 
 
-def _text(options: argparse.Namespace) -> str:
-    fmt = dp.analyze(chat_template(options.template))
+def _text(options: argparse.Namespace) -> tuple[str, bool]:
+    """The grammar, and whether it leaves out something of the schemas."""
+    _, fmt = read_source(options)
     tools = tools_list(options.tools) if options.tools else None
     prompt = text_file(options.prompt) if options.prompt else ""
     request: dict[str, Any] = {
@@ -68,16 +77,17 @@ def _text(options: argparse.Namespace) -> str:
     try:
         if options.form == "structural-tag":
             tag = dp.structural_tag(fmt, tools, **request)
-            return json.dumps(tag, ensure_ascii=False, indent=2)
+            loose = bool(dp.gbnf(fmt, tools, **request).not_expressed)
+            return json.dumps(tag, ensure_ascii=False, indent=2), loose
         grammar = dp.gbnf(fmt, tools, **request)
     except dp.UsageError as error:
-        raise BadInput(f"{options.tools or options.template}: {error}") from error
+        raise BadInput(f"{options.tools or _source(options)}: {error}") from error
     if not grammar.text:
         raise BadInput(_nothing(fmt, options))
     text = grammar.text if options.form == "gbnf" else grammar.as_lark()
     comment = COMMENTS[options.form]
     notes = "".join(f"{comment} {line}\n" for line in _notes(grammar))
-    return notes + text.rstrip("\n")
+    return notes + text.rstrip("\n"), bool(grammar.not_expressed)
 
 
 def _choice(text: str) -> str | Mapping[str, Any]:
@@ -102,7 +112,11 @@ def _nothing(fmt: dp.WireFormat, options: argparse.Namespace) -> str:
     if not options.tools or options.tool_choice == "none":
         return "nothing to constrain: give --tools or --response-schema"
     why = fmt.issues[0] if fmt.issues else "the template renders no tool calls"
-    return f"{options.template}: nothing to constrain: {why}"
+    return f"{_source(options)}: nothing to constrain: {why}"
+
+
+def _source(options: argparse.Namespace) -> str:
+    return str(options.template or options.format)
 
 
 def _notes(grammar: dp.Grammar) -> list[str]:

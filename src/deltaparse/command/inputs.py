@@ -5,18 +5,31 @@ Whatever is wrong with one of them is a `BadInput`, with one line that says whic
 
 from __future__ import annotations
 
+import argparse
 import codecs
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import deltaparse as dp
 
-__all__ = ["BadInput", "chat_template", "chunks", "model_output", "text_file", "tools_list"]
+__all__ = [
+    "BadInput",
+    "add_source",
+    "chat_template",
+    "chunks",
+    "messages_list",
+    "model_output",
+    "read_source",
+    "records",
+    "switches_of",
+    "text_file",
+    "tools_list",
+]
 
 BLOCK = 1 << 16
 
@@ -34,6 +47,73 @@ def chat_template(name: str) -> dp.ChatTemplate:
     if "messages" not in template.variables:
         raise BadInput(f"{name}: not a chat template: it never reads `messages`")
     return template
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Describe how a format is given: by a template, or by its name or file."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--template", metavar="FILE", help="the model's chat template")
+    source.add_argument(
+        "--format",
+        metavar="NAME|FILE",
+        help="a format by name, `deltaparse formats`, or a .json file that has one",
+    )
+    parser.add_argument("--cache", metavar="DIR", help="keep what templates tell in this folder")
+
+
+def read_source(options: argparse.Namespace) -> tuple[dp.ChatTemplate | None, dp.WireFormat]:
+    """Read the template, if one is named, and the format.
+
+    Raises:
+        UsageError: there is no format of that name.
+    """
+    if options.template is not None:
+        template = chat_template(options.template)
+        return template, dp.analyze(template, cache=options.cache)
+    name: str = options.format
+    if not name.lower().endswith(".json"):
+        return None, dp.get_format(name)
+    try:
+        return None, dp.WireFormat.from_json(_text(name, "utf-8-sig"))
+    except dp.FormatError as error:
+        raise BadInput(f"{name}: {error}") from error
+
+
+def messages_list(name: str) -> list[Any]:
+    """Read a conversation: a list of OpenAI's messages, or an object that has one as `messages`."""
+    found = _json_file(name)
+    messages = found.get("messages") if isinstance(found, dict) else found
+    if not isinstance(messages, list):
+        raise BadInput(f'{name}: not a list of messages: [{{"role": "user", ...}}, ...]')
+    return messages
+
+
+def switches_of(given: Sequence[str]) -> dict[str, Any]:
+    """Read switches, `name=value`; a value is JSON if it can be, and else a text."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, is_one, value = text.partition("=")
+        if not is_one or not name:
+            raise BadInput(f"--switch {text}: write it as name=value")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def records(output: io.BufferedReader, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file that has an object in JSON on each line, as they arrive."""
+    for at, line in enumerate(output, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{name}, line {at}: not JSON: {error}") from error
+        if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+            raise BadInput(f'{name}, line {at}: not a record: {{"text": "...", ...}}')
+        yield record
 
 
 def tools_list(name: str) -> list[Any]:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import deltaparse as dp
 
@@ -26,6 +26,7 @@ from .subcommand import complain
 
 __all__ = ["main"]
 
+SHELLS = ("bash", "zsh", "tcsh")
 SUBCOMMANDS = (DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR)
 DESCRIPTION = """\
 Turn a language model's output into content, reasoning and tool calls, as it comes.
@@ -75,9 +76,36 @@ class _Arguments(argparse.ArgumentParser):
         raise BadInput(f"{message} (`{self.prog} -h` shows how)")
 
 
+class _Completion(argparse.Action):
+    """Prints a script that completes the command in a shell."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,  # noqa: ARG002 - what argparse passes
+        values: Any,
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """Print, and be done."""
+        try:
+            import shtab
+        except ImportError:
+            words = "--completion needs the package shtab: pip install deltaparse[completion]"
+            raise BadInput(words) from None
+        print(shtab.complete(parser, values))
+        parser.exit()
+
+
 def _arguments() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
     top = _Arguments("deltaparse", description=DESCRIPTION, formatter_class=raw, allow_abbrev=False)
+    top.add_argument(
+        "--completion",
+        action=_Completion,
+        choices=SHELLS,
+        metavar="SHELL",
+        help=f"print what completes the command in {', '.join(SHELLS)}; needs the package shtab",
+    )
     top.add_argument("--version", action="version", version=f"deltaparse {dp.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for subcommand in SUBCOMMANDS:

@@ -6,15 +6,29 @@ Where no call was found, a note says which format by name would find one.
 from __future__ import annotations
 
 import argparse
+import io
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 import deltaparse as dp
 from deltaparse.stream import DeltaIterator
 
-from .inputs import BadInput, chat_template, chunks, model_output, text_file, tools_list
+from .inputs import (
+    BadInput,
+    add_source,
+    chunks,
+    messages_list,
+    model_output,
+    read_source,
+    records,
+    switches_of,
+    text_file,
+    tools_list,
+)
 from .subcommand import TEMPLATES, Subcommand, complain, print_json
+from .terminal import progress
 
 __all__ = ["PARSE", "Glance"]
 
@@ -25,23 +39,42 @@ ENOUGH = 1 << 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe what the command takes."""
     add = parser.add_argument
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--template", metavar="FILE", help="the model's chat template")
-    source.add_argument("--format", metavar="NAME", help="a format by name: `deltaparse formats`")
+    add_source(parser)
     add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON; without: any may be called")
-    add("--prompt", metavar="FILE", help="the rendered prompt, or its end")
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", metavar="FILE", help="the rendered prompt, or its end")
+    prompt.add_argument("--messages", metavar="FILE", help="the conversation; renders the prompt")
+    add(
+        "--switch",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="what the template renders with, such as enable_thinking=true; may be repeated",
+    )
     add("--chunk", metavar="N", type=_positive, help="cut the output in chunks of N characters")
-    reasons = ("stop", "length")
-    add("--finish", choices=reasons, help="why the output ended; without: its text tells")
+    add(
+        "--finish",
+        metavar="REASON",
+        help="why the output ended, in the engine's words: stop, length, ...; without: its text "
+        "tells",
+    )
     add(
         "--as",
         dest="form",
         choices=FORMS,
         default="events",
         help="events: a line of JSON for each delta (default); sse: OpenAI chunks; message: "
-        "the whole OpenAI message",
+        "the whole OpenAI message, with issues and finish reason on stderr; result: all of them "
+        "in one object",
     )
     add("--model", metavar="NAME", default="deltaparse", help="the model's name in OpenAI chunks")
+    add(
+        "--jsonl",
+        action="store_true",
+        help="the output is records in JSON, one a line, with a text and maybe id, prompt, "
+        "messages, tools, finish_reason; prints a result for each",
+    )
+    add("--check", action="store_true", help="exit with status 1 if there was an issue")
     add("output", metavar="FILE", nargs="?", default="-", help="the output; without, or -: stdin")
 
 
@@ -52,24 +85,76 @@ def run(options: argparse.Namespace) -> None:
         BadInput: one of the files cannot be used.
         UsageError: there is no format of that name.
     """
-    template = chat_template(options.template) if options.template is not None else None
     tools = tools_list(options.tools) if options.tools else None
-    prompt = text_file(options.prompt) if options.prompt else ""
     with model_output(options.output) as output:
-        fmt = dp.get_format(options.format) if template is None else dp.analyze(template)
-        glance = Glance(chunks(output, options.chunk))
-        try:
-            deltas = dp.iter_deltas(
-                glance, fmt, tools=tools, prompt=prompt, finish_reason=options.finish
-            )
-        except dp.UsageError as error:
-            raise BadInput(f"{options.tools}: {error}") from error
-        if template is not None and not fmt.verified:
-            why = fmt.issues[0] if fmt.issues else "nothing proves it"
+        source = Source(options)
+        if options.jsonl:
+            found = _print_results(records(output, options.output), source, tools)
+        else:
+            found = _print_one(output, source, tools)
+    if options.check and found:
+        raise SystemExit(1)
+
+
+class Source:
+    """How the model writes, and what its prompts are made of."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.template, self.fmt = read_source(options)
+        self.switches = switches_of(options.switch)
+        if self.template is None and (options.messages or self.switches):
+            raise BadInput("--messages and --switch are for --template, which renders them")
+        if self.template is not None and not self.fmt.verified:
+            why = self.fmt.issues[0] if self.fmt.issues else "nothing proves it"
             complain(f"note: {options.template}: what was found is not verified: {why}")
-        FORMS[options.form](deltas, options)
-        if tools != [] and not deltas.parser.message.tool_calls and (note := glance.note()):
-            complain(f"note: {note}")
+
+    def prompt(self, tools: list[Any] | None) -> str:
+        """The prompt that the options name, "" for none."""
+        if self.options.messages:
+            return self.rendered(messages_list(self.options.messages), tools)
+        return text_file(self.options.prompt) if self.options.prompt else ""
+
+    def rendered(self, messages: list[Any], tools: list[Any] | None) -> str:
+        """The prompt of a conversation."""
+        if self.template is None:
+            raise BadInput("messages are rendered with --template")
+        return self.template.render(messages, tools, add_generation_prompt=True, **self.switches)
+
+
+def _print_one(output: io.BufferedReader, source: Source, tools: list[Any] | None) -> bool:
+    """Print what becomes of one output; return whether there were issues."""
+    options = source.options
+    glance = Glance(chunks(output, options.chunk))
+    prompt = source.prompt(tools)
+    try:
+        deltas = dp.iter_deltas(
+            glance, source.fmt, tools=tools, prompt=prompt, finish_reason=options.finish
+        )
+    except dp.UsageError as error:
+        raise BadInput(f"{options.tools}: {error}") from error
+    FORMS[options.form](deltas, options)
+    if tools != [] and not deltas.parser.message.tool_calls and (note := glance.note()):
+        complain(f"note: {note}")
+    return bool(deltas.parser.issues)
+
+
+def _print_results(
+    found: Iterator[dict[str, Any]], source: Source, tools: list[Any] | None
+) -> bool:
+    """Print the result of each record; return whether there were issues."""
+    issues = False
+    for record in progress(found, "parsing"):
+        given = record.get("tools", tools)
+        prompt = record.get("prompt") or ""
+        if not prompt and record.get("messages"):
+            prompt = source.rendered(record["messages"], given)
+        parser = dp.StreamParser(source.fmt, tools=given, prompt=prompt or source.prompt(given))
+        parser.feed(record["text"])
+        parser.finish(record.get("finish_reason", source.options.finish))
+        print_json(({"id": record["id"]} if "id" in record else {}) | _result(parser))
+        issues = issues or bool(parser.issues)
+    return issues
 
 
 class Glance:
@@ -117,15 +202,45 @@ def _print_sse(deltas: DeltaIterator, options: argparse.Namespace) -> None:
     for event in events:
         print_json(event, before="data: ", after="\n\n")
     print("data: [DONE]", end="\n\n")
+    _tell_issues(deltas.parser)
 
 
 def _print_message(deltas: DeltaIterator, _: argparse.Namespace) -> None:
     for _delta in deltas:
         pass
     print_json(deltas.parser.message.to_openai(), indent=2)
+    _tell_issues(deltas.parser)
+    complain(f"finish reason: {deltas.parser.finish_reason}")
 
 
-FORMS = {"events": _print_events, "sse": _print_sse, "message": _print_message}
+def _print_result(deltas: DeltaIterator, _: argparse.Namespace) -> None:
+    for _delta in deltas:
+        pass
+    print_json(_result(deltas.parser), indent=2)
+
+
+def _tell_issues(parser: dp.StreamParser) -> None:
+    """Say on stderr what had to be decided, where the form of the output has no place for it."""
+    for issue in parser.issues:
+        complain(f"{issue.kind} at {issue.span[0]}-{issue.span[1]}: {issue.detail}")
+
+
+def _result(parser: dp.StreamParser) -> dict[str, Any]:
+    """All that is known of a turn that has ended."""
+    return {
+        "message": parser.message.to_openai(),
+        "finish_reason": parser.finish_reason,
+        "issues": [asdict(issue) for issue in parser.issues],
+        "attempts": [asdict(attempt) for attempt in parser.attempts],
+    }
+
+
+FORMS = {
+    "events": _print_events,
+    "sse": _print_sse,
+    "message": _print_message,
+    "result": _print_result,
+}
 
 
 def _event(delta: dp.Delta) -> dict[str, Any]:
