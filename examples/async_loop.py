@@ -14,16 +14,32 @@ TEMPLATE = """\
 {%- if add_generation_prompt %}[assistant]{% endif %}"""
 
 
-async def tokens() -> AsyncIterator[str]:
-    """Stand in for an inference engine."""
-    for token in (" (thi", "nking) Paris", " or Lyon?", " (do", "ne) It", " is Paris.", "[end]"):
-        await asyncio.sleep(0)
-        yield token
+class Engine:
+    """Stands in for an inference engine, which says at the end why it stopped."""
+
+    finish_reason = ""
+
+    async def tokens(self) -> AsyncIterator[str]:
+        """Generate."""
+        for token in (
+            " (thi",
+            "nking) Paris",
+            " or Lyon?",
+            " (do",
+            "ne) It",
+            " is Paris.",
+            "[end]",
+        ):
+            await asyncio.sleep(0)
+            yield token
+        self.finish_reason = "stop"
 
 
 async def main() -> None:
     fmt = dp.analyze(TEMPLATE)
-    async for delta in dp.aiter_deltas(tokens(), fmt, finish_reason="stop"):
+    engine = Engine()
+    deltas = dp.aiter_deltas(engine.tokens(), fmt, finish_reason=lambda: engine.finish_reason)
+    async for delta in deltas:
         match delta:
             case dp.ReasoningDelta(text):
                 print(f"reasoning  {text!r}")

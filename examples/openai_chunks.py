@@ -19,10 +19,12 @@ TEMPLATE = """\
 
 TOKENS = ["Let me", " see. @ca", 'lls [{"id": "c7", "fn"', ': "add", "in', '": {"a": 1', "2}}] @e"]
 TOKENS += ["nd", " @stop"]
+FINISH_REASON = "stop_sequence"
+"""Why the model stopped, in the words of its engine."""
 
 
 def events() -> Iterator[str]:
-    deltas = dp.iter_deltas(TOKENS, dp.analyze(TEMPLATE), finish_reason="stop")
+    deltas = dp.iter_deltas(TOKENS, dp.analyze(TEMPLATE), finish_reason=FINISH_REASON)
     chunks = dp.chat_completion_chunks(
         deltas,
         id="chatcmpl-1",

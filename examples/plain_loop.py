@@ -21,6 +21,8 @@ TEMPLATE = """\
 TOKENS = ["<no", "te>The user asks", " for the", " time.</note>\n", "One moment", ".\n<us"]
 TOKENS += ['e>{"tool": "clo', 'ck", "wi', 'th": {"zone": "Asia/', 'Tokyo"', "}}</u", "se></assist"]
 TOKENS += ["ant>"]
+FINISH_REASON = "eos_token"
+"""Why the model stopped, in the words of its engine: "length" would make a cut of the output."""
 
 
 def show(deltas: list[dp.Delta]) -> None:
@@ -45,7 +47,7 @@ def main() -> None:
     parser = dp.StreamParser(fmt, prompt=prompt)  # once per answer
     for token in TOKENS:
         show(parser.feed(token))
-    show(parser.finish("stop"))
+    show(parser.finish(FINISH_REASON))
 
     print(parser.finish_reason, parser.message.tool_calls[0].arguments)
 

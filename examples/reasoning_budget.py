@@ -43,7 +43,7 @@ def answer(fmt: dp.WireFormat, prompt: str) -> dp.StreamParser:
             end = fmt.reasoning.end
             show(parser.feed(end))
             tokens = generate(prompt + end)
-    show(parser.finish("stop"))
+    show(parser.finish("eos_token"))  # the engine's own words
     return parser
 
 

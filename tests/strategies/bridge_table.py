@@ -1,0 +1,47 @@
+"""The table of bridges in docs/second-turn.md; `python -m` this writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deltaparse import Message
+
+from ..analyzer.test_bridge import KINDS, TOOLS, returned, thoughts
+from .open_templates import SOURCES, opened, written
+
+PAGE = Path(__file__).parents[2] / "docs" / "second-turn.md"
+SHOWN = ("content", "reasoning and content", "a call", "reasoning and a call")
+HEAD = "| template | answer | thought, answer | call | thought, call |\n|---|---|---|---|---|\n"
+
+
+def reason(name, kind):
+    """Why no bridge is behind an output of this kind, "" if one is; None: no such output."""
+    one, message = opened(name), Message(KINDS[kind])
+    tools = TOOLS if message.tool_calls else None
+    known = written(one, message, tools) if one.has_calls or not tools else None
+    if known is None or thoughts(one, known, tools) != message.reasoning_content:
+        return None
+    _, output, _ = known
+    return one.template.why_no_bridge(output, returned(message), tools=tools, **one.context)
+
+
+def table():
+    """The table, and what its letters stand for."""
+    letters: dict[str, str] = {}
+    rows = []
+    for name in SOURCES:
+        cells = []
+        for kind in SHOWN:
+            why = reason(name, kind)
+            if why:
+                why = why.partition(",")[0]
+                why = letters.setdefault(why, chr(ord("a") + len(letters)))
+            cells.append({"": "yes", None: ""}.get(why, why))
+        rows.append(f"| {name.replace('_', ' ')} | {' | '.join(cells)} |\n")
+    legend = "".join(f"- {letter}: {why}\n" for why, letter in letters.items())
+    return f"{HEAD}{''.join(rows)}\n{legend}"
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(text.partition(HEAD)[0] + table(), encoding="utf-8")
