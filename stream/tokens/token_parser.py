@@ -11,6 +11,7 @@ from typing import Any, Literal
 from deltaparse.partial import MalformedOutput, TextDecoder, UsageError
 
 from ..feeding import MOST_PASSED
+from ..finish_reasons import Reason
 from ..message.counts import RunningCounts
 from ..message.deltas import Delta
 from ..message.ids import IdFactory, MadeIds, call_id, check_id_factory
@@ -195,7 +196,7 @@ class TokenParser(TurnParser):
                 trail.emitted = end - len(self._held) if reached else window.base + window.pos
         return deltas
 
-    def finish(self, reason: Literal["stop", "length"] | None = None) -> list[Delta]:
+    def finish(self, reason: Reason = None) -> list[Delta]:
         """Say that the output has ended; return the last deltas. See `StreamParser.finish`.
 
         The engine may have kept the end-of-turn token, or left it out, or stopped before it.

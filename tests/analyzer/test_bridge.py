@@ -12,56 +12,13 @@ from deltaparse import (
     ChatTemplate,
     Content,
     Message,
-    Reasoning,
     TemplateError,
     ToolCall,
-    parse,
 )
 from deltaparse.partial import UsageError
 
+from ..strategies.bridged_turns import AGAIN, ASKED, KINDS, TOOLS, call, returned, thoughts
 from ..strategies.open_templates import NAMES, SOURCES, opened, written
-
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "look_up",
-            "description": "the weather",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "city": {"type": "string", "description": "where"},
-                    "days": {"type": "integer", "description": "many"},
-                    "now": {"type": "boolean", "description": "at once"},
-                },
-            },
-        },
-    }
-]
-ASKED, AGAIN = {"role": "user", "content": "zqaskedzq"}, {"role": "user", "content": "And?"}
-ARGUMENTS = '{"city": "Ghent", "days": 3}'
-
-
-def call(at, arguments=ARGUMENTS):
-    return ToolCall(f"zqid{at}aaaa", "look_up", arguments, complete=True)
-
-
-def returned(message):
-    """The results of the calls, or another question."""
-    return [
-        {"role": "tool", "tool_call_id": made.id, "name": made.name, "content": "Sun."}
-        for made in message.tool_calls
-    ] or [AGAIN]
-
-
-KINDS = {
-    "content": [Content("Dry.")],
-    "reasoning and content": [Reasoning("hm"), Content("Dry.")],
-    "a call": [call(0)],
-    "content and a call": [Content("See."), call(0)],
-    "reasoning and a call": [Reasoning("hm"), call(0)],
-    "two calls": [call(0), call(1)],
-}
 
 
 def rendered(one, chat, tools, prompt=True):
@@ -81,13 +38,6 @@ def outputs(one):
             known = written(one, message, tools)
             if known and thoughts(one, known, tools) == message.reasoning_content:
                 yield kind, message, tools, known
-
-
-def thoughts(one, known, tools):
-    """The reasoning in an output, to the last white space."""
-    prompt, output, _ = known
-    read = parse(output, one.fmt, prompt=prompt, tools=tools, finish_reason="stop")
-    return read.reasoning_content
 
 
 def problem(one, message, tools, known):

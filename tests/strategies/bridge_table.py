@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deltaparse import Message
 
-from ..analyzer.test_bridge import KINDS, TOOLS, returned, thoughts
+from .bridged_turns import KINDS, TOOLS, returned, thoughts
 from .open_templates import SOURCES, opened, written
 
 PAGE = Path(__file__).parents[2] / "docs" / "second-turn.md"
