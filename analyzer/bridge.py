@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +33,7 @@ from deltaparse.stream import (
 )
 
 from .analysis import analyze
-from .diff import common_prefix
+from .diff import common_prefix, segments
 from .template.chat_template import CARD_NAMES, ChatTemplate
 from .template.what_is_read import REASONING_NAMES
 
@@ -142,6 +143,7 @@ class _Proof:
         known = [(chat, prompt) for chat, prompt in prompts if isinstance(prompt, str)]
         if not known:
             raise _NoBridge(f"the template refuses the conversation: {prompts[0][1]}")
+        output, stopped = self._without_stop(output, *known[0])
         said = self._said(output, known[0][1])
         others = [_saying(said, word) for word in OTHERS]
         (chat, prompt), *more = known
@@ -154,7 +156,33 @@ class _Proof:
                 raise _NoBridge(f"{none}{IN_SOME}") from None
             if other.text != suffix.text:
                 raise _NoBridge(f"what follows a turn depends on what came before it{IN_SOME}")
-        return self._behind(output, suffix)
+        text = self._behind(output, suffix)
+        if stopped and not text.lstrip().startswith(stopped):
+            raise _NoBridge(f"the output ends with {stopped!r}, and that does not follow it")
+        return text.lstrip().removeprefix(stopped) if stopped else text
+
+    def _without_stop(self, output: str, chat: Chat, prompt: str) -> tuple[str, str]:
+        """An output without the marker of the next message, at which some models stop.
+
+        Where no marker ends a turn, that of the next message does, and engines may leave it there.
+        """
+        text = output.rstrip()
+        last = segments(text)[-1:]
+        stop = last[0].text.strip() if last and last[0].marker else ""
+        fmt = self._fmt
+        own = (*self._ends, *fmt.facts.closers, fmt.content.end, fmt.reasoning.end)
+        if not stop or any(text.endswith(marker.strip()) for marker in own if marker.strip()):
+            return output, ""
+        call = ToolCall("", NEW, "{}", complete=True)
+        thought, said = Reasoning(""), Content("")
+        turns: tuple[list[Part], ...] = ([said], [thought, said], [call], [thought, call])
+        found = False
+        for parts in turns:
+            with suppress(_NoBridge):
+                suffix = self._suffix(chat, prompt, *_saying(Message(parts), OTHERS[0]))
+                found = found or (not suffix.end and suffix.rest.lstrip().startswith(stop))
+            self._reach = None  # that of another turn
+        return (text.removesuffix(stop), stop) if found else (output, "")
 
     def _agreed(self, chat: Chat, prompt: str, others: list[tuple[Message, str]]) -> _Suffix:
         """What follows a turn, whatever was said in it."""

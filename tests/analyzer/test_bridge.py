@@ -238,3 +238,14 @@ def test_ids_that_a_parser_made_answer_the_calls_in_turn_or_by_name():
     result = {"role": "tool", "tool_call_id": "call_made", "content": "Sun."}
     output = '<c>{"name":"look_up", "arguments":{"days":  3}}</c>'
     assert made.bridge(output, [result], tools=TOOLS) == "</a><r look_up>Sun.</r><a>"
+
+
+def test_an_output_may_end_with_the_marker_of_the_next_message_where_none_ends_its_own():
+    one = opened("keys_and_values_in_tags")
+    message = Message([call(0)])
+    _, output, _ = written(one, message, TOOLS)
+    text = one.template.bridge(output, returned(message), tools=TOOLS)
+    marker = text.lstrip().partition(">")[0] + ">"
+    stopped = one.template.bridge(f"{output}\n{marker}", returned(message), tools=TOOLS)
+    assert marker + stopped == text.lstrip()
+    assert one.template.bridge(output + "<odd>", returned(message), tools=TOOLS) is None

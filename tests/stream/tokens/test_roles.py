@@ -303,7 +303,8 @@ def test_deltas_from_text_have_no_tokens():
     ("arguments", "error"),
     [
         ({"vocabulary": {}}, "Vocabulary"),
-        ({"fmt": "x"}, "WireFormat"),
+        ({"fmt": "x"}, "no format is called"),
+        ({"fmt": 7}, "WireFormat"),
         ({"spans": 1}, "spans"),
         ({"prompt": [99999]}, "99999"),
     ],
