@@ -15,10 +15,9 @@ the next prompt would be prompt, output and this text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from deltaparse.partial import TemplateError, UsageError
@@ -33,16 +32,25 @@ from deltaparse.stream import (
 )
 
 from .analysis import analyze
+from .bridge_turns import (
+    KEY,
+    WORDS,
+    NoBridge,
+    answered,
+    end_of_texts,
+    saying,
+    squeezed,
+    thoughts_in,
+)
 from .diff import common_prefix, segments
 from .template.chat_template import CARD_NAMES, ChatTemplate
-from .template.what_is_read import REASONING_NAMES
 
 __all__ = ["Bridge", "find_bridge"]
 
 Chat = list[Any]
 Given = Mapping[str, Any]
 
-ASKED, REPLIED, MUSED = "zqwhatzq", "zqrepliedzq", "zqmusedzq"
+REPLIED, MUSED = "zqrepliedzq", "zqmusedzq"
 NEW = "zqnewzq"
 OLD_ID = "zqold0001"
 OTHERS = ("zqone", "zqtwo")
@@ -69,10 +77,6 @@ class Bridge:
 
     text: str | None
     reason: str = ""
-
-
-class _NoBridge(Exception):
-    """The text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def find_bridge(
     try:
         proof = _Proof(template, fmt, list(new_messages), tools, switches)
         return Bridge(proof.bridge(output, messages))
-    except _NoBridge as none:
+    except NoBridge as none:
         return Bridge(None, str(none))
 
 
@@ -137,28 +141,28 @@ class _Proof:
         self._ends = sorted(filter(None, cores), key=len, reverse=True)
 
     def bridge(self, output: str, messages: Sequence[Any] | None) -> str:
-        """The text behind `output`; raises `_NoBridge`."""
+        """The text behind `output`; raises `NoBridge`."""
         histories = [list(messages)] if messages is not None else list(self._histories())
         prompts = [(chat, self._render(chat)) for chat in histories]
         known = [(chat, prompt) for chat, prompt in prompts if isinstance(prompt, str)]
         if not known:
-            raise _NoBridge(f"the template refuses the conversation: {prompts[0][1]}")
+            raise NoBridge(f"the template refuses the conversation: {prompts[0][1]}")
         output, stopped = self._without_stop(output, *known[0])
         said = self._said(output, known[0][1])
-        others = [_saying(said, word) for word in OTHERS]
+        others = [saying(said, word) for word in OTHERS]
         (chat, prompt), *more = known
         suffix = self._agreed(chat, prompt, others)
         self._check_same(self._turn(chat, prompt, said), said, output, suffix)
         for chat, prompt in more:
             try:
                 other = self._agreed(chat, prompt, others)
-            except _NoBridge as none:
-                raise _NoBridge(f"{none}{IN_SOME}") from None
+            except NoBridge as none:
+                raise NoBridge(f"{none}{IN_SOME}") from None
             if other.text != suffix.text:
-                raise _NoBridge(f"what follows a turn depends on what came before it{IN_SOME}")
+                raise NoBridge(f"what follows a turn depends on what came before it{IN_SOME}")
         text = self._behind(output, suffix)
         if stopped and not text.lstrip().startswith(stopped):
-            raise _NoBridge(f"the output ends with {stopped!r}, and that does not follow it")
+            raise NoBridge(f"the output ends with {stopped!r}, and that does not follow it")
         return text.lstrip().removeprefix(stopped) if stopped else text
 
     def _without_stop(self, output: str, chat: Chat, prompt: str) -> tuple[str, str]:
@@ -178,8 +182,8 @@ class _Proof:
         turns: tuple[list[Part], ...] = ([said], [thought, said], [call], [thought, call])
         found = False
         for parts in turns:
-            with suppress(_NoBridge):
-                suffix = self._suffix(chat, prompt, *_saying(Message(parts), OTHERS[0]))
+            with suppress(NoBridge):
+                suffix = self._suffix(chat, prompt, *saying(Message(parts), OTHERS[0]))
                 found = found or (not suffix.end and suffix.rest.lstrip().startswith(stop))
             self._reach = None  # that of another turn
         return (text.removesuffix(stop), stop) if found else (output, "")
@@ -188,12 +192,12 @@ class _Proof:
         """What follows a turn, whatever was said in it."""
         one, other = (self._suffix(chat, prompt, *said) for said in others)
         if one.text != other.text:
-            raise _NoBridge("what follows a turn depends on what was said")
+            raise NoBridge("what follows a turn depends on what was said")
         return one
 
     def _histories(self) -> Iterator[Chat]:
         """Conversations that may have gone before: a bridge must be right for all of them."""
-        user = {"role": "user", "content": ASKED}
+        user = {"role": "user", "content": KEY}
         parts: list[Part] = [Reasoning(MUSED), Content(REPLIED)]
         yield [user]
         yield [{"role": "system", "content": "zqrules"}, user]
@@ -211,14 +215,14 @@ class _Proof:
         said = parser.message
         for issue in said.issues:
             if issue.kind in UNFINISHED:
-                raise _NoBridge(f"the output is not a whole turn: {issue.kind}: {issue.detail}")
+                raise NoBridge(f"the output is not a whole turn: {issue.kind}: {issue.detail}")
         for attempt in parser.attempts:
             if attempt.status not in WHOLE:
-                raise _NoBridge(f"the output has a call that is {attempt.status}")
+                raise NoBridge(f"the output has a call that is {attempt.status}")
         kinds = [type(part) for part in said.parts]
         order = [kind for kind in (Reasoning, Content, ToolCall) for one in kinds if one is kind]
         if kinds != order:
-            raise _NoBridge("the output has its parts in an order in which no history has them")
+            raise NoBridge("the output has its parts in an order in which no history has them")
         proved = self._fmt.proved
         for kind, places in (
             (Reasoning, proved.reasoning),
@@ -226,13 +230,13 @@ class _Proof:
             (ToolCall, proved.calls),
         ):
             if kind in kinds and not places:
-                raise _NoBridge(f"the template does not show {WORDS[kind]}")
-        return _answered(said, self._new)
+                raise NoBridge(f"the template does not show {WORDS[kind]}")
+        return answered(said, self._new)
 
     def _suffix(self, chat: Chat, prompt: str, said: Message, word: str) -> _Suffix:
         """What follows a turn, of which all texts begin with `word`."""
         turn = self._turn(chat, prompt, said)
-        at = _end_of_texts(turn, said, word)
+        at = end_of_texts(turn, said, word)
         if self._reach is None:
             self._reach = self._room(chat, prompt, said, word)
         room = turn[at : at + self._reach]
@@ -249,7 +253,7 @@ class _Proof:
     def _closed(self, turn: str, at: int, said: Message) -> int:
         """Where a turn ends that no marker ends: behind what closes its last part."""
         if said.tool_calls and not self._closers(said):
-            raise _NoBridge("no marker ends the turn")
+            raise NoBridge("no marker ends the turn")
         end = at + (self._reach or 0)
         for closer in self._closers(said):
             if closer in turn[at:end]:
@@ -268,7 +272,7 @@ class _Proof:
         if isinstance(text, TemplateError) or not text.startswith(prompt) or NEW not in text:
             return len(prompt)
         turn = text[len(prompt) :]
-        return turn.find(NEW) - _end_of_texts(turn, said, word)
+        return turn.find(NEW) - end_of_texts(turn, said, word)
 
     def _closers(self, said: Message) -> list[str]:
         """The markers that may close the last part of a turn, the innermost first."""
@@ -280,21 +284,21 @@ class _Proof:
         """Check that a turn that says what the output does has its texts, and ends in the same."""
         behind = suffix.text
         if not turn.endswith(behind):
-            raise _NoBridge("what follows a turn depends on what was said")
+            raise NoBridge("what follows a turn depends on what was said")
         body = turn.removesuffix(behind)
         for part in said.parts:
             if not isinstance(part, ToolCall) and part.text not in body:
                 changed = "stripped" if part.text.strip() in body else "rewritten"
-                raise _NoBridge(f"{WORDS[type(part)]} is {changed} in history")
+                raise NoBridge(f"{WORDS[type(part)]} is {changed} in history")
         reasoning = self._fmt.reasoning
         for marker in filter(None, (reasoning.start.strip(), reasoning.end.strip())):
             if output.count(marker) != body.count(marker):
                 what = "is dropped from" if marker in output else "is written into"
-                raise _NoBridge(f"{marker!r} {what} history")
-        shown, written = _squeezed(body), _squeezed(self._without_end(output))
+                raise NoBridge(f"{marker!r} {what} history")
+        shown, written = squeezed(body), squeezed(self._without_end(output))
         if not said.tool_calls and shown != written:
             lacks = shown.removeprefix(written) if shown.startswith(written) else ""
-            raise _NoBridge(LACKS.format(lacks) if lacks else "the turn is rewritten in history")
+            raise NoBridge(LACKS.format(lacks) if lacks else "the turn is rewritten in history")
 
     def _without_end(self, output: str) -> str:
         """The output without an end-of-turn marker."""
@@ -305,18 +309,18 @@ class _Proof:
         """What a rendering has behind the prompt, with this turn and the new messages."""
         text = self._render([*chat, said, *self._new])
         if isinstance(text, TemplateError):
-            raise _NoBridge(f"the template refuses the new messages: {text}")
+            raise NoBridge(f"the template refuses the new messages: {text}")
         if text.startswith(prompt):
             return text[len(prompt) :]
         kept = len(common_prefix(prompt, text))
         before = self._render(chat, prompt=False)
         if isinstance(before, TemplateError) or kept < len(common_prefix(before, prompt)):
-            gone = any(thought not in text for thought in _thoughts(chat) if thought in prompt)
-            raise _NoBridge("reasoning of earlier turns is dropped" if gone else REWRITTEN)
-        if any(thought not in text for thought in _thoughts([said])):
-            raise _NoBridge("reasoning is dropped from history")
+            gone = any(thought not in text for thought in thoughts_in(chat) if thought in prompt)
+            raise NoBridge("reasoning of earlier turns is dropped" if gone else REWRITTEN)
+        if any(thought not in text for thought in thoughts_in([said])):
+            raise NoBridge("reasoning is dropped from history")
         ending = prompt[len(common_prefix(before, prompt)) :]
-        raise _NoBridge(f"history does not have the prompt's end as it was, {ending!r}")
+        raise NoBridge(f"history does not have the prompt's end as it was, {ending!r}")
 
     def _render(self, chat: Chat, *, prompt: bool = True) -> str | TemplateError:
         try:
@@ -329,93 +333,16 @@ class _Proof:
         text = output.rstrip()
         end = next((end for end in self._ends if text.endswith(end)), "")
         if end and end != suffix.end:
-            raise _NoBridge(f"the output ends with {end!r}, a turn in history with {suffix.end!r}")
+            raise NoBridge(f"the output ends with {end!r}, a turn in history with {suffix.end!r}")
         if end:
             space = output[len(text) :]
             if not suffix.rest.startswith(space):
-                raise _NoBridge(f"the output has white space behind {end!r}")
+                raise NoBridge(f"the output has white space behind {end!r}")
             return suffix.rest[len(space) :]
         if not text.endswith(suffix.closer):
-            raise _NoBridge(LACKS.format(suffix.closer))
+            raise NoBridge(LACKS.format(suffix.closer))
         behind = suffix.text
         space = behind[: len(behind) - len(behind.lstrip())]
         while space and not output.endswith(space):
             space = space[:-1]
         return behind[len(space) :]
-
-
-WORDS: Mapping[type[Part], str] = {
-    Reasoning: "reasoning",
-    Content: "content",
-    ToolCall: "tool calls",
-}
-
-
-def _squeezed(text: str) -> str:
-    """A text without its white space, in which templates and models differ at markers."""
-    return "".join(text.split())
-
-
-def _texts(said: Message, word: str) -> Iterator[tuple[str, str]]:
-    """The texts of a turn that must be shown, each with words for where it is not."""
-    for part in said.parts:
-        if isinstance(part, ToolCall):
-            yield part.name, "tool calls are"
-            if word in part.arguments:
-                yield json.loads(part.arguments)[ASKED], "the arguments of calls are"
-        else:
-            yield part.text, f"{WORDS[type(part)]} is"
-
-
-def _end_of_texts(turn: str, said: Message, word: str) -> int:
-    """Where the last text of a turn ends, of which all texts begin with `word`."""
-    at = 0
-    for text, what in _texts(said, word):
-        if text not in turn:
-            raise _NoBridge(f"{what} dropped from history")
-        if text.startswith(word):
-            at = max(at, turn.index(text) + len(text))
-    return at
-
-
-def _saying(said: Message, word: str) -> tuple[Message, str]:
-    """A turn of the same parts that says something else, and the word its texts begin with."""
-    parts: list[Part] = []
-    for at, part in enumerate(said.parts):
-        text = f"{word}{at}zq"
-        if isinstance(part, ToolCall):
-            parts.append(replace(part, arguments=json.dumps({ASKED: text})))
-        else:
-            parts.append(replace(part, text=text))
-    return Message(parts), word
-
-
-def _thoughts(chat: Chat) -> Iterator[str]:
-    """The reasoning in a conversation."""
-    for message in chat:
-        if isinstance(message, Message):
-            yield message.reasoning_content
-        elif isinstance(message, Mapping):
-            given = (message.get(name) for name in REASONING_NAMES)
-            yield from (text for text in given if isinstance(text, str) and text)
-
-
-def _answered(said: Message, new: Chat) -> Message:
-    """The message, its calls with the ids under which they are answered.
-
-    Where the model wrote no ids, a parser made them of the prompt, which is not known here.
-    """
-    results = [one for one in new if isinstance(one, Mapping) and one.get("role") == "tool"]
-    ids = {call.id for call in said.tool_calls}
-    waiting = [one for one in results if one.get("tool_call_id") not in ids]
-    answered = {one.get("tool_call_id") for one in results}
-    parts: list[Part] = []
-    for part in said.parts:
-        if isinstance(part, ToolCall) and part.id not in answered and waiting:
-            named = [one for one in waiting if one.get("name") == part.name]
-            result = (named or waiting)[0]
-            waiting.remove(result)
-            parts.append(replace(part, id=str(result.get("tool_call_id") or part.id)))
-        else:
-            parts.append(part)
-    return Message(parts)

@@ -1,0 +1,109 @@
+"""What is said in the conversations that prove a bridge: the output, and others of its kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from deltaparse.stream import Content, Message, Part, Reasoning, ToolCall
+
+from .template.what_is_read import REASONING_NAMES
+
+__all__ = [
+    "KEY",
+    "WORDS",
+    "NoBridge",
+    "answered",
+    "end_of_texts",
+    "saying",
+    "squeezed",
+    "texts_of",
+    "thoughts_in",
+]
+
+Chat = list[Any]
+KEY = "zqwhatzq"
+"""The argument of a call that is said in the place of another."""
+
+
+class NoBridge(Exception):
+    """There is no bridge; the text is the reason."""
+
+
+WORDS: Mapping[type[Part], str] = {
+    Reasoning: "reasoning",
+    Content: "content",
+    ToolCall: "tool calls",
+}
+
+
+def squeezed(text: str) -> str:
+    """A text without its white space, in which templates and models differ at markers."""
+    return "".join(text.split())
+
+
+def texts_of(said: Message, word: str) -> Iterator[tuple[str, str]]:
+    """The texts of a turn that must be shown, each with words for where it is not."""
+    for part in said.parts:
+        if isinstance(part, ToolCall):
+            yield part.name, "tool calls are"
+            if word in part.arguments:
+                yield json.loads(part.arguments)[KEY], "the arguments of calls are"
+        else:
+            yield part.text, f"{WORDS[type(part)]} is"
+
+
+def end_of_texts(turn: str, said: Message, word: str) -> int:
+    """Where the last text of a turn ends, of which all texts begin with `word`."""
+    at = 0
+    for text, what in texts_of(said, word):
+        if text not in turn:
+            raise NoBridge(f"{what} dropped from history")
+        if text.startswith(word):
+            at = max(at, turn.index(text) + len(text))
+    return at
+
+
+def saying(said: Message, word: str) -> tuple[Message, str]:
+    """A turn of the same parts that says something else, and the word its texts begin with."""
+    parts: list[Part] = []
+    for at, part in enumerate(said.parts):
+        text = f"{word}{at}zq"
+        if isinstance(part, ToolCall):
+            parts.append(replace(part, arguments=json.dumps({KEY: text})))
+        else:
+            parts.append(replace(part, text=text))
+    return Message(parts), word
+
+
+def thoughts_in(chat: Chat) -> Iterator[str]:
+    """The reasoning in a conversation."""
+    for message in chat:
+        if isinstance(message, Message):
+            yield message.reasoning_content
+        elif isinstance(message, Mapping):
+            given = (message.get(name) for name in REASONING_NAMES)
+            yield from (text for text in given if isinstance(text, str) and text)
+
+
+def answered(said: Message, new: Chat) -> Message:
+    """The message, its calls with the ids under which they are answered.
+
+    Where the model wrote no ids, a parser made them of the prompt, which is not known here.
+    """
+    results = [one for one in new if isinstance(one, Mapping) and one.get("role") == "tool"]
+    ids = {call.id for call in said.tool_calls}
+    waiting = [one for one in results if one.get("tool_call_id") not in ids]
+    answered = {one.get("tool_call_id") for one in results}
+    parts: list[Part] = []
+    for part in said.parts:
+        if isinstance(part, ToolCall) and part.id not in answered and waiting:
+            named = [one for one in waiting if one.get("name") == part.name]
+            result = (named or waiting)[0]
+            waiting.remove(result)
+            parts.append(replace(part, id=str(result.get("tool_call_id") or part.id)))
+        else:
+            parts.append(part)
+    return Message(parts)
