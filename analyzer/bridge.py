@@ -262,12 +262,7 @@ class _Proof:
 
     def _room(self, chat: Chat, prompt: str, said: Message, word: str) -> int:
         """How far it is from the last text of a turn to that of the first new message."""
-        new = [
-            {**one, "content": NEW}
-            if isinstance(one, Mapping) and isinstance(one.get("content"), str)
-            else one
-            for one in self._new
-        ]
+        new = [_saying_new(one) for one in self._new]
         text = self._render([*chat, said, *new])
         if isinstance(text, TemplateError) or not text.startswith(prompt) or NEW not in text:
             return len(prompt)
@@ -346,3 +341,11 @@ class _Proof:
         while space and not output.endswith(space):
             space = space[:-1]
         return behind[len(space) :]
+
+
+def _saying_new(message: Any) -> Any:
+    """A new message with a text that is found, in the form of its own."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    if isinstance(content, str):
+        return {**message, "content": NEW}
+    return {**message, "content": [{"type": "text", "text": NEW}]} if content else message

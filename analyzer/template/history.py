@@ -153,11 +153,11 @@ def _fit_calls(read: CallsRead, chat: list[Message]) -> None:
 
 def _fit_content(read: CallsRead, message: Message) -> None:
     """Say that there is no content beside calls as the template wants it said."""
-    kinds: dict[object, NoContent] = {"": "empty", None: "null"}
-    content = message.get("content", "absent")
-    if "content" in message and (isinstance(content, list) or content not in kinds):
-        return
-    kind = kinds[content] if "content" in message else "absent"
+    kind: NoContent = "absent"
+    if "content" in message:
+        if message["content"] not in ("", None):
+            return
+        kind = "null" if message["content"] is None else "empty"
     if kind in read.no_content or not read.no_content:
         return
     message.pop("content", None)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
 from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, user
 from deltaparse.analyzer.proof.proof import _beside, _difference, _Trial
 from deltaparse.analyzer.proof.wires import wires
 
-from ...strategies.open_templates import NAMES, opened
+from ...strategies.open_templates import NAMES, SOURCES, opened
 
 ID = "call_{:024x}"
 
@@ -278,3 +280,34 @@ def test_what_is_read_is_found_once_and_with_few_renderings():
 
     assert len(runs) == found + 1
     assert found < 60
+
+
+LEAVES = st.none() | st.booleans() | st.integers(0, 9) | st.sampled_from(["", "a", '{"b": 1}', "{"])
+MEMBERS = ["role", "content", "tool_calls", "tool_call_id", "id", "function", "name", "arguments"]
+KEYS = st.sampled_from([*MEMBERS, "type", "text", "thinking"])
+VALUES = st.recursive(
+    LEAVES | st.sampled_from(["assistant", "tool", "user"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+ODD_MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["assistant", "tool", "user", "system"])},
+        optional={
+            "content": VALUES,
+            "tool_call_id": VALUES,
+            "reasoning": VALUES,
+            "tool_calls": VALUES
+            | st.lists(st.fixed_dictionaries({"id": LEAVES, "function": VALUES}), max_size=2),
+        },
+    ),
+    max_size=4,
+)
+
+
+@given(name=st.sampled_from(sorted(SOURCES)), messages=ODD_MESSAGES)
+def test_odd_messages_are_no_errors_of_ours_and_stay_as_they_are(name, messages):
+    template = opened(name).template
+    once = template.history(messages)
+    assert template.history(once) == once
+    assert [message["role"] for message in once] == [message["role"] for message in messages]
