@@ -164,8 +164,8 @@ def test_the_contract_of_names():
     Issue get_format list_formats register_format suggest_formats Suggestion create_tool_parser
     BaseToolParser ToolCallItem ParseResult ToolGate Candidate Candidates Decision ExecutableCall
     Telemetry gbnf
-    Grammar structural_tag chat_completion_chunks call_id nine_character_id from_response_template
-    to_response_template partial DeltaParseError UsageError FormatError TemplateError
+    Grammar structural_tag chat_completion_chunks call_id nine_character_id random_call_id
+    from_response_template to_response_template partial DeltaParseError UsageError FormatError TemplateError
     MalformedOutput"""
     assert set(names.split()) <= set(deltaparse.__all__)
     assert len(deltaparse.__all__) < 70

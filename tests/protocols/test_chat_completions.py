@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from deltaparse import (
+    Content,
     ContentDelta,
     Message,
+    Reasoning,
     ReasoningDelta,
     StreamParser,
     ToolCall,
     ToolCallDelta,
+    UsageError,
     chat_completion_chunks,
     iter_deltas,
     parse,
@@ -100,3 +105,30 @@ def test_healed_gives_a_value_of_whatever_was_there():
     assert ToolCall("i", "f", '{"a": "hel', False).healed() == {"a": "hel"}
     assert ToolCall("i", "f", "", False).healed() == {}
     assert ToolCall("i", "f", "[1", False).healed() == {}
+
+
+FIELDS = {
+    "reasoning_content": ["reasoning_content"],
+    "reasoning": ["reasoning"],
+    "both": ["reasoning_content", "reasoning"],
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_the_field_of_reasoning_has_the_name_that_is_asked_for(name):
+    fields = dict.fromkeys(FIELDS[name], "hm")
+    assert ReasoningDelta("hm").to_openai(reasoning=name) == fields
+    for delta in (ContentDelta("a"), ToolCallDelta(0, "id", "f")):
+        assert delta.to_openai(reasoning=name) == delta.to_openai()
+    message = Message([Reasoning("hm"), Content("a")])
+    assert message.to_openai(reasoning=name) == {"role": "assistant", "content": "a"} | fields
+    chunk, _ = chat_completion_chunks(
+        [ReasoningDelta("hm")], **HEAD, finish_reason="stop", reasoning=name
+    )
+    assert chunk["choices"][0]["delta"] == {"role": "assistant"} | fields
+
+
+def test_no_other_field_has_reasoning():
+    for made in (ReasoningDelta("hm"), Message([Reasoning("hm")])):
+        with pytest.raises(UsageError, match='"reasoning_content", "reasoning" or "both"'):
+            made.to_openai(reasoning="thoughts")

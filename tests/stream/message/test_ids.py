@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, UsageError, call_id, nine_character_id, parse
+from deltaparse import StreamParser, UsageError, call_id, nine_character_id, parse, random_call_id
 from deltaparse.stream import CallPlace
 
 from ...strategies.requests import options
@@ -122,3 +122,9 @@ def test_a_factory_that_raises_is_the_caller_s_fault_and_loses_no_output():
     assert parser.message.content.endswith("after")
     with pytest.raises(UsageError, match="id_factory"):
         parse(CALL, TAGS, id_factory="call_1")
+
+
+def test_ids_at_random_are_of_one_form_and_never_the_same():
+    ids = {parse(CALL, TAGS, id_factory=random_call_id).tool_calls[0].id for _ in range(50)}
+    assert len(ids) == 50
+    assert all(re.fullmatch("call_[0-9a-f]{24}", made) for made in ids)
