@@ -165,8 +165,8 @@ def test_the_contract_of_names():
     BaseToolParser ToolCallItem ParseResult ToolGate Candidate Candidates Decision ExecutableCall
     Telemetry gbnf
     Grammar structural_tag chat_completion_chunks call_id nine_character_id random_call_id
-    from_response_template to_response_template partial DeltaParseError UsageError FormatError TemplateError
-    MalformedOutput"""
+    from_response_template to_response_template partial DeltaParseError UsageError FormatError
+    TemplateError MalformedOutput"""
     assert set(names.split()) <= set(deltaparse.__all__)
     assert len(deltaparse.__all__) < 70
     primitives = "search Found Held Absent Pattern heal_json HealedJson JsonScanner Markers"
