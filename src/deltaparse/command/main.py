@@ -18,6 +18,7 @@ import deltaparse as dp
 
 from .analyze_command import ANALYZE
 from .demo_command import DEMO
+from .doctor_command import DOCTOR
 from .formats_command import FORMATS
 from .grammar_command import GRAMMAR
 from .inputs import BadInput
@@ -27,7 +28,7 @@ from .subcommand import complain
 __all__ = ["main"]
 
 SHELLS = ("bash", "zsh", "tcsh")
-SUBCOMMANDS = (DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR)
+SUBCOMMANDS = (DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR, DOCTOR)
 DESCRIPTION = """\
 Turn a language model's output into content, reasoning and tool calls, as it comes.
 How the model writes is found out from its chat template; common formats have names, too.
@@ -39,6 +40,7 @@ How the model writes is found out from its chat template; common formats have na
   deltaparse parse --format hermes out.txt             the same, without a template
   deltaparse formats                                   the formats that have names
   deltaparse grammar --template template.jinja --tools tools.json
+  deltaparse doctor model/ --tools tools.json          is all well with them
 """
 
 

@@ -1,0 +1,101 @@
+"""`deltaparse doctor`: what is looked at, and what it makes of the exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .plain import NO_JSON, PLAIN, tool
+
+
+@pytest.fixture
+def model(files):
+    """A model's folder, whose tokenizer has special tokens."""
+
+    def model(special):
+        Path("model").mkdir(exist_ok=True)
+        added = [
+            {"id": 300 + at, "content": text, "special": True} for at, text in enumerate(special)
+        ]
+        vocabulary = {chr(code): code for code in range(33, 127)}
+        pretokenizer = {"type": "ByteLevel", "add_prefix_space": False}
+        document = {
+            "model": {"type": "BPE", "vocab": vocabulary, "merges": []},
+            "added_tokens": added,
+            "pre_tokenizer": pretokenizer,
+            "decoder": {"type": "ByteLevel"},
+        }
+        files("model/tokenizer.json", document)
+        files("model/chat_template.jinja", PLAIN)
+        return "model"
+
+    return model
+
+
+def findings(tried, *argv):
+    """The exit status, and what is found, by part."""
+    code, out, err = tried("doctor", *argv, "--json")
+    assert err == ""
+    document = json.loads(out)
+    assert document["ok"] is (code == 0)
+    parts = {}
+    for one in document["findings"]:
+        parts.setdefault(one["part"], []).append((one["status"], one["detail"]))
+    return code, parts
+
+
+def test_a_template_that_proves_itself(tried, files):
+    code, found = findings(tried, "t.jinja")
+    assert code == 0
+    assert found["template"] == [("ok", "what it renders parses back the same")]
+    assert [status for part in ("content", "reasoning", "calls") for status, _ in found[part]] == [
+        "ok"
+    ] * 3
+    assert found["tokenizer"][0][0] == "note"
+    assert "tools" not in found
+
+
+def test_a_template_that_does_not(tried, files):
+    files("t.jinja", NO_JSON)
+    code, found = findings(tried, "t.jinja")
+    assert (code, found["template"][0][0]) == (1, "failed")
+
+
+def test_markers_that_decoding_drops_and_what_to_set(tried, model):
+    code, found = findings(tried, model(["<use>", "</use>"]))
+    assert code == 0
+    assert [status for status, detail in found["tokenizer"] if "<use>:" in detail] == ["note"]
+    assert any("skip_special_tokens" in detail for _, detail in found["engine"])
+    code, found = findings(tried, model([]))
+    assert code == 0
+    assert found["engine"] == [("ok", "no marker is dropped: nothing need be set")]
+
+
+def test_tools_that_make_a_grammar_and_tools_that_do_not(tried, files):
+    loose, wrong = tool("say"), tool("say")
+    loose["function"]["parameters"] = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "uniqueItems": True}},
+    }
+    wrong["function"]["parameters"] = {"type": "object", "properties": {"a": {"type": 7}}}
+    for given, statuses in (
+        ([tool("say")], ["ok"]),
+        ([loose], ["ok", "note"]),
+        ([wrong], ["failed"]),
+        ([], ["failed"]),
+    ):
+        files("tools.json", given)
+        code, found = findings(tried, "t.jinja", "--tools", "tools.json")
+        assert [status for status, _ in found["tools"]] == statuses
+        assert code == ("failed" in statuses)
+
+
+def test_one_page_for_people(tried, files):
+    code, out, _ = tried("doctor", "t.jinja")
+    assert code == 0
+    assert out.splitlines()[0] == "ok      template     what it renders parses back the same"
+    assert "\\x1b" not in out
+    code, _, err = tried("doctor", "nowhere")
+    assert (code, err.startswith("deltaparse: nowhere: ")) == (2, True)
