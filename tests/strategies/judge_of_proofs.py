@@ -71,16 +71,16 @@ def written(template, fmt, said, tools, setting):
     message, found = {"role": "assistant"} | said, []
     results = [RESULT] if "tool_calls" in said else []
     try:
-        prompt = template.render([ASKED], tools, add_generation_prompt=True, **setting)
+        prompt = rendered(template, [ASKED], tools, add_generation_prompt=True, **setting)
         texts = [
-            template.render([ASKED, message, *after], tools, **setting)
+            rendered(template, [ASKED, message, *after], tools, **setting)
             for after in ([], [*results, NEXT])
         ]
     except TemplateError:
         return []
     if not any(header in prompt for header in fmt.turn.headers) or any(map(is_odd, texts)):
         return []
-    last = template.render([ASKED], tools, **setting).partition(ASKED["content"])[2]
+    last = rendered(template, [ASKED], tools, **setting).partition(ASKED["content"])[2]
     texts = [text.removesuffix(commonly_last(text, last)) for text in texts]
     for text in texts:
         outputs = [*outputs_in(text, prompt, fmt)]
@@ -88,6 +88,12 @@ def written(template, fmt, said, tools, setting):
             return []
         found += [(*output, tools) for output in outputs]
     return found
+
+
+def rendered(template, messages, tools, **context):
+    """A conversation as it is, not as the template reads it."""
+    settings = {"add_generation_prompt": False} | context
+    return template.render_within(template.limits, messages, tools, settings)
 
 
 def is_odd(text):
