@@ -9,7 +9,7 @@ model's whole output comes back to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -41,6 +41,16 @@ LONGEST_SWITCH = 32
 MOST_TRIED = 100
 """Switches, words and markers of one template that are tried: real ones have about twenty."""
 
+
+LONGEST_SHOWN = 60
+"""Characters of a prompt that an issue shows."""
+
+OPENED_ONLY = (
+    "the prompt opens a part of the turn with {rest!r}, and nothing shows what ends it: if it is "
+    "reasoning, fmt.replace(reasoning=...)"
+)
+WORDS = (("begin", "end"), ("start", "end"), ("open", "close"))
+"""Words in markers that open and in those that close."""
 
 TAKEN = frozenset({"arguments", "content", "function", "id", "name", "role", "tool_calls", "type"})
 """Keys of a message that hold something else."""
@@ -74,12 +84,14 @@ def find_reasoning(turns: Turns, others: Sequence[str] = ()) -> ReasoningFinding
     beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
     if not end:
-        if _closed_pair(prompts) is None:
+        if _closed_pair(prompts) is None and _other_pair(turns, prompts) is None:
             prompts += _prompts_after_words(turns, prompts[0])
-        start, end = _from_prompts(render, prompts) or ("", "")
+        start, end = _from_prompts(turns, prompts) or ("", "")
     if not end:
         described = _described_to_the_model(render)
-        return described if described.issues else replace(described, issues=_unended(turns))
+        if described.issues:
+            return described
+        return replace(described, issues=(*_unended(turns), *_opened_only(turns, prompts)))
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     return ReasoningFinding(ReasoningFormat(mode=mode, start=start, end=end), key)
 
@@ -185,6 +197,16 @@ def _closing(marker: str) -> str:
     return f"{marker[:1]}/{marker[1:]}"
 
 
+def _closings(marker: str) -> Iterator[str]:
+    """What may close a marker, by its name: a slash in it, or a word for the end in it."""
+    yield _closing(marker)
+    yield f"{marker[:2]}/{marker[2:]}"
+    for begin, end in WORDS:
+        for one, other in ((begin, end), (begin.upper(), end.upper())):
+            if one in marker:
+                yield marker.replace(one, other)
+
+
 def _keys(render: Renderer) -> tuple[str, ...]:
     """The keys that may hold reasoning: the usual ones, and others that the template reads.
 
@@ -207,16 +229,55 @@ def _once(body: str, other: str) -> bool:
 
 
 @phase("R2")
-def _from_prompts(render: Renderer, prompts: list[str]) -> tuple[str, str] | None:
+def _from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     """Start and end from generation prompts alone."""
-    pair = _closed_pair(prompts)
+    pair = _closed_pair(prompts) or _other_pair(turns, prompts)
     if pair is not None:
         return pair
-    opened = _last_marker(prompts[0])
-    if not opened or opened.strip() in (render.turn() or ""):
+    for opened in map(_last_marker, prompts):
+        if not opened or opened.strip() in turns.frame.header + (turns.body() or ""):
+            continue
+        end = _cut_marker(turns.render) or _closed_in_text(turns.render, opened)
+        if end:
+            return opened, end
+    return None
+
+
+def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
+    """The markers where one prompt ends in that which opens reasoning, another in that which ends it.
+
+    What stands in every turn of the history, which has no reasoning, is the end.
+    """
+    header, body = turns.frame.header.strip(), turns.body() or ""
+    behind = [prompt.rpartition(header)[2] for prompt in prompts if header in prompt]
+    alone = [parts[0] for parts in map(segments, map(str.strip, behind)) if len(parts) == 1]
+    markers = {part.text for part in alone if part.marker}
+    ends = [text for text in markers if body.lstrip().startswith(text)]
+    starts = sorted(text for text in markers if text not in body)
+    if len(ends) != 1 or not starts:
         return None
-    end = _cut_marker(render)
-    return (opened, end) if end else None
+    named = [text for text in starts if _closing(text) == ends[0]]
+    opened = (named or starts)[0]
+    return next((_last_marker(text) for text in behind if text.strip() == opened), opened), ends[0]
+
+
+def _closed_in_text(render: Renderer, opened: str) -> str:
+    """The marker that closes `opened` by its name, where the template's own text has it, or ""."""
+    texts = [*render.template.constants, render([user()], tools=TOOLS) or ""]
+    for closing in _closings(opened.strip()):
+        if any(closing in text for text in texts):
+            return closing
+    return ""
+
+
+def _opened_only(turns: Turns, prompts: Sequence[str]) -> tuple[str, ...]:
+    """The issue of a prompt that goes on behind the header, with what no turn shows."""
+    header, shown = turns.frame.header.strip(), turns.body() or ""
+    for prompt in prompts:
+        rest = prompt.rpartition(header)[2].strip() if header and header in prompt else ""
+        if rest and rest not in shown:
+            return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
+    return ()
 
 
 def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
@@ -255,6 +316,7 @@ def _mode(start: str, end: str, prompts: list[str], *, tools_only: bool) -> Reas
     last = [prompt.rsplit(begin, 1)[-1] for prompt in prompts if begin in prompt]
     opened = any(close not in rest for rest in last)
     closed = any(close in rest for rest in last)
+    closed = closed or any(begin not in text and text.rstrip().endswith(close) for text in prompts)
     if opened:
         return ReasoningMode.FORCED_CLOSED if closed else ReasoningMode.FORCED_OPEN
     return ReasoningMode.TOOLS_ONLY if tools_only else ReasoningMode.TAG_BASED
