@@ -174,7 +174,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     turns = turns.within(without_start_of_calls(turns))
     # Reasoning comes before content and calls: it may stand before either, and in every turn, if
     # only as an empty pair of markers. Without it the rest is alike in turns of all kinds.
-    reasoning = find_reasoning(turns, prompts)
+    reasoning = find_reasoning(turns, prompts, settings)
     # If it is in every turn and in the prompt, its start was taken for the end of the header.
     turns = turns.within(turns.frame.without(reasoning.format.start.strip()))
     # Content comes before calls: they may stand inside of its markers.

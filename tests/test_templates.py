@@ -14,6 +14,7 @@ import pytest
 
 from deltaparse import ChatTemplate, WireFormat, analyze
 from deltaparse.analyzer.phases.pythonic import LEFT_OUT
+from deltaparse.analyzer.phases.reasoning import OPENED_ONLY
 from deltaparse.analyzer.probes import PROBE_TEXTS
 
 from .strategies.templates import SOURCES
@@ -421,6 +422,40 @@ FORMS = {
         reasoning__end="</mull>",
         turn__headers=("<|model|>",),
         turn__generation_prompt="<|model|></mull>",
+    ),
+    "reasoning_in_several_markers": form(
+        whole(
+            f'<plan>hm</mull></plan>Dry.<fc>{{"name": "look_up", "arguments": {LOOKS}}}</fc>'
+            f'<fc>{{"name": "say", "arguments": {SAYS}}}</fc><|eot|>',
+            "hm</mull>",
+        ),
+        Said("<mull>hm</mull>Dry.<|eot|>", "hm", "Dry."),
+        Said("<deep>\nhm\n</deep>\nDry.<|eot|>", "hm", "Dry."),
+        reasoning__start="<mull>",
+        reasoning__end="</mull>",
+        reasoning__alternatives=("<plan>", "</plan>", "<deep>\n", "\n</deep>\n"),
+    ),
+    "reasoning_ended_in_the_instructions": form(
+        Said("hm</reflect>Dry.</a>", "hm", "Dry."),
+        reasoning__mode="FORCED_OPEN",
+        reasoning__start="<reflect>\n",
+        reasoning__end="</reflect>",
+    ),
+    "reasoning_opened_only": form(
+        Said("hm</reflect>Dry.</a>", content="hm</reflect>Dry."),
+        reasoning__mode="NONE",
+        issues=(OPENED_ONLY.format(rest="<reflect>"),),
+    ),
+    "reasoning_opened_or_ended": form(
+        whole(
+            f"Dry.<|calls|><|call|>look_up<|with|>{LOOKS}<|/call|>"
+            f"<|call|>say<|with|>{SAYS}<|/call|><|/calls|><|over|>",
+        ),
+        Said("<mind>hm</mind>Dry.<|over|>", "hm", "Dry."),
+        reasoning__start="<mind>",
+        reasoning__end="</mind>",
+        turn__generation_prompt="<|me|></mind>",
+        tools__section_start="<|calls|>",
     ),
     # White space at the edges.
     "space_behind_the_header": form(

@@ -66,11 +66,14 @@ def without_reasoning(text: str, reasoning: ReasoningFormat) -> str:
     An opened one that is not closed is taken out too: a template may write the end of its
     generation prompt into turns that have no reasoning.
     """
-    start, end = reasoning.start.strip(), reasoning.end.strip()
-    if end and end in text:
-        return text[text.index(end) + len(end) :].removeprefix(_space_after(reasoning.end))
-    if start and text.lstrip().startswith(start):
-        return text.lstrip().removeprefix(start).lstrip()
+    for _, closed in reasoning.pairs:
+        end = closed.strip()
+        if end and end in text:
+            return text[text.index(end) + len(end) :].removeprefix(_space_after(closed))
+    for opened, _ in reasoning.pairs:
+        start = opened.strip()
+        if start and text.lstrip().startswith(start):
+            return text.lstrip().removeprefix(start).lstrip()
     return text
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from deltaparse.stream import ReasoningFormat, ReasoningMode
 
-from ..diff import segments, split
+from ..diff import between, segments, split
 from ..probes import (
     CONTENT,
     FUNCTIONS,
@@ -31,7 +31,7 @@ from ..probes import (
 from ..renderer import Renderer
 from ..trace import phase
 from ..turns import Turns
-from .switches import names_of_switches
+from .switches import Setting, names_of_switches, views_with_reasoning
 
 __all__ = ["ReasoningFinding", "find_reasoning"]
 
@@ -73,10 +73,13 @@ class ReasoningFinding:
     answer: tuple[str, str] | None = None
 
 
-def find_reasoning(turns: Turns, others: Sequence[str] = ()) -> ReasoningFinding:
+def find_reasoning(
+    turns: Turns, others: Sequence[str] = (), settings: Sequence[Setting] = ()
+) -> ReasoningFinding:
     """Find the reasoning markers and the mode.
 
-    `others` are the tails of the prompts that the template's switches make (R2).
+    `others` are the tails of the prompts that the template's switches make (R2); `settings` are
+    what the switches may be set to.
     """
     render = turns.render
     prompts = list(dict.fromkeys([render.prompt_tail() or "", *others]))
@@ -93,7 +96,9 @@ def find_reasoning(turns: Turns, others: Sequence[str] = ()) -> ReasoningFinding
             return described
         return replace(described, issues=(*_unended(turns), *_opened_only(turns, prompts)))
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
-    return ReasoningFinding(ReasoningFormat(mode=mode, start=start, end=end), key)
+    others = _alternatives(turns, settings, start, end) if start.strip() else ()
+    made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
+    return ReasoningFinding(made, key)
 
 
 @phase("R1")
@@ -123,6 +128,40 @@ def _presence(turns: Turns) -> tuple[str, str, str] | None:
             start = _last_marker(turns.frame.header) + start
         return start, end, key
     return None
+
+
+@phase("R3")
+def _alternatives(
+    turns: Turns, settings: Sequence[Setting], start: str, end: str
+) -> tuple[str, ...]:
+    """Other pairs of markers, beside calls or under a switch; all of it was rendered before."""
+    found: dict[tuple[str, str], tuple[str, str]] = {(start.strip(), end.strip()): (start, end)}
+    base = turns.render.unswitched()
+    for one in settings:
+        render = base.under(one.context)
+        for rendered, probe in zip(views_with_reasoning(render), (CONTENT, FUNCTIONS[0])):
+            head = between(rendered, USER, REASONING)
+            tail = between(rendered, REASONING, probe)
+            header = next((text for text in _headers(turns) if text in (head or "")), None)
+            known = tuple(opened for opened, _ in found)
+            if head is None or tail is None or header is None or head.rstrip().endswith(known):
+                continue
+            opened = _last_marker(head.rpartition(header)[2])
+            parts = segments(tail)
+            first = next((at for at, part in enumerate(parts) if part.marker), None)
+            if opened.strip() and first is not None:
+                closed = "".join(part.text for part in parts[: first + 1])
+                found.setdefault((opened.strip(), closed.strip()), (opened, closed))
+    starts = {opened for opened, _ in found}
+    if len(starts) < len(found):
+        return ()  # what opens reasoning would not say what ends it
+    return tuple(text for pair in [*found.values()][1:] for text in pair)
+
+
+def _headers(turns: Turns) -> list[str]:
+    """The headers of a turn, as they may stand before reasoning."""
+    texts = (turns.frame.header, *turns.frame.turn.headers)
+    return [text for text in map(str.strip, texts) if text]
 
 
 @phase("R3")
@@ -316,7 +355,6 @@ def _mode(start: str, end: str, prompts: list[str], *, tools_only: bool) -> Reas
     last = [prompt.rsplit(begin, 1)[-1] for prompt in prompts if begin in prompt]
     opened = any(close not in rest for rest in last)
     closed = any(close in rest for rest in last)
-    closed = closed or any(begin not in text and text.rstrip().endswith(close) for text in prompts)
     if opened:
         return ReasoningMode.FORCED_CLOSED if closed else ReasoningMode.FORCED_OPEN
     return ReasoningMode.TOOLS_ONLY if tools_only else ReasoningMode.TAG_BASED

@@ -26,6 +26,7 @@ __all__ = [
     "names_of_switches",
     "situation",
     "switches_of",
+    "views_with_reasoning",
 ]
 
 NOT_SWITCHES = frozenset(
@@ -137,6 +138,12 @@ def _word(value: object) -> str:
 
 
 Views = tuple[str, str, str]
+
+
+def views_with_reasoning(render: Renderer) -> tuple[str, str]:
+    """What is rendered of a turn with reasoning: with content, and with a call."""
+    called = render([user(), thinking("", [call()]), result()], tools=TOOLS) or ""
+    return render([user(), thinking()]) or "", called
 
 
 def _views(render: Renderer, plain: Views | None = None) -> Views | None:

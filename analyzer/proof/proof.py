@@ -11,10 +11,21 @@ from typing import Any
 from deltaparse.stream import Message, StreamParser, ToolFormat, WireFormat
 
 from ..cache import OUT_OF_TIME
+from ..diff import after
 from ..format_texts import confusing
 from ..phases.reasoning import ReasoningFinding
 from ..phases.switches import Setting
-from ..probes import FUNCTIONS, NEXT_USER, REASONING_KEYS, TOOLS, assistant, result, user
+from ..probes import (
+    FUNCTIONS,
+    NEXT_USER,
+    REASONING_KEYS,
+    RESULT,
+    TOOLS,
+    USER,
+    assistant,
+    result,
+    user,
+)
 from ..renderer import Renderer
 from ..trace import phase
 from ..turns import Turns
@@ -186,7 +197,10 @@ class _Trial:
                 continue
             shown = sum(map(parts[0].count, FUNCTIONS))
             if shown or not turn.calls:
-                yield from wires(turn, *parts, shown, prompt, self.fmt)
+                answer = after(rendered or "", USER)
+                for following in (RESULT, NEXT_USER):
+                    answer = answer.partition(following)[0]
+                yield from wires(turn, *parts, answer, shown, prompt, self.fmt)
 
     def _message(self, turn: Turn) -> Mapping[str, Any]:
         """The turn as a message, with its reasoning under every key that templates read."""

@@ -36,26 +36,33 @@ class Wire:
 
 
 def wires(
-    turn: Turn, body: str, end: str, calls: int, prompt: str | None, fmt: WireFormat
+    turn: Turn,
+    body: str,
+    end: str,
+    answer: str,
+    calls: int,
+    prompt: str | None,
+    fmt: WireFormat,
 ) -> Iterator[Wire]:
     """What a model writes where the history has `body`, which shows so many calls.
 
-    First behind the template's own `prompt`, then, where that says what is not in the history,
+    `answer` is all that stands between the user's message and the next: content that is shown
+    behind the end of the turn is shown all the same. First behind the template's own `prompt`, then, where that says what is not in the history,
     behind a header alone.
     """
     header = fmt.turn.headers[0] if fmt.turn.headers else ""
-    content, thought = _shown(turn.content, body), _shown(turn.reasoning, body)
-    start, mode = fmt.reasoning.start, fmt.reasoning.mode
-    if turn.calls and start.strip() and content and not thought and start + content in body:
-        # The template shows content as reasoning, beside calls.
-        content, thought = "", content
+    content, thought = _shown(turn.content, answer), _shown(turn.reasoning, body)
     if prompt is None:
         prompt = header
     so_far = fmt.facts.turn_so_far(prompt)
+    mode, (start, closing) = fmt.reasoning.mode, fmt.facts.reasoning_in(so_far)
+    if turn.calls and start.strip() and content and not thought and start + content in body:
+        # The template shows content as reasoning, beside calls.
+        content, thought = "", content
     if turn.reasoning and not thought and fmt.facts.has_reasoning and not _closed(so_far, fmt):
         # The template drops reasoning from history: put it where the model writes it.
         first = "" if _opened(so_far, fmt) else start
-        text = first + turn.reasoning + fmt.reasoning.end + without_reasoning(body, fmt.reasoning)
+        text = first + turn.reasoning + closing + without_reasoning(body, fmt.reasoning)
         yield Wire(prompt, text, end, content, turn.reasoning, calls)
         return
     written = _behind(so_far, body, fmt)
@@ -73,7 +80,7 @@ def wires(
     if opened and not thought:
         # The template drops reasoning: put it where the model writes it.
         thought = turn.reasoning or "So be it"
-        yield Wire(prompt, thought + fmt.reasoning.end + plain, end, content, thought, calls)
+        yield Wire(prompt, thought + closing + plain, end, content, thought, calls)
         return
     if mode is ReasoningMode.DELIMITER and not thought:
         yield Wire(prompt, fmt.reasoning.end + plain, end, content, "", calls)
@@ -100,11 +107,11 @@ def _behind(so_far: str, body: str, fmt: WireFormat) -> str | None:
 
 def _opened(so_far: str, fmt: WireFormat) -> bool:
     """Whether a prompt ends in reasoning that it opened."""
-    start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
+    start, end = map(str.strip, fmt.facts.reasoning_in(so_far))
     return bool(start) and start in so_far and end not in so_far.rpartition(start)[2]
 
 
 def _closed(so_far: str, fmt: WireFormat) -> bool:
     """Whether a prompt ends behind reasoning that is closed, or has none."""
-    end = fmt.reasoning.end.strip()
+    end = fmt.facts.reasoning_in(so_far)[1].strip()
     return bool(end) and so_far.rstrip().endswith(end)

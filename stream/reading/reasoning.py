@@ -47,6 +47,7 @@ def reasoning(
         report_unclosed(reading)
         sink.close_reasoning("")
         return None
+    own_ends = tables.reasoning_ends.get((repeated or opened).strip())
     policy = sink.policies.tool_in_reasoning
     markers = tables.in_reasoning_only if policy == "reasoning" else tables.in_reasoning
     checkpoint, marker = reading.checkpoint(), ""
@@ -59,8 +60,11 @@ def reasoning(
             marker = yield from until(src, markers, sink.reasoning)
             checkpoint = reading.checkpoint()
         role = tables.role(marker) if marker else Role.TURN_END
-        if role is Role.TOOL_START and policy == "defer":
-            calls = yield from _deferred(reading, checkpoint, second_time=second_time)
+        if role is Role.REASONING_END and own_ends and marker.strip() not in own_ends:
+            checkpoint.commit()
+            sink.reasoning(src.take(src.pos + len(marker)))
+        elif role is Role.TOOL_START and policy == "defer":
+            calls = yield from _deferred(reading, checkpoint, own_ends, second_time=second_time)
             if calls is not None:
                 sink.close_reasoning("")
                 return calls
@@ -125,12 +129,16 @@ def report_unclosed(reading: Reading) -> None:
 
 
 def _deferred(
-    reading: Reading, checkpoint: Checkpoint, *, second_time: bool
+    reading: Reading,
+    checkpoint: Checkpoint,
+    own_ends: frozenset[str] | None,
+    *,
+    second_time: bool,
 ) -> Steps[Checkpoint | None]:
     """Read on from a call inside reasoning until it is known what it was.
 
-    `checkpoint` began with it. Returns its text, still buffered, if it was a call; None if it was
-    reasoning, which is emitted as such.
+    `checkpoint` began with it; `own_ends` end this reasoning, where others do not. Returns its
+    text, still buffered, if it was a call; None if it was reasoning, which is emitted as such.
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     draft = Reading(src, sink.draft(), tables)
@@ -146,6 +154,8 @@ def _deferred(
         role = tables.role(marker) if marker else None
         if role is Role.TOOL_START:
             yield from tool_calls(draft, draft.checkpoint())
+        elif role is Role.REASONING_END and own_ends and marker.strip() not in own_ends:
+            src.pos += len(marker)
         elif role is Role.REASONING_END or (role is None and not sink.natural):
             sink.issue("tool_in_reasoning", checkpoint.span, "a call in reasoning: reasoning")
             is_call = False

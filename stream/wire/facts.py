@@ -45,8 +45,8 @@ class Facts:
 
     __slots__ = (
         "_addressed",
-        "_end",
         "_generated",
+        "_pairs",
         "_start",
         "_turn",
         "_unseen",
@@ -91,9 +91,10 @@ class Facts:
         self.unproven_calls = self.unmarked_calls or (any(shared) and all(shared))
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         self._turn = turn
-        self._start, self._end = reasoning.start.strip(), reasoning.end.strip()
+        self._pairs = reasoning.pairs
+        self._start = reasoning.start.strip()
         generated = turn.generation_prompt
-        at = generated.rfind(self._start) if self._start else -1
+        at = max(self._starts_in(generated), default=(-1, 0))[0]
         opener = generated[at:] if at >= 0 and self._is_opener(generated[at:]) else ""
         self._addressed = generated.removesuffix(opener).strip()
         behind = self._behind_header(generated)
@@ -101,6 +102,19 @@ class Facts:
         # Where nothing shows where the turn begins, it begins with reasoning open in any case.
         forced = reasoning.mode is ReasoningMode.FORCED_OPEN
         self._unseen = self._start if forced and not (turn.headers or generated) else ""
+
+    def reasoning_in(self, turn: str) -> tuple[str, str]:
+        """The markers of the reasoning that a beginning of the turn has opened last.
+
+        The usual ones where it has opened none.
+        """
+        last = max(self._starts_in(turn), default=(0, 0))
+        return self._pairs[-last[1]]
+
+    def _starts_in(self, text: str) -> list[tuple[int, int]]:
+        """Where in a text the starts of reasoning stand, each with which pair it is, negated."""
+        cores = enumerate(start.strip() for start, _ in self._pairs)
+        return [(text.rfind(core), -at) for at, core in cores if core and core in text]
 
     def turn_so_far(self, prompt: str = "") -> str:
         """What a prompt holds of the assistant's turn: the format's own, without a prompt.
@@ -140,6 +154,9 @@ class Facts:
     def _is_opener(self, text: str) -> bool:
         """Whether a text is nothing, or opens reasoning, or opens and closes it."""
         rest = text.strip()
-        if self._start and rest.startswith(self._start):
-            rest = rest.removeprefix(self._start).lstrip().removeprefix(self._end)
+        for start, end in self._pairs if self._start else ():
+            if rest.startswith(start.strip()):
+                behind = rest.removeprefix(start.strip()).lstrip()
+                if not behind.removeprefix(end.strip()):
+                    return True
         return not rest

@@ -184,6 +184,10 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
     if reasoning.mode in (ReasoningMode.TAG_BASED, ReasoningMode.TOOLS_ONLY):
         if not reasoning.start.strip():
             yield f"reasoning mode {reasoning.mode} needs a reasoning.start"
+    if len(reasoning.alternatives) % 2 or not all(map(str.strip, reasoning.alternatives)):
+        yield "reasoning.alternatives are pairs of markers, a start and its end"
+    if reasoning.alternatives and not reasoning.start.strip():
+        yield "reasoning.alternatives need a reasoning.start"
     if content.mode is not ContentMode.PLAIN and not content.start.strip():
         yield f"content mode {content.mode} needs a content.start"
     if tools.format is ToolFormat.JSON_NATIVE and not tools.name_is_key:

@@ -185,13 +185,22 @@ class TurnFormat(_Group):
 class ReasoningFormat(_Group):
     """The reasoning markers.
 
-    mode:        how reasoning is marked, a `ReasoningMode` or its name.
-    start, end:  the markers; `start` is "" where nothing opens reasoning.
+    mode:          how reasoning is marked, a `ReasoningMode` or its name.
+    start, end:    the markers; `start` is "" where nothing opens reasoning.
+    alternatives:  other pairs of markers, of each its start and then its end. What opens reasoning
+                   says which end it has; the others are text in it.
     """
 
     mode: ReasoningMode = ReasoningMode.NONE
     start: str = ""
     end: str = ""
+    alternatives: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """All pairs of markers, start and end, the usual one first."""
+        others = zip(self.alternatives[::2], self.alternatives[1::2], strict=False)
+        return ((self.start, self.end), *others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ space afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -124,7 +124,9 @@ class MarkerTables:
     after_bad_call:      the rest of a call that broke off.
     after_end:           behind an end-of-turn marker.
     after_stray:         behind a closer of calls that closes none.
-    reasoning_start:     the start of reasoning alone.
+    reasoning_start:     the starts of reasoning alone.
+    reasoning_ends:      where there are several pairs, the cores of what ends reasoning, by that
+                         of what opens it.
     content_opened:      the start of content that every turn has, which may stand where reasoning
                          was opened and left empty.
     call_starts:         the markers that calls begin with.
@@ -177,6 +179,7 @@ class MarkerTables:
         "opens_reasoning",
         "other_roles",
         "overrun",
+        "reasoning_ends",
         "reasoning_start",
         "stray_closers",
         "stray_ends",
@@ -201,8 +204,10 @@ class MarkerTables:
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self._know_calls(tools)
 
-        start = _spelled(Role.REASONING_START, [reasoning.start] if facts.has_reasoning else ())
-        end = _spelled(Role.REASONING_END, [reasoning.end] if facts.has_reasoning else ())
+        pairs = reasoning.pairs if facts.has_reasoning else ()
+        start = _spelled(Role.REASONING_START, [opened for opened, _ in pairs])
+        end = _spelled(Role.REASONING_END, [closed for _, closed in pairs])
+        self.reasoning_ends = _ends_by_start(pairs)
         wrapped = content.mode is not ContentMode.PLAIN
         content_start = _spelled(Role.CONTENT_START, [content.start] if wrapped else ())
         self.content_space, self.content_opened = _before_content(fmt, content_start)
@@ -345,6 +350,14 @@ def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, 
     plain = content.mode is ContentMode.PLAIN and not content.start.strip()
     always = content.mode is ContentMode.ALWAYS_WRAPPED
     return content.start if plain else "", _literals(start if always else [])
+
+
+def _ends_by_start(pairs: Sequence[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    """The cores of the ends of reasoning by that of its start; none where there is one pair."""
+    found: dict[str, set[str]] = {}
+    for start, end in pairs if len(pairs) > 1 else ():
+        found.setdefault(start.strip(), set()).add(end.strip())
+    return {start: frozenset(ends) for start, ends in found.items()}
 
 
 def _ends(header: str) -> list[str]:

@@ -32,7 +32,7 @@ from .channel_calls import free_turn
 from .request import Tool, offered
 from .special_tokens import with_tokens
 from .triggers import words
-from .turn_start import Thought, TurnStart, turn_start
+from .turn_start import Thought, TurnStart, turn_start, with_opened_pair
 from .wire_grammar import JsonSpacing, gbnf
 
 __all__ = ["structural_tag"]
@@ -74,6 +74,7 @@ def structural_tag(
     made: Format | None = {"type": "any_text"}
     if grammar.rules and grammar.lazy:
         found, written, _ = with_tokens(fmt, prompt, vocabulary)
+        found = with_opened_pair(found, written)
         start = turn_start(found, written, reasons=reasoning == "include")
         called, _ = offered(tools, tool_choice)
         made = _free(found, called, grammar.rules, start, parallel_tool_calls)

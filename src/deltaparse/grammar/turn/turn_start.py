@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from deltaparse.stream import WireFormat
 
-__all__ = ["Thought", "TurnStart", "turn_start"]
+__all__ = ["Thought", "TurnStart", "turn_start", "with_opened_pair"]
 
 
 class Thought(Enum):
@@ -31,6 +31,14 @@ class TurnStart:
     written: str = ""
 
 
+def with_opened_pair(fmt: WireFormat, prompt: str) -> WireFormat:
+    """The format with the one pair of markers of reasoning that the prompt has opened."""
+    if not fmt.reasoning.alternatives:
+        return fmt
+    start, end = fmt.facts.reasoning_in(fmt.facts.turn_so_far(prompt))
+    return fmt.replace(reasoning={"start": start, "end": end, "alternatives": ()})
+
+
 def turn_start(fmt: WireFormat, prompt: str, *, reasons: bool) -> TurnStart:
     """Read the state off the end of a prompt, as `StreamParser` does.
 
@@ -41,7 +49,7 @@ def turn_start(fmt: WireFormat, prompt: str, *, reasons: bool) -> TurnStart:
         reasons: whether reasoning is looked at; without, the turn begins behind it.
     """
     so_far = fmt.facts.turn_so_far(prompt)
-    start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
+    start, end = map(str.strip, fmt.facts.reasoning_in(so_far))
     if not fmt.facts.has_reasoning:
         return TurnStart(Thought.NONE, so_far)
     if end in so_far and so_far.rfind(end) > (so_far.rfind(start) if start else -1):

@@ -40,7 +40,7 @@ from .free_text import FreeText, is_wrapped
 from .request import Tool, offered
 from .special_tokens import with_tokens
 from .triggers import Trigger, triggers
-from .turn_start import Thought, TurnStart, turn_start
+from .turn_start import Thought, TurnStart, turn_start, with_opened_pair
 
 __all__ = ["Grammar", "JsonSpacing", "gbnf"]
 
@@ -131,6 +131,7 @@ def gbnf(
         raise UsageError("a call is required, and the format has no tool calls")
     if response_schema is not None and facts.unmarked_calls and not forced:
         found = []
+    fmt = with_opened_pair(fmt, prompt)
     start = turn_start(fmt, prompt, reasons=reasoning == "include")
     offers = found if facts.has_calls else []
     turn = _TurnRules(fmt, offers, start, spacing, parallel_tool_calls, tokens)
