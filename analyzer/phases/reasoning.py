@@ -139,7 +139,8 @@ def _alternatives(
     base = turns.render.unswitched()
     for one in settings:
         render = base.under(one.context)
-        for rendered, probe in zip(views_with_reasoning(render), (CONTENT, FUNCTIONS[0])):
+        said, called = views_with_reasoning(render)
+        for rendered, probe in ((said, CONTENT), (called, FUNCTIONS[0])):
             head = between(rendered, USER, REASONING)
             tail = between(rendered, REASONING, probe)
             header = next((text for text in _headers(turns) if text in (head or "")), None)
@@ -283,7 +284,7 @@ def _from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
 
 
 def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
-    """The markers where one prompt ends in that which opens reasoning, another in that which ends it.
+    """The markers where one prompt ends in what opens reasoning, and another in what ends it.
 
     What stands in every turn of the history, which has no reasoning, is the end.
     """

@@ -47,7 +47,9 @@ def wires(
     """What a model writes where the history has `body`, which shows so many calls.
 
     `answer` is all that stands between the user's message and the next: content that is shown
-    behind the end of the turn is shown all the same. First behind the template's own `prompt`, then, where that says what is not in the history,
+    behind the end of the turn is shown all the same.
+
+    First behind the template's own `prompt`, then, where that says what is not in the history,
     behind a header alone.
     """
     header = fmt.turn.headers[0] if fmt.turn.headers else ""

@@ -18,7 +18,7 @@ space afterwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
@@ -203,11 +203,8 @@ class MarkerTables:
         self.unproven = calls and facts.unproven_calls and not constrained
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self._know_calls(tools)
-
-        pairs = reasoning.pairs if facts.has_reasoning else ()
-        start = _spelled(Role.REASONING_START, [opened for opened, _ in pairs])
-        end = _spelled(Role.REASONING_END, [closed for _, closed in pairs])
-        self.reasoning_ends = _ends_by_start(pairs)
+        self.reasoning_ends = _ends_by_start(fmt)
+        start, end = _reasoning_spelled(fmt)
         wrapped = content.mode is not ContentMode.PLAIN
         content_start = _spelled(Role.CONTENT_START, [content.start] if wrapped else ())
         self.content_space, self.content_opened = _before_content(fmt, content_start)
@@ -352,10 +349,17 @@ def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, 
     return content.start if plain else "", _literals(start if always else [])
 
 
-def _ends_by_start(pairs: Sequence[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
+    """The starts and the ends of reasoning."""
+    pairs = fmt.reasoning.pairs if fmt.facts.has_reasoning else ()
+    starts, ends = [start for start, _ in pairs], [end for _, end in pairs]
+    return _spelled(Role.REASONING_START, starts), _spelled(Role.REASONING_END, ends)
+
+
+def _ends_by_start(fmt: WireFormat) -> Mapping[str, frozenset[str]]:
     """The cores of the ends of reasoning by that of its start; none where there is one pair."""
     found: dict[str, set[str]] = {}
-    for start, end in pairs if len(pairs) > 1 else ():
+    for start, end in fmt.reasoning.pairs if fmt.reasoning.alternatives else ():
         found.setdefault(start.strip(), set()).add(end.strip())
     return {start: frozenset(ends) for start, ends in found.items()}
 

@@ -92,19 +92,29 @@ class ReasoningSplit:
         repeated = yield from at(src, tables.at_start)
         if repeated:
             yield from skip(src, repeated, tables.trailing(repeated))
-        if not tables.opens_reasoning and not (yield from _opened(src, tables, self._rest.append)):
-            # The end of an output that may still have become reasoning ends none.
-            return not src.closed
+        opened = ""
+        if not tables.opens_reasoning:
+            opened = yield from _opened(src, tables, self._rest.append)
+            if not opened:
+                # The end of an output that may still have become reasoning ends none.
+                return not src.closed
         again = yield from at(src, tables.reasoning_start)
         if again:
+            opened = again
             yield from skip(src, again, tables.trailing(again))
         start = max(src.offset, 0)
         markers = tables.in_reasoning if call_ends_reasoning else tables.in_reasoning_only
         marker = yield from until(src, markers, self._reasoning.append)
-        while marker in tables.turn_ends:
-            if (yield from stands_alone(src, tables, marker, tables.after_end)):
+        own_ends = tables.reasoning_ends.get(opened.strip())
+        while True:
+            strange = tables.role(marker) is Role.REASONING_END and marker.strip() not in (
+                own_ends or {marker.strip()}
+            )
+            # An end of the turn that text follows is none, nor is the end of another pair.
+            if not strange and marker not in tables.turn_ends:
                 break
-            # Text follows, so that it is no end of the turn.
+            if not strange and (yield from stands_alone(src, tables, marker, tables.after_end)):
+                break
             self._reasoning.append(src.take(src.pos + len(marker)))
             marker = yield from until(src, markers, self._reasoning.append)
         self.span = (start, max(src.offset, start))
@@ -113,8 +123,8 @@ class ReasoningSplit:
         return bool(marker)
 
 
-def _opened(src: Window, tables: MarkerTables, text: Callable[[str], None]) -> Steps[bool]:
-    """Read a start of reasoning, and the white space before it; without one, that is text."""
+def _opened(src: Window, tables: MarkerTables, text: Callable[[str], None]) -> Steps[str]:
+    """Read and return a start of reasoning, and the space before it; without one, that is text."""
     mark = src.mark()
     yield from whitespace(src, tables.longest)
     marker = yield from at(src, tables.reasoning_start)
@@ -123,4 +133,4 @@ def _opened(src: Window, tables: MarkerTables, text: Callable[[str], None]) -> S
     else:
         text(src.since(mark))
     src.release()
-    return bool(marker)
+    return marker
