@@ -198,7 +198,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     )
     # Channels render nothing. They are another reading of the same markers, for which those of
     # reasoning, content and calls must all be there.
-    fmt = render.brackets.restored_format(with_channels(fmt))
+    fmt = render.brackets.restored_format(with_channels(fmt, addressed=tools.addressed))
     turns = turns.restored()
     fmt = fmt.replace(preserved_tokens=preserved_tokens(fmt))
     # Each phase may have been wrong, and all of them together in a way that none can see.

@@ -55,7 +55,7 @@ class ToolsFinding:
 
     `ends` are the end-of-turn markers of turns that have calls, beside those of every turn; `lost`
     is what of the arguments the template does not show ("strings", "escapes", "numbers"), `losses`
-    the same in words.
+    the same in words; `addressed`: calls stand in messages whose header names the function too.
     """
 
     format: ToolsFormat = field(default_factory=ToolsFormat)
@@ -66,6 +66,7 @@ class ToolsFinding:
     issues: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
+    addressed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +75,20 @@ class CallTexts:
 
     `repeated` is what stands before and behind an argument's name where the marker behind its value
     repeats it; there it is written as one word, `REPEATED`, so that all such markers are alike.
+    `header` matches what begins the message of a call, where that names the function as the call in
+    it does again.
     """
 
     turns: Turns
     reasoning: ReasoningFormat
     content: ContentFormat
     repeated: tuple[str, str] = ("", "")
+    header: re.Pattern[str] | None = None
 
     def turn(self, *calls: Message) -> str:
-        """The whole turn, "" if there is none."""
-        return self.turns.body(content="", calls=calls) or ""
+        """The whole turn, "" if there is none; without what is the `header` of each call in it."""
+        body = self.turns.body(content="", calls=calls) or ""
+        return self.header.sub("", body) if self.header else body
 
     def __call__(self, *calls: Message) -> str:
         """The turn without what belongs to reasoning, content or its end, "" if there is none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from deltaparse.stream import ContentFormat, ReasoningFormat, ToolsFormat
@@ -12,6 +13,7 @@ from ..renderer import CallStyle, Renderer
 from ..trace import phase
 from ..turns import Turns
 from .call_texts import CallTexts, ToolsFinding
+from .channels import header_marks
 from .json_calls import find_json_calls
 from .pythonic import find_pythonic
 from .tagged import find_tagged
@@ -63,10 +65,27 @@ def find_tool_calls(
     supports = shown is not None and all(name in shown for name in FUNCTIONS)
     none = ToolsFinding(format=ToolsFormat(supports_tools=supports))
     calls = CallTexts(turns, reasoning, content)
+    if header := _header_of_calls(calls):
+        calls = replace(calls, header=header)
     if FUNCTIONS[0] not in calls.turn(call()):
         wanted = supports or "tool_calls" in turns.render.template.keys
         return replace(none, issues=(NOT_RENDERED,)) if wanted else none
     found = find_json_calls(calls) or find_pythonic(calls) or find_tagged(calls)
     if found is None:
         return replace(none, issues=(NOT_UNDERSTOOD,))
+    found = replace(found, addressed=calls.header is not None)
     return replace(none, issues=found.issues) if found.issues else found
+
+
+def _header_of_calls(calls: CallTexts) -> re.Pattern[str] | None:
+    """What begins the message of a call, where its header names the function as the call does."""
+    marks = header_marks(calls.reasoning, calls.content)
+    before, _, body = calls.turn(call()).partition(FUNCTIONS[0])
+    named = marks and before.endswith(marks.prefix.lstrip()) and body.startswith(marks.suffix)
+    if marks is None or not named or FUNCTIONS[0] not in body:
+        return None
+    first, prefix = re.escape(calls.turns.frame.header.strip()), re.escape(marks.prefix)
+    end = re.escape(calls.reasoning.end.partition(calls.turns.frame.header)[0].strip())
+    names = "|".join(map(re.escape, FUNCTIONS))
+    suffix = re.escape(marks.suffix)
+    return re.compile(rf"(?:(?:{end})?\s*{first})?{prefix}(?:{names}){suffix}")

@@ -12,14 +12,15 @@ the same, and reported. (Harmony, the format of gpt-oss, is written so.)
 
 from __future__ import annotations
 
-from deltaparse.partial import Emit, Markers, Steps, at, json_space, until, whitespace
+from deltaparse.partial import Emit, Markers, Steps, at, json_space, skip, until, whitespace
 
 from ..message.message import Attempt
 from ..message.trail import Said
+from ..wire.marker_tables import MarkerTables, Role
 from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
-from .content import report_no_end, report_stray_end, stands_alone
+from .content import may_become, report_no_end, report_stray_end, stands_alone
 from .content_writer import Before, ContentWriter
 from .json_text import text_of_calls
 from .reading import Reading
@@ -27,6 +28,7 @@ from .reasoning import report_unclosed
 from .tool_calls.arguments import json_arguments
 from .tool_calls.call import Call
 from .tool_calls.code import code_arguments
+from .tool_calls.dispatch import tool_calls
 from .tool_calls.ending import CUT, WHOLE, Ending, settle
 
 __all__ = ["channel_turn"]
@@ -105,17 +107,20 @@ def _message(
         if ended:
             span = (max(checkpoint.start, 0), src.offset)
             sink.issue("text_after_end", span, "a call begins behind the end of the turn")
-        yield from _call(reading, header, name, checkpoint)
+        if tables.in_message is not None:
+            yield from _own_calls(reading, tables.in_message, header, name, checkpoint)
+        else:
+            yield from _call(reading, header, name, checkpoint)
         if not sink.call_is_text:
             return Before.CALL
         end = yield from at(src, marks.after_body)
         sink.content(src.take(src.pos + len(end)) if end.strip() != marks.start else "")
         return Before.CALL if sink.calls else Before.END
-    addressed = header.recipient not in {"", marks.role, *READERS}
+    addressed = header.recipient not in {"", marks.role, *READERS, *_own_readers(reading)}
     if addressed and not name:
         who = f"to {header.recipient!r}"
         yield from _foreign(reading, checkpoint, "foreign_recipient", who)
-    elif header.channel in tables.fmt.channels.reasoning and not name:
+    elif (header.channel or header.recipient) in tables.fmt.channels.reasoning and not name:
         yield from _reasoning(reading, checkpoint)
     else:
         # Where there are no tools, a call is text, and its header is how it shows.
@@ -180,15 +185,53 @@ def _function(reading: Reading, recipient: str) -> str:
     namespace = fmt.function.namespace
     if tools is not None and recipient in tools:
         return recipient
-    if recipient in {"", reading.tables.channels.role, *READERS}:
+    if recipient in {"", reading.tables.channels.role, *READERS, *_own_readers(reading)}:
         return ""
     if recipient.startswith(namespace) and recipient != namespace:
         return recipient.removeprefix(namespace)
+    if reading.tables.in_message is not None:
+        return recipient
     if tools is None:
         return recipient if recipient == fmt.code.function else ""
     # A tool under a namespace of the model's own: it can be no other.
     name = recipient.rpartition(".")[2]
     return name if name in tools else ""
+
+
+def _own_readers(reading: Reading) -> tuple[str, ...]:
+    """The recipients of the format that are no functions."""
+    channels = reading.fmt.channels
+    return channels.readers if channels.channel else (*channels.readers, *channels.reasoning)
+
+
+def _own_calls(
+    reading: Reading, tables: MarkerTables, header: Header, name: str, checkpoint: Checkpoint
+) -> Steps[None]:
+    """Read the calls in the body of a message to a function, each in the format's own syntax.
+
+    Where none begins the body, that is text, and the header with it.
+    """
+    src = reading.src
+    inner = Reading(src, reading.sink, tables)
+    yield from json_space(src)
+    marker = yield from at(src, tables.call_starts)
+    if not marker and may_become(src, tables.call_starts):
+        # Cut off: whom it is for says what is called.
+        call = Call(reading, checkpoint)
+        call.called(name, header.span[0])
+        yield from settle(reading, call, CUT)
+    elif not marker:
+        reading.sink.content(checkpoint.text())
+    while marker and (role := tables.role(marker)) in (Role.TOOL_START, Role.TOOL_END):
+        if role is Role.TOOL_START:
+            yield from tool_calls(inner, checkpoint)
+        else:
+            yield from skip(src, marker, tables.trailing(marker))
+            checkpoint.commit()
+        checkpoint = reading.checkpoint()
+        yield from whitespace(src, tables.longest)
+        marker = yield from at(src, tables.after_call)
+    checkpoint.commit()
 
 
 def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:

@@ -26,6 +26,7 @@ class Facts:
 
     has_reasoning:   the format has markers of reasoning.
     has_channels:    a turn is several messages with headers, and calls are messages too.
+    calls_in_messages:  the messages to functions have calls in a syntax of their own.
     has_calls:       the parser finds calls: in a syntax of their own, or in channels.
     is_tagged:       a call's name stands outside JSON, in a tag or between markers.
     writes_ids:      the model writes the ids of its calls.
@@ -50,6 +51,7 @@ class Facts:
         "_start",
         "_turn",
         "_unseen",
+        "calls_in_messages",
         "closers",
         "has_calls",
         "has_channels",
@@ -85,6 +87,7 @@ class Facts:
             ends.append(function.close)
         self.openers = tuple(filter(None, starts))
         self.closers = tuple(filter(None, ends))
+        self.calls_in_messages = self.has_channels and any(map(str.strip, starts))
         marked = self.has_channels or any(map(str.strip, starts))
         self.unmarked_calls = self.has_calls and not marked
         shared = [content.start.strip().startswith(marker.strip()) for marker in self.openers]

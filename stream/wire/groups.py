@@ -351,7 +351,9 @@ class ChannelsFormat(_Group):
         header  = { channel name | recipient name | constrain word }, in any order
 
     A message to a recipient in `function.namespace` is a call of that function, its arguments
-    JSON. Of the others, those on a channel of reasoning are reasoning; all else is content.
+    JSON; where `tools` has markers of calls, it is calls in those. Of the others, those on a
+    channel of reasoning are reasoning; all else is content. Where `channel` is "", the recipient
+    says it: `reasoning` are recipients then.
 
     start:      the marker that begins a message; the role stands behind it.
     channel:    the marker before the name of a channel.
@@ -360,6 +362,7 @@ class ChannelsFormat(_Group):
     message:    the marker that ends the header; the text stands behind it.
     ends:       the markers that end a message.
     reasoning:  the names of the channels of reasoning.
+    readers:    recipients that are no functions, beside "user" and "all".
     """
 
     start: str = ""
@@ -369,6 +372,7 @@ class ChannelsFormat(_Group):
     recipient: str = ""
     ends: tuple[str, ...] = ()
     reasoning: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

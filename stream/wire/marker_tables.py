@@ -113,6 +113,8 @@ class MarkerTables:
     calls:     tool syntax means something; otherwise it is text, and no set has markers of calls.
     exact:     a call counts only in the format's own spelling, to the letter.
     channels:  the markers of a turn in channels.
+    in_message:  what is looked for in a message to a function, where calls have a syntax of their
+               own there; else None.
 
     in_content:          content that stands in no markers.
     in_content_start:    text where content in markers may begin.
@@ -173,6 +175,7 @@ class MarkerTables:
         "in_content",
         "in_content_end",
         "in_content_start",
+        "in_message",
         "in_reasoning",
         "in_reasoning_only",
         "longest",
@@ -197,7 +200,7 @@ class MarkerTables:
         self.calls = calls
         self.exact = exact
         self.constrained = constrained
-        self.channels = ChannelMarkers(fmt)
+        self.channels, self.in_message = ChannelMarkers(fmt), _in_message(self.fmt, calls=calls)
         calls = calls and facts.has_calls and not facts.has_channels
         self.unmarked = calls and facts.unmarked_calls and not constrained
         self.unproven = calls and facts.unproven_calls and not constrained
@@ -347,6 +350,20 @@ def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, 
     plain = content.mode is ContentMode.PLAIN and not content.start.strip()
     always = content.mode is ContentMode.ALWAYS_WRAPPED
     return content.start if plain else "", _literals(start if always else [])
+
+
+def _in_message(fmt: WireFormat, *, calls: bool) -> MarkerTables | None:
+    """The tables of calls in a message, which ends where messages do."""
+    if not (calls and fmt.facts.calls_in_messages):
+        return None
+    none = WireFormat()
+    inner = fmt.replace(
+        turn={"headers": (), "ends": (*fmt.channels.ends, *fmt.turn.ends), "generation_prompt": ""},
+        reasoning=none.reasoning,
+        content=none.content,
+        channels=none.channels,
+    )
+    return marker_tables(inner, calls=True)
 
 
 def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
