@@ -358,6 +358,38 @@ FORMS = {
         channels__reasoning=("mull",),
         function__namespace="fn.",
     ),
+    "recipients_in_headers": form(
+        whole(
+            " for=me<|txt|>hm<run:calls><|more|><|msg|>model for=reader<|txt|>Dry.<|more|>"
+            '<|msg|>model for=look_up<|txt|><run:calls>\n<run:invoke name="look_up">\n'
+            '<run:arg name="city">Ghent</run:arg>\n<run:arg name="days">3</run:arg>\n'
+            "</run:invoke>\n</run:calls><|more|>"
+            '<|msg|>model for=say<|txt|><run:calls>\n<run:invoke name="say">\n'
+            '<run:arg name="text">Hi <b></run:arg>\n</run:invoke>\n</run:calls><|fin|>',
+            "hm<run:calls>",
+        ),
+        Said(
+            ' for=reader<|txt|>The tag <run:calls>\n<run:invoke name="say">.<|fin|>',
+            content='The tag <run:calls>\n<run:invoke name="say">.',
+        ),
+        tools__format="TAG_WITH_TAGGED",
+        tools__per_call_start="<run:calls>\n",
+        channels__channel="",
+        channels__recipient=" for=",
+        channels__reasoning=("me",),
+        channels__readers=("reader",),
+    ),
+    "recipients_of_json": form(
+        whole(
+            " @self<|txt|>hm<|more|><|msg|>model @you<|txt|>Dry.<|more|>"
+            f"<|msg|>model @look_up<|txt|>{LOOKS}<|more|><|msg|>model @say<|txt|>{SAYS}<|fin|>",
+            "hm",
+        ),
+        channels__channel="",
+        channels__recipient=" @",
+        channels__reasoning=("self",),
+        channels__readers=("you",),
+    ),
     # Where reasoning stands.
     "reasoning_forced_open": form(
         Said("hm[/mind]Dry.</a>", "hm", "Dry."),

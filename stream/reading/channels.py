@@ -189,7 +189,7 @@ def _function(reading: Reading, recipient: str) -> str:
         return ""
     if recipient.startswith(namespace) and recipient != namespace:
         return recipient.removeprefix(namespace)
-    if reading.tables.in_message is not None:
+    if reading.tables.in_message is not None or not reading.fmt.channels.channel:
         return recipient
     if tools is None:
         return recipient if recipient == fmt.code.function else ""

@@ -54,18 +54,20 @@ def channel_formats(draw):
     shapes = draw(st.lists(st.sampled_from(SHAPES), min_size=8, max_size=8))
     made = [shape.format(word) for shape, word in zip(shapes, WORDS, strict=True)]
     start, channel, message, _, constrain, end, stop, call = made
+    by_recipient = draw(st.booleans())
     role = draw(st.sampled_from(ROLES))
     return WireFormat(
         turn=TurnFormat(headers=(start + role,), ends=(stop,), generation_prompt=start + role),
         function=FunctionFormat(namespace=draw(st.sampled_from(["functions.", "f:", ""]))),
         channels=ChannelsFormat(
             start=start,
-            channel=channel,
+            channel="" if by_recipient else channel,
             message=message + draw(spaces),
             constrain=draw(st.sampled_from(["", constrain])),
             recipient=draw(st.sampled_from([" to=", "@", " -> "])),
             ends=tuple(draw(st.permutations([draw(spaces) + end, stop, call]))),
             reasoning=draw(st.sampled_from([("analysis",), ("think", "plan"), ()])),
+            readers=("you",) if by_recipient else (),
         ),
     )
 
@@ -91,6 +93,11 @@ def said(draw, fmt):
 def headers(draw, fmt, message):
     """A header: its parts in any order, with a space or without, and a word more or not."""
     channels = fmt.channels
+    if not channels.channel:
+        words = {"reasoning": channels.reasoning, "content": channels.readers}
+        own = (fmt.function.namespace + message.name,)
+        to = draw(st.sampled_from(words.get(message.kind, own)))
+        return channels.recipient + to + channels.message
     names = channels.reasoning if message.kind == "reasoning" else ("final", "commentary")
     parts = [channels.channel + draw(st.sampled_from(names))]
     if message.kind == "call":

@@ -61,7 +61,9 @@ def plain(draw, soups):
     fmt, text = draw(soups)
     opening = fmt.reasoning.end if fmt.reasoning.mode is ReasoningMode.DELIMITER else ""
     if fmt.channels.message:
-        header = fmt.channels.channel + "final" + fmt.channels.message
+        marks = fmt.channels
+        header = marks.channel + "final" if marks.channel else marks.recipient + marks.readers[0]
+        header += marks.message
         opening = draw(st.sampled_from(["", header]))
     # Where nothing marks a call, one may stand at the beginning.
     return fmt, opening, "." + without(markers_of(fmt), text)

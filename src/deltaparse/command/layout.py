@@ -125,14 +125,25 @@ def _argument_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
 
 def _channel_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     marks, role = fmt.channels, _role(fmt)
-    parts = [f"{_quoted(marks.channel)} channel", f"{_quoted(marks.recipient)} recipient"]
+    parts = [f"{_quoted(marks.channel)} channel"] * bool(marks.channel)
+    parts += [f"{_quoted(marks.recipient)} recipient"]
     parts += [f"{_quoted(marks.constrain)} word"] * bool(marks.constrain)
     yield "turn", f"message {{ {_quoted(marks.start + role)} message }}"
     yield "message", f"header {_quoted(marks.message)} body end"
     yield "header", f"{{ {' | '.join(parts)} }}"
     reasoning = " or ".join(marks.reasoning) or "none"
-    yield "channel", f"? {reasoning}: the body is reasoning; another word: content ?"
-    yield "recipient", f"{_joined([fmt.function.namespace, NAME])} ? the body is a JSON object ?"
+    if marks.channel:
+        yield "channel", f"? {reasoning}: the body is reasoning; another word: content ?"
+    own = fmt.facts.calls_in_messages
+    body = "the body is calls" if own else "the body is a JSON object"
+    named = f"{_joined([fmt.function.namespace, NAME])} ? {body} ?"
+    if marks.readers:
+        named += f" | ? {' or '.join(marks.readers)}: the body is content ?"
+    if not marks.channel:
+        named += f" | ? {reasoning}: the body is reasoning ?"
+    yield "recipient", named
+    if own:
+        yield "call", _joined(_call(fmt))
     yield "body", "? any text without an end ?"
     yield "end", " | ".join(map(_quoted, marks.ends))
 
@@ -223,13 +234,20 @@ def _messages(fmt: dp.WireFormat) -> Iterator[Element]:
     marks = fmt.channels
     again = marks.start + _role(fmt)
     closers = [end for end in marks.ends[1:] if end not in fmt.turn.ends] or list(marks.ends[:1])
+    named, reader = marks.channel, "final"
+    if not named:
+        named, reader = marks.recipient, "".join(marks.readers[:1])
     for name in marks.reasoning[:1]:
-        yield from (f"{marks.channel}{name}{marks.message}", THOUGHT, marks.ends[0], again)
-    yield from (f"{marks.channel}final{marks.message}", CONTENT)
+        yield from (f"{named}{name}{marks.message}", THOUGHT, marks.ends[0], again)
+    yield from (f"{named}{reader}{marks.message}", CONTENT)
     if fmt.tools.format is not dp.ToolFormat.NONE:
         yield from (marks.ends[0], again, marks.recipient + fmt.function.namespace, NAME)
-        yield f"{marks.channel}commentary{marks.message}"
-        yield from (Slot("arguments", json.dumps({"KEY": "VALUE"})), closers[0])
+        yield f"{marks.channel}commentary{marks.message}" if marks.channel else marks.message
+        if fmt.facts.calls_in_messages:
+            tools = fmt.tools
+            yield from (tools.section_start, *_call(fmt), tools.section_end, closers[0])
+        else:
+            yield from (Slot("arguments", json.dumps({"KEY": "VALUE"})), closers[0])
 
 
 def _role(fmt: dp.WireFormat) -> str:

@@ -65,7 +65,11 @@ class Calls:
         # The JSON round the arguments: its first quote shows how all of it is spelled.
         self._json = (ReprText if dialect is PythonText else dialect)(rules, spacing)
 
-    def text(self, *, parallel: bool) -> Expr:
+    def of(self, tool: Tool) -> Expr:
+        """Make one call of a tool, in its markers."""
+        return self.text(parallel=False, called=[tool])
+
+    def text(self, *, parallel: bool, called: Sequence[Tool] | None = None) -> Expr:
         """Make one call, or with `parallel` one or more, in their markers."""
         tools, kind = self.fmt.tools, self.fmt.tools.format
         families: dict[ToolFormat, Callable[[Tool], Expr]] = {
@@ -74,7 +78,7 @@ class Calls:
             ToolFormat.TAG_WITH_TAGGED: self._tagged_call,
             ToolFormat.PYTHONIC: self._python_call,
         }
-        call = self.rules.add("call", choice(*map(families[kind], self.tools)))
+        call = self.rules.add("call", choice(*map(families[kind], called or self.tools)))
         parallel = parallel and (tools.supports_parallel_calls or not self.fmt.facts.unmarked_calls)
         in_json = kind is ToolFormat.JSON_NATIVE
         if self.fmt.facts.in_one_list:

@@ -1,8 +1,9 @@
 """Calls in messages with headers, of which a turn has several (`ChannelsFormat`).
 
-    calls  = header json { end start role header json }
+    calls  = header body { end start role header body }
     header = channel word recipient name [constrain] message
            | recipient name channel word [constrain] message
+    body   = json | a call in the format's own syntax
 
 On which channel calls stand, and which word `constrain` has, is not in the format, since parsers
 do not care. So any word fits, and the model knows its own.
@@ -10,7 +11,7 @@ do not care. So any word fits, and the model knows its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
@@ -32,8 +33,6 @@ from ..rules.rules import (
     token,
 )
 from ..rules.until import text_until
-from ..text.json_text import FLEXIBLE
-from .arguments import Arguments
 from .request import Tool
 
 __all__ = ["ChannelCalls", "free_turn"]
@@ -46,7 +45,11 @@ class ChannelCalls:
     """Makes messages of a turn: of reasoning, of content, and to functions."""
 
     def __init__(
-        self, fmt: WireFormat, tools: Iterable[Tool], rules: RuleBook, arguments: Arguments
+        self,
+        fmt: WireFormat,
+        tools: Iterable[Tool],
+        rules: RuleBook,
+        body: Callable[[Tool], Expr] = lambda _: EMPTY,
     ) -> None:
         self.channels = fmt.channels
         self.markers = ChannelMarkers(fmt)
@@ -57,7 +60,7 @@ class ChannelCalls:
         self.namespace = fmt.function.namespace
         self.tools = list(tools)
         self.rules = rules
-        self.arguments = arguments
+        self.body = body
         role = next(iter(fmt.turn.headers), "")
         self.next = literal(role)
 
@@ -71,10 +74,11 @@ class ChannelCalls:
     def reasoning(self) -> Expr:
         """Make any number of messages of reasoning, each with the beginning of the next."""
         channels = self.channels
-        if not (channels.reasoning and channels.ends and channels.channel.strip()):
+        marker = channels.channel if channels.channel.strip() else channels.recipient
+        if not (channels.reasoning and channels.ends and marker.strip()):
             return EMPTY
         names = choice(*map(literal, channels.reasoning))
-        header = seq(literal(channels.channel), names, literal(channels.message))
+        header = seq(literal(marker), names, literal(channels.message))
         return repeat(seq(header, self._any_body(), self.next))
 
     def free(self, calls: Expr) -> Expr:
@@ -91,8 +95,11 @@ class ChannelCalls:
         return text_until(*ends)
 
     def content(self, body: Expr) -> Expr:
-        """Make a message of content, on a channel whose name begins like none of reasoning."""
+        """Make a message of content: to a reader, or on a channel that is none of reasoning."""
         channels = self.channels
+        if channels.readers and not channels.channel.strip():
+            name = choice(*map(literal, channels.readers))
+            return seq(literal(channels.recipient), name, literal(channels.message), body)
         if not channels.channel.strip():
             return seq(literal(channels.message), body)
         firsts = {name[:1] for name in channels.reasoning}
@@ -109,16 +116,17 @@ class ChannelCalls:
         if not name or self.markers.after_word.find(name, final=True) != (len(name), len(name)):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
         to = literal(channels.recipient + name)
-        where = seq(literal(channels.channel), WORD) if channels.channel.strip() else EMPTY
+        if not channels.channel.strip():
+            return seq(to, literal(channels.message), self.body(tool))
+        where = seq(literal(channels.channel), WORD)
         ways = [seq(where, to), seq(to, where)]
         words: list[Expr] = [Literal(" json")]
         if channels.constrain.strip():
             words += [literal(gap + channels.constrain + "json") for gap in ("", " ")]
         header = seq(choice(*ways), optional(choice(*words)), literal(channels.message))
-        return seq(header, self.arguments.json(tool))
+        return seq(header, self.body(tool))
 
 
 def free_turn(fmt: WireFormat, calls: Expr) -> Expr:
     """Make a whole turn in channels, in which `calls` may stand; see `ChannelCalls.free`."""
-    rules = RuleBook()
-    return ChannelCalls(fmt, (), rules, Arguments(fmt, rules, FLEXIBLE)).free(calls)
+    return ChannelCalls(fmt, (), RuleBook()).free(calls)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from deltaparse.stream import ToolFormat, WireFormat
@@ -70,7 +70,7 @@ def _spelled(trigger: Trigger, tokens: Tokens) -> Trigger:
 
 def _triggers(fmt: WireFormat, tools: list[Tool], start: TurnStart) -> Iterable[Trigger]:
     if fmt.facts.has_channels:
-        return _in_headers(fmt)
+        return _in_headers(fmt, tools)
     marker = _opening(fmt)
     found = [_anywhere(fmt, start, word) for word in words(fmt, tools)]
     if fmt.facts.unmarked_calls or (start.written and marker.startswith(start.written.strip())):
@@ -155,10 +155,16 @@ def _bare_head(fmt: WireFormat, tools: list[Tool]) -> str:
     return rf"{head}{SPACE}(?:{names})" if is_name else head
 
 
-def _in_headers(fmt: WireFormat) -> tuple[Trigger, ...]:
-    """Calls in messages begin where their header does."""
+def _in_headers(fmt: WireFormat, tools: Sequence[Tool]) -> tuple[Trigger, ...]:
+    """Calls in messages begin where their header does.
+
+    Where readers are recipients too, only the name of a function says that it is a call.
+    """
     channels = fmt.channels
     to = _escaped(channels.recipient + fmt.function.namespace)
+    if channels.readers:
+        names = "|".join(_escaped(tool.name) for tool in tools)
+        to += rf"(?:{names}){_escaped(channels.message)}"
     role = "|".join(map(_escaped, fmt.turn.headers))
     found = [rf"(?:^{f'|{role}' * bool(role)})({to})"]
     if channels.channel.strip():

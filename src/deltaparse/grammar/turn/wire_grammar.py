@@ -164,7 +164,9 @@ class _TurnRules:
         self.spacing = SPACINGS[spacing]
         self.rules = RuleBook(tokens)
         self.calls = Calls(fmt, tools, self.rules, self.spacing)
-        self.channels = ChannelCalls(fmt, tools, self.rules, self.calls.arguments)
+        own = fmt.facts.calls_in_messages
+        body = self.calls.of if own else self.calls.arguments.json
+        self.channels = ChannelCalls(fmt, tools, self.rules, body)
         self.not_expressed: list[NotExpressed] = []
 
     def whole(self, response_schema: Mapping[str, Any] | None) -> Expr:
