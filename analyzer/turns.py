@@ -15,8 +15,8 @@ from typing import Unpack
 from deltaparse.stream import TurnFormat
 
 from .brackets import Brackets
-from .diff import after, segments
-from .probes import NEXT_USER, USER, Message, Said
+from .diff import after, between, segments
+from .probes import CONTENT, FUNCTIONS, NEXT_USER, USER, Message, Said
 from .renderer import Renderer
 from .trace import Trace
 
@@ -28,12 +28,14 @@ class Frame:
     """The surroundings of a turn.
 
     `turn` is what of it goes into the format. `header` stands right before the turn after a
-    user's message; `trailer` is what the template writes at the very end of every conversation.
+    user's message; `trailer` is what the template writes at the very end of every conversation;
+    `asked` is what ends the user's message.
     """
 
     turn: TurnFormat
     header: str
     trailer: str
+    asked: str = ""
 
     def body(self, rendered: str | None) -> str | None:
         """The assistant's turn that follows `USER`, without its end-of-turn marker.
@@ -55,13 +57,15 @@ class Frame:
         headers = [self.header, self.header.rstrip()]
         if behind != USER:
             headers += self.turn.headers
-        header = next((text for text in headers if text in answer), None)
+        header = next((text for text in headers if text in answer.partition(NEXT_USER)[0]), None)
+        if header is None and self.asked.strip() and answer.startswith(self.asked):
+            header = self.asked  # calls that are listed without a header
         if header is None:
             return None
         turn = answer[answer.index(header) + len(header) :]
         if NEXT_USER in turn:
             turn = turn[: turn.index(NEXT_USER)]
-            cuts = [(turn.index(end), end) for end in self.turn.ends if end in turn]
+            cuts = [(at, end) for end in self.turn.ends if (at := self._ends_at(turn, end)) >= 0]
             return (turn[: min(cuts)[0]], min(cuts)[1]) if cuts else None
         turn = turn.removesuffix(self.trailer)
         for end in self.turn.ends:
@@ -71,6 +75,26 @@ class Frame:
                 at = turn.rindex(core)
                 return turn[:at], turn[at:]
         return turn, ""
+
+    def _ends_at(self, turn: str, end: str) -> int:
+        """Where a turn, and what follows it, has this end; -1 if nowhere."""
+        at = turn.find(end)
+        while self.turn.several_messages and at >= 0:
+            rest = turn[at + len(end) :].lstrip()
+            if not rest.startswith(self.header.strip()):
+                break
+            at = turn.find(end, at + 1)
+        return at
+
+    def with_several_messages(self, body: str) -> Frame:
+        """The same, where a turn with content and a call is two messages, of which `body` is."""
+        gap = between(body, CONTENT, FUNCTIONS[0]) or ""
+        header = self.header.strip()
+        for end in self.turn.ends if header else ():
+            _, found, rest = gap.partition(end.strip())
+            if found and rest.lstrip().startswith(header):
+                return replace(self, turn=replace(self.turn, several_messages=True))
+        return self
 
     def with_last_end_marker(self) -> Frame:
         """The same with an end of turn of one marker, the last."""
@@ -113,8 +137,10 @@ class Turns:
             headers=tuple(map(brackets.restored, frame.turn.headers)),
             ends=tuple(map(brackets.restored, frame.turn.ends)),
             generation_prompt=brackets.restored(frame.turn.generation_prompt),
+            several_messages=frame.turn.several_messages,
         )
-        whole = Frame(turn, brackets.restored(frame.header), brackets.restored(frame.trailer))
+        texts = (frame.header, frame.trailer, frame.asked)
+        whole = Frame(turn, *map(brackets.restored, texts))
         return Turns(self.render.with_brackets(Brackets()), whole)
 
     def body(self, *, then: Sequence[Message] = (), **said: Unpack[Said]) -> str | None:

@@ -390,6 +390,42 @@ FORMS = {
         channels__reasoning=("self",),
         channels__readers=("you",),
     ),
+    "content_and_calls_in_messages": form(
+        whole(
+            f'Dry.</msg><msg by="model"><call name="look_up">{LOOKS}</call></msg>'
+            f'<msg by="model"><call name="say">{SAYS}</call></msg>'
+        ),
+        turn__several_messages=True,
+        tools__separator='</msg><msg by="model">',
+        tools__supports_parallel_calls=True,
+        function__name_prefix='<call name="',
+    ),
+    "calls_without_a_header": form(
+        Said(
+            f'<|tool_calls|>\n{{"name": "look_up", "arguments": {LOOKS}}}\n'
+            f'{{"name": "say", "arguments": {SAYS}}}\n<|end|>\n',
+            calls=(LOOK, SAY),
+        ),
+        tools__section_start="<|tool_calls|>\n",
+        turn__headers=("<|assistant|>\n",),
+    ),
+    "sections_that_the_next_one_ends": form(
+        whole(
+            "<|thoughts|>hm<|response|>Dry."
+            f'<|actions|>[{{"name": "look_up", "arguments": {LOOKS}}}, '
+            f'{{"name": "say", "arguments": {SAYS}}}]<|end|>',
+            "hm",
+        ),
+        Said("<|response|>Dry.<|end|>", content="Dry."),
+        Said(
+            f'<|thoughts|>hm<|actions|>[{{"name": "say", "arguments": {SAYS}}}]<|end|>',
+            "hm",
+            calls=(SAY,),
+        ),
+        content__mode="ALWAYS_WRAPPED",
+        content__start="<|response|>",
+        tools__section_start="<|actions|>",
+    ),
     # Where reasoning stands.
     "reasoning_forced_open": form(
         Said("hm[/mind]Dry.</a>", "hm", "Dry."),

@@ -105,7 +105,7 @@ class CallTexts:
         if self.content.end:  # a start marker alone is taken for the section's
             before, after = self.outside(before, after)
         body = before + after
-        for end in self.turns.frame.turn.ends:
+        for end in () if self.turns.frame.turn.several_messages else self.turns.frame.turn.ends:
             body = body.partition(end.strip())[0]
         for key in ARGUMENTS if self.repeated[0] else ():
             closer = f"{self.repeated[0]}{key}{self.repeated[1].rstrip()}"

@@ -26,6 +26,10 @@ class Around:
 def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
     """Find the content markers: those of every turn, or those of turns with reasoning."""
     needs_text = _requires_text(turns)
+    if reasoning.next_ends:
+        before, _, after = (turns.body() or "").partition(CONTENT)
+        wrapped = ContentMode.ALWAYS_WRAPPED
+        return ContentFormat(mode=wrapped, start=before, end=after, requires_nonnull=needs_text)
     plain = _around(turns.body(), reasoning.format)
     if plain is None:
         return ContentFormat(requires_nonnull=needs_text)

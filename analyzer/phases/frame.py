@@ -81,7 +81,7 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
         ends=tuple(text for text in ends if text.strip()),
         generation_prompt=prompt[at:] if at >= 0 else prompt,
     )
-    return Frame(turn, header, trailer)
+    return Frame(turn, header, trailer, theirs)
 
 
 def without_start_of_calls(turns: Turns) -> Frame:

@@ -65,12 +65,14 @@ class ReasoningFinding:
         key: the key of a message under which the template reads reasoning; "" if it shows none.
         issues: what the template does not show.
         answer: the markers of content beside reasoning, where the template only describes them.
+        next_ends: what ends reasoning before content is what content begins with.
     """
 
     format: ReasoningFormat
     key: str = ""
     issues: tuple[str, ...] = ()
     answer: tuple[str, str] | None = None
+    next_ends: bool = False
 
 
 def find_reasoning(
@@ -98,7 +100,7 @@ def find_reasoning(
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     others = _alternatives(turns, settings, start, end) if start.strip() else ()
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
-    return ReasoningFinding(made, key)
+    return ReasoningFinding(made, key, next_ends=_next_ends(turns, start, end))
 
 
 @phase("R1")
@@ -128,6 +130,16 @@ def _presence(turns: Turns) -> tuple[str, str, str] | None:
             start = _last_marker(turns.frame.header) + start
         return start, end, key
     return None
+
+
+@phase("R3")
+def _next_ends(turns: Turns, start: str, end: str) -> bool:
+    """Whether every turn with content begins with the end marker, and one of calls has none."""
+    core = end.strip()
+    if not start.strip() or not (turns.body() or "").lstrip().startswith(core):
+        return False
+    tail = between(views_with_reasoning(turns.render)[1], REASONING, FUNCTIONS[0])
+    return core not in tail if tail is not None else core not in _closings(start.strip())
 
 
 @phase("R3")

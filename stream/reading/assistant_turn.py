@@ -147,6 +147,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
     src, sink, tables = reading.src, reading.sink, reading.tables
     start = src.offset
     written = yield from skip(src, marker, tables.trailing(marker))
+    ended = place.before is Before.END
     place.before = BEFORE.get(role, Before.MARKER)
     place.room, place.ended = tables.longest, ""
     if role is Role.TURN_END:
@@ -166,6 +167,8 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
         place.markers = tables.in_content_end
     elif role is Role.CONTENT_END:
         place.markers = tables.in_content_start
+    elif role is Role.HEADER and ended and tables.fmt.turn.several_messages:
+        sink.seen_end = False
     elif role is Role.HEADER:
         _report_repeated(reading, start, marker)
     elif role is Role.TOOL_END and tables.constrained:

@@ -23,6 +23,8 @@ __all__ = ["reasoning", "report_unclosed"]
 
 BEHIND_CALL = (Role.REASONING_END, Role.TOOL_START, Role.TURN_END)
 """What white space behind a call in reasoning belongs to; otherwise it is text."""
+NEXT = (Role.CONTENT_START, Role.TOOL_START)
+"""What begins the next section, left unread, where nothing else ends reasoning."""
 
 
 def reasoning(
@@ -60,6 +62,11 @@ def reasoning(
             marker = yield from until(src, markers, sink.reasoning)
             checkpoint = reading.checkpoint()
         role = tables.role(marker) if marker else Role.TURN_END
+        if reading.fmt.facts.next_ends_reasoning and role in NEXT:
+            checkpoint.commit()
+            sink.leave_reasoning()
+            sink.close_reasoning("")
+            return None
         if role is Role.REASONING_END and own_ends and marker.strip() not in own_ends:
             checkpoint.commit()
             sink.reasoning(src.take(src.pos + len(marker)))

@@ -25,6 +25,7 @@ class Facts:
     """What follows from a wire format, made once for each; `fmt.facts`.
 
     has_reasoning:   the format has markers of reasoning.
+    next_ends_reasoning:  nothing ends reasoning but the start of what follows: content, or calls.
     has_channels:    a turn is several messages with headers, and calls are messages too.
     calls_in_messages:  the messages to functions have calls in a syntax of their own.
     has_calls:       the parser finds calls: in a syntax of their own, or in channels.
@@ -58,6 +59,7 @@ class Facts:
         "has_reasoning",
         "in_one_list",
         "is_tagged",
+        "next_ends_reasoning",
         "openers",
         "unmarked_calls",
         "unproven_calls",
@@ -75,6 +77,8 @@ class Facts:
         channels: ChannelsFormat,
     ) -> None:
         self.has_reasoning = reasoning.mode is not ReasoningMode.NONE
+        end = reasoning.end.strip()
+        self.next_ends_reasoning = bool(end) and end == content.start.strip()
         self.has_channels = bool(channels.message.strip())
         self.has_calls = self.has_channels or tools.format is not ToolFormat.NONE
         self.is_tagged = tools.format in TAGGED

@@ -172,6 +172,7 @@ class TurnFormat(_Group):
     headers:            the texts that may stand right before the turn; the last of them in a
                         prompt ends what is not the turn's.
     ends:               the end-of-turn markers.
+    several_messages:   a turn goes on behind one of them with the header, as another message.
     generation_prompt:  what the template, with its default settings, adds to a conversation for
                         the model to go on from: a header, and maybe the beginning of the turn.
     """
@@ -179,6 +180,7 @@ class TurnFormat(_Group):
     headers: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     generation_prompt: str = ""
+    several_messages: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +188,8 @@ class ReasoningFormat(_Group):
     """The reasoning markers.
 
     mode:          how reasoning is marked, a `ReasoningMode` or its name.
-    start, end:    the markers; `start` is "" where nothing opens reasoning.
+    start, end:    the markers; `start` is "" where nothing opens reasoning. Where `end` is what
+                   content starts with, what calls start with ends reasoning too.
     alternatives:  other pairs of markers, of each its start and then its end. What opens reasoning
                    says which end it has; the others are text in it.
     """

@@ -242,8 +242,11 @@ class MarkerTables:
         self.in_content = _literals(anywhere + stray + (message_end if constrained else []))
         self.in_content_start = _literals(anywhere + content_start + stray)
         self.in_content_end = _literals(anywhere + (content_end or content_start) + stray)
-        self.in_reasoning = _literals(end + turn_end + tool_start)
-        self.in_reasoning_only = _literals(end + turn_end)
+        ending = turn_end + (content_start + tool_start if facts.next_ends_reasoning else end)
+        self.in_reasoning, self.in_reasoning_only = (
+            _literals(ending + tool_start),
+            _literals(ending),
+        )
         self.at_start = _literals(header)
         self.at_edge = _literals(at_edge)
         self.after_call = _literals(at_edge + tool_end)
@@ -369,7 +372,8 @@ def _in_message(fmt: WireFormat, *, calls: bool) -> MarkerTables | None:
 def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
     """The starts and the ends of reasoning."""
     pairs = fmt.reasoning.pairs if fmt.facts.has_reasoning else ()
-    starts, ends = [start for start, _ in pairs], [end for _, end in pairs]
+    starts = [start for start, _ in pairs]
+    ends = [] if fmt.facts.next_ends_reasoning else [end for _, end in pairs]
     return _spelled(Role.REASONING_START, starts), _spelled(Role.REASONING_END, ends)
 
 

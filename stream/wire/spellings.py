@@ -37,7 +37,7 @@ MOST_SPACE = 256
 """Characters of white space that are held back where what follows them decides what they are."""
 
 ATTRIBUTE = re.compile(r"""\s+[\w:-]+=("[^"]*"|'[^']*')""")
-TAG = re.compile(rf"<[^<>\s]+>|\[[^\[\]\s]+\]|[{SURROGATES}]")
+TAG = re.compile(rf"<[^<>\s][^<>\n]*>|\[[^\[\]\s]+\]|[{SURROGATES}]")
 """A part of a header like a tag, or a token: from one on, it is known for a header's end."""
 
 

@@ -118,7 +118,7 @@ class ReasoningSplit:
             self._reasoning.append(src.take(src.pos + len(marker)))
             marker = yield from until(src, markers, self._reasoning.append)
         self.span = (start, max(src.offset, start))
-        if marker and tables.role(marker) is not Role.TOOL_START:
+        if marker and tables.role(marker) not in (Role.TOOL_START, Role.CONTENT_START):
             yield from skip(src, marker, tables.trailing(marker))
         return bool(marker)
 
