@@ -49,6 +49,7 @@ NEEDS_EOS_TOKEN = (
     "the template ends turns with eos_token, which was not given: pass it, "
     "ChatTemplate(source, eos_token=...), or load the tokenizer, ChatTemplate.load(...)"
 )
+NO_END = "no marker was found that ends a turn: fmt.replace(turn={'ends': (...,)})"
 TOO_LONG = f"{OUT_OF_TIME}: more than {MAX_SECONDS} s for all renderings"
 
 
@@ -249,6 +250,8 @@ def _doubts(
         yield "the template renders no prompt for an answer, so its header is not known"
     if render.exhausted:
         yield TOO_LONG
+    if not fmt.turn.ends:
+        yield NO_END
     if needs_eos_token(render):
         yield NEEDS_EOS_TOKEN
 

@@ -301,7 +301,7 @@ def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     What stands in every turn of the history, which has no reasoning, is the end.
     """
     header, body = turns.frame.header.strip(), turns.body() or ""
-    behind = [prompt.rpartition(header)[2] for prompt in prompts if header in prompt]
+    behind = [prompt.rpartition(header)[2] for prompt in prompts if header and header in prompt]
     alone = [parts[0] for parts in map(segments, map(str.strip, behind)) if len(parts) == 1]
     markers = {part.text for part in alone if part.marker}
     ends = [text for text in markers if body.lstrip().startswith(text)]

@@ -351,7 +351,7 @@ def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, 
     """The white space before plain content, and the marker of content that every turn has."""
     content = fmt.content
     plain = content.mode is ContentMode.PLAIN and not content.start.strip()
-    always = content.mode is ContentMode.ALWAYS_WRAPPED
+    always = content.mode is ContentMode.ALWAYS_WRAPPED and not fmt.facts.next_ends_reasoning
     return content.start if plain else "", _literals(start if always else [])
 
 
