@@ -147,6 +147,15 @@ FORMS = {
         tools__arguments_field="parameters",
         tools__supports_parallel_calls=False,
     ),
+    "json_unmarked_behind_content": form(
+        whole(
+            f'A {{"name": "x"}}: Dry.{{"name": "look_up", "arguments": {LOOKS}}}\n'
+            f'{{"name": "say", "arguments": {SAYS}}}</a>',
+            content='A {"name": "x"}: Dry.',
+        ),
+        Said('{"name": "say", "arguments": ' + SAYS + "}</a>", calls=(SAY,)),
+        tools__behind_content=True,
+    ),
     "json_list_unmarked": form(
         Said(
             f'[{{"name": "look_up", "arguments": {LOOKS}}}, '
@@ -329,6 +338,15 @@ FORMS = {
         Said("Dry.</a>", content="Dry."),
         tools__format="PYTHONIC",
         tools__section_start="",
+    ),
+    "python_unmarked_behind_content": form(
+        whole(
+            "A [list] of (1): Dry.\n[look_up(city='Ghent', days=3), say(text='Hi <b>')]</a>",
+            content="A [list] of (1): Dry.",
+        ),
+        Said("[say(text='Hi <b>')]</a>", calls=(SAY,)),
+        tools__behind_content=True,
+        tools__content_separator="\n",
     ),
     # Messages with headers.
     "channels": form(

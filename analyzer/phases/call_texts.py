@@ -124,6 +124,12 @@ class CallTexts:
             return before.removeprefix(content.start), after.removesuffix(content.end)
         return before, after
 
+    def behind_content(self, first: str) -> str | None:
+        """The white space between content and calls in no markers, None if they never meet."""
+        body = self.turns.body(calls=[call()]) or ""
+        space, found, rest = body.partition(CONTENT)[2].partition(first)
+        return space if found and not space.strip() and FUNCTIONS[0] in first + rest else None
+
     def separator(self, first: str, default: str = "") -> str:
         """The white space between content and `first`, the first marker of calls."""
         for then in ([], [result(), user(NEXT_USER)]) if first else ():

@@ -53,9 +53,11 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     markers = markers.trimmed()
     if not (markers.section_end.strip() or markers.per_call_end.strip()):
         markers = markers._replace(per_call_end="")
+    behind = None if markers.first.strip() else calls.behind_content(found.text[:1])
     tools = replace(
         layout,
-        content_separator=calls.separator(markers.first, default=gap),
+        content_separator=calls.separator(markers.first, default=behind or gap),
+        behind_content=behind is not None,
         supports_tools=True,
         supports_parallel_calls=pair is not None,
         **markers._asdict(),

@@ -39,12 +39,14 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     listed = before.rstrip().endswith("[") and after.lstrip().startswith("]")
     if listed:
         before, after = before.rstrip()[:-1], after.lstrip()[1:]
+    behind = None if before.strip() else calls.behind_content("[" if listed else FUNCTIONS[0])
     tools = ToolsFormat(
         format=ToolFormat.PYTHONIC,
         section_start=before,
         section_end=after,
         separator=between_calls(pair, closer) or "",
-        content_separator=calls.separator(before.strip()),
+        content_separator=calls.separator(before.strip(), default=behind or ""),
+        behind_content=behind is not None and listed,
         array_wrapped=listed,
         supports_tools=True,
         supports_parallel_calls=FUNCTIONS[1] in pair,

@@ -232,6 +232,8 @@ class ToolsFormat(_Group):
     separator:               the text between two calls.
     content_separator:       the white space between content and the first call.
     array_wrapped:           the calls stand in brackets: a JSON array, or a Python list.
+    behind_content:          calls in no markers stand right behind content too; there the name of a
+                             known tool, right behind `{"name": "` or `[`, tells them from it.
 
     The JSON of a call is flat, `{name_field: ..., arguments_field: ...}`, or nested, the same in an
     object under `function_field`, or `{name: arguments}`:
@@ -259,6 +261,7 @@ class ToolsFormat(_Group):
     separator: str = ""
     content_separator: str = ""
     array_wrapped: bool = False
+    behind_content: bool = False
     name_is_key: bool = False
     function_field: str = ""
     name_field: str = ""

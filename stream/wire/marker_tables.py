@@ -17,6 +17,7 @@ space afterwards.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -197,9 +198,7 @@ class MarkerTables:
     ) -> None:
         reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
         self.fmt = in_json(fmt) if constrained else fmt
-        self.calls = calls
-        self.exact = exact
-        self.constrained = constrained
+        self.calls, self.exact, self.constrained = calls, exact, constrained
         self.channels, self.in_message = ChannelMarkers(fmt), _in_message(self.fmt, calls=calls)
         calls = calls and facts.has_calls and not facts.has_channels
         self.unmarked = calls and facts.unmarked_calls and not constrained
@@ -239,14 +238,12 @@ class MarkerTables:
         stray = lone_end + lone_closer
         anywhere = start + tool_start + turn_end
         at_edge = anywhere + content_start + content_end + end + lone_closer + fences
-        self.in_content = _literals(anywhere + stray + (message_end if constrained else []))
-        self.in_content_start = _literals(anywhere + content_start + stray)
-        self.in_content_end = _literals(anywhere + (content_end or content_start) + stray)
-        ending = turn_end + (content_start + tool_start if facts.next_ends_reasoning else end)
-        self.in_reasoning, self.in_reasoning_only = (
-            _literals(ending + tool_start),
-            _literals(ending),
-        )
+        text = _heads_of_calls(fmt) * self.unmarked + anywhere + stray
+        self.in_content = _literals(text + (message_end if constrained else []))
+        self.in_content_start = _literals(text + content_start)
+        self.in_content_end = _literals(text + (content_end or content_start))
+        only = turn_end + (content_start + tool_start if facts.next_ends_reasoning else end)
+        self.in_reasoning, self.in_reasoning_only = map(_literals, (only + tool_start, only))
         self.at_start = _literals(header)
         self.at_edge = _literals(at_edge)
         self.after_call = _literals(at_edge + tool_end)
@@ -367,6 +364,19 @@ def _in_message(fmt: WireFormat, *, calls: bool) -> MarkerTables | None:
         channels=none.channels,
     )
     return marker_tables(inner, calls=True)
+
+
+def _heads_of_calls(fmt: WireFormat) -> list[MarkerSpelling]:
+    """What calls in no markers begin with, up to the name, where they may stand behind content."""
+    tools = fmt.tools
+    if not tools.behind_content:
+        return []
+    heads = ["["] if tools.array_wrapped else []
+    if tools.format is ToolFormat.JSON_NATIVE:
+        bracket = "[" * tools.array_wrapped
+        key = json.dumps(tools.name_field, ensure_ascii=False)
+        heads = [f'{bracket}{{{key}:{gap}"' for gap in (" ", "")]
+    return _spelled(Role.TOOL_START, heads, tools.content_separator)
 
 
 def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
