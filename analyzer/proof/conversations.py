@@ -81,7 +81,8 @@ PROOF_TOOLS: list[dict[str, Any]] = [
 class Turn:
     """What is in a turn, and so what must come back; `label` names it for people.
 
-    `without` says how content is left out: "" for an empty text, "null", "absent".
+    `without` says how content is left out: "" for an empty text, "null", "absent". `behind_result`:
+    it answers what a tool returned, not the user.
     """
 
     label: str
@@ -89,6 +90,7 @@ class Turn:
     reasoning: str = ""
     calls: tuple[dict[str, Any], ...] = ()
     without: str = ""
+    behind_result: bool = False
 
     @property
     def said(self) -> str | None:
@@ -109,8 +111,17 @@ TURNS = (
     Turn("reasoning, content and two calls", SHORT, THOUGHT, (call(0, {}), call(1, SOME))),
     Turn("a call beside null", calls=(call(1, SOME),), without="null"),
     Turn("a call beside no content", calls=(call(0, SOME),), without="absent"),
+    Turn("content behind a result", SAID, behind_result=True),
+    Turn("reasoning and content behind a result", SAID, THOUGHT, behind_result=True),
+    Turn("a call behind a result", calls=(call(1, SOME),), behind_result=True),
 )
-FEW = ("content", "reasoning and content", "reasoning, content and two calls", "two calls")
+FEW = (
+    "content",
+    "reasoning and content",
+    "reasoning, content and two calls",
+    "two calls",
+    "reasoning and content behind a result",
+)
 """The turns that are rendered under each switch, and with tools where they have no calls."""
 
 

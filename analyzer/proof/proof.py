@@ -23,6 +23,7 @@ from ..probes import (
     TOOLS,
     USER,
     assistant,
+    call,
     result,
     user,
 )
@@ -140,7 +141,10 @@ def prove(
                     continue  # an issue says that they were not understood
                 if turn.reasoning and reasoning.issues and not fmt.facts.has_reasoning:
                     continue  # the same
-                if bool(turn.calls) is not tools and not (tools and turn.label in FEW):
+                needed = bool(turn.calls) or turn.behind_result
+                if needed is not tools and not (tools and turn.label in FEW):
+                    continue
+                if turn.behind_result and fmt.tools.format is ToolFormat.NONE:
                     continue
                 wire, problem = trial.outcome(turn, tools=tools, thorough=at == 0)
                 if problem:
@@ -189,15 +193,22 @@ class _Trial:
         if turn.without and self.fmt.content.requires_nonnull and self.render.style.content == "":
             return  # the template writes out that there is none, or refuses it
         results = [result(at % len(FUNCTIONS)) for at in range(len(turn.calls))]
-        prompt = self.render([user()], tools=given, prompt=True)
+        asked, behind = [user()], USER
+        if turn.behind_result:
+            asked, behind = [*asked, assistant("", calls=[call()]), result()], RESULT
+        prompt = self.render(asked, tools=given, prompt=True)
         for then in ([], [*results, user(NEXT_USER)]):
-            rendered = self.render([user(), self._message(turn), *then], tools=given)
-            parts = self.turns.frame.body_and_end(rendered)
+            if turn.behind_result and then and turn.calls:
+                continue  # its own results are told apart from that before it by nothing
+            rendered = self.render([*asked, self._message(turn), *then], tools=given)
+            if rendered is None or rendered.count(behind) != 1:
+                continue
+            parts = self.turns.frame.body_and_end(rendered, behind)
             if not parts:
                 continue
             shown = sum(map(parts[0].count, FUNCTIONS))
             if shown or not turn.calls:
-                answer = after(rendered or "", USER)
+                answer = after(rendered, behind)
                 for following in (RESULT, NEXT_USER):
                     answer = answer.partition(following)[0]
                 yield from wires(turn, *parts, answer, shown, prompt, self.fmt)
