@@ -8,13 +8,21 @@ no parser could know that it is not the marker.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..probes import ABSENT, FUNCTIONS, call
 
-__all__ = ["FEW", "PROOF_TOOLS", "SHORT", "TURNS", "Turn", "turns_without"]
+__all__ = [
+    "FEW",
+    "PROOF_TOOLS",
+    "SHORT",
+    "TURNS",
+    "Turn",
+    "turns_in_doubt",
+    "turns_without",
+]
 
 SAID = (
     'First line.\nSecond: 2 < 3, {braces} [brackets] "quotes", \\back\\slashes and `code`.\n\n'
@@ -162,6 +170,20 @@ def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Tu
         )
         for turn in TURNS
     ]
+
+
+def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
+    """Yield turns whose texts hold a marker that any text may: without a letter, or of the proof's.
+
+    Only the parser can say of such a marker whether it is one.
+    """
+    said = "\n".join(_strings([SAID, SHORT, THOUGHT, VALUES]))
+    cores = sorted({marker.strip() for marker in markers} - {""})
+    for core in cores:
+        if core in said or not any(map(str.isalnum, core)):
+            yield Turn(f"content that holds {core!r}", f"Some words {core} and more")
+            value = {"text": f"a {core} b"}
+            yield Turn(f"a value that holds {core!r}", calls=(call(0, value),))
 
 
 def _strings(value: Any) -> list[str]:

@@ -30,7 +30,7 @@ from ..probes import (
 from ..renderer import Renderer
 from ..trace import phase
 from ..turns import Turns
-from .conversations import FEW, PROOF_TOOLS, SHORT, Turn, turns_without
+from .conversations import FEW, PROOF_TOOLS, SHORT, Turn, turns_in_doubt, turns_without
 from .wires import Wire, wires
 
 __all__ = ["Proof", "prove", "verify"]
@@ -126,7 +126,9 @@ def prove(
     arguments the template does not show.
     """
     proof, start = Proof(), thread_time()
-    given = [_beside(turn, turns.render) for turn in turns_without(confusing(fmt), lost)]
+    markers = confusing(fmt)
+    awkward = [*turns_without(markers, lost), *([] if lost else turns_in_doubt(markers))]
+    given = [_beside(turn, turns.render) for turn in awkward]
     few = [turn for turn in given if turn.label in FEW]
     base = turns.render.unswitched()
     for at, setting in enumerate([chosen, *others[:MOST_SETTINGS]]):
