@@ -2,11 +2,14 @@
 
 Evidence is what the template writes to the model where there are tools, and not where there are
 none, and the tokens that the tokenizer has for it. A format is meant if all the markers stand there
-that its calls begin with; and it is proposed if no other is.
+that its calls begin with; where that is so of none, if one of the tokens does that no other format
+has. It is proposed if no other is meant.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deltaparse.stream import ToolFormat, WireFormat
@@ -31,9 +34,13 @@ def suggested_format(render: Renderer) -> str:
     from deltaparse.stream.suggest import call_markers
     from deltaparse.stream.wire.named import get_format
 
+    kept = {name: get_format(name).preserved_tokens for name in call_markers()}
     plain, shown = render([user()]) or "", render([user()], tools=TOOLS) or ""
     evidence = "\n".join([_more(plain, shown), *render.template.added_tokens])
-    found = [_Known(name, frozenset(texts)) for name, texts in call_markers().items()]
+    found = [
+        _Known(name, frozenset(texts), frozenset(kept[name]))
+        for name, texts in call_markers().items()
+    ]
     meant = [
         one
         for one in found
@@ -42,6 +49,7 @@ def suggested_format(render: Renderer) -> str:
         and all(text in evidence for text in one.markers)
     ]
     most = [one for one in meant if not any(one.markers < other.markers for other in meant)]
+    most = most or _by_tokens(found, evidence)
     first = {_syntax(get_format(one.name)): one.name for one in reversed(most)}
     return next(iter(first.values())) if len(first) == 1 else ""
 
@@ -79,6 +87,15 @@ def without_greed(fmt: WireFormat) -> WireFormat:
 class _Known:
     name: str
     markers: frozenset[str]
+    tokens: frozenset[str]
+
+
+def _by_tokens(known: Sequence[_Known], evidence: str) -> list[_Known]:
+    """The formats of which a token stands there that no other has."""
+    count = Counter(token for one in known for token in one.tokens)
+    own = [text for text, times in count.items() if times == 1 and len(text) >= LONG_ENOUGH]
+    seen = {text for text in own if text in evidence}
+    return [one for one in known if one.tokens & seen]
 
 
 def _more(plain: str, shown: str) -> str:

@@ -20,11 +20,27 @@ from .tagged import find_tagged
 
 __all__ = ["find_tool_calls", "showing_calls"]
 
-NOT_RENDERED = "the template does not render tool calls"
+NOT_RENDERED = "the template does not render tool calls: {what}; {advice}"
+ADVICE = (
+    "describe them with fmt.replace(tools=..., function=..., arguments=...), or take a named format"
+)
+NOT_READ = "it shows the tools to the model, and never reads the tool_calls of a message"
+NOT_SHOWN = (
+    "it reads the tool_calls of a message, and shows none, whatever content, ids and arguments "
+    "they had"
+)
+OUTSIDE = (
+    "what it shows of them stands outside of the assistant's turn, which begins with {header!r}"
+)
 NOT_UNDERSTOOD = (
     "tool calls are rendered, but their syntax was not understood: describe it with "
     "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
 )
+
+
+def not_rendered(what: str) -> str:
+    """The issue of a template that shows no calls: what it does of them."""
+    return NOT_RENDERED.format(what=what, advice=ADVICE)
 
 
 STYLES = tuple(
@@ -68,8 +84,11 @@ def find_tool_calls(
     if header := _header_of_calls(calls):
         calls = replace(calls, header=header)
     if FUNCTIONS[0] not in calls.turn(call()):
-        wanted = supports or "tool_calls" in turns.render.template.keys
-        return replace(none, issues=(NOT_RENDERED,)) if wanted else none
+        reads = "tool_calls" in turns.render.template.keys
+        what = NOT_SHOWN if reads else NOT_READ
+        if FUNCTIONS[0] in (turns.render.turn(content="", calls=[call()]) or "").partition(USER)[2]:
+            what = OUTSIDE.format(header=turns.frame.header.strip())
+        return replace(none, issues=(not_rendered(what),)) if supports or reads else none
     found = find_json_calls(calls) or find_pythonic(calls) or find_tagged(calls)
     if found is None:
         return replace(none, issues=(NOT_UNDERSTOOD,))

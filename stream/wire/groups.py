@@ -358,8 +358,8 @@ class ChannelsFormat(_Group):
 
     A message to a recipient in `function.namespace` is a call of that function, its arguments
     JSON; where `tools` has markers of calls, it is calls in those. Of the others, those on a
-    channel of reasoning are reasoning; all else is content. Where `channel` is "", the recipient
-    says it: `reasoning` are recipients then.
+    channel of reasoning are reasoning; all else is content. Where `channel` is "", recipients
+    stand in the place of channels, and `reasoning` names recipients.
 
     start:      the marker that begins a message; the role stands behind it.
     channel:    the marker before the name of a channel.

@@ -66,7 +66,8 @@ def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
         lines += ["", f"{len(trace.renderings)} renderings; parsed back, these came out the same:"]
         lines += [f"  - {label}" for label in trace.proved] or ["  none"]
     if fmt.verified:
-        lines += ["", "Verified: conversations that the template rendered parse back the same."]
+        said = "Verified: conversations that the template rendered parse back the same"
+        lines += ["", f"{said}." if fmt.proved.calls else f"{said}; it rendered no calls."]
     else:
         lines += ["", "Not verified:", *(f"  - {issue}" for issue in fmt.issues)]
     return "\n".join(lines)

@@ -78,7 +78,8 @@ def _rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
     parts = ["[ reasoning ]"] * has_reasoning + ["[ content ]"] + ["[ calls ]"] * has_calls
     yield "turn", " ".join([*parts, *["[ end ]"] * bool(fmt.turn.ends)])
     if has_reasoning:
-        yield "reasoning", _joined(_reasoning(fmt))
+        others = [_joined([start, THOUGHT, end]) for start, end in fmt.reasoning.pairs[1:]]
+        yield "reasoning", " | ".join([_joined(_reasoning(fmt)), *others])
     yield "content", _joined([content.start, CONTENT, content.end])
     if has_calls:
         more = f"{{ {_joined([tools.separator])} call }}".replace("{  ", "{ ")
