@@ -29,8 +29,9 @@ SAID = (
     "<b>Markup</b> &amp; 你好 😀, it's done"
 )
 THOUGHT = "Let me see.\n\n1. a < b\n2. {x: [y]} done"
-SHORT = 'I <b>look</b>: {x} "y".'
+SHORT = 'I will <b>look</b>: {x} "y".'
 PLAIN = "Some words, and no more"
+PLAIN_THOUGHT = "A thought, and then another"
 
 SOME: dict[str, Any] = {
     "text": 'it\'s <b>bold</b>, "quoted"\n\tand \\ indented',
@@ -165,7 +166,7 @@ def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Tu
         replace(
             turn,
             content=PLAIN if marked(turn.content) else turn.content,
-            reasoning=PLAIN if marked(turn.reasoning) else turn.reasoning,
+            reasoning=PLAIN_THOUGHT if marked(turn.reasoning) else turn.reasoning,
             calls=tuple(map(without, turn.calls)),
         )
         for turn in TURNS

@@ -9,6 +9,7 @@ leaves open is closed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from ..phases.content import without_reasoning
 from .conversations import Turn
 
 __all__ = ["Wire", "wires"]
+
+WORDS = re.compile(r"\w+(?: \w+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ def wires(
     """
     header = fmt.turn.headers[0] if fmt.turn.headers else ""
     content, thought = _shown(turn.content, answer), _shown(turn.reasoning, body)
+    if turn.content and not content and _words_of(turn.content) in answer.replace(body, ""):
+        content = turn.content  # spelled otherwise, behind the end of the turn
     if prompt is None:
         prompt = header
     so_far = fmt.facts.turn_so_far(prompt)
@@ -61,7 +66,8 @@ def wires(
     if turn.calls and start.strip() and content and not thought and start + content in body:
         # The template shows content as reasoning, beside calls.
         content, thought = "", content
-    if turn.reasoning and not thought and fmt.facts.has_reasoning and not _closed(so_far, fmt):
+    dropped = turn.reasoning and not thought and not _says_else(start, closing, body)
+    if dropped and fmt.facts.has_reasoning and not _closed(so_far, fmt):
         # The template drops reasoning from history: put it where the model writes it.
         first = "" if _opened(so_far, fmt) else start
         text = first + turn.reasoning + closing + without_reasoning(body, fmt.reasoning)
@@ -93,6 +99,20 @@ def wires(
 def _shown(text: str, body: str) -> str:
     """What of a text a turn has: all of it, or what is left when it is trimmed."""
     return next((part for part in (text, text.strip()) if part and part in body), "")
+
+
+def _words_of(text: str) -> str:
+    """The longest words in a row of a text, which are spelled alike in all notations."""
+    return max(WORDS.findall(text), key=len, default=text)
+
+
+def _says_else(start: str, end: str, body: str) -> bool:
+    """Whether a turn has something between the markers of reasoning."""
+    if not (start.strip() and end.strip()):
+        return False
+    _, opened, rest = body.partition(start.strip())
+    inner, closed, _ = rest.partition(end.strip())
+    return bool(opened and closed and inner.strip())
 
 
 def _behind(so_far: str, body: str, fmt: WireFormat) -> str | None:

@@ -30,6 +30,7 @@ from deltaparse.partial import (
     json_space,
     json_string,
     json_value,
+    marker_set,
     repaired_json,
     replace_surrogates,
 )
@@ -103,7 +104,7 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     repairs = sink.policies.malformed_arguments == "repair" and not sink.call_is_text
-    char, end = yield from _beyond_separator(src)
+    char, end = yield from _beyond_separator(src, tables.fmt.tools.separator.strip())
     if char == "{":
         src.pos = end
         if not (yield from _call_object(reading, checkpoint)):
@@ -121,11 +122,22 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
     return False
 
 
-def _beyond_separator(src: Window) -> Steps[tuple[str, int]]:
-    """Return the character behind a separator, if one stands here, and its index; read nothing."""
+def _beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:
+    """Return the character behind a separator, if one stands here, and its index; read nothing.
+
+    `own` is what the format writes between two calls, beside white space.
+    """
+    marker = marker_set({own} - {"", ","})
     while True:
         found = SEPARATOR.match(src.text, src.pos)
         end = found.end() if found else src.pos
+        behind = marker.match(src.text, end, final=src.closed) if marker.literals else -1
+        if behind > end:
+            found = SEPARATOR.match(src.text, behind)
+            end = found.end() if found else behind
+        elif behind == end:
+            yield
+            continue
         if end < len(src.text) or src.closed:
             return src.text[end : end + 1], end
         yield
