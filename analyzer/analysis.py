@@ -12,17 +12,18 @@ from functools import lru_cache
 from typing import Any
 
 from deltaparse.partial import FormatError, UsageError
-from deltaparse.stream import ToolFormat, WireFormat
+from deltaparse.stream import ContentFormat, ToolFormat, TurnFormat, WireFormat
 
 from .brackets import find_brackets
 from .cache import OUT_OF_TIME, load_or_analyze, ran_out_of_time
 from .format_texts import preserved_tokens
+from .phases.call_texts import ToolsFinding
 from .phases.channels import with_channels
 from .phases.content import find_content, with_end_of_content
 from .phases.frame import find_frame, needs_eos_token, with_first_ends, without_start_of_calls
 from .phases.reasoning import ReasoningFinding, find_reasoning
 from .phases.switches import find_settings, names_of_switches, situation, switches_of
-from .phases.tool_calls import find_tool_calls, showing_calls
+from .phases.tool_calls import find_tool_calls, not_understood, showing_calls
 from .probes import (
     ARGUMENTS,
     PROBE_TEXTS,
@@ -190,15 +191,13 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     # What ends content ends before the turn does.
     for end in turn.ends:
         content = replace(content, end=content.end.partition(end.strip())[0])
-    fmt = WireFormat(
-        turn=replace(turn, ends=with_first_ends((*turn.ends, *tools.ends))),
-        reasoning=reasoning.format,
-        content=content,
-        tools=tools.format,
-        function=tools.function,
-        arguments=tools.arguments,
-        call_id=tools.call_id,
-    )
+    turn = replace(turn, ends=with_first_ends((*turn.ends, *tools.ends)))
+    try:
+        fmt = _format(turn, reasoning, content, tools)
+    except FormatError:
+        # What was found of calls makes no format; the rest may.
+        tools = not_understood(tools)
+        fmt = _format(turn, reasoning, content, tools)
     # Channels render nothing. They are another reading of the same markers, for which those of
     # reasoning, content and calls must all be there.
     fmt = render.brackets.restored_format(with_channels(fmt, addressed=tools.addressed))
@@ -227,6 +226,20 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     if fmt.tools.format is ToolFormat.NONE and not fmt.facts.has_channels:
         fmt = fmt.replace(suggested=suggested_format(render))
     return without_greed(fmt)
+
+
+def _format(
+    turn: TurnFormat, reasoning: ReasoningFinding, content: ContentFormat, tools: ToolsFinding
+) -> WireFormat:
+    return WireFormat(
+        turn=turn,
+        reasoning=reasoning.format,
+        content=content,
+        tools=tools.format,
+        function=tools.function,
+        arguments=tools.arguments,
+        call_id=tools.call_id,
+    )
 
 
 def with_brackets(render: Renderer) -> Renderer:

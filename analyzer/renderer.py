@@ -27,11 +27,13 @@ class CallStyle:
     """How a message with calls must be made for a template to show them.
 
     `content` is what stands beside calls where nothing is said: "", None, `ABSENT` or a text. `ids`
-    is the pattern of their ids, of `{id}`, `{name}` and `{at}`, the number of the call.
+    is the pattern of their ids, of `{id}`, `{name}` and `{at}`, the number of the call, of which
+    that of the first is `first`.
     """
 
     content: str | None = ""
     ids: str = "{id}"
+    first: int = 0
 
     def applied(self, messages: Sequence[Message]) -> Iterator[Message]:
         """Yield messages, those with calls in this style, and results with the ids of the calls."""
@@ -41,8 +43,8 @@ class CallStyle:
             if calls := message.get("tool_calls"):
                 names = [made["function"]["name"] for made in calls]
                 ids = [
-                    self.ids.format(id=made["id"], name=names[at], at=at)
-                    for at, made in enumerate(calls)
+                    self.ids.format(id=made["id"], name=names[at - self.first], at=at)
+                    for at, made in enumerate(calls, self.first)
                 ]
                 changed["tool_calls"] = [
                     {**made, "id": new} for made, new in zip(calls, ids, strict=True)

@@ -30,13 +30,15 @@ LONG_ENOUGH = 4
 
 def suggested_format(render: Renderer) -> str:
     """Return the name of the format whose calls the template describes, "" if there is not one."""
+    plain, shown = render([user()]) or "", render([user()], tools=TOOLS) or ""
+    evidence = "\n".join([_more(plain, shown), *render.template.added_tokens])
+    if not evidence.strip():
+        return ""
     # The named formats are read from files, which nothing else of the analysis needs.
     from deltaparse.stream.suggest import call_markers
     from deltaparse.stream.wire.named import get_format
 
     kept = {name: get_format(name).preserved_tokens for name in call_markers()}
-    plain, shown = render([user()]) or "", render([user()], tools=TOOLS) or ""
-    evidence = "\n".join([_more(plain, shown), *render.template.added_tokens])
     found = [
         _Known(name, frozenset(texts), frozenset(kept[name]))
         for name, texts in call_markers().items()

@@ -108,6 +108,14 @@ FORMS = {
         reasoning__mode="NONE",
         turn__headers=("[/ASK]", "[/RESULT]"),
     ),
+    "calls_with_a_separator": form(
+        whole(
+            f'Dry.<|calls|>{{"name": "look_up", "arguments": {LOOKS}}}<|next|>'
+            f'{{"name": "say", "arguments": {SAYS}}}<|/calls|></a>'
+        ),
+        tools__section_start="<|calls|>",
+        tools__separator="<|next|>",
+    ),
     "json_list_behind_words": form(
         whole(
             f'Dry. CALL>>> [{{"name": "look_up", "arguments": {LOOKS}}}, '
@@ -552,6 +560,15 @@ FORMS = {
         turn__headers=("MODEL:",),
         turn__ends=("<over>\n",),
     ),
+    "prompt_with_other_space": form(
+        whole(
+            f"Dry.<call:look_up>{LOOKS}</call><call:say>{SAYS}</call><|end|>",
+        ),
+        reasoning__mode="FORCED_CLOSED",
+        reasoning__start="<muse>",
+        function__name_prefix="<call:",
+        turn__headers=("<|me|>",),
+    ),
     # Calls that are shown in some messages only.
     "calls_beside_null_only": form(
         Said(
@@ -560,6 +577,14 @@ FORMS = {
         ),
         tools__per_call_start="<go>",
         function__name_suffix="<with>",
+    ),
+    "calls_beside_content_only": form(
+        whole(
+            f'Dry.<do id="1" fn="look_up">{LOOKS}</do><do id="2" fn="say">{SAYS}</do></a>',
+            ids=("1", "2"),
+        ),
+        call_id__position="PRE_FUNC_NAME",
+        call_id__suffix='" fn="',
     ),
     "names_in_ids": form(
         whole(
@@ -629,6 +654,14 @@ FORMS = {
         tools__format="PYTHONIC",
         issues=(f"the template writes strings without quotes: {LEFT_OUT}",),
     ),
+    "python_all_quoted": form(
+        whole('Dry.<|py|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/py|></a>'),
+        tools__format="PYTHONIC",
+        issues=(
+            f"the template writes quotes in strings without escaping them: {LEFT_OUT}",
+            f"the template writes numbers as strings: {LEFT_OUT}",
+        ),
+    ),
     # Content in markers.
     "wrapped_content": form(
         Said(
@@ -670,6 +703,12 @@ FORMS = {
         tools__format="NONE",
         tools__supports_tools=True,
         issues=(not_rendered(NOT_READ),),
+    ),
+    "calls_in_lines": form(
+        Said("Dry.</a>", content="Dry."),
+        tools__format="NONE",
+        turn__headers=("<a>",),
+        issues=(NOT_UNDERSTOOD,),
     ),
     "calls_in_prose": form(
         Said("Dry.\nI do say text Hi</a>", content="Dry.\nI do say text Hi"),

@@ -18,7 +18,7 @@ from .json_calls import find_json_calls
 from .pythonic import find_pythonic
 from .tagged import find_tagged
 
-__all__ = ["find_tool_calls", "showing_calls"]
+__all__ = ["find_tool_calls", "not_rendered", "not_understood", "showing_calls"]
 
 NOT_RENDERED = "the template does not render tool calls: {what}; {advice}"
 ADVICE = (
@@ -38,6 +38,12 @@ NOT_UNDERSTOOD = (
 )
 
 
+def not_understood(found: ToolsFinding) -> ToolsFinding:
+    """What is left of a finding of which no format can be made."""
+    tools = ToolsFormat(supports_tools=found.format.supports_tools)
+    return ToolsFinding(format=tools, issues=(NOT_UNDERSTOOD,))
+
+
 def not_rendered(what: str) -> str:
     """The issue of a template that shows no calls: what it does of them."""
     return NOT_RENDERED.format(what=what, advice=ADVICE)
@@ -45,7 +51,7 @@ def not_rendered(what: str) -> str:
 
 STYLES = tuple(
     CallStyle(content, ids)
-    for ids in ("{id}", "functions.{name}:{at}", "call_{at}_{id}")
+    for ids in ("{id}", "call_{id}", "functions.{name}:{at}", "call_{at}_{id}")
     for content in ("", None, ABSENT, CONTENT)
 )
 """The ways in which messages with calls are made, until a template shows one."""

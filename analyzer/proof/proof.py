@@ -72,6 +72,9 @@ LONGEST_QUOTE = 160
 OTHERWISE = (
     "with {label}, calls are written in another way: analyze(template, {given}) finds out which"
 )
+FIRST_CALL = 6
+"""The number of the first call, in ids that have one."""
+
 MOST_SETTINGS = 6
 """Settings beside the first that are proved; real templates have four at most."""
 
@@ -131,6 +134,8 @@ def prove(
     given = [_beside(turn, turns.render) for turn in awkward]
     few = [turn for turn in given if turn.label in FEW]
     base = turns.render.unswitched()
+    # Other ids than those of the probes: a number in them is no part of a marker.
+    base = base.styled(replace(base.style, first=FIRST_CALL))
     for at, setting in enumerate([chosen, *others[:MOST_SETTINGS]]):
         trial = _Trial(turns, base.under(setting.context), reasoning, fmt)
         for tools in (False, True):

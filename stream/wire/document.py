@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from deltaparse.partial import FormatError
@@ -77,7 +78,8 @@ def _made(kind: Any, value: Any, where: str) -> Any:
     if is_dataclass(kind):
         if not isinstance(value, Mapping):
             raise FormatError(f"{where} must be an object")
-        hints = {name: get_type_hints(kind)[name] for name in _names(kind)}
+        group: Any = kind
+        hints = _hints(group)
         for name in value:
             if name not in hints:
                 raise FormatError(f"{where} has no {name!r}; it has {', '.join(hints)}")
@@ -92,6 +94,13 @@ def _made(kind: Any, value: Any, where: str) -> Any:
     if kind == tuple[str, ...]:
         return texts(value, where)
     raise FormatError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r:.200}")
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """The types of a dataclass's fields."""
+    known = get_type_hints(kind)
+    return {name: known[name] for name in _names(kind)}
 
 
 def _names(kind: Any) -> list[str]:

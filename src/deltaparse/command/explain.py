@@ -47,6 +47,7 @@ PROVED = f"{'calls':<8}{'reason.':<8}{'content':<8}"
 """The heads of the columns that say what was proved."""
 
 SHOWN_BESIDE = 60
+NOT_RENDERED = "the template does not render tool calls: "
 
 
 def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
@@ -86,6 +87,8 @@ def summary(fmt: dp.WireFormat, trace: Trace | None = None) -> Iterator[str]:
     elif calls:
         why = (about_calls or fmt.issues or ("no template was rendered",))[0]
         yield f"Tool calls: may work, not proved: {why}"
+    elif about_calls and about_calls[0].startswith(NOT_RENDERED):
+        yield f"Tool calls: not shown: {about_calls[0].removeprefix(NOT_RENDERED)}"
     elif about_calls:
         yield f"Tool calls: not understood: {about_calls[0]}"
     else:
