@@ -42,6 +42,9 @@ MOST_TRIED = 100
 """Switches, words and markers of one template that are tried: real ones have about twenty."""
 
 
+GROUPS = 3
+"""Prompts in which all words are tried at once, before each is alone."""
+
 LONGEST_SHOWN = 60
 """Characters of a prompt that an issue shows."""
 
@@ -352,11 +355,17 @@ def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
 
 def _cut_marker(render: Renderer) -> str:
     """The text up to which the template cuts an earlier turn's output, "" if it cuts nowhere."""
-    for text in sorted(_words(render), key=len, reverse=True):
-        marker = text.strip()
-        whole = f"{REASONING}{marker}{CONTENT}"
-        past = render.turn(content=whole, then=[user(NEXT_USER)]) or ""
-        if marker and CONTENT in past and REASONING not in past:
+    words = sorted((text.strip() for text in _words(render)), key=len, reverse=True)
+
+    def past(*markers: str) -> str | None:
+        whole = f"{REASONING}{' '.join(markers)}{CONTENT}"
+        return render.turn(content=whole, then=[user(NEXT_USER)])
+
+    if not words or REASONING in (past(*words) or ""):
+        return ""  # most templates cut nowhere
+    for marker in filter(None, words):
+        shown = past(marker) or ""
+        if CONTENT in shown and REASONING not in shown:
             return marker
     return ""
 
@@ -397,9 +406,20 @@ def _prompts_after_words(turns: Turns, default: str) -> list[str]:
     header = turns.frame.header
     if not header or header not in default:
         return tails
-    for word in _words(turns.render):
+    words = _words(turns.render)
+    # Many at once first, for most templates look for none; but words that stand side by side in
+    # the template, such as that for yes and that for no, not together.
+    groups = [words[at::GROUPS] for at in range(GROUPS)]
+    own = default[default.rindex(header) :]
+    for word in [word for group in groups if _counts(turns.render, group, own) for word in group]:
         tail = turns.render.prompt_tail(f"{USER} {word}") or ""
         if header in tail:
             # The message itself may differ by the word; only what follows it counts.
             tails.append(default.rpartition(header)[0] + header + tail.rpartition(header)[2])
     return tails
+
+
+def _counts(render: Renderer, words: Sequence[str], own: str) -> bool:
+    """Whether a prompt does not end as it does without words in its message."""
+    tail = render.prompt_tail(f"{USER} {' '.join(words)}") if words else own
+    return tail is None or not tail.endswith(own)

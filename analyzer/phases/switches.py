@@ -38,6 +38,8 @@ NOT_SWITCHES = frozenset(
 MOST_SWITCHES = 24
 """Variables of one template that are tried: real ones have seven at most."""
 
+Views = tuple[str, str, str]
+
 MOST_TEXTS = 6
 """Texts that are tried for one variable."""
 
@@ -121,23 +123,40 @@ def switches_of(names: Sequence[str], settings: Sequence[Setting]) -> Mapping[st
 
 
 def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Setting]:
-    """The settings beyond `base`, which the renderer has, that change something."""
+    """The settings beyond `base`, which the renderer has, that change something.
+
+    Most switches are off where nothing is said, so all are set to false at once before each is;
+    but for those that refuse to be true, or change the instructions alone. What is compared with
+    texts is set to those.
+    """
     plain = _views(render)
-    for name in names if plain is not None else ():
-        texts = render.template.choices.get(name, ())[:MOST_TEXTS]
+    if plain is None:
+        return
+    choices = render.template.choices
+    on = {name: _views(render.under({name: True}), plain) for name in names}
+    off = [name for name, views in on.items() if name not in choices and _may_be_off(plain, views)]
+    together = render.under(dict.fromkeys(off, False))
+    if base.switches or not off or _views(together, plain) == plain:
+        off = []
+    for name in names:
+        texts = choices.get(name, ())[:MOST_TEXTS]
         seen = {plain: None}
-        for value in (True, False, *texts):
-            views = _views(render.under({name: value}), plain)
-            if views is not None and views not in seen and plain is not None:
+        for value in (True, *([False] if name in off else []), *texts):
+            views = on[name] if value is True else _views(render.under({name: value}), plain)
+            if views is not None and views not in seen:
                 seen[views] = None
                 yield Setting((*base.switches, (name, value)), tuple(_changes(plain, views)))
 
 
+def _may_be_off(plain: Views, views: Views | None) -> bool:
+    """Whether a switch that is on shows these views, and may change something where it is off."""
+    return views is not None and (
+        views == plain or bool({*_changes(plain, views)} - {"instructions"})
+    )
+
+
 def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-Views = tuple[str, str, str]
 
 
 def views_with_reasoning(render: Renderer) -> tuple[str, str]:
@@ -155,8 +174,12 @@ def _views(render: Renderer, plain: Views | None = None) -> Views | None:
     if prompt is None:
         return None
     called = render([user(), thinking("", [call()]), result()], tools=TOOLS) or ""
-    if plain is not None and (prompt, called) == (plain[0], plain[2]):
-        return plain
+    if plain is not None:
+        if (prompt, called) == (plain[0], plain[2]):
+            return plain
+        turns = [_behind(text, USER) for text in (prompt, called, plain[0], plain[2])]
+        if turns[:2] == turns[2:]:
+            return prompt, plain[1], called  # other instructions, and no more
     return prompt, render([user(), thinking()]) or "", called
 
 

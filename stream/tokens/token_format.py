@@ -30,7 +30,7 @@ CHOICES = ("token", "text", "either")
 
 MARKER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "turn": ("headers", "ends", "generation_prompt"),
-    "reasoning": ("start", "end"),
+    "reasoning": ("start", "end", "alternatives"),
     "content": ("start", "end"),
     "tools": (
         "section_start",
