@@ -40,6 +40,9 @@ MOST_SWITCHES = 24
 
 Views = tuple[str, str, str]
 
+ENOUGH_TEXTS = 2
+"""Texts that a variable is compared with, beyond which it is not set to true as well."""
+
 MOST_TEXTS = 6
 """Texts that are tried for one variable."""
 
@@ -133,7 +136,9 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
     if plain is None:
         return
     choices = render.template.choices
-    on = {name: _views(render.under({name: True}), plain) for name in names}
+    # One of several texts is as true as any.
+    plainly = [name for name in names if len(choices.get(name, ())) < ENOUGH_TEXTS]
+    on = {name: _views(render.under({name: True}), plain) for name in plainly}
     off = [name for name, views in on.items() if name not in choices and _may_be_off(plain, views)]
     together = render.under(dict.fromkeys(off, False))
     if base.switches or not off or _views(together, plain) == plain:
@@ -141,7 +146,7 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
     for name in names:
         texts = choices.get(name, ())[:MOST_TEXTS]
         seen = {plain: None}
-        for value in (True, *([False] if name in off else []), *texts):
+        for value in (*([True] if name in on else []), *([False] if name in off else []), *texts):
             views = on[name] if value is True else _views(render.under({name: value}), plain)
             if views is not None and views not in seen:
                 seen[views] = None

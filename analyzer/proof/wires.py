@@ -67,7 +67,8 @@ def wires(
         # The template shows content as reasoning, beside calls.
         content, thought = "", content
     dropped = turn.reasoning and not thought and not _says_else(start, closing, body)
-    if dropped and fmt.facts.has_reasoning and not _closed(so_far, fmt):
+    unknown = bool(so_far.strip()) and not _opened(so_far, fmt)
+    if dropped and not unknown and fmt.facts.has_reasoning and not _closed(so_far, fmt):
         # The template drops reasoning from history: put it where the model writes it.
         first = "" if _opened(so_far, fmt) else start
         text = first + turn.reasoning + closing + without_reasoning(body, fmt.reasoning)
@@ -82,7 +83,9 @@ def wires(
         yield Wire(prompt, body[body.index(thought) :], end, content, thought, calls)
         return
     plain = without_reasoning(body, fmt.reasoning)
-    if not thought and fmt.facts.has_reasoning and _closed(so_far, fmt):
+    head = body.partition(closing.strip() or body)[0].strip().removeprefix(start.strip())
+    empty = closing.strip() not in body or not head.strip()
+    if not thought and empty and fmt.facts.has_reasoning and _closed(so_far, fmt):
         yield Wire(prompt, plain, end, content, "", calls)
         return
     if opened and not thought:
