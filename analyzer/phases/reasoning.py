@@ -103,7 +103,9 @@ def find_reasoning(
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     others = _alternatives(turns, settings, start, end) if start.strip() else ()
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
-    return ReasoningFinding(made, key, next_ends=_next_ends(turns, start, end))
+    known = [text.strip() for pair in made.pairs for text in pair]
+    unread = _opened_only(turns, prompts, known) if start.strip() else ()
+    return ReasoningFinding(made, key, unread, next_ends=_next_ends(turns, start, end))
 
 
 @phase("R1")
@@ -325,12 +327,18 @@ def _closed_in_text(render: Renderer, opened: str) -> str:
     return ""
 
 
-def _opened_only(turns: Turns, prompts: Sequence[str]) -> tuple[str, ...]:
-    """The issue of a prompt that goes on behind the header, with what no turn shows."""
+def _opened_only(
+    turns: Turns, prompts: Sequence[str], known: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The issue of a prompt that goes on behind the header, with what no turn shows.
+
+    Nor is it one of the `known` markers of reasoning, or begins with one.
+    """
     header, shown = turns.frame.header.strip(), turns.body() or ""
     for prompt in prompts:
         rest = prompt.rpartition(header)[2].strip() if header and header in prompt else ""
-        if rest and rest not in shown:
+        markers = [marker for marker in known if marker]
+        if rest and rest not in shown and not rest.startswith(tuple(markers)):
             return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
     return ()
 

@@ -91,7 +91,7 @@ class Turn:
     """What is in a turn, and so what must come back; `label` names it for people.
 
     `without` says how content is left out: "" for an empty text, "null", "absent". `behind_result`:
-    it answers what a tool returned, not the user.
+    it answers what a tool returned, not the user. `streamed`: it is parsed by the character too.
     """
 
     label: str
@@ -100,6 +100,7 @@ class Turn:
     calls: tuple[dict[str, Any], ...] = ()
     without: str = ""
     behind_result: bool = False
+    streamed: bool = True
 
     @property
     def said(self) -> str | None:
@@ -120,9 +121,11 @@ TURNS = (
     Turn("reasoning, content and two calls", SHORT, THOUGHT, (call(0, {}), call(1, SOME))),
     Turn("a call beside null", calls=(call(1, SOME),), without="null"),
     Turn("a call beside no content", calls=(call(0, SOME),), without="absent"),
-    Turn("content behind a result", SAID, behind_result=True),
-    Turn("reasoning and content behind a result", SAID, THOUGHT, behind_result=True),
-    Turn("a call behind a result", calls=(call(1, SOME),), behind_result=True),
+    Turn("content behind a result", SAID, behind_result=True, streamed=False),
+    Turn(
+        "reasoning and content behind a result", SAID, THOUGHT, behind_result=True, streamed=False
+    ),
+    Turn("a call behind a result", calls=(call(1, SOME),), behind_result=True, streamed=False),
 )
 FEW = (
     "content",
@@ -182,9 +185,9 @@ def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
     cores = sorted({marker.strip() for marker in markers} - {""})
     for core in cores:
         if core in said or not any(map(str.isalnum, core)):
-            yield Turn(f"content that holds {core!r}", f"Some words {core} and more")
-            value = {"text": f"a {core} b"}
-            yield Turn(f"a value that holds {core!r}", calls=(call(0, value),))
+            said, value = f"Some words {core} and more", {"text": f"a {core} b"}
+            yield Turn(f"content that holds {core!r}", said, streamed=False)
+            yield Turn(f"a value that holds {core!r}", calls=(call(0, value),), streamed=False)
 
 
 def _strings(value: Any) -> list[str]:

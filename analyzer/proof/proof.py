@@ -153,7 +153,7 @@ def prove(
                     continue
                 if turn.behind_result and fmt.tools.format is ToolFormat.NONE:
                     continue
-                wire, problem = trial.outcome(turn, tools=tools, thorough=at == 0)
+                wire, problem = trial.outcome(turn, tools=tools, thorough=at == 0 and turn.streamed)
                 if problem:
                     where = "" if at == 0 else f" (with {setting.label})"
                     words = f"{turn.label} did not come back{where}: {problem}"

@@ -43,6 +43,53 @@ def test_no_false_proof_of_mutants(source):
     assert judged(source) == []
 
 
+TURNS = "{% for m in messages %}{% if m.role != 'assistant' %}<u>{{ m.content }}</u>{% else %}"
+END = "{% endif %}{% endfor %}{% if add_generation_prompt %}<a>"
+CALL = """{{ '<c>{"name": "' + c.function.name + '", "arguments": ' }}"""
+CALL += "{{ c.function.arguments | tojson }}"
+CALLS = "{% for c in m.tool_calls or [] %}" + CALL + "}</c>{% endfor %}"
+WRONG = {
+    "content behind the end of the turn": TURNS
+    + "<a>{% if m.tool_calls %}"
+    + CALLS
+    + "</a><r>{{ m.content | tojson }}</r>"
+    + "{% else %}{{ m.content }}</a>{% endif %}"
+    + END
+    + "{% endif %}",
+    "reasoning that the template makes up": TURNS
+    + "<a>{% if m.reasoning_content %}<t>{m.reasoning_content}</t>{% endif %}{{ m.content }}</a>"
+    + END
+    + "<t>{% endif %}",
+    "a prompt that opens what nothing ends": TURNS
+    + "<a>{% if m.reasoning_content %}{{ '<t>' + m.reasoning_content + '</t>' }}{% endif %}"
+    + "{{ m.content }}</a>"
+    + END
+    + "{{ '<deep>' if deep else '<t>' }}{% endif %}",
+    "a turn that nothing ends": TURNS
+    + "<a>{{ m.content }}<a>{% endif %}''{% endfor %}{% if add_generation_prompt %}<a>{% endif %}",
+    "a number of the probe in a marker": TURNS
+    + "<a>{{ m.content }}{% for c in m.tool_calls or [] %}"
+    + "{{ '<c id=' + c.id.split('_')[1] + '>' + c.function.name + '<j>' }}"
+    + "{{ c.function.arguments | tojson }}</c>{% endfor %}</a>"
+    + END
+    + "{% endif %}",
+    "a marker that any text may hold": TURNS
+    + "<a>{% if m.reasoning_content %}{{ '((' + m.reasoning_content + '))' }}{% endif %}"
+    + "{{ m.content }}</a>"
+    + END
+    + "{% endif %}",
+}
+"""Templates that were called verified, and were wrong."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_was_falsely_proved_is_not(name):
+    assert judged(WRONG[name]) == []
+    fmt = analyze(WRONG[name])
+    assert not fmt.verified or name == "a number of the probe in a marker"
+    assert "<c id=0" not in fmt.to_json()
+
+
 @corpus.needs_corpus
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_no_false_proof_of_a_real_template(name):
