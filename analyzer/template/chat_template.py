@@ -73,7 +73,7 @@ class ChatTemplate:
     - A template may `append` to a list that it made itself, and `pop` from it.
     - Where the template reads `functions` or `datetime` and the caller does not pass it, it is
       the tools as JSON text ("" without tools), or the time of day: their model's card asks for
-      that.
+      that. Where it takes `functions` apart, it is a list of them.
 
     It stays behind where no chat template goes: there is no `lipsum` and no `encode`.
 
@@ -325,7 +325,10 @@ class ChatTemplate:
     ) -> str:
         """Render with the first of `shapes` that the template takes; None leaves `chat` alone."""
         program = self._program
-        cards = {name: CARD_NAMES[name](tools) for name in program.variables & CARD_NAMES.keys()}
+        wanted = program.variables & CARD_NAMES.keys()
+        cards: dict[str, Any] = {name: CARD_NAMES[name](tools) for name in wanted}
+        if "functions" in program.taken_apart:
+            cards["functions"] = [tool.get("function", tool) for tool in tools or ()]
         tokens = {"bos_token": self.bos_token, "eos_token": self.eos_token}
         variables = {"documents": None, **tokens, **cards, **context, "tools": tools}
         errors = []

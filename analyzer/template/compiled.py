@@ -22,6 +22,9 @@ from .sandbox import Sandbox, sandbox
 
 __all__ = ["Program", "compiled"]
 
+OF_VALUES = frozenset({"first", "last", "map", "selectattr", "tojson"})
+"""Filters of values that are no texts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -30,7 +33,8 @@ class Program:
     `variables` are read and not defined; `constants` are its texts, in the order of the tree;
     `sought` those of them that may be looked for in what the template is given; `keys` are the
     names under which it reads parts of that; `switches` those of the variables that are no names
-    of its own; `choices` are the texts that each variable is compared with.
+    of its own; `choices` are the texts that each variable is compared with; `taken_apart` are the
+    variables whose parts it reads, or that it writes as JSON, so that they are no texts.
     """
 
     template: Template
@@ -41,6 +45,7 @@ class Program:
     keys: frozenset[str]
     switches: frozenset[str]
     choices: Mapping[str, tuple[str, ...]]
+    taken_apart: frozenset[str]
 
 
 @lru_cache(maxsize=64)
@@ -63,6 +68,7 @@ def compiled(source: str, limits: Limits) -> Program:
         frozenset(_keys(tree)),
         frozenset(generator.noted - _own_names(tree)),
         _choices(tree, generator.noted),
+        frozenset(_taken_apart(tree)) & generator.noted,
     )
 
 
@@ -89,6 +95,16 @@ def _keys(tree: nodes.Node) -> Iterator[str]:
     for arg in (*items, *asked):
         if isinstance(arg, nodes.Const) and isinstance(arg.value, str):
             yield arg.value
+
+
+def _taken_apart(tree: nodes.Node) -> Iterator[str]:
+    """The variables that are looped over, of which parts are read, or that are written as JSON."""
+    places: list[nodes.Node] = [loop.iter for loop in tree.find_all(nodes.For)]
+    places += [part.node for part in tree.find_all(nodes.Getattr)]
+    places += [part.node for part in tree.find_all(nodes.Getitem)]
+    filtered = (made for made in tree.find_all(nodes.Filter) if made.name in OF_VALUES)
+    places += [made.node for made in filtered if made.node is not None]
+    yield from filter(None, map(_compared_name, places))
 
 
 def _own_names(tree: nodes.Node) -> set[str]:

@@ -314,6 +314,18 @@ def test_names_that_a_model_card_asks_for_are_supplied():
     assert render("{{ self.x is defined }}{{ x }}", functions="f") == "False"
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% for f in functions %}{{ f.name }}{% endfor %}",
+        "{{ functions[0].name }}",
+        "{{ functions | map(attribute='name') | join }}",
+    ],
+)
+def test_functions_are_a_text_only_where_they_are_used_as_one(source):
+    assert render(source, tools=[TOOL]) == TOOL["function"]["name"]
+
+
 def test_tojson_writes_a_generator():
     assert (
         render("{{ messages | map(attribute='role') | tojson }}", [{"role": "user"}]) == '["user"]'
