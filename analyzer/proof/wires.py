@@ -83,7 +83,7 @@ def wires(
         yield Wire(prompt, body[body.index(thought) :], end, content, thought, calls)
         return
     plain = without_reasoning(body, fmt.reasoning)
-    head = body.partition(closing.strip() or body)[0].strip().removeprefix(start.strip())
+    head = body.partition(closing.strip() or "\n")[0].strip().removeprefix(start.strip())
     empty = closing.strip() not in body or not head.strip()
     if not thought and empty and fmt.facts.has_reasoning and _closed(so_far, fmt):
         yield Wire(prompt, plain, end, content, "", calls)
