@@ -78,12 +78,18 @@ OPENAI_CHUNKS = "".join(
         "data: [DONE]\n\n",
     ]
 )
+ROLLOUT = (
+    '<|user|>2 + 2?<|end|><|assistant|><|call|>{"name": "add", "arguments": {"a": 2,"b":  2}}'
+    "<|/call|><|end|><|tool|>4<|end|><|assistant|>It is 4.<|end|>\n"
+    f"{'.' * 34}{'^' * 71}{'.' * 29}{'^' * 15}\n"
+)
 OUTPUTS = {
     "agent_loop.py": AGENT_LOOP,
     "plain_loop.py": PLAIN_LOOP,
     "async_loop.py": ASYNC_LOOP,
     "openai_chunks.py": OPENAI_CHUNKS,
     "reasoning_budget.py": REASONING_BUDGET,
+    "rollout.py": ROLLOUT,
     "random_model.py": "every text was read back as valid calls, and nothing else\n",
 }
 

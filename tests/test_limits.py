@@ -33,8 +33,8 @@ from deltaparse.partial.patterns.parse import MAX_NESTING
 from deltaparse.partial.patterns.pattern import MAX_HOLD, TIMEOUT
 from deltaparse.stream.message.reports import MOST_OF_A_KIND
 from deltaparse.stream.reading.channel_header import MAX_HEADER
-from deltaparse.stream.reading.content import SPACE_BEHIND
 from deltaparse.stream.reading.tool_calls import python_head, tagged_head
+from deltaparse.stream.wire.spellings import MOST_SPACE
 
 from .strategies.call_patterns import FAMILIES, kinds, read
 
@@ -59,7 +59,7 @@ TABLE = {
     ),
     "a marker of a format": f"{LONGEST_MARKER} characters",
     "a header of a message": f"{MAX_HEADER:,} characters",
-    "white space behind a marker that may be text": f"{SPACE_BEHIND} characters",
+    "white space behind a marker that may be text": f"{MOST_SPACE} characters",
     "issues of one kind, attempts of one status": f"{MOST_OF_A_KIND}",
     "a match of a pattern": f"{MAX_HOLD:,} characters",
     "a search of a pattern": f"{TIMEOUT:.0f} s of processor time",
@@ -178,7 +178,7 @@ def test_a_marker():
 def test_white_space_behind_a_marker_that_may_be_text():
     fmt = get_format("hermes")
     for marker in ("<|im_end|>", "</tool_call>"):
-        within, beyond = (f"a{marker}" + " " * (SPACE_BEHIND + more) for more in (0, 1))
+        within, beyond = (f"a{marker}" + " " * (MOST_SPACE + more) for more in (0, 1))
         assert read(fmt, within).message.content == "a"
         assert read(fmt, beyond).message.content == beyond
 

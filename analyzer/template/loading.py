@@ -7,12 +7,13 @@ the tokens that were added to the vocabulary, each in another place.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from deltaparse.partial import UsageError
+from deltaparse.stream.tokens.gguf_file import read_gguf
 
 __all__ = ["Loaded", "load_template"]
 
@@ -25,8 +26,21 @@ ALONE = ""
 BESIDE = "chat_template.jinja"
 MORE = "additional_chat_templates"
 CONFIGURATIONS = ("tokenizer_config.json", "chat_template.json", "processor_config.json")
+IN_GGUF = "tokenizer.chat_template"
+"""The key of a GGUF file's template; of others, a point and their name stand behind it."""
+
+GGUF_TOKENS, GGUF_TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
+GGUF_IDS = {"bos": "tokenizer.ggml.bos_token_id", "eos": "tokenizer.ggml.eos_token_id"}
+GGUF_KEYS = frozenset({GGUF_TOKENS, GGUF_TYPES, *GGUF_IDS.values()})
 CONTROL, USER_DEFINED = 3, 4
 """The types of a GGUF file's tokens that are no plain text."""
+
+
+class GgufKeys(Container[str]):
+    """The keys of a GGUF file that say something of its template."""
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and (key in GGUF_KEYS or key.startswith(IN_GGUF))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +115,22 @@ def _of_configuration(path: Path, name: str | None) -> Loaded:
 
 
 def _of_gguf(path: Path, name: str | None) -> Loaded:
-    try:
-        from gguf import GGUFReader
-    except ImportError:
-        message = f"{path}: GGUF files are read by the package gguf: pip install deltaparse[gguf]"
-        raise UsageError(message) from None
-    fields = GGUFReader(path).fields
-    prefix = "tokenizer.chat_template"
+    found = read_gguf(path, GgufKeys())
     templates = {
-        key.removeprefix(prefix).lstrip(".") or "default": str(field.contents())
-        for key, field in fields.items()
-        if key == prefix or key.startswith(f"{prefix}.")
+        key.removeprefix(IN_GGUF).lstrip(".") or "default": text.decode(errors="replace")
+        for key, text in found.items()
+        if key.startswith(IN_GGUF) and isinstance(text, bytes)
     }
-    tokens = fields["tokenizer.ggml.tokens"].contents() if "tokenizer.ggml.tokens" in fields else []
-    kinds = fields.get("tokenizer.ggml.token_type")
-    types = kinds.contents() if kinds is not None else []
+    texts, types = found.get(GGUF_TOKENS) or (), found.get(GGUF_TYPES) or ()
+    tokens = [text.decode(errors="replace") for text in texts]
     special = [
         text for text, kind in zip(tokens, types, strict=False) if kind in (CONTROL, USER_DEFINED)
     ]
     config: dict[str, Any] = {}
-    for which in ("bos", "eos"):
-        field = fields.get(f"tokenizer.ggml.{which}_token_id")
-        at = field.contents() if field is not None else None
-        config[f"{which}_token"] = tokens[at] if at is not None and at < len(tokens) else None
+    for which, key in GGUF_IDS.items():
+        at = found.get(key)
+        if isinstance(at, int) and at < len(tokens):
+            config[f"{which}_token"] = tokens[at]
     if not templates:
         raise UsageError(f"{path}: no chat template in it")
     made = _with_tokens(templates, config, name, str(path))

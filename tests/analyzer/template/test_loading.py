@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
 from deltaparse import ChatTemplate, UsageError
 from deltaparse.analyzer.template.loading import Loaded, load_template
+
+from ...strategies.gguf_files import gguf
 
 SOURCE = "{{ bos_token }}{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}"
 CONFIG = {
@@ -119,38 +120,28 @@ def test_what_cannot_be_read_is_refused(tmp_path):
             load_template(tmp_path / name, None)
 
 
-@pytest.fixture
-def gguf(monkeypatch):
-    """A package that reads the fields it is given."""
-    fields: dict[str, object] = {}
-    module = ModuleType("gguf")
-    module.GGUFReader = lambda path: SimpleNamespace(
-        fields={
-            key: SimpleNamespace(contents=lambda value=value: value)
-            for key, value in fields.items()
-        }
-    )
-    monkeypatch.setitem(sys.modules, "gguf", module)
-    return fields
+TOKENS = [
+    ("tokenizer.ggml.tokens", 9, (8, ["a", "<s>", "</s>", "<call>"])),
+    ("tokenizer.ggml.token_type", 9, (5, [1, 3, 3, 4])),
+    ("tokenizer.ggml.bos_token_id", 4, 1),
+    ("tokenizer.ggml.eos_token_id", 4, 2),
+]
 
 
-def test_a_gguf_file_holds_templates_and_tokens(gguf, tmp_path):
-    path = write(tmp_path / "model.gguf", "")
-    gguf |= {
-        "tokenizer.ggml.tokens": ["a", "<s>", "</s>", "<call>"],
-        "tokenizer.ggml.token_type": [1, 3, 3, 4],
-        "tokenizer.ggml.bos_token_id": 1,
-        "tokenizer.ggml.eos_token_id": 2,
-    }
+def test_a_gguf_file_holds_templates_and_tokens(tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(gguf(TOKENS))
     with pytest.raises(UsageError, match="no chat template in it"):
         load_template(path, None)
-    gguf |= {"tokenizer.chat_template": "d", "tokenizer.chat_template.tool_use": "t"}
+    templates = [("tokenizer.chat_template", 8, "d"), ("tokenizer.chat_template.tool_use", 8, "t")]
+    path.write_bytes(gguf([*TOKENS, *templates]))
     special = ("<s>", "</s>", "<call>")
     assert load_template(path, None) == Loaded("t", "<s>", "</s>", special)
     assert load_template(tmp_path, "default") == Loaded("d", "<s>", "</s>", special)
+    path.write_bytes(gguf(templates))
+    assert load_template(path, None) == Loaded("t", "", "")
 
 
-def test_gguf_files_need_a_package(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "gguf", None)
-    with pytest.raises(UsageError, match=r"deltaparse\[gguf\]"):
-        load_template(write(tmp_path / "model.gguf", ""), None)
+def test_what_is_no_gguf_file_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="GGUF"):
+        load_template(write(tmp_path / "model.gguf", "GGU"), None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import pickle
-import struct
 import threading
 
 import pytest
@@ -24,6 +23,7 @@ from tokenizers import (
 import deltaparse as dp
 
 from ... import vocabularies
+from ...strategies.gguf_files import gguf
 
 Load = dp.Vocabulary.load
 TEXTS = ["Hello, world! Ünïcödé 東京 🙂\n\thello  world", "def f(x):\n    return {'a': [1, 2.5]}\n"]
@@ -327,29 +327,6 @@ def test_a_model_of_sentencepiece(tmp_path):
             raise AssertionError
 
     check_pieces(Load(Slow()))
-
-
-def gguf(fields, order="<", version=3):
-    """A GGUF file of such fields: name, type, value."""
-
-    def text(value):
-        data = value.encode() if isinstance(value, str) else value
-        return struct.pack(f"{order}Q", len(data)) + data
-
-    def value(kind, given):
-        if kind == 8:
-            return text(given)
-        if kind == 9:
-            inner, values = given
-            head = struct.pack(f"{order}IQ", inner, len(values))
-            return head + b"".join(value(inner, one) for one in values)
-        return struct.pack(order + {4: "I", 5: "i", 6: "f", 10: "Q"}[kind], given)
-
-    body = b"".join(
-        text(name) + struct.pack(f"{order}I", kind) + value(kind, given)
-        for name, kind, given in fields
-    )
-    return b"GGUF" + struct.pack(f"{order}IQQ", version, 0, len(fields)) + body + b"weights"
 
 
 def fields(model, texts, types):

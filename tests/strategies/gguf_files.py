@@ -1,0 +1,28 @@
+"""GGUF files made by hand: metadata, and something in the place of the weights."""
+
+from __future__ import annotations
+
+import struct
+
+
+def gguf(fields, order="<", version=3):
+    """A GGUF file of such fields: name, type, value."""
+
+    def text(value):
+        data = value.encode() if isinstance(value, str) else value
+        return struct.pack(f"{order}Q", len(data)) + data
+
+    def value(kind, given):
+        if kind == 8:
+            return text(given)
+        if kind == 9:
+            inner, values = given
+            head = struct.pack(f"{order}IQ", inner, len(values))
+            return head + b"".join(value(inner, one) for one in values)
+        return struct.pack(order + {4: "I", 5: "i", 6: "f", 10: "Q"}[kind], given)
+
+    body = b"".join(
+        text(name) + struct.pack(f"{order}I", kind) + value(kind, given)
+        for name, kind, given in fields
+    )
+    return b"GGUF" + struct.pack(f"{order}IQQ", version, 0, len(fields)) + body + b"weights"
