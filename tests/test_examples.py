@@ -81,7 +81,7 @@ OPENAI_CHUNKS = "".join(
 ROLLOUT = (
     '<|user|>2 + 2?<|end|><|assistant|><|call|>{"name": "add", "arguments": {"a": 2,"b":  2}}'
     "<|/call|><|end|><|tool|>4<|end|><|assistant|>It is 4.<|end|>\n"
-    f"{'.' * 34}{'^' * 71}{'.' * 29}{'^' * 15}\n"
+    f"{'.' * 34}{'^' * 70}{'.' * 29}{'^' * 15}\n"
 )
 OUTPUTS = {
     "agent_loop.py": AGENT_LOOP,

@@ -41,13 +41,13 @@ from .strategies.call_patterns import FAMILIES, kinds, read
 SECURITY = Path(__file__).parents[1] / "SECURITY.md"
 GATE = {name: given.default for name, given in inspect.signature(ToolGate).parameters.items()}
 USUAL = Limits()
+# Values that stand in tags of their own; those that may be anything are strings beyond a limit.
+TAGGED = ["tags", "keys and values in tags", "elements", "tags that tell types"]
+ANYTHING = TAGGED[:3]
 IN_TAGS = ["JSON and ids in tags", "quotes of its own", "recipients"]
-IN_TAGS += ["tags", "keys and values in tags", "tags that tell types"]
+IN_TAGS += TAGGED
 IN_JSON = ["JSON", "JSON with ids", "names as keys", "unmarked objects"]
 IN_PYTHON = ["Python", "Python in markers"]
-# Values that stand in tags of their own; those that may be anything are strings beyond a limit.
-TAGGED = ["tags", "keys and values in tags", "tags that tell types"]
-ANYTHING = TAGGED[:2]
 
 TABLE = {
     "open brackets of JSON and Python literals": f"{MAX_DEPTH}",

@@ -15,12 +15,12 @@ from threading import Lock
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from deltaparse.partial import UsageError
+from deltaparse.partial import UsageError, is_whole
 
 from ..wire.format import WireFormat
 from .vocabulary import Vocabulary
 
-__all__ = ["MARKER_FIELDS", "Markers", "TokenFormat", "token_format"]
+__all__ = ["MARKER_FIELDS", "Markers", "TokenFormat", "token_format", "written_texts"]
 
 How = Literal["token", "text", "either"]
 Markers = How | Mapping[str, How]
@@ -155,21 +155,28 @@ def token_format(fmt: WireFormat, vocabulary: Vocabulary, markers: Markers) -> T
 
 
 @lru_cache(maxsize=256)
-def _texts(fmt: WireFormat) -> tuple[str, ...]:
-    """The texts of a format that a model writes or reads."""
+def written_texts(fmt: WireFormat) -> tuple[str, ...]:
+    """The texts of a format that a model writes or reads.
+
+    Raises:
+        UsageError: half of a character stands in one, which no text holds.
+    """
     found: list[str] = []
     for group, names in MARKER_FIELDS.items():
         for name in names:
             value = getattr(getattr(fmt, group), name)
             found += [value] if isinstance(value, str) else value
-    return tuple(text for text in found if text)
+    for text in found:
+        if not is_whole(text):
+            raise UsageError(f"a marker that nobody can write: half of a character in {text!r}")
+    return tuple(filter(None, found))
 
 
 def _specials(fmt: WireFormat, vocabulary: Vocabulary) -> dict[str, int]:
     """The special tokens that stand in the markers of a format, and their ids."""
     return {
         part.text: part.id
-        for text in _texts(fmt)
+        for text in written_texts(fmt)
         for part in vocabulary.spelled(text).stretches
         if part.id is not None
     }
@@ -185,7 +192,7 @@ def _modes(specials: Mapping[str, int], fmt: WireFormat, markers: Markers) -> di
             modes |= {end: "token" for end in map(str.strip, fmt.turn.ends) if end in specials}
         return modes
     modes = dict.fromkeys(specials, "token")
-    known = {text.strip() for text in _texts(fmt)}
+    known = {text.strip() for text in written_texts(fmt)}
     for marker, how in markers.items():
         core = marker.strip()
         if not core or (core not in known and core not in specials):

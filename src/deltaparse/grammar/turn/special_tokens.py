@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from deltaparse.partial.surrogates import replace_surrogates
 from deltaparse.stream import Vocabulary, WireFormat
-from deltaparse.stream.tokens.token_format import token_format
+from deltaparse.stream.tokens.token_format import token_format, written_texts
 
 from ..rules.rulebook import SpecialToken, Tokens
 
@@ -22,7 +22,12 @@ class WithTokens(NamedTuple):
 
 
 def with_tokens(fmt: WireFormat, prompt: str, vocabulary: Vocabulary | None) -> WithTokens:
-    """Put the special tokens of a vocabulary, where there is one, in a format and a prompt."""
+    """Put the special tokens of a vocabulary, where there is one, in a format and a prompt.
+
+    Raises:
+        UsageError: a marker that no text holds.
+    """
+    written_texts(fmt)
     if vocabulary is None:
         return WithTokens(fmt, prompt, {})
     made = token_format(fmt, vocabulary, "token")
