@@ -102,9 +102,10 @@ def _sections(
         marker = (
             "" if before is Before.TEXT else (yield from _next_marker(reading, before, place.room))
         )
-        if not marker and before is Before.CALL and at_end and report_cut_marker(reading):
-            checkpoint.commit()
-            return
+        if not marker and before is Before.CALL and at_end:
+            if report_cut_marker(reading, tables.after_call):
+                checkpoint.commit()
+                return
         if not marker and (yield from _more_space(reading, before)):
             # JSON may follow, however much white space stands before it.
             _emit_space(writer, checkpoint)

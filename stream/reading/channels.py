@@ -20,7 +20,13 @@ from ..wire.marker_tables import MarkerTables, Role
 from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
 from .checkpoint import Checkpoint
-from .content import may_become, report_no_end, report_stray_end, stands_alone
+from .content import (
+    may_become,
+    report_cut_marker,
+    report_no_end,
+    report_stray_end,
+    stands_alone,
+)
 from .content_writer import Before, ContentWriter
 from .json_text import text_of_calls
 from .reading import Reading
@@ -60,6 +66,9 @@ def channel_turn(reading: Reading) -> Steps[None]:
             checkpoint = reading.checkpoint()
             author = yield from read_author(src, marks)
             before = Before.MARKER
+        if not marker and before is Before.CALL and report_cut_marker(reading, marks.outside):
+            checkpoint.commit()
+            break
         if marker and author is not None:
             before = yield from _message(reading, checkpoint, author, ended=ended)
         elif src.unread or not src.closed or before is Before.START or checkpoint.text().strip():

@@ -100,11 +100,11 @@ def report_call_behind_end(reading: Reading, marker: str) -> None:
         reading.sink.issue("text_after_end", span, "a call begins behind the end of the turn")
 
 
-def report_cut_marker(reading: Reading) -> bool:
+def report_cut_marker(reading: Reading, markers: Markers) -> bool:
     """Read what the output ends in, behind a call, if it is the beginning of a marker."""
     src, start = reading.src, reading.src.offset
     rest = src.text[src.pos :]
-    if not src.closed or not rest or not may_become(src, reading.tables.after_call):
+    if not src.closed or not rest or not may_become(src, markers):
         return False
     src.pos = len(src.text)
     detail = f"the output ends in a marker, not emitted: {rest!r}"

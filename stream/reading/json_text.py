@@ -12,6 +12,7 @@ from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, unt
 
 from ..wire.spellings import MOST_SPACE
 from .checkpoint import Checkpoint
+from .content import report_cut_marker
 from .content_writer import Before, ContentWriter
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
@@ -45,6 +46,9 @@ def text_of_calls(
         writer = ContentWriter(reading, Before.CALL)
         checkpoint = yield from _end_of_calls(reading, checkpoint)
     marker = yield from at(src, ends)
+    if called and not marker and report_cut_marker(reading, ends):
+        checkpoint.commit()
+        return True
     if not called or (not marker and (src.unread or not src.closed)):
         writer.emit(checkpoint.text())
     checkpoint.commit()

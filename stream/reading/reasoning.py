@@ -121,7 +121,11 @@ def _interrupted(reading: Reading, checkpoint: Checkpoint, marker: str, policy: 
         called = role is Role.TOOL_END
         if called:
             yield from skip(src, marker, tables.trailing(marker))
-        elif role not in BEHIND_CALL and not report_cut_marker(reading) and not src.ended:
+        elif (
+            role not in BEHIND_CALL
+            and not report_cut_marker(reading, tables.after_call)
+            and not src.ended
+        ):
             sink.reasoning(checkpoint.text())
         checkpoint.commit()
 

@@ -496,3 +496,15 @@ def test_the_gate_decides_on_them(text, passes):
     assert [call.normalized()["arguments"] for call in decision.calls] == (
         [{"city": "NYC"}] if passes else []
     )
+
+
+@pytest.mark.parametrize("tail", ["<", "<|", "<|end", "<|end|><|ret"])
+@pytest.mark.parametrize("calls", ["json", "format"])
+def test_half_a_marker_behind_a_call_in_channels_is_no_text(calls, tail):
+    fmt = get_format("gpt_oss")
+    call = '{"name": "f", "arguments": {"a": 1}}'
+    if calls == "format":
+        call = '<|channel|>commentary to=functions.f<|message|>{"a": 1}'
+    message = parse(call + tail, fmt, calls=calls, tools=[{"name": "f"}], finish_reason="length")
+    assert [part.arguments for part in message.parts] == ['{"a": 1}']
+    assert [issue.kind for issue in message.issues] == ["cut_marker"]
