@@ -33,7 +33,8 @@ class TurnParser(Feeder):
         request: what is asked of the parser.
         id_factory: makes the ids of calls.
         prompt: the prompt that the ids depend on.
-        kept: the record of what it is fed, if one is kept.
+        record: keep what it is fed.
+        asked: the request as it was made, for the record, where `request` is another.
         builds: makes what builds the message, where it is not the usual.
     """
 
@@ -44,9 +45,18 @@ class TurnParser(Feeder):
         request: Request,
         id_factory: IdFactory,
         prompt: str,
-        kept: Recording | None,
+        record: bool,
+        asked: Request | None = None,
         builds: Builds | None = None,
     ) -> None:
+        if record is not False:
+            check_flag("record", record)
+        if id_factory is not call_id:
+            check_id_factory(id_factory)
+        kept: Recording | None = None
+        if record:
+            ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
+            kept, id_factory = Recording(asked or request, ids), ids
         tail = request.turn_so_far()
         window = Window(offset=-len(tail))
         sink = request.sink(window, builds)
@@ -266,15 +276,7 @@ class StreamParser(TurnParser):
             calls,
             collect,
         )
-        if record is not False:
-            check_flag("record", record)
-        if id_factory is not call_id:
-            check_id_factory(id_factory)
-        kept: Recording | None = None
-        if record:
-            ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
-            kept, id_factory = Recording(request, ids), ids
-        super().__init__(request, id_factory, prompt, kept)
+        super().__init__(request, id_factory, prompt, record)
 
     def feed(self, text: str | bytes) -> list[Delta]:
         """Take the next chunk of the output; return what it makes certain, often nothing.

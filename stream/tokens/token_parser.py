@@ -14,7 +14,7 @@ from ..feeding import MOST_PASSED
 from ..finish_reasons import Reason
 from ..message.counts import RunningCounts
 from ..message.deltas import Delta
-from ..message.ids import IdFactory, MadeIds, call_id, check_id_factory
+from ..message.ids import IdFactory, call_id
 from ..message.message import Attempt, Issue, Message
 from ..message.policies import Policies
 from ..message.reports import Reports
@@ -120,15 +120,10 @@ class TokenParser(TurnParser):
             calls,
             collect,
         )
-        if record is not False:
-            check_flag("record", record)
-        if id_factory is not call_id:
-            check_id_factory(id_factory)
-        kept: Recording | None = None
+        asked: Request | None = None
         self._given: dict[str, Any] = {}
         if record:
-            ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
-            kept, id_factory = Recording(replace(request, fmt=fmt, prompt=""), ids), ids
+            asked = replace(request, fmt=fmt, prompt="")
             chosen = dict(markers) if isinstance(markers, Mapping) else markers
             self._given = {"prompt": prompt, "markers": chosen, "spans": spans}
         trail = self._trail = TokenTrail(
@@ -145,7 +140,7 @@ class TokenParser(TurnParser):
         self._noted = 0
         # The number of the token that is the first of `_passed`; None where nobody asks.
         self._first: int | None = 0 if spans else None
-        super().__init__(request, id_factory, decoded, kept, builds)
+        super().__init__(request, id_factory, decoded, record, asked, builds)
         self.format = fmt
         if record:
             self._texts = {}
