@@ -39,7 +39,10 @@ QUESTION = {"role": "user", "content": "zqaskedzq"}
 
 def outputs(one, parts):
     """What the model writes to say this, behind some reasoning and without."""
-    known = [written(one, Message([*more, *parts]), TOOLS) for more in ([], THINKS)]
+    # Some templates show calls beside content only.
+    beside = [ANSWER, [*THINKS, *ANSWER]] if parts is CALL else []
+    befores = [[], THINKS, *beside]
+    known = [written(one, Message([*more, *parts]), TOOLS) for more in befores]
     texts = [made[1] + made[2] for made in known if made]
     # Where a prompt opens no reasoning, nothing need close it.
     plain = [text[text.rindex("Dry.") :] for text in texts if parts is ANSWER]

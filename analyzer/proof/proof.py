@@ -11,7 +11,6 @@ from typing import Any
 from deltaparse.stream import Message, StreamParser, ToolFormat, WireFormat
 
 from ..cache import OUT_OF_TIME
-from ..diff import after
 from ..format_texts import confusing
 from ..phases.reasoning import ReasoningFinding
 from ..phases.switches import Setting
@@ -31,7 +30,7 @@ from ..renderer import Renderer
 from ..trace import phase
 from ..turns import Turns
 from .conversations import FEW, PROOF_TOOLS, SHORT, Turn, turns_in_doubt, turns_without
-from .wires import Wire, wires
+from .wires import Wire, answer_in, wires
 
 __all__ = ["Proof", "prove", "verify"]
 
@@ -215,9 +214,7 @@ class _Trial:
                 continue
             shown = sum(map(parts[0].count, FUNCTIONS))
             if shown or not turn.calls:
-                answer = after(rendered, behind)
-                for following in (RESULT, NEXT_USER):
-                    answer = answer.partition(following)[0]
+                answer = answer_in(rendered, behind)
                 yield from wires(turn, *parts, answer, shown, prompt, self.fmt)
 
     def _message(self, turn: Turn) -> Mapping[str, Any]:

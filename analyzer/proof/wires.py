@@ -15,10 +15,12 @@ from dataclasses import dataclass
 
 from deltaparse.stream import ReasoningMode, WireFormat
 
+from ..diff import after
 from ..phases.content import without_reasoning
+from ..probes import NEXT_USER, RESULT
 from .conversations import Turn
 
-__all__ = ["Wire", "wires"]
+__all__ = ["Wire", "answer_in", "wires"]
 
 WORDS = re.compile(r"\w+(?: \w+)*")
 
@@ -36,6 +38,14 @@ class Wire:
     content: str
     reasoning: str
     calls: int
+
+
+def answer_in(rendered: str, behind: str) -> str:
+    """All that a history has between what stands before a turn and what follows it."""
+    answer = after(rendered, behind)
+    for following in (RESULT, NEXT_USER):
+        answer = answer.partition(following)[0]
+    return answer
 
 
 def wires(

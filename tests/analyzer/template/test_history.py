@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
-from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, user
+from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, USER, user
 from deltaparse.analyzer.proof.proof import _beside, _difference, _Trial
-from deltaparse.analyzer.proof.wires import wires
+from deltaparse.analyzer.proof.wires import answer_in, wires
 
 from ...strategies.open_templates import NAMES, SOURCES, opened
 
@@ -58,7 +58,7 @@ def problem(one, turn):
         if parts and (shown or not turn.calls):
             problems += [
                 _difference(turn, wire, one.fmt, bool(turn.calls), streamed=False)
-                for wire in wires(turn, *parts, shown, prompt, one.fmt)
+                for wire in wires(turn, *parts, answer_in(text, USER), shown, prompt, one.fmt)
             ]
     return "" if "" in problems else f"{turn.label}: {problems}"
 
