@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "partial": FLOOR,
     "stream": [*FLOOR, "partial"],
     **dict.fromkeys(ON_IT, FLOOR + ENGINE),
+    "servers": [*FLOOR, *ENGINE, "analyzer", "grammar"],
     "": FLOOR + ENGINE + ON_IT,
     "command": ["", *FLOOR, *ENGINE, *ON_IT],
     "__main__": ["command"],

@@ -327,7 +327,7 @@ def test_plugins_are_registered_under_a_name(monkeypatch):
     assert thoughts.registered["mine"].call_ends_reasoning
     parser = tools.registered["mine"](Tokens())
     assert isinstance(parser, tools.base)
-    assert parser.supports_required_and_named
+    assert not parser.supports_required_and_named
     assert streamed(tools.registered["found"](Tokens()), [CALL])[2][0][1] == "f"
 
 

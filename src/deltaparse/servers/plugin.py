@@ -1,4 +1,4 @@
-"""What every plugin does: find its format and its server's classes, read requests."""
+"""What every plugin does: find its format and its server's classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from deltaparse.stream import (
 )
 from deltaparse.stream.message.ids import check_id_factory
 from deltaparse.stream.request import behind_reasoning, check_policies
-from deltaparse.stream.tools import ToolChoice
+
+from .special_tokens import StrayTokens
 
 __all__ = [
     "CallsSoFar",
@@ -27,8 +28,6 @@ __all__ = [
     "class_name",
     "format_of",
     "imported",
-    "tool_choice_of",
-    "tools_of",
 ]
 
 FormatSource = WireFormat | str | Callable[[Any], WireFormat]
@@ -41,7 +40,8 @@ class Options:
     Args:
         whole: the plugin reads outputs from their start, where a prompt may have opened
             reasoning. Otherwise another parser has taken the reasoning off before.
-        policies: what to do where the output is odd.
+        policies: what to do where the output is odd. By default `stray_token` is "drop": a
+            special token that stands in no marker of the format does not come out.
         id_factory: makes the id of a call that the model wrote without one. By default it is
             random: a plugin does not know the prompt, by which `call_id` keeps turns apart.
     """
@@ -52,7 +52,7 @@ class Options:
         self,
         *,
         whole: bool = False,
-        policies: Policies = Policies(),  # noqa: B008 - frozen
+        policies: Policies = Policies(stray_token="drop"),  # noqa: B008 - frozen
         id_factory: IdFactory = random_call_id,
     ) -> None:
         check_policies(policies)
@@ -69,6 +69,11 @@ class Options:
         return StreamParser(
             fmt, policies=self.policies, id_factory=self.id_factory, prompt=prompt, **request
         )
+
+
+    def strays(self, fmt: WireFormat, tokenizer: object) -> StrayTokens:
+        """Make what leaves special tokens of no meaning out of one output, as the policy has it."""
+        return StrayTokens(fmt, tokenizer if self.policies.stray_token == "drop" else None)
 
 
 class CallsSoFar:
@@ -127,19 +132,6 @@ def format_of(source: FormatSource, tokenizer: object) -> WireFormat:
     if not isinstance(fmt, WireFormat):
         raise UsageError(f"{source!r} returned no WireFormat but {type(fmt).__name__}")
     return fmt
-
-
-def tool_choice_of(request: object) -> ToolChoice:
-    """Return a request's `tool_choice` as a `StreamParser` takes it, "auto" without one."""
-    choice = getattr(request, "tool_choice", None)
-    if choice in ("none", "required"):
-        return "none" if choice == "none" else "required"
-    return "auto" if choice is None or isinstance(choice, str) else choice
-
-
-def tools_of(tools: Iterable[Any] | None) -> list[Any] | None:
-    """Return a server's tools as a `StreamParser` takes them; pydantic may hold an iterator."""
-    return None if tools is None else list(tools)
 
 
 def imported(modules: Iterable[str], *names: str) -> list[Any] | None:

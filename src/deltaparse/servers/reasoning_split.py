@@ -13,18 +13,49 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deltaparse.partial import Steps, UsageError, Window, at, skip, until, whitespace
-from deltaparse.stream import WireFormat
+from deltaparse.stream import StreamParser, WireFormat
 from deltaparse.stream.reading.content import stands_alone
 from deltaparse.stream.wire.marker_tables import MarkerTables, Role, marker_tables
 
-__all__ = ["ReasoningSplit"]
+__all__ = ["ReasoningSplit", "turn_behind_calls"]
+
+
+def turn_behind_calls(fmt: WireFormat, prompt: str) -> str:
+    """Return what a prompt holds of the turn, as far as it says whether reasoning is open.
+
+    Where a turn goes on behind the result of a call without a header, it may reason anew. Where no
+    header stands in the prompt, its last marker of reasoning says whether that is open, as in the
+    servers' own parsers.
+    """
+    facts = fmt.facts
+    if not prompt or not facts.has_reasoning:
+        return facts.turn_so_far(prompt)
+    turn = facts.turn_in(prompt)
+    start, end = fmt.reasoning.start, fmt.reasoning.end
+    if turn is None:
+        opened = prompt.rfind(start.strip()) if start.strip() else -1
+        ended = prompt.rfind(end.strip()) if end.strip() else -1
+        if opened == ended:
+            return facts.turn_so_far(prompt)
+        if ended < opened:
+            return prompt[opened:]
+        return f"{start}{end}"
+    if not start.strip() or not any(opener.strip() in turn for opener in facts.openers):
+        return turn
+    parser = StreamParser(fmt, prompt=next(iter(fmt.turn.headers), ""))
+    parser.feed(turn)
+    goes_on = not parser.in_reasoning and bool(parser.message.tool_calls)
+    return "" if goes_on else turn
+
 
 
 class ReasoningSplit:
     """Reads one output, in chunks of any size.
 
-    `ended`: reasoning is over, and all further text is the rest. `span`: the half-open range of
-    characters of the output in which reasoning stands. `rest_at`: where the rest begins.
+    `ended`: reasoning is over, and all further text is the rest. `closed`: the same, or only the
+    white space behind its end marker is still to come. `opened`: reasoning has begun.
+    `span`: the half-open range of characters of the output in which reasoning stands. `rest_at`:
+    where the rest begins.
 
     Args:
         fmt: how the model writes.
@@ -35,21 +66,35 @@ class ReasoningSplit:
         UsageError: a format with channels, which stand where they like.
     """
 
-    __slots__ = ("_reasoning", "_rest", "_source", "_steps", "ended", "rest_at", "span")
+    __slots__ = (
+        "_markers",
+        "_reasoning",
+        "_rest",
+        "_source",
+        "_steps",
+        "closed",
+        "ended",
+        "opened",
+        "rest_at",
+        "span",
+    )
 
     def __init__(
         self, fmt: WireFormat, *, prompt: str = "", call_ends_reasoning: bool = False
     ) -> None:
         if fmt.facts.has_channels:
             raise UsageError("reasoning in channels cannot be split off: use StreamParser")
-        tail = fmt.facts.turn_so_far(prompt)
+        tail = turn_behind_calls(fmt, prompt)
         self._source = Window(offset=-len(tail))
         self._reasoning: list[str] = []
         self._rest: list[str] = []
         self.span = (0, 0)
         self.rest_at = 0
-        self.ended = not fmt.facts.has_reasoning
-        self._steps = self._read(marker_tables(fmt, calls=True), call_ends_reasoning)
+        self.opened = False
+        self.closed = self.ended = not fmt.facts.has_reasoning
+        tables = marker_tables(fmt, calls=True)
+        self._markers = tables.in_reasoning if call_ends_reasoning else tables.in_reasoning_only
+        self._steps = self._read(tables)
         if tail and not self.ended:
             self._feed(tail)
 
@@ -67,6 +112,12 @@ class ReasoningSplit:
             self._resume()
         return self._taken()
 
+    def closes_in(self, text: str) -> bool:
+        """Return whether reasoning, which has begun, would close in `text`; nothing is fed."""
+        source = self._source
+        start, end = self._markers.find(source.text[source.pos :] + text, final=True)
+        return self.closed or end > start
+
     def _feed(self, text: str) -> None:
         if text and self._source.receive(text):
             self._resume()
@@ -76,7 +127,7 @@ class ReasoningSplit:
             next(self._steps)
         except StopIteration as done:
             source = self._source
-            self.ended = bool(done.value)
+            self.ended = self.closed = bool(done.value)
             self.rest_at = max(source.offset, 0)
             self._rest.append(source.take(len(source.text)))
 
@@ -86,7 +137,7 @@ class ReasoningSplit:
         self._rest.clear()
         return taken
 
-    def _read(self, tables: MarkerTables, call_ends_reasoning: bool) -> Steps[bool]:
+    def _read(self, tables: MarkerTables) -> Steps[bool]:
         """Read up to the rest; return whether reasoning ended there."""
         src = self._source
         repeated = yield from at(src, tables.at_start)
@@ -98,13 +149,13 @@ class ReasoningSplit:
             if not opened:
                 # The end of an output that may still have become reasoning ends none.
                 return not src.closed
+        self.opened = True
         again = yield from at(src, tables.reasoning_start)
         if again:
             opened = again
             yield from skip(src, again, tables.trailing(again))
         start = max(src.offset, 0)
-        markers = tables.in_reasoning if call_ends_reasoning else tables.in_reasoning_only
-        marker = yield from until(src, markers, self._reasoning.append)
+        marker = yield from until(src, self._markers, self._reasoning.append)
         own_ends = tables.reasoning_ends.get(opened.strip())
         while True:
             strange = tables.role(marker) is Role.REASONING_END and marker.strip() not in (
@@ -116,8 +167,9 @@ class ReasoningSplit:
             if not strange and (yield from stands_alone(src, tables, marker, tables.after_end)):
                 break
             self._reasoning.append(src.take(src.pos + len(marker)))
-            marker = yield from until(src, markers, self._reasoning.append)
+            marker = yield from until(src, self._markers, self._reasoning.append)
         self.span = (start, max(src.offset, start))
+        self.closed = bool(marker)
         if marker and tables.role(marker) not in (Role.TOOL_START, Role.CONTENT_START):
             yield from skip(src, marker, tables.trailing(marker))
         return bool(marker)

@@ -29,8 +29,8 @@ from .plugin import (
     class_name,
     format_of,
     imported,
-    tools_of,
 )
+from .requests import tools_of
 
 __all__ = [
     "SglangDetector",

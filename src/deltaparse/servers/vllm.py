@@ -12,6 +12,9 @@ between `<think>` and `</think>`, because the whole-output method has no field f
 They set `engine_based_streaming`: then vLLM asks for what is held back at the end
 (`finish_streaming`) and feeds no text twice. Versions before that flag never say that an output
 has ended: there, what is held back in that moment (the beginning of a marker) is lost.
+
+Forced calls come through the tool parser too (`supports_required_and_named` is False): vLLM's own
+reader of them wants the whole text so far, which that flag says is not kept.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any, ClassVar
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import StreamParser
+from deltaparse.stream.tools import read_tools
 
 from .plugin import (
     CallsSoFar,
@@ -30,11 +34,12 @@ from .plugin import (
     class_name,
     format_of,
     imported,
-    tool_choice_of,
-    tools_of,
 )
+from .requests import tool_choice_of, tools_of
+from .special_tokens import with_special_tokens
 from .vllm_reasoning import VllmReasoningParser
 from .vllm_results import VllmResults
+from .vllm_structure import calls_of, constrain_to_json, tag_of
 
 __all__ = [
     "VllmReasoningParser",
@@ -64,6 +69,8 @@ class VllmToolParser(CallsSoFar):
     results: ClassVar[VllmResults]
 
     engine_based_streaming = True
+    supports_required_and_named = False
+    structural_tag_model = "deltaparse"
 
     def __init__(self, tokenizer: Any = None, tools: Sequence[Any] | None = None) -> None:
         # vLLM's own constructor is left out: it takes one argument or two, as the version is,
@@ -71,15 +78,29 @@ class VllmToolParser(CallsSoFar):
         self.model_tokenizer = tokenizer
         self.tools = list(tools or [])
         self.wire_format = format_of(self.source, tokenizer)
+        self._strays = self.options.strays(self.wire_format, tokenizer)
         # Set by vLLM where no reasoning parser comes before this one.
         self.skip_reasoning_parsing = self.options.whole
 
     def adjust_request(self, request: Any) -> Any:
-        """Ask for the special tokens too, for markers are among them; return the request."""
+        """Ask for the special tokens too, if markers are among them; constrain forced calls.
+
+        Returns the request.
+        """
         adjust = getattr(super(), "adjust_request", None)
         request = request if adjust is None else adjust(request)
-        request.skip_special_tokens = False
-        return request
+        constrain_to_json(request)
+        return with_special_tokens(request, self.wire_format, self.model_tokenizer)
+
+    def get_structural_tag(
+        self, request: Any, *, reasoning: bool = False, strict_level: int = 0
+    ) -> Any:
+        """Return xgrammar's `StructuralTag` for a request, None where none can say the format.
+
+        It has no reasoning, which vLLM lets pass before a grammar begins.
+        """
+        del reasoning
+        return tag_of(self.wire_format, request, strict_level)
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
         """Return the calls of a whole output, an `ExtractedToolCallInformation`; keep nothing.
@@ -87,7 +108,8 @@ class VllmToolParser(CallsSoFar):
         A call that the output cuts off is among them, its arguments cut off too.
         """
         parser = self._parser_of(request)
-        parser.feed(model_output)
+        strays = self.options.strays(self.wire_format, self.model_tokenizer)
+        parser.feed(strays.feed(model_output) + strays.finish())
         parser.finish()
         return self.results.extracted(parser.message)
 
@@ -103,30 +125,39 @@ class VllmToolParser(CallsSoFar):
     ) -> Any:
         """Return what `delta_text` makes certain, as a `DeltaMessage`, or None.
 
-        The other texts and the tokens say nothing new, and are not looked at.
+        The other texts say nothing new. The tokens say which text is a special token.
         """
-        del previous_text, current_text, previous_token_ids, current_token_ids, delta_token_ids
+        del previous_text, current_text, previous_token_ids, current_token_ids
         if self._parser is None:
             self._parser = self._parser_of(request)
-        return self.results.delta(self._parser.feed(delta_text))
+        text = self._strays.feed(delta_text, delta_token_ids)
+        return self.results.delta(self._parser.feed(text))
 
     def finish_streaming(self) -> Any:
         """End the output; return the last `DeltaMessage`, or None."""
-        return None if self._parser is None else self.results.delta(self._parser.finish())
+        if self._parser is None:
+            return None
+        held = self._strays.finish()
+        deltas = self._parser.feed(held) if held else []
+        return self.results.delta([*deltas, *self._parser.finish()])
 
     def get_remaining_unstreamed_args(self) -> str:
         """Return the arguments that were read and not emitted: there are none."""
         return ""
 
     def _parser_of(self, request: object) -> StreamParser:
-        tools = getattr(request, "tools", None)
+        given = getattr(request, "tools", None)
+        tools = tools_of(given if given is not None else self.tools or None)
+        # Tools that are all no functions: the model cannot call.
+        can_call = tools is None or len(read_tools(tools)) > 0
         return self.options.parser(
             self.wire_format,
             whole=self.skip_reasoning_parsing,
             reasoning="inline",
-            tools=tools_of(tools if tools is not None else self.tools or None),
-            tool_choice=tool_choice_of(request),
+            tools=tools,
+            tool_choice=tool_choice_of(request, tools) if can_call else "none",
             parallel_tool_calls=getattr(request, "parallel_tool_calls", None) is not False,
+            calls=calls_of(request) if can_call else "format",
         )
 
 
@@ -144,18 +175,21 @@ def vllm_tool_parser(source: FormatSource, **options: Any) -> type[Any]:
     return _made(VllmToolParser, _bases(TOOL_MODULES, "ToolParser"), source, options)
 
 
-def vllm_reasoning_parser(source: FormatSource, *, call_ends_reasoning: bool = False) -> type[Any]:
+def vllm_reasoning_parser(
+    source: FormatSource, *, call_ends_reasoning: bool = False, **options: Any
+) -> type[Any]:
     """Make a class for vLLM's `ReasoningParserManager`, with its `ReasoningParser` as a base.
 
     Args:
         source: as for `vllm_tool_parser`.
         call_ends_reasoning: a call in reasoning ends it, and is called; otherwise it is reasoning.
+        options: `policies`, of which `unclosed_reasoning` and `stray_token` count.
 
     Raises:
         UsageError: no format, an unknown name, or a format with channels.
     """
     bases = _bases(REASONING_MODULES, "ReasoningParser")
-    made = _made(VllmReasoningParser, bases, source, {})
+    made = _made(VllmReasoningParser, bases, source, options)
     made.call_ends_reasoning = call_ends_reasoning
     return made
 
@@ -179,7 +213,7 @@ def register_vllm_parsers(
     tools[0].register_module(name=name, force=True, module=tool_parser)
     fmt = source if callable(source) else format_of(source, None)
     if callable(fmt) or not fmt.facts.has_channels:
-        made = vllm_reasoning_parser(source, call_ends_reasoning=call_ends_reasoning)
+        made = vllm_reasoning_parser(source, call_ends_reasoning=call_ends_reasoning, **options)
         reasoning[0].register_module(name=name, force=True, module=made)
 
 
@@ -199,4 +233,5 @@ def _made(
         "__doc__": mixin.__doc__,
         "__module__": __name__,
     }
-    return type(class_name(source, mixin.__name__), (mixin, *bases), attributes)
+    # The mixin's metaclass: vLLM's own classes have none.
+    return type(mixin)(class_name(source, mixin.__name__), (mixin, *bases), attributes)

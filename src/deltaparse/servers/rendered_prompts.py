@@ -1,0 +1,35 @@
+"""How a tokenizer's template ends a prompt, where a server does not pass the prompt on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from deltaparse.analyzer import ChatTemplate
+from deltaparse.partial import DeltaParseError
+
+__all__ = ["rendered_prompt"]
+
+
+def rendered_prompt(tokenizer: Any, switches: Mapping[str, Any]) -> str:
+    """Return the prompt of a short conversation under the switches of a request.
+
+    "" where the template cannot be rendered so.
+    """
+    try:
+        switches_text = json.dumps(dict(switches), sort_keys=True)
+        template = ChatTemplate.load(tokenizer)
+    except (DeltaParseError, TypeError, ValueError):
+        return ""
+    return _rendered(template, switches_text)
+
+
+@lru_cache(maxsize=64)
+def _rendered(template: ChatTemplate, switches: str) -> str:
+    messages = [{"role": "user", "content": "Hi"}]
+    try:
+        return template.render(messages, add_generation_prompt=True, **json.loads(switches))
+    except (DeltaParseError, TypeError):
+        return ""

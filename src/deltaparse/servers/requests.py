@@ -1,0 +1,102 @@
+"""What a server's request says of tools, read as the server shows it to the model.
+
+Servers take tools that are no functions. The model is shown some of them as functions: a custom
+tool takes one text, `{"input": ...}`, and the functions of a namespace are called
+`namespace__function`. The others it is not shown, and no output calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from deltaparse.stream.tools import ToolChoice, read_tools
+
+__all__ = ["forces_calls", "named_function", "tool_choice_of", "tools_of"]
+
+INPUT = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+    "additionalProperties": False,
+}
+"""The arguments of a custom tool."""
+
+
+def tools_of(tools: Iterable[Any] | None) -> list[Any] | None:
+    """Return a server's tools as a `StreamParser` takes them; pydantic may hold an iterator."""
+    if tools is None:
+        return None
+    return [shown for tool in tools for shown in _shown(tool)]
+
+
+def tool_choice_of(request: object, tools: Sequence[Any] | None = None) -> ToolChoice:
+    """Return a request's `tool_choice` as a `StreamParser` takes it, "auto" without one.
+
+    A choice of what the model is not shown as a function leaves it free: no output answers it.
+    `tools` are those of `tools_of`; functions that are not among them cannot be chosen.
+    """
+    choice = getattr(request, "tool_choice", None)
+    if choice in ("none", "required"):
+        return "none" if choice == "none" else "required"
+    if choice is None or isinstance(choice, str):
+        return "auto"
+    allowed = _field(choice, "allowed_tools") or choice
+    if _field(choice, "type") == "allowed_tools":
+        names = [name for one in _field(allowed, "tools") or () if (name := _name(one))]
+        names = [name for name in names if tools is None or name in read_tools(tools).schemas]
+        mode = "required" if _field(allowed, "mode") == "required" else "auto"
+        if not names:
+            return "none"
+        functions = [{"type": "function", "name": name} for name in names]
+        return {"type": "allowed_tools", "mode": mode, "tools": functions}
+    name = named_function(request)
+    if not name or (tools is not None and name not in read_tools(tools).schemas):
+        return "auto"
+    return {"type": "function", "function": {"name": name}}
+
+
+def named_function(request: object) -> str:
+    """Return the function that a request's `tool_choice` names, "" where it names none."""
+    choice = getattr(request, "tool_choice", None)
+    if choice is None or isinstance(choice, str):
+        return ""
+    return _name(choice)
+
+
+def forces_calls(request: object) -> bool:
+    """Return whether a request wants a call: of any function, or of the one that it names."""
+    return getattr(request, "tool_choice", None) == "required" or bool(named_function(request))
+
+
+def _shown(tool: Any) -> list[Any]:
+    kind = _field(tool, "type")
+    if kind == "namespace":
+        return [
+            {**_dumped(inner), "name": f"{_field(tool, 'name')}__{_field(inner, 'name')}"}
+            for inner in _field(tool, "tools") or ()
+            if _field(inner, "type") == "function"
+        ]
+    if kind == "custom" and _field(tool, "input_schema") is None:
+        name = _field(_field(tool, "custom"), "name") or _field(tool, "name")
+        return [{"type": "function", "function": {"name": name, "parameters": INPUT}}]
+    return [tool]
+
+
+def _name(choice: object) -> str:
+    """Return the function that a choice names, or "" for one of something else."""
+    if _field(choice, "type") not in (None, "function", "custom", "tool"):
+        return ""
+    for inner in (_field(choice, "function"), _field(choice, "custom"), choice):
+        name = _field(inner, "name")
+        if isinstance(name, str):
+            return name
+    return ""
+
+
+def _dumped(tool: Any) -> dict[str, Any]:
+    return dict(tool) if isinstance(tool, Mapping) else dict(tool.model_dump())
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
