@@ -1,0 +1,114 @@
+"""What the servers are driven with: each named format, its prompts, its outputs, ways of cutting."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[2] / part) for part in ("src", "")]
+
+from deltaparse import WireFormat, get_format, parse  # noqa: E402
+from tests.strategies.wire_named import TOOLS, WIRES  # noqa: E402
+
+__all__ = ["FUNCTIONS", "STRAY", "Case", "Expected", "Tokens", "cases", "cuts"]
+
+FUNCTIONS = [{"type": "function", "function": tool} for tool in TOOLS]
+STRAY = "<|stray_of_no_format|>"
+Expected = tuple[str, str, list[tuple[str, str]]]
+"""Content, reasoning, and the calls' names and arguments."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One output, behind one prompt."""
+
+    name: str
+    fmt: WireFormat
+    prompt_kind: str
+    prompt: str
+    kind: str
+    text: str
+
+    @property
+    def expected(self) -> Expected:
+        """What our own parser makes of it."""
+        message = parse(
+            self.text, self.fmt, tools=TOOLS, prompt=self.prompt, finish_reason="stop"
+        )
+        calls = [(call.name, call.arguments) for call in message.tool_calls]
+        return message.content, message.reasoning_content, calls
+
+
+class Tokens:
+    """A tokenizer: a token for each special token of a format, and one for each other character."""
+
+    chat_template = None
+
+    def __init__(self, fmt: WireFormat) -> None:
+        self.all_special_tokens = [*dict.fromkeys((*fmt.preserved_tokens, STRAY))]
+        self._special = {0x200000 + at: text for at, text in enumerate(self.all_special_tokens)}
+        self._ids = {text: id for id, text in self._special.items()}
+        longest = sorted(map(re.escape, self._ids), key=len, reverse=True)
+        self._pattern = re.compile("|".join([*longest, r"[\s\S]"]))
+        self.all_special_ids = list(self._special)
+
+    def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
+        """Return the tokens of a text."""
+        return [
+            self._ids.get(part) or ord(part) for part in self._pattern.findall(text)
+        ]
+
+    def decode(self, ids: list[int], skip_special_tokens: bool = False) -> str:
+        """Return the text of tokens."""
+        texts = (self._special.get(id) or chr(id) for id in ids)
+        return "".join(texts)
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return the special tokens."""
+        return dict(self._ids)
+
+    def convert_tokens_to_ids(self, token: str) -> int | None:
+        """Return the id of a special token."""
+        return self._ids.get(token)
+
+
+def cases() -> Iterator[Case]:
+    """Every named format, with the prompts that it can have and what it writes behind each."""
+    for name, wire in sorted(WIRES.items()):
+        fmt = get_format(name)
+        header = next(iter(fmt.turn.headers), "")
+        for kind in wire._fields:
+            text = getattr(wire, kind) + (wire.one if kind == "before_calls" else "")
+            if not text:
+                continue
+            own = fmt.turn.generation_prompt or header
+            yield Case(name, fmt, "own", own, kind, text)
+            start, end = fmt.reasoning.start, fmt.reasoning.end
+            if not start.strip() or fmt.facts.has_channels or not header:
+                # Without a header our parser reads nothing of a prompt, and servers read its end.
+                continue
+            if "hm" in text and text.lstrip().startswith(start.strip()):
+                rest = text.lstrip().removeprefix(start.strip()).lstrip()
+                yield Case(name, fmt, "opened", header + start, kind, rest)
+            if "hm" not in text:
+                closed = text.removeprefix(end.strip())
+                yield Case(name, fmt, "closed", header + start + end, kind, closed)
+
+
+def cuts(ids: list[int], seed: str) -> Iterator[tuple[str, list[list[int]]]]:
+    """Five ways of cutting an output between tokens."""
+    yield "whole", [ids]
+    yield "each token", [[id] for id in ids]
+    for size in (2, 7):
+        yield f"by {size}", [ids[at : at + size] for at in range(0, len(ids), size)]
+    chance = random.Random(seed)
+    parts: list[list[int]] = [[]]
+    for id in ids:
+        if chance.random() < 0.2:
+            parts.append([])
+        parts[-1].append(id)
+    yield "anyhow", [part for part in parts if part]

@@ -1,0 +1,50 @@
+"""Drives the servers' own serving code with our plugins: `make test-servers`.
+
+    python tools/servers/drive.py [vllm] [sglang] [FORMAT ...]
+
+Every named format, streamed and whole, cut in five ways, with each prompt that it can have. Each
+must come out as our own parser has it. What does not is printed; `REASONS` says why it may.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+from importlib import import_module
+
+import peers
+from cases import cases
+
+REASONS: dict[tuple[str, str], str] = {
+    ("", "gpt_oss"): "vLLM has a parser of its own for channels, and SGLang's splits them before",
+}
+"""Why a server's result may differ, by server ("" for all) and format."""
+
+
+def main(arguments: list[str]) -> int:
+    """Drive the servers that are named, or both; return how many differences have no reason."""
+    warnings.simplefilter("ignore")
+    servers = [one for one in peers.VERSIONS if one in arguments] or list(peers.VERSIONS)
+    names = [one for one in arguments if one not in peers.VERSIONS]
+    peers.install(tuple(servers))
+    unexplained = 0
+    for server in servers:
+        differences = import_module(f"drive_{server}").differences
+        counts: Counter[str] = Counter()
+        for case in cases():
+            if names and case.name not in names:
+                continue
+            found = differences(case)
+            reason = REASONS.get((server, case.name)) or REASONS.get(("", case.name))
+            counts["the same" if not found else "explained" if reason else "different"] += 1
+            if found and not reason:
+                unexplained += 1
+                print(f"{server} {case.name}, prompt {case.prompt_kind}, {case.kind}: {case.text!r}")
+                print("   " + "\n   ".join(found[:3]))
+        print(f"{server} {peers.VERSIONS[server]}:", dict(counts))
+    return unexplained
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(sys.argv[1:]), 1))
