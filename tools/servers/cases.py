@@ -11,8 +11,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2] / part) for part in ("src", "")]
 
-from deltaparse import WireFormat, get_format, parse  # noqa: E402
 from tests.strategies.wire_named import TOOLS, WIRES  # noqa: E402
+
+from deltaparse import WireFormat, get_format, parse  # noqa: E402
 
 __all__ = ["FUNCTIONS", "STRAY", "Case", "Expected", "Tokens", "cases", "cuts"]
 
@@ -36,9 +37,7 @@ class Case:
     @property
     def expected(self) -> Expected:
         """What our own parser makes of it."""
-        message = parse(
-            self.text, self.fmt, tools=TOOLS, prompt=self.prompt, finish_reason="stop"
-        )
+        message = parse(self.text, self.fmt, tools=TOOLS, prompt=self.prompt, finish_reason="stop")
         calls = [(call.name, call.arguments) for call in message.tool_calls]
         return message.content, message.reasoning_content, calls
 
@@ -58,9 +57,7 @@ class Tokens:
 
     def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
         """Return the tokens of a text."""
-        return [
-            self._ids.get(part) or ord(part) for part in self._pattern.findall(text)
-        ]
+        return [self._ids.get(part) or ord(part) for part in self._pattern.findall(text)]
 
     def decode(self, ids: list[int], skip_special_tokens: bool = False) -> str:
         """Return the text of tokens."""

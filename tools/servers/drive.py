@@ -13,8 +13,9 @@ import warnings
 from collections import Counter
 from importlib import import_module
 
-import peers
 from cases import cases
+
+import peers
 
 REASONS: dict[tuple[str, str], str] = {
     ("", "gpt_oss"): "vLLM has a parser of its own for channels, and SGLang's splits them before",
@@ -40,7 +41,9 @@ def main(arguments: list[str]) -> int:
             counts["the same" if not found else "explained" if reason else "different"] += 1
             if found and not reason:
                 unexplained += 1
-                print(f"{server} {case.name}, prompt {case.prompt_kind}, {case.kind}: {case.text!r}")
+                print(
+                    f"{server} {case.name}, prompt {case.prompt_kind}, {case.kind}: {case.text!r}"
+                )
                 print("   " + "\n   ".join(found[:3]))
         print(f"{server} {peers.VERSIONS[server]}:", dict(counts))
     return unexplained

@@ -22,16 +22,69 @@ VERSIONS = {"vllm": "0.33.0", "sglang": "0.5.23"}
 KEPT = Path(__file__).parents[2] / "build" / "peers"
 
 STUBS = frozenset(
-    """
-    IPython PIL aiohttp anthropic av blake3 cachetools cloudpickle compressed_tensors cpuinfo cupy
-    cv2 decord depyf diskcache einops flashinfer gguf ijson imagehash lark librosa
-    lm_format_enforcer mcp model_hosting_container_standards numba opentelemetry outlines_core
-    pandas prometheus_client prometheus_fastapi_instrumentator psutil py_cpuinfo quack ray scipy
-    setproctitle soundfile soxr tilelang torch torchaudio torchvision triton uvloop watchfiles zmq
-    vllm.config vllm.connections vllm.distributed vllm.engine vllm.entrypoints.mcp vllm.inputs
-    vllm.lora vllm.model_executor vllm.multimodal vllm.platforms vllm.renderers.base
-    vllm.transformers_utils vllm.utils.torch_utils vllm.v1
-    """.split()
+    [
+        "IPython",
+        "PIL",
+        "aiohttp",
+        "anthropic",
+        "av",
+        "blake3",
+        "cachetools",
+        "cloudpickle",
+        "compressed_tensors",
+        "cpuinfo",
+        "cupy",
+        "cv2",
+        "decord",
+        "depyf",
+        "diskcache",
+        "einops",
+        "flashinfer",
+        "gguf",
+        "ijson",
+        "imagehash",
+        "lark",
+        "librosa",
+        "lm_format_enforcer",
+        "mcp",
+        "model_hosting_container_standards",
+        "numba",
+        "opentelemetry",
+        "outlines_core",
+        "pandas",
+        "prometheus_client",
+        "prometheus_fastapi_instrumentator",
+        "psutil",
+        "py_cpuinfo",
+        "quack",
+        "ray",
+        "scipy",
+        "setproctitle",
+        "soundfile",
+        "soxr",
+        "tilelang",
+        "torch",
+        "torchaudio",
+        "torchvision",
+        "triton",
+        "uvloop",
+        "watchfiles",
+        "zmq",
+        "vllm.config",
+        "vllm.connections",
+        "vllm.distributed",
+        "vllm.engine",
+        "vllm.entrypoints.mcp",
+        "vllm.inputs",
+        "vllm.lora",
+        "vllm.model_executor",
+        "vllm.multimodal",
+        "vllm.platforms",
+        "vllm.renderers.base",
+        "vllm.transformers_utils",
+        "vllm.utils.torch_utils",
+        "vllm.v1",
+    ]
 )
 """Modules that are stood in for, with all below them."""
 

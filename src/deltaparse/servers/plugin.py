@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from deltaparse.partial import UsageError
@@ -21,6 +22,7 @@ from deltaparse.stream.request import behind_reasoning, check_policies
 from .special_tokens import StrayTokens
 
 __all__ = [
+    "SERVERS",
     "CallsSoFar",
     "FormatSource",
     "Options",
@@ -28,7 +30,11 @@ __all__ = [
     "class_name",
     "format_of",
     "imported",
+    "not_there",
 ]
+
+SERVERS = {"vllm": ("vLLM", "0.33.0"), "sglang": ("SGLang", "0.5.23")}
+"""The servers that there are plugins for, and the versions that they are made for."""
 
 FormatSource = WireFormat | str | Callable[[Any], WireFormat]
 """A format, its name, or a function that returns it for the server's tokenizer."""
@@ -69,7 +75,6 @@ class Options:
         return StreamParser(
             fmt, policies=self.policies, id_factory=self.id_factory, prompt=prompt, **request
         )
-
 
     def strays(self, fmt: WireFormat, tokenizer: object) -> StrayTokens:
         """Make what leaves special tokens of no meaning out of one output, as the policy has it."""
@@ -147,6 +152,16 @@ def imported(modules: Iterable[str], *names: str) -> list[Any] | None:
         if all(hasattr(found, name) for name in names):
             return [getattr(found, name) for name in names]
     return None
+
+
+def not_there(what: str, server: str) -> str:
+    """Say that a server cannot be imported, or is not of a version that a plugin is made for."""
+    name, made_for = SERVERS[server]
+    try:
+        found = version(server)
+    except PackageNotFoundError:
+        return f"{what} is for a process in which {name} is installed; it is made for {made_for}"
+    return f"{what} does not find its place in {name} {found}: it is made for {made_for}"
 
 
 def class_name(source: FormatSource, suffix: str) -> str:

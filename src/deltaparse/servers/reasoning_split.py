@@ -48,7 +48,6 @@ def turn_behind_calls(fmt: WireFormat, prompt: str) -> str:
     return "" if goes_on else turn
 
 
-
 class ReasoningSplit:
     """Reads one output, in chunks of any size.
 

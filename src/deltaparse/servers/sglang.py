@@ -1,4 +1,4 @@
-"""SGLang's plugin: a detector of calls.
+"""SGLang's plugins: a detector of calls, and one of reasoning (`sglang_reasoning.py`).
 
     register_sglang_detector("mine", fmt)     # before the server starts
 
@@ -11,6 +11,7 @@ reasoning; reasoning that it meets is text, between `<think>` and `</think>`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -29,20 +30,33 @@ from .plugin import (
     class_name,
     format_of,
     imported,
+    not_there,
 )
 from .requests import tools_of
+from .sglang_reasoning import ReasoningResult, SglangReasoningDetector
+from .sglang_structure import PROBE, StructureInfo, around, sglang_tag
 
 __all__ = [
     "SglangDetector",
+    "SglangReasoningDetector",
     "StreamingParseResult",
     "ToolCallItem",
     "register_sglang_detector",
     "sglang_detector",
+    "sglang_reasoning_detector",
 ]
+
+logger = logging.getLogger(__name__)
 
 BASE_MODULES = ("sglang.srt.function_call.base_format_detector",)
 RESULT_MODULES = ("sglang.srt.function_call.core_types",)
 PARSER_MODULES = ("sglang.srt.function_call.function_call_parser",)
+REASONING_MODULES = ("sglang.srt.parser.reasoning_parser",)
+NAMES = (
+    ("sglang.srt.function_call.parser_names", "TOOL_CALL_PARSER_NAMES"),
+    ("sglang.srt.parser.reasoning_parser_names", "REASONING_PARSER_NAMES"),
+)
+"""Where SGLang has the names that its command line takes."""
 
 
 @dataclass
@@ -87,6 +101,8 @@ class SglangDetector(CallsSoFar):
         self.eot_token = (tools.section_end or tools.per_call_end).strip()
         self.tool_call_separator = tools.separator
         self._buffer = ""
+        self._tokenizer = tokenizer
+        self._strays = self.options.strays(self.wire_format, tokenizer)
         self._ids = self.wire_format.facts.writes_ids
 
     def has_tool_call(self, text: str) -> bool:
@@ -99,12 +115,18 @@ class SglangDetector(CallsSoFar):
     def detect_and_parse(self, text: str, tools: Sequence[Any] | None = None) -> Any:
         """Return the text and the calls of a whole output, one item for each; keep nothing.
 
-        A call that the output cuts off is among them, its arguments cut off too.
+        A call that the output cuts off is left out, with a warning: SGLang's finish reason is
+        "tool_calls" wherever there is one, and in a stream it is not, where one was cut off.
         """
-        message = self._whole(text, tools).message
+        strays = self.options.strays(self.wire_format, self._tokenizer)
+        message = self._whole(strays.feed(text) + strays.finish(), tools).message
+        for call in message.tool_calls:
+            if not call.complete:
+                logger.warning("the call of %r was cut off: %s", call.name, call.arguments)
         items = [
             self._item(index, call.id, call.name, call.arguments)
             for index, call in enumerate(message.tool_calls)
+            if call.complete
         ]
         return self.results[0](normal_text=message.content, calls=items)
 
@@ -112,24 +134,53 @@ class SglangDetector(CallsSoFar):
         """Return what the next chunk makes certain; the `tools` of the first one hold for all."""
         if self._parser is None:
             self._parser = self._new(tools)
-        return self._streamed(self._parser.feed(new_text))
+        return self._streamed(self._parser.feed(self._strays.feed(new_text)))
 
     def finish(self, tools: Sequence[Any] | None = None) -> Any:
         """End the output; return what was held back. A second call returns nothing."""
         del tools
-        return self._streamed(self._parser.finish() if self._parser else ())
+        if self._parser is None:
+            return self._streamed(())
+        held = self._strays.finish()
+        deltas = self._parser.feed(held) if held else []
+        return self._streamed([*deltas, *self._parser.finish()])
 
     def supports_structural_tag(self) -> bool:
-        """Return False: SGLang constrains forced calls by JSON Schema, and parses them itself."""
-        return False
+        """Return whether a structural tag can say the format; then forced calls are in it too."""
+        return sglang_tag(self.wire_format, [PROBE], "required", parallel=True) is not None
 
     def parses_required_natively(self) -> bool:
-        """Return False, as every detector does whose forced calls SGLang parses itself."""
+        """Return False: a model that must call is always held to it."""
         return False
 
+    def get_structural_tag(
+        self,
+        tools: Sequence[Any] | None = None,
+        tool_choice: Any = "auto",
+        thinking_mode: bool = False,
+        parallel_tool_calls: bool = True,
+    ) -> Any:
+        """Return xgrammar's `StructuralTag` for a request, None where none can say the format.
+
+        Tools that are not strict have their names held to, and their arguments to be an object.
+        """
+        return sglang_tag(
+            self.wire_format,
+            tools,
+            tool_choice,
+            parallel=parallel_tool_calls,
+            reasons=thinking_mode,
+        )
+
     def structure_info(self) -> Any:
-        """Refuse, as `supports_structural_tag` says: `deltaparse.structural_tag` makes them."""
-        raise NotImplementedError("deltaparse detectors have no structural tags")
+        """Return a function that says what stands round the arguments of a function.
+
+        Raises:
+            NotImplementedError: arguments that are not one JSON object in their place;
+                `get_structural_tag` has those.
+        """
+        info = imported(RESULT_MODULES, "StructureInfo") or [StructureInfo]
+        return lambda name: info[0](*around(self.wire_format, name))
 
     def build_ebnf(self, tools: Sequence[Any]) -> str:
         """Refuse; SGLang called it before 0.5."""
@@ -211,16 +262,55 @@ def sglang_detector(source: FormatSource, **options: Any) -> type[Any]:
     return type(class_name(source, "SglangDetector"), (SglangDetector, *bases), attributes)
 
 
-def register_sglang_detector(name: str, source: FormatSource, **options: Any) -> None:
-    """Register a detector with SGLang under a name, which `--tool-call-parser` then takes.
+def sglang_reasoning_detector(
+    source: FormatSource, *, call_ends_reasoning: bool = False, **options: Any
+) -> type[Any]:
+    """Make a class of reasoning detectors, a subclass of SGLang's where there is one.
 
-    Call it in the process that starts the server, before it does.
+    Args:
+        source: as for `sglang_detector`.
+        call_ends_reasoning: a call in reasoning ends it, and is called; otherwise it is reasoning.
+        options: `policies`, of which `stray_token` counts.
 
     Raises:
-        UsageError: SGLang is not there; what `sglang_detector` raises.
+        UsageError: no format, or an unknown name.
+    """
+    check_source(source)
+    attributes = {
+        "source": staticmethod(source) if callable(source) else source,
+        "options": Options(**options),
+        "results": (imported(REASONING_MODULES, "StreamingParseResult") or [ReasoningResult])[0],
+        "call_ends_reasoning": call_ends_reasoning,
+        "__doc__": SglangReasoningDetector.__doc__,
+        "__module__": __name__,
+    }
+    bases = imported(REASONING_MODULES, "BaseReasoningFormatDetector") or []
+    name = class_name(source, SglangReasoningDetector.__name__)
+    return type(name, (SglangReasoningDetector, *bases), attributes)
+
+
+def register_sglang_detector(
+    name: str, source: FormatSource, *, call_ends_reasoning: bool = False, **options: Any
+) -> None:
+    """Register both detectors with SGLang under a name.
+
+    `--tool-call-parser` and `--reasoning-parser` then take it. Call it in the process that starts
+    the server, before it does.
+
+    Raises:
+        UsageError: SGLang is not there; what the two makers of classes raise.
     """
     found = imported(PARSER_MODULES, "FunctionCallParser")
     if found is None:
-        message = "register_sglang_detector() is for a process in which SGLang is installed"
-        raise UsageError(message)
+        raise UsageError(not_there("register_sglang_detector()", "sglang"))
     found[0].ToolCallParserEnum[name] = sglang_detector(source, **options)
+    reasoning = imported(REASONING_MODULES, "ReasoningParser")
+    if reasoning is not None:
+        # SGLang looks names of reasoning up in lower case.
+        reasoning[0].DetectorMap[name.lower()] = sglang_reasoning_detector(
+            source, call_ends_reasoning=call_ends_reasoning, **options
+        )
+    for module, listed in NAMES:
+        names = imported([module], listed)
+        if names is not None and name not in names[0]:
+            names[0].append(name)

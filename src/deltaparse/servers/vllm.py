@@ -34,6 +34,7 @@ from .plugin import (
     class_name,
     format_of,
     imported,
+    not_there,
 )
 from .requests import tool_choice_of, tools_of
 from .special_tokens import with_special_tokens
@@ -208,7 +209,7 @@ def register_vllm_parsers(
     tools = imported(TOOL_MODULES, "ToolParserManager")
     reasoning = imported(REASONING_MODULES, "ReasoningParserManager")
     if tools is None or reasoning is None:
-        raise UsageError("register_vllm_parsers() is for a process in which vLLM is installed")
+        raise UsageError(not_there("register_vllm_parsers()", "vllm"))
     tool_parser = vllm_tool_parser(source, **options)
     tools[0].register_module(name=name, force=True, module=tool_parser)
     fmt = source if callable(source) else format_of(source, None)

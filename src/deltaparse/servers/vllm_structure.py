@@ -8,49 +8,32 @@ as JSON: `calls_of` says of a request which of the two it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from deltaparse.grammar import structural_tag
-from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
-from deltaparse.stream.tools import read_tools
 
 from .plugin import imported
-from .requests import forces_calls, named_function, tool_choice_of, tools_of
+from .requests import forces_calls, named_function
+from .structural_tags import structural_tag_of
 
 __all__ = ["calls_of", "constrain_to_json", "tag_of"]
-
-FREE = {"type": "object"}
-"""The schema of arguments that a tag leaves free."""
 
 PARAMETER_LEVEL = 2
 """vLLM's `ToolStrictLevel.PARAMETER`: the arguments of all tools are held to their schemas."""
 
 
 def tag_of(fmt: WireFormat, request: Any, strict_level: int) -> Any:
-    """Make xgrammar's `StructuralTag` for a request, None where none can say it.
-
-    A tool that is not strict has its name held to, and its arguments to be an object, as vLLM does.
-    """
-    tags = imported(["xgrammar"], "StructuralTag")
-    enforced = imported(["vllm.envs"], "VLLM_ENFORCE_STRICT_TOOL_CALLING")
-    if tags is None or enforced == [False]:
+    """Make xgrammar's `StructuralTag` for a request, None where none can say it."""
+    if imported(["vllm.envs"], "VLLM_ENFORCE_STRICT_TOOL_CALLING") == [False]:
         return None
-    tools = _as_strict(request.tools, all_strict=strict_level >= PARAMETER_LEVEL)
-    if not tools:
-        return None
-    try:
-        made = structural_tag(
-            fmt,
-            tools,
-            tool_choice=tool_choice_of(request, tools),
-            parallel_tool_calls=getattr(request, "parallel_tool_calls", None) is not False,
-            reasoning="exclude",
-        )
-        return tags[0].model_validate(made)
-    except (UsageError, ValueError):
-        return None
+    return structural_tag_of(
+        fmt,
+        request.tools,
+        request,
+        parallel=getattr(request, "parallel_tool_calls", None) is not False,
+        all_strict=strict_level >= PARAMETER_LEVEL,
+    )
 
 
 def constrain_to_json(request: Any) -> None:
@@ -96,20 +79,3 @@ def _lists_calls(schema: object) -> bool:
 def _has_tag(request: Any) -> bool:
     outputs = getattr(request, "structured_outputs", None)
     return getattr(outputs, "structural_tag", None) is not None
-
-
-def _as_strict(tools: Iterable[Any] | None, *, all_strict: bool) -> list[dict[str, Any]]:
-    """Return the tools, the arguments of those that are not strict left free."""
-    found = []
-    for given in tools_of(tools) or ():
-        for tool in read_tools([given]):
-            function = dict(tool["function"])
-            inner = _field(given, "function")
-            if not all_strict and _field(inner or given, "strict") is not True:
-                function["parameters"] = FREE
-            found.append({"type": "function", "function": function})
-    return found
-
-
-def _field(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
