@@ -106,11 +106,17 @@ class SglangDetector(CallsSoFar):
         self._ids = self.wire_format.facts.writes_ids
 
     def has_tool_call(self, text: str) -> bool:
-        """Return whether a call may begin in the text: it has a marker that calls begin with."""
+        """Return whether the text is to be parsed: a call may begin in it, or it is not all content.
+
+        SGLang emits a whole answer as it stands where this says no, with what stands round content.
+        """
         markers = marker_tables(self.wire_format, calls=True).call_starts
         start, end = markers.find(text, final=True)
+        if end > start:
+            return True
         # Calls without markers, and those in channels, are known by what they are.
-        return end > start or bool(self._whole(text, None).message.tool_calls)
+        message = self._whole(self._kept(text), None).message
+        return bool(message.tool_calls) or message.content != text
 
     def detect_and_parse(self, text: str, tools: Sequence[Any] | None = None) -> Any:
         """Return the text and the calls of a whole output, one item for each; keep nothing.
@@ -118,8 +124,7 @@ class SglangDetector(CallsSoFar):
         A call that the output cuts off is left out, with a warning: SGLang's finish reason is
         "tool_calls" wherever there is one, and in a stream it is not, where one was cut off.
         """
-        strays = self.options.strays(self.wire_format, self._tokenizer)
-        message = self._whole(strays.feed(text) + strays.finish(), tools).message
+        message = self._whole(self._kept(text), tools).message
         for call in message.tool_calls:
             if not call.complete:
                 logger.warning("the call of %r was cut off: %s", call.name, call.arguments)
@@ -199,6 +204,11 @@ class SglangDetector(CallsSoFar):
             reasoning="inline",
             tools=tools_of(tools),
         )
+
+    def _kept(self, text: str) -> str:
+        """Return a whole text without the special tokens of no meaning."""
+        strays = self.options.strays(self.wire_format, self._tokenizer)
+        return strays.feed(text) + strays.finish()
 
     def _whole(self, text: str, tools: Iterable[Any] | None) -> StreamParser:
         parser = self._new(tools)
