@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,14 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import ContentDelta, StreamParser, ToolCallDelta, UsageError
-from deltaparse.servers import SglangDetector, register_sglang_detector, sglang_detector
+from deltaparse.servers import (
+    SglangDetector,
+    register_sglang_detector,
+    sglang_detector,
+    sglang_reasoning_detector,
+)
 from deltaparse.servers.sglang import StreamingParseResult, ToolCallItem
 from deltaparse.stream.request import behind_reasoning
 
 from ..strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, UNMARKED, chunkings
 from ..strategies.wire_json_and_tags import TOOLS, any_text
 from ..support import as_joined, cuts, joined
-from .fake_servers import Tokens, install_sglang
+from .fake_servers import Tokens, install_sglang, put
 
 PARAMETERS = {
     "detect_and_parse": ["self", "text", "tools"],
@@ -136,7 +142,9 @@ def test_a_marker_is_enough_to_look_for_calls(fmt, text, has):
 def test_calls_in_channels_are_known():
     wire = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
     assert made("gpt_oss").has_tool_call(wire)
-    assert not made("gpt_oss").has_tool_call("<|channel|>final<|message|>Hi")
+    # What stands round content is not content: SGLang would emit it.
+    assert made("gpt_oss").has_tool_call("<|channel|>final<|message|>Hi")
+    assert not made("hermes").has_tool_call("Hi")
 
 
 @pytest.mark.parametrize("tools", [[TOOL], [{"name": "f"}], None])
@@ -167,13 +175,91 @@ def test_the_models_own_ids_are_reported():
     assert made(TAGS).detect_and_parse(CALL).calls[0].tool_call_id is None
 
 
-def test_grammars_are_refused():
+def test_what_stands_round_arguments_is_told_where_it_can_be():
     detector = made(TAGS)
-    assert not detector.supports_structural_tag()
     assert not detector.parses_required_natively()
-    for ask in (detector.structure_info, lambda: detector.build_ebnf([TOOL])):
-        with pytest.raises(NotImplementedError):
-            ask()
+    with pytest.raises(NotImplementedError):
+        detector.build_ebnf([TOOL])
+    around = detector.structure_info()("f")
+    assert around.begin == '<call>\n{"name": "f", "arguments": '
+    assert around.begin.startswith(around.trigger) and around.trigger == "<call>"
+    wire = around.begin + '{"a": 1}' + around.end
+    assert [one.name for one in detector.detect_and_parse(wire).calls] == ["f"]
+    with pytest.raises(NotImplementedError):
+        made("qwen3_coder").structure_info()("f")
+
+
+@pytest.mark.parametrize("name", ["hermes", "qwen3", "granite", "functionary_v31", "jamba"])
+def test_what_stands_round_arguments_is_what_the_parser_reads(name):
+    detector = made(name)
+    around = detector.structure_info()("f")
+    (call,) = detector.detect_and_parse(around.begin + '{"a": 1}' + around.end).calls
+    assert (call.name, call.parameters) == ("f", '{"a": 1}')
+    assert around.begin.startswith(around.trigger)
+
+
+def test_without_xgrammar_there_is_no_structural_tag(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgrammar", None)
+    assert not made(TAGS).supports_structural_tag()
+
+
+def test_with_xgrammar_a_tag_holds_to_strict_tools_and_one_call(monkeypatch):
+    tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
+    put(monkeypatch, "xgrammar", StructuralTag=tag)
+    detector = made(TAGS)
+    assert detector.supports_structural_tag()
+    schema = {"type": "object", "properties": {"strictly": {"type": "string"}}}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    free, one = (
+        detector.get_structural_tag(tools, "auto", parallel_tool_calls=many) for many in (True, False)
+    )
+    assert "strictly" not in str(free)
+    assert (free["format"]["stop_after_first"], one["format"]["stop_after_first"]) == (False, True)
+    tools[0]["function"]["strict"] = True
+    assert "strictly" in str(detector.get_structural_tag(tools, "required"))
+
+
+def test_a_call_that_was_cut_is_no_call_of_a_whole_answer(caplog):
+    cut = CALL[: CALL.index("1}")]
+    result = made(TAGS).detect_and_parse(f"{OTHER}\n{cut}")
+    assert [one.name for one in result.calls] == ["g"]
+    assert "cut off" in caplog.text
+    detector = made(TAGS)
+    assert streamed(detector, [OTHER, "\n", cut])[1][1] == ("f", '{"a": ')
+    assert detector.incomplete_tool_call_indices == {1}
+
+
+@pytest.mark.parametrize("forced", [True, False, None])
+@pytest.mark.parametrize("active", [True, False])
+def test_reasoning_is_split_off(forced, active):
+    for text in ("<think>\nhm\n</think>\n\nHi", "hm\n</think>\n\nHi"):
+        detector = sglang_reasoning_detector(TAGS)
+        for texts in chunkings(text):
+            one = detector(force_reasoning=forced, tool_call_parser_active=active)
+            results = [*map(one.parse_streaming_increment, texts), one.finish()]
+            got = (
+                "".join(part.reasoning_text for part in results),
+                "".join(part.normal_text for part in results),
+            )
+            whole = one.detect_and_parse(text)
+            assert got == (whole.reasoning_text, whole.normal_text)
+            opened = forced or text.startswith("<think>")
+            assert got == (("hm", "Hi") if opened else ("", text))
+
+
+def test_an_answer_that_is_all_reasoning_may_be_content():
+    detector = sglang_reasoning_detector(TAGS)(force_reasoning=True, force_nonempty_content=True)
+    result = detector.detect_and_parse("hm")
+    assert (result.reasoning_text, result.normal_text) == ("", "hm")
+    result = detector.detect_and_parse("hm</think>Hi")
+    assert (result.reasoning_text, result.normal_text) == ("hm", "Hi")
+
+
+def test_an_answer_that_goes_on_is_in_the_state_of_its_beginning():
+    made_for = {"force_reasoning": False, "continue_final_message": True}
+    kind = sglang_reasoning_detector(TAGS.replace(turn={"headers": ("<|start|>model\n",)}))
+    result = kind(**made_for, previous_content="<think>\nI kn").detect_and_parse("ow</think>Hi")
+    assert (result.reasoning_text, result.normal_text) == ("ow", "Hi")
 
 
 def test_sglang_gives_its_tokenizer_to_those_that_name_it():

@@ -131,6 +131,22 @@ ESCAPED = [
     "<start_function_call>call:g{n:2}<end_function_call>",
 ]
 
+DOTS = [
+    f'<invoke name="{name}">\n<parameter name="{key}">{value}</parameter>\n</invoke>\n'
+    for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+]
+GCML = [call.replace("DSML", "GCML") for call in DSML]
+HUNYUAN = [
+    f"<tool_call>{name}<tool_sep>\n<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n"
+    "</tool_call>\n"
+    for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+]
+IQUEST = [call.replace("tool_call", "iquest_tool_call") for call in GLM[2:]]
+PARAM = [
+    '<function name="f"><param name="city">NYC</param></function>',
+    '<function name="g"><param name="n">2</param></function>',
+]
+
 WIRES = {
     "apertus": Wire(
         *listed("<|tools_prefix|>", "<|tools_suffix|>", (f'{{"f": {F}}}', f'{{"g": {G}}}'))
@@ -167,6 +183,7 @@ WIRES = {
         *sections("\n\n<｜DSML｜tool_calls>\n", DSML, "</｜DSML｜tool_calls>"), TIGHT
     ),
     "devstral": Wire(ARGS[0], "".join(ARGS)),
+    "dots": Wire(*sections("<dots_function_call>\n", DOTS, "</dots_function_call>"), TIGHT),
     "ernie45": Wire(
         *(f"hm\n</think>\n\n{calls}" for calls in xml("\n")),
         thinks="hm\n</think>\n\n<response>\nHi\n</response>\n",
@@ -183,6 +200,7 @@ WIRES = {
     "functiongemma": Wire(ESCAPED[0], "".join(ESCAPED)),
     "gemma2": Wire("", ""),
     "gemma4": Wire(GEMMA[0], "".join(GEMMA), "<|channel>thought\nhm<channel|>Hi"),
+    "gigachat35": Wire(*sections("<｜GCML｜tool_calls>\n", GCML, "</｜GCML｜tool_calls>"), TIGHT),
     "glm45": Wire(GLM[0], "\n".join(GLM[:2]), "\n<think>hm</think>\nHi"),
     "glm47": Wire(
         "hm</think>" + GLM[2],
@@ -204,8 +222,10 @@ WIRES = {
     "hunyuan_a13b": Wire(
         *listed("<tool_calls>", "</tool_calls>"), "<think>\nhm\n</think>\n<answer>\nHi\n</answer>"
     ),
+    "hy_v3": Wire(*sections("<tool_calls>\n", HUNYUAN, "</tool_calls>"), TIGHT),
     "internlm": Wire(PLUGIN[0], "\n".join(PLUGIN)),
     "interns1": Wire(SPACED[0], "\n".join(SPACED), LINES),
+    "iquest_q1": Wire(IQUEST[0], "\n".join(IQUEST), TIGHT),
     "jamba": Wire(*listed("<tool_calls>", "</tool_calls>", between=",\n    ")),
     "kimi_k2": Wire(
         *sections("<|tool_calls_section_begin|>", KIMI, "<|tool_calls_section_end|>"), TIGHT
@@ -231,6 +251,7 @@ WIRES = {
         says="</think>Hi",
         before_calls="",
     ),
+    "minicpm5": Wire(PARAM[0], "\n".join(PARAM), TIGHT),
     "ministral": Wire(ARGS[0], "".join(ARGS), "[THINK]hm[/THINK]Hi"),
     "mistral": Wire(*listed("[TOOL_CALLS]", "", MISTRAL)),
     "mistral_small": Wire(SMALL[0], "".join(SMALL)),

@@ -3,7 +3,8 @@
 Each format is a file beside this one: a document of `WireFormat.to_json()` that leaves out what
 has its default. `names.json` lists them, with their aliases and the models that write so. Where
 a template is at hand, `analyze` finds more: these are for outputs without one, and for templates
-that do not say how calls are written.
+that do not say how calls are written. `"source"` says where a format was read off that no template
+was at hand for.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ __all__ = ["all_formats", "get_format", "list_formats", "models_of", "nearest", 
 
 NAMES = "names.json"
 REGISTERING = Lock()
+SERVERS = ("vllm:", "sglang:")
+"""What may stand before a name: whose name it is, where two servers mean two formats by one."""
+
 CLOSENESS = 0.5
 """How alike two names must be, of 1, for a message to suggest one for the other."""
 
@@ -129,7 +133,11 @@ def _own_name(name: object) -> str | None:
     entries = _entries()
     if spelled in entries:
         return spelled
-    return next((own for own in entries if spelled in map(_normalized, entries[own].aliases)), None)
+    own = next((own for own in entries if spelled in map(_normalized, entries[own].aliases)), None)
+    if own is None and spelled.startswith(SERVERS):
+        # What a server calls it, where that is no other format than its plain name stands for.
+        return _own_name(spelled.partition(":")[2])
+    return own
 
 
 def _all_names() -> list[str]:

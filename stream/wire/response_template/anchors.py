@@ -51,13 +51,18 @@ class AnchorPart:
 
 
 def literals(field: Mapping[str, Any], key: str, where: str) -> list[str]:
-    """The texts of an anchor that is nothing but text; none if there is no such anchor."""
+    """The texts of an anchor that is nothing but text; none if there is no such anchor.
+
+    A close may be the end of the text too: that ends everything. What opens a field is a text.
+    """
     found = []
     for parts in read_anchor(field, key, where):
         kinds = {part.kind for part in parts}
         texts = [part.text for part in parts if part.kind is PartKind.TEXT]
         if kinds & {PartKind.CAPTURE, PartKind.OPTIONAL} or len(texts) > 1:
             raise FormatError(f"{where}: {key} has more than one text that markers can stand for")
+        if not texts and key != "close":
+            raise FormatError(f"{where}: {key}_pattern opens it without a text too")
         found += texts
     return found
 

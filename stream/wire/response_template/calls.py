@@ -22,6 +22,7 @@ from .anchors import AnchorPart, PartKind, read_anchor
 __all__ = ["Calls", "read_calls"]
 
 WHERE = "field 'tool_calls'"
+TAG = re.compile(r"<([A-Za-z_][\w:.-]*)")
 PLACE = re.compile(r"\{(\w+(?:\.\w+)*)\}")
 Field = Mapping[str, Any]
 
@@ -211,8 +212,10 @@ def _tagged_calls(
         )
         behind["name"] = ""
     two = len(opening.before) > 1
-    close = f"{closers[0]}\n" if len(closers) > 1 else ""
     is_json = given.get("content") == "json"
+    close = f"{closers[0]}\n" if len(closers) > 1 else ""
+    if not is_json and not close:
+        close = _unsaid_close(opening, [*closers, *ends])
     arguments = _json_arguments(given) if is_json else _tagged_arguments(given)
     tools = ToolsFormat(
         format=ToolFormat.TAG_WITH_JSON if is_json else ToolFormat.TAG_WITH_TAGGED,
@@ -231,6 +234,21 @@ def _tagged_calls(
         close=close,
     )
     return Calls(tools=tools, function=function, arguments=arguments, call_id=call_id, ends=ends)
+
+
+def _unsaid_close(opening: Opening, closers: list[str]) -> str:
+    """What ends the function's own tag where the close says only what ends the tag around it.
+
+    The standard ignores text between the last argument and the close, whatever it is. Here it
+    would go on with the last argument, so that it must be known.
+    """
+    tag = TAG.match(opening.before[-1] if opening.before else opening.section)
+    own = f"</{tag[1]}>" if tag else ""
+    if own in closers or (not own and len(opening.before) < 2):
+        return ""
+    if own:
+        return f"{own}\n"
+    raise FormatError(f"{WHERE}: close does not say what ends {opening.before[-1]!r}")
 
 
 def _json_arguments(given: Field) -> ArgumentsFormat:

@@ -56,8 +56,16 @@ def test_an_unknown_name_is_reported_with_the_nearest(name, offered):
 
 
 def test_a_name_like_no_other_is_reported_with_all():
-    with pytest.raises(UsageError, match=r"there are apertus, apriel.*hermes"):
+    with pytest.raises(UsageError, match=r"there are apertus, .*apriel.*hermes"):
         get_format("zzzzzz")
+
+
+def test_a_name_may_say_which_server_means_it():
+    assert get_format("sglang:hunyuan") == get_format("hy_v3") != get_format("hunyuan")
+    assert get_format("vllm:hunyuan_a13b") == get_format("hunyuan")
+    assert get_format("vLLM:Hermes") == get_format("hermes")
+    with pytest.raises(UsageError, match="no format is called 'vllm:zzzzzz'"):
+        get_format("vllm:zzzzzz")
 
 
 @pytest.mark.parametrize("name", ["", "  ", None, 3])
