@@ -214,8 +214,8 @@ def _tagged_calls(
     two = len(opening.before) > 1
     is_json = given.get("content") == "json"
     close = f"{closers[0]}\n" if len(closers) > 1 else ""
-    if not is_json and not close:
-        close = _unsaid_close(opening, [*closers, *ends])
+    if not is_json and len(closers) == 1:
+        close = _unsaid_close(opening, closers)
     arguments = _json_arguments(given) if is_json else _tagged_arguments(given)
     tools = ToolsFormat(
         format=ToolFormat.TAG_WITH_JSON if is_json else ToolFormat.TAG_WITH_TAGGED,

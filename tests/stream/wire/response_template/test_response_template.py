@@ -141,6 +141,17 @@ def test_a_tokenizer_configuration_may_be_given():
     assert from_response_template({"response_template": QWEN}) == from_response_template(QWEN)
 
 
+@pytest.mark.parametrize("close", [r"</tool_call>", r"\s*</tool_call>\s*"])
+def test_text_between_the_last_argument_and_the_close_is_of_no_argument(close):
+    fmt = from_response_template(changed(CODER, "fields/tool_calls/close_pattern", close))
+    start = "<tool_call>\n<function=f>\n<parameter=city>\nParis\n</parameter>\n"
+    for text in (f"{start}</function>\n</tool_call>", f"{start}</tool_call>"):
+        parser = fed(fmt, text)
+        (call,) = parser.message.tool_calls
+        assert (call.arguments, call.complete) == ('{"city": "Paris"}', True)
+        assert parser.message.content == ""
+
+
 def changed(template, path, value):
     """The template with one thing changed, or deleted where the value is None."""
     made = copy.deepcopy(template)
@@ -173,7 +184,19 @@ BAD = [
     (changed(QWEN, "fields/content/transform", "{content}"), "transform cannot be expressed"),
     (changed(QWEN, "fields/reasoning_content/repeats", True), "repeats cannot be expressed"),
     (changed(QWEN, "fields/reasoning_content/close", ["a", "b"]), "one opener and one close"),
+    (
+        changed(QWEN, "fields/reasoning_content", {"open_pattern": r"(?:^|<t>\s*)", "close": "</t>"}),
+        "reasoning_content: open_pattern opens it without a text too",
+    ),
     (changed(QWEN, "fields/content/open", ["<a>", "<b>"]), "one opener is all"),
+    (
+        changed(
+            changed(CODER, f"{CALLS}/open_pattern", r"\[call\]\s*\[to\](?P<name>\w+)\s*"),
+            f"{CALLS}/close_pattern",
+            r"\[end\]",
+        ),
+        "field 'tool_calls': close does not say what ends",
+    ),
     (changed(QWEN, f"{CALLS}/content", "kv-lines"), "calls are 'json' or 'xml-inline'"),
     (changed(QWEN, f"{CALLS}/content_args", {"allow_non_json": True}), "allow_non_json"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"<a>|<b>"), "one opener is all"),

@@ -1,0 +1,300 @@
+"""What vLLM's serving asks of the plugins, each point where it went wrong once."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from deltaparse import Policies, get_format, parse
+from deltaparse.servers import vllm_reasoning_parser, vllm_tool_parser
+from deltaparse.servers.vllm_structure import calls_of
+
+from ..strategies.wire_by_hand import CALL, LIST, TAGS, UNMARKED, chunkings
+from ..strategies.wire_named import WIRES
+from .fake_servers import Tokens, ids, put, request, serve, serve_whole, streamed
+
+PROMPT = "<|start|>user\nhi<|end|><|start|>model\n"
+CLOSED, OPENED = PROMPT + "<think>\n\n</think>\n\n", PROMPT + "<think>\n"
+LISTED = '[{"name": "f", "parameters": {"a": 1}}, {"name": "g", "parameters": {}}]'
+NAMED = {"type": "function", "function": {"name": "f"}}
+
+
+class Special(Tokens):
+    """A tokenizer with special tokens, and a token for each other character."""
+
+    special = ("<call>", "<|pad|>")
+    all_special_tokens = list(special)
+
+    def convert_tokens_to_ids(self, token):
+        return 0x110000 + self.special.index(token)
+
+    def decode(self, ids):
+        return "".join(self.special[id - 0x110000] if id >= 0x110000 else chr(id) for id in ids)
+
+
+def both(fmt, **options):
+    return vllm_reasoning_parser(fmt, **options)(Tokens()), vllm_tool_parser(fmt)(Tokens())
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "reasoning", "content"),
+    [
+        (CLOSED, f"Hi\n{CALL}", "", "Hi"),
+        (OPENED, f"hm\n</think>\n\nHi\n{CALL}", "hm", "Hi"),
+        (PROMPT, f"<think>\nhm\n</think>\n\nHi\n{CALL}", "hm", "Hi"),
+        (PROMPT, f"Hi\n{CALL}", "", "Hi"),
+    ],
+)
+def test_a_whole_answer_starts_where_its_prompt_ends(prompt, text, reasoning, content):
+    forced = TAGS.replace(reasoning={"mode": "FORCED_OPEN"}, turn={"generation_prompt": OPENED})
+    for fmt in (TAGS, forced):
+        thinking, calling = both(fmt)
+        thinking.set_prompt_token_ids(ids(prompt))
+        got = serve_whole(thinking, calling, text, request())
+        assert got[:2] == (content, reasoning)
+        assert [call[1] for call in got[2]] == ["f"]
+
+
+@pytest.mark.parametrize("fmt", [TAGS, UNMARKED, LIST])
+@pytest.mark.parametrize(
+    ("choice", "text", "calls"),
+    [
+        ("required", LISTED, [("f", '{"a": 1}'), ("g", "{}")]),
+        (NAMED, '{"a": 1}', [("f", '{"a": 1}')]),
+    ],
+)
+def test_forced_calls_in_json_are_read_streamed_and_whole(fmt, choice, text, calls):
+    schema = {"type": "array"} if choice == "required" else {"type": "object"}
+    tools = [{"name": name} for name in ("f", "g")]
+    outputs = SimpleNamespace(json=schema, structural_tag=None)
+    asked = request(tools=tools, tool_choice=choice, structured_outputs=outputs)
+    for texts in chunkings(text):
+        got = streamed(vllm_tool_parser(fmt)(Tokens()), texts, asked)
+        assert (got[0], [call[1:] for call in got[2]]) == ("", calls)
+    info = vllm_tool_parser(fmt)(Tokens()).extract_tool_calls(text, asked)
+    assert [(one.function.name, one.function.arguments) for one in info.tool_calls] == calls
+
+
+def test_vllm_reads_no_forced_call_itself():
+    assert vllm_tool_parser(TAGS).supports_required_and_named is False
+    assert vllm_tool_parser(TAGS).structural_tag_model
+
+
+def test_a_schema_that_the_user_gave_is_not_that_of_calls():
+    outputs = SimpleNamespace(json={"type": "array"}, structural_tag=None)
+    assert calls_of(request(tools=[NAMED], structured_outputs=outputs)) == "format"
+    outputs = SimpleNamespace(json='{"type": "object"}', structural_tag=None)
+    asked = request(tools=[NAMED], tool_choice="required", structured_outputs=outputs)
+    assert calls_of(asked) == "format"
+
+
+def test_where_no_tag_can_be_had_forced_calls_are_held_to_json(monkeypatch):
+    put(
+        monkeypatch,
+        "vllm.tool_parsers.utils",
+        get_json_schema_from_tools=lambda **asked: {"type": "array"} | asked,
+    )
+    put(monkeypatch, "vllm.sampling_params", StructuredOutputsParams=SimpleNamespace)
+    asked = request(
+        tools=[NAMED],
+        tool_choice="required",
+        parallel_tool_calls=True,
+        structured_outputs=None,
+        response_format={"type": "text"},
+    )
+    adjusted = vllm_tool_parser(TAGS)(Tokens()).adjust_request(asked)
+    assert adjusted.structured_outputs.json["type"] == "array"
+    assert adjusted.response_format is None
+    assert calls_of(adjusted) == "json"
+    tag = SimpleNamespace(json=None, structural_tag="{}")
+    kept = vllm_tool_parser(TAGS)(Tokens()).adjust_request(
+        request(tools=[NAMED], tool_choice="required", structured_outputs=tag)
+    )
+    assert kept.structured_outputs is tag
+
+
+def test_structural_tags_hold_to_strict_tools_and_to_one_call(monkeypatch):
+    tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
+    put(monkeypatch, "xgrammar", StructuralTag=tag)
+    schema = {"type": "object", "properties": {"strictly": {"type": "string"}}}
+    tool = {"name": "f", "parameters": schema, "strict": None}
+    asked = request(tools=[{"type": "function", "function": tool}], parallel_tool_calls=False)
+    parser = vllm_tool_parser(TAGS)(Tokens())
+    free = parser.get_structural_tag(asked)
+    assert "strictly" not in str(free)
+    assert free["format"]["stop_after_first"]
+    assert "strictly" in str(parser.get_structural_tag(asked, strict_level=2))
+    tool["strict"] = True
+    assert "strictly" in str(parser.get_structural_tag(asked))
+    put(monkeypatch, "vllm.envs", VLLM_ENFORCE_STRICT_TOOL_CALLING=False)
+    assert parser.get_structural_tag(asked) is None
+    assert parser.get_structural_tag(request(tools=[{"type": "web_search"}])) is None
+
+
+CUSTOM = {"type": "custom", "name": "c"}
+SPACE = {"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "f"}]}
+SEARCH = {"type": "web_search"}
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice", "names"),
+    [
+        ([NAMED, SEARCH], "auto", ["f"]),
+        ([NAMED, SEARCH], {"type": "web_search"}, ["f"]),
+        ([NAMED, SEARCH], {"type": "mcp", "server_label": "s"}, ["f"]),
+        ([SEARCH], "required", []),
+        ([SEARCH], "auto", []),
+        ([CUSTOM], {"type": "custom", "name": "c"}, ["f"]),
+        ([NAMED], {"type": "function", "name": "other"}, ["f"]),
+        ([NAMED], {"type": "allowed_tools", "mode": "auto", "tools": [NAMED]}, ["f"]),
+        ([NAMED, CUSTOM], {"type": "allowed_tools", "mode": "auto", "tools": [CUSTOM]}, ["f"]),
+        ([NAMED], {"type": "allowed_tools", "mode": "required", "tools": [SEARCH]}, []),
+    ],
+)
+def test_tools_that_are_no_functions_are_no_crash(tools, choice, names):
+    asked = request(tools=tools, tool_choice=choice)
+    got = streamed(vllm_tool_parser(TAGS)(Tokens()), list(CALL), asked)
+    assert [call[1] for call in got[2]] == names
+    assert got[0] == ("" if names else CALL)
+
+
+def test_custom_tools_and_namespaces_are_called_as_functions():
+    wire = "<tool_call>\n<function={}>\n<parameter=input>\n12\n</parameter>\n</function>\n</tool_call>"
+    asked = request(tools=[CUSTOM, SPACE])
+    parser = vllm_tool_parser("qwen3_coder", policies=Policies(unknown_tool="text"))(Tokens())
+    (call,) = parser.extract_tool_calls(wire.format("c"), asked).tool_calls
+    assert call.function.arguments == '{"input": "12"}'
+    assert parser.extract_tool_calls(wire.format("n__f"), asked).tools_called
+    assert not parser.extract_tool_calls(wire.format("f"), asked).tools_called
+
+
+def test_a_grammar_begins_where_an_answer_does_not_reason():
+    for before in ("", PROMPT, CLOSED):
+        parser, text = vllm_reasoning_parser(TAGS)(Tokens()), before + "Hi, you"
+        steps = [
+            parser.is_reasoning_end_streaming(ids(text[:end]), ids(text[end - 1 : end]))
+            for end in range(len(before) + 1, len(text) + 1)
+        ]
+        assert all(steps)
+
+
+def test_drafts_of_tokens_that_are_taken_back_change_nothing():
+    parser, text = vllm_reasoning_parser(TAGS)(Tokens()), PROMPT + "<think>\nhm"
+    for end in range(len(PROMPT) + len("<think>"), len(text) + 1):
+        draft = text[:end] + "</think>"
+        assert parser.is_reasoning_end_streaming(ids(draft), ids("</think>"))
+        assert not parser.is_reasoning_end_streaming(ids(text[:end]), ids(text[end - 1 : end]))
+
+
+@pytest.mark.parametrize("name", ["gemma4"])
+def test_behind_a_tool_response_the_turn_may_reason_anew(name):
+    fmt = get_format(name)
+    prompt = fmt.turn.headers[0] + WIRES[name].thinks.removesuffix("Hi") + WIRES[name].one
+    prompt += "<|tool_response>response:f{n:1}<tool_response|>"
+    parser = vllm_reasoning_parser(fmt)(Tokens())
+    assert not parser.is_reasoning_end(ids(prompt))
+    for text in (WIRES[name].thinks, "Hi"):
+        message = parse(text, fmt, prompt=prompt)
+        parser.set_prompt_token_ids(ids(prompt))
+        got = parser.extract_reasoning(text)
+        assert (got[0] or "", got[1]) == (message.reasoning_content, "Hi")
+
+
+def test_switches_of_the_template_say_how_a_prompt_ends_that_is_not_known():
+    tokenizer = Tokens()
+    tokenizer.chat_template = (
+        "{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>"
+        "{% endfor %}{% if add_generation_prompt %}<|start|>model\n"
+        "{% if thinking %}<think>\n{% endif %}{% endif %}"
+    )
+    kind = vllm_reasoning_parser(TAGS)
+    for switches, expected in (({"thinking": True}, ("hm", "Hi")), ({}, (None, "hm</think>Hi"))):
+        parser = kind(tokenizer, chat_template_kwargs=switches)
+        assert parser.extract_reasoning("hm</think>Hi") == expected
+
+
+def test_reasoning_that_was_left_open_may_be_content_too():
+    for policies, copied in ((Policies(unclosed_reasoning="copy"), "hm"), (Policies(), None)):
+        kind = vllm_reasoning_parser(TAGS, policies=policies)
+        for texts in chunkings("<think>\nhm"):
+            parser = kind(Tokens())
+            for text in texts:
+                parser.extract_reasoning_streaming("", "", text, [], [], ids(text))
+            assert parser.get_streaming_fallback_content("", None) == copied
+            parser.finish_streaming()
+        assert kind(Tokens()).extract_reasoning("<think>\nhm") == ("hm", copied)
+        # A draft is no call: nothing that the tool parser could take for one.
+        assert kind(Tokens()).extract_reasoning(f"<think>\nhm{CALL}")[1] is None
+
+
+def owner(**parsers):
+    """vLLM's `Parser`, as far as it has classes of parsers."""
+    return type("Parser", (), {"reasoning_parser_cls": None, "tool_parser_cls": None} | parsers)
+
+
+@pytest.mark.parametrize("name", ["ernie45", "granite", "hunyuan_a13b", "command_r7b", "qwen3"])
+def test_a_reasoning_parser_alone_leaves_no_markers(name):
+    fmt, text = get_format(name), WIRES.get(name, WIRES["qwen25"]).thinks
+    kind = vllm_reasoning_parser(fmt)
+    assert owner(reasoning_parser_cls=kind, tool_parser_cls=object).reasoning_parser_cls is kind
+    alone = owner(reasoning_parser_cls=kind).reasoning_parser_cls
+    assert issubclass(alone, kind)
+    assert alone(Tokens()).extract_reasoning(text) == ("hm", "Hi")
+    for texts in chunkings(text):
+        parser = alone(Tokens())
+        got = [
+            parser.extract_reasoning_streaming("", "", chunk, [], [], ids(chunk))
+            for chunk in texts
+        ]
+        assert not parser.has_engine_confirmed_reasoning_end()
+        got = [one for one in (*got, parser.finish_streaming()) if one]
+        assert "".join(one.content or "" for one in got) == "Hi"
+        assert "".join(one.reasoning or "" for one in got) == "hm"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_special_tokens_of_no_meaning_are_dropped(known):
+    text = "a<|pad|>b<|pa"
+    for texts in ([text], list(text), ["a<|p", "ad|>b<|pa"]):
+        parser = vllm_tool_parser(TAGS)(Special())
+        got = []
+        for at, chunk in enumerate(texts):
+            tokens = [ord("a"), 0x110001] if known and not at else ids(chunk) if known else []
+            got.append(
+                parser.extract_tool_calls_streaming("", "", chunk, [], [], tokens, request())
+            )
+        got = [one.content for one in (*got, parser.finish_streaming()) if one]
+        assert "".join(got) == "ab<|pa"
+    assert vllm_tool_parser(TAGS)(Special()).extract_tool_calls(text, None).content == "ab<|pa"
+    kept = vllm_tool_parser(TAGS, policies=Policies())(Special())
+    assert kept.extract_tool_calls(text, None).content == text
+
+
+def test_text_that_looks_like_a_special_token_stays_where_tokens_are_known():
+    parser, text = vllm_tool_parser(TAGS)(Special()), "a<|pad|>b"
+    got = parser.extract_tool_calls_streaming("", "", text, [], [], ids(text), request())
+    assert got.content == text
+
+
+def test_special_tokens_are_asked_for_only_where_a_marker_is_one():
+    for fmt, needed in ((TAGS, True), (LIST, False)):
+        asked = request(skip_special_tokens=True)
+        assert vllm_tool_parser(fmt)(Special()).adjust_request(asked) is asked
+        assert asked.skip_special_tokens is not needed
+        asked = request(skip_special_tokens=True)
+        vllm_reasoning_parser(fmt)(Special()).adjust_request(asked)
+        assert asked.skip_special_tokens is not needed
+
+
+def test_both_parsers_behind_each_other_give_the_same_streamed_and_whole():
+    for prompt, text in ((OPENED, f"hm</think>Hi{CALL}"), (PROMPT, f"<think>hm</think>{CALL}")):
+        for texts in chunkings(text):
+            thinking, calling = both(TAGS)
+            thinking.set_prompt_token_ids(ids(prompt))
+            whole = serve_whole(thinking, calling, text, request())
+            thinking, calling = both(TAGS)
+            thinking.set_prompt_token_ids(ids(prompt))
+            got = serve(thinking, calling, texts, request())
+            assert got[:2] == whole[:2]
+            assert [call[1:] for call in got[2]] == [call[1:] for call in whole[2]] != []
