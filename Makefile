@@ -17,7 +17,7 @@ SCRIPTS := tools/check_package.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-src test-wheel lint format bench fuzz package-check clean
+.PHONY: help demo test test-src test-wheel test-servers suites lint format bench fuzz package-check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,6 +41,13 @@ test-wheel:
 	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
 	sys.exit(code if "site-packages" in where else "not the wheel was tested but " + where)' \
 	-n auto -o pythonpath= $(if $(ARGS),$(ARGS),--cov)
+
+test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with the plugins
+	$(BIN)/python tools/servers/moved.py
+	$(BIN)/python tools/servers/drive.py $(ARGS)
+
+suites: .venv/servers.stamp ## run vLLM's own tests of its parsers with the plugins
+	$(BIN)/python tools/servers/suites.py $(ARGS)
 
 lint: .venv/dev.stamp ## check style and types
 	$(BIN)/ruff check
@@ -97,6 +104,11 @@ endef
 .venv/vocabularies.stamp: Makefile .venv/dev.stamp
 	rm -rf .venv/vocabularies
 	$(call get-vocabularies,.venv)
+	@touch $@
+
+# What the servers' parsers import; the servers themselves are fetched by tools/servers/peers.py.
+.venv/servers.stamp: tools/servers/requirements.txt .venv/dev.stamp
+	$(BIN)/$(PIP) install --requirement $<
 	@touch $@
 
 # The fuzzer does without, and says so.

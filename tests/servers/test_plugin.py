@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from deltaparse import UsageError, get_format, list_formats
-from deltaparse.servers import vllm_tool_parser
-from deltaparse.servers.plugin import Options, imported
+from deltaparse.servers import plugin, vllm_tool_parser
+from deltaparse.servers.plugin import SERVERS, Options, imported, not_there
 
 from .fake_servers import put
 
@@ -56,3 +57,14 @@ def test_an_unknown_option_is_refused():
         vllm_tool_parser("hermes", wholly=True)
     with pytest.raises(UsageError):
         vllm_tool_parser("no such format")
+
+
+@pytest.mark.parametrize(("server", "words"), [("vllm", "vLLM"), ("sglang", "SGLang")])
+def test_what_does_not_find_its_place_names_the_version_it_is_made_for(monkeypatch, server, words):
+    made_for = SERVERS[server][1]
+    assert made_for in (Path(__file__).parents[2] / "docs" / "servers.md").read_text("utf-8")
+    said = not_there("register()", server)
+    assert f"{words} is installed" in said
+    assert said.endswith(made_for)
+    monkeypatch.setattr(plugin, "version", lambda name: "9.9")
+    assert f"{words} 9.9: it is made for {made_for}" in not_there("register()", server)

@@ -24,7 +24,7 @@ class Special(Tokens):
     """A tokenizer with special tokens, and a token for each other character."""
 
     special = ("<call>", "<|pad|>")
-    all_special_tokens = list(special)
+    all_special_tokens = special
 
     def convert_tokens_to_ids(self, token):
         return 0x110000 + self.special.index(token)
@@ -160,7 +160,9 @@ def test_tools_that_are_no_functions_are_no_crash(tools, choice, names):
 
 
 def test_custom_tools_and_namespaces_are_called_as_functions():
-    wire = "<tool_call>\n<function={}>\n<parameter=input>\n12\n</parameter>\n</function>\n</tool_call>"
+    wire = (
+        "<tool_call>\n<function={}>\n<parameter=input>\n12\n</parameter>\n</function>\n</tool_call>"
+    )
     asked = request(tools=[CUSTOM, SPACE])
     parser = vllm_tool_parser("qwen3_coder", policies=Policies(unknown_tool="text"))(Tokens())
     (call,) = parser.extract_tool_calls(wire.format("c"), asked).tool_calls
@@ -244,8 +246,7 @@ def test_a_reasoning_parser_alone_leaves_no_markers(name):
     for texts in chunkings(text):
         parser = alone(Tokens())
         got = [
-            parser.extract_reasoning_streaming("", "", chunk, [], [], ids(chunk))
-            for chunk in texts
+            parser.extract_reasoning_streaming("", "", chunk, [], [], ids(chunk)) for chunk in texts
         ]
         assert not parser.has_engine_confirmed_reasoning_end()
         got = [one for one in (*got, parser.finish_streaming()) if one]

@@ -1,4 +1,4 @@
-"""What the servers are driven with: each named format, its prompts, its outputs, ways of cutting."""
+"""What the servers are driven with: named formats, prompts, outputs, ways of cutting."""
 
 from __future__ import annotations
 
@@ -55,12 +55,14 @@ class Tokens:
         self._pattern = re.compile("|".join([*longest, r"[\s\S]"]))
         self.all_special_ids = list(self._special)
 
-    def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
+    def encode(self, text: str, **options: object) -> list[int]:
         """Return the tokens of a text."""
+        del options
         return [self._ids.get(part) or ord(part) for part in self._pattern.findall(text)]
 
-    def decode(self, ids: list[int], skip_special_tokens: bool = False) -> str:
+    def decode(self, ids: list[int], **options: object) -> str:
         """Return the text of tokens."""
+        del options
         texts = (self._special.get(id) or chr(id) for id in ids)
         return "".join(texts)
 

@@ -15,6 +15,7 @@ import sys
 import types
 import zipfile
 from pathlib import Path
+from typing import ClassVar
 
 VERSIONS = {"vllm": "0.33.0", "sglang": "0.5.23"}
 """The versions that the plugins are made for."""
@@ -158,7 +159,7 @@ class _Meta(type):
 
 
 class _Module(types.ModuleType):
-    __path__: list[str] = []
+    __path__: ClassVar[list[str]] = []
 
     def __getattr__(self, name: str) -> object:
         if name == "__version__":
@@ -175,6 +176,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, name: str, path: object = None, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
+        del path, target
         parts = name.split(".")
         above = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
         if above & STUBS:

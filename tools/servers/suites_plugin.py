@@ -25,7 +25,7 @@ their_tools, their_reasoning = (
 )
 
 
-def tool_parser(name):
+def tool_parser(name: str) -> type:
     """Our tool parser of a name, theirs where we have none."""
     try:
         return vllm_tool_parser(f"vllm:{name}")
@@ -33,7 +33,7 @@ def tool_parser(name):
         return their_tools(name)
 
 
-def reasoning_parser(name):
+def reasoning_parser(name: str) -> type:
     """Our reasoning parser of a name, theirs where we have none."""
     try:
         return vllm_reasoning_parser(f"vllm:{name}")

@@ -49,7 +49,7 @@ class ReasoningSteps:
         return since >= self._at and (not self._last or list(ids[first : self._at]) == self._last)
 
     def over(self, ids: Sequence[int], since: int) -> bool:
-        """Return whether reasoning is over at the end of `ids`, of which a step begins at `since`."""
+        """Return whether reasoning is over at the end of `ids`; a step begins at `since`."""
         if self._split.closed:
             return True
         text = self._decode(ids[self._at : since])
@@ -58,7 +58,7 @@ class ReasoningSteps:
             self._split.feed(text)
             self._at = since
             self._last = list(ids[max(since - COMPARED, 0) : since])
-        if self._split.closed or self._split.opened:
+        if self._split.opened:
             return self._split.closes_in(self._decode(ids[self._at :]))
         # Next to nothing was written before.
         probe = self._new(self._prompt)

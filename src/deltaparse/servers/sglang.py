@@ -106,9 +106,9 @@ class SglangDetector(CallsSoFar):
         self._ids = self.wire_format.facts.writes_ids
 
     def has_tool_call(self, text: str) -> bool:
-        """Return whether the text is to be parsed: a call may begin in it, or it is not all content.
+        """Return whether the text is to be parsed: for a call, or what is round content.
 
-        SGLang emits a whole answer as it stands where this says no, with what stands round content.
+        SGLang emits a whole answer as it stands where this says no.
         """
         markers = marker_tables(self.wire_format, calls=True).call_starts
         start, end = markers.find(text, final=True)

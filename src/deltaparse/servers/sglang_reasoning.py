@@ -1,7 +1,7 @@
 """SGLang's reasoning detector: what comes before the detector of calls.
 
-The methods are those of `BaseReasoningFormatDetector` in `sglang/srt/parser/reasoning_parser.py`, as
-of SGLang 0.5.23. SGLang does not pass the prompt on: it says whether the prompt opened reasoning
+The methods are those of `BaseReasoningFormatDetector` in `sglang/srt/parser/reasoning_parser.py`,
+as of SGLang 0.5.23. SGLang does not pass the prompt on: it says whether the prompt opened reasoning
 (`force_reasoning`), and what of the answer the prompt already had (`previous_content`).
 """
 

@@ -28,7 +28,7 @@ def structural_tag_of(
     all_strict: bool = False,
     reasons: bool = False,
 ) -> Any:
-    """Make xgrammar's `StructuralTag`, None where none can say the format, or xgrammar is not there.
+    """Make xgrammar's `StructuralTag`, None where none can say it, or xgrammar is not there.
 
     A tool that is not strict has its name held to, and its arguments to be an object, as in the
     servers' own tags.

@@ -234,5 +234,7 @@ def _made(
         "__doc__": mixin.__doc__,
         "__module__": __name__,
     }
-    # The mixin's metaclass: vLLM's own classes have none.
-    return type(mixin)(class_name(source, mixin.__name__), (mixin, *bases), attributes)
+    # Of the mixin's metaclass: vLLM's own classes have none.
+    metaclass: Any = type(mixin)
+    made: type[Any] = metaclass(class_name(source, mixin.__name__), (mixin, *bases), attributes)
+    return made

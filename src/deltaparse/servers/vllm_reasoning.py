@@ -31,7 +31,7 @@ class KnowsItsParser(type):
     """
 
     def __get__(cls, instance: object, owner: type[Any] | None = None) -> type[Any]:
-        """Return this class; the one that reads whole answers where its owner has no tool parser."""
+        """Return this class; one that reads whole answers where there is no tool parser."""
         if getattr(owner, "tool_parser_cls", cls) is not None:
             return cls
         return KnowsItsParser(cls.__name__, (cls,), {"alone": True, "__module__": __name__})

@@ -185,7 +185,7 @@ BAD = [
     (changed(QWEN, "fields/reasoning_content/repeats", True), "repeats cannot be expressed"),
     (changed(QWEN, "fields/reasoning_content/close", ["a", "b"]), "one opener and one close"),
     (
-        changed(QWEN, "fields/reasoning_content", {"open_pattern": r"(?:^|<t>\s*)", "close": "</t>"}),
+        changed(QWEN, "fields/reasoning_content", {"open_pattern": r"(?:^|<t>)", "close": "</t>"}),
         "reasoning_content: open_pattern opens it without a text too",
     ),
     (changed(QWEN, "fields/content/open", ["<a>", "<b>"]), "one opener is all"),
