@@ -4,8 +4,8 @@
 
 The tests come with vLLM's source distribution; SGLang publishes wheels only. In each test file the
 server's parser is replaced by ours, of the same name. A test that fails is counted by what it
-says; `REASONS` gives the reason of each class. Tests that ask for what is inside vLLM's own
-parsers (their regular expressions, their states, their logs) cannot run and are counted as such.
+says; `REASONS` gives the reason of each class that was looked into, the others are printed. vLLM's
+`conftest.py` is left out, so that tests that want its fixtures, or a tokenizer from a hub, cannot run.
 """
 
 from __future__ import annotations
@@ -21,16 +21,7 @@ import peers
 
 PARTS = ("tests/tool_parsers", "tests/reasoning")
 REASONS = (
-    (r"AttributeError|ImportError|TypeError|KeyError.*vocab", "asks for what is inside the parser"),
     (r"OSError|ConnectionError|HTTPError|LocalEntryNotFound|offline", "needs a model's tokenizer"),
-    (r"fixture '|NameError|xfail|DID NOT RAISE", "asks for what is inside the parser"),
-    (
-        r"\\n|strip|None == ''|'' == None|content",
-        "white space at markers belongs to them only as the template writes it; empty is None",
-    ),
-    (r"arguments|json|JSONDecode", "arguments come verbatim, where vLLM writes them anew"),
-    (r"tool_calls|tools_called|len\(", "a call that was cut off, or is of no tool, comes flagged"),
-    (r"reasoning", "what of an answer is reasoning follows the prompt, of which these have none"),
 )
 
 
