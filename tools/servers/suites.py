@@ -4,8 +4,8 @@
 
 The tests come with vLLM's source distribution; SGLang publishes wheels only. In each test file the
 server's parser is replaced by ours, of the same name. A test that fails is counted by what it
-says; `REASONS` gives the reason of each class that was looked into, the others are printed. vLLM's
-`conftest.py` is left out, so that tests that want its fixtures, or a tokenizer from a hub, cannot run.
+says; `REASONS` has the reason of each class that was looked into, others are printed. vLLM's
+`conftest.py` is left out: tests that want its fixtures, or a tokenizer from a hub, cannot run.
 """
 
 from __future__ import annotations
