@@ -30,7 +30,8 @@ MAY_IMPORT = {
     **dict.fromkeys(ON_IT, FLOOR + ENGINE),
     "servers": [*FLOOR, *ENGINE, "analyzer", "grammar"],
     "": FLOOR + ENGINE + ON_IT,
-    "command": ["", *FLOOR, *ENGINE, *ON_IT],
+    "gateway": [*FLOOR, *ENGINE, "analyzer", "grammar", "protocols"],
+    "command": ["", *FLOOR, *ENGINE, *ON_IT, "gateway"],
     "__main__": ["command"],
 }
 # The same inside of `stream`: three rooms, and the modules that stand on them, the lowest first.

@@ -23,12 +23,13 @@ from .formats_command import FORMATS
 from .grammar_command import GRAMMAR
 from .inputs import BadInput
 from .parse_command import PARSE
+from .serve_command import SERVE
 from .subcommand import complain
 
 __all__ = ["main"]
 
 SHELLS = ("bash", "zsh", "tcsh")
-SUBCOMMANDS = (DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR, DOCTOR)
+SUBCOMMANDS = (DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR, DOCTOR, SERVE)
 DESCRIPTION = """\
 Turn a language model's output into content, reasoning and tool calls, as it comes.
 How the model writes is found out from its chat template; common formats have names, too.
@@ -41,6 +42,7 @@ How the model writes is found out from its chat template; common formats have na
   deltaparse formats                                   the formats that have names
   deltaparse grammar --template template.jinja --tools tools.json
   deltaparse doctor model/ --tools tools.json          is all well with them
+  deltaparse serve --upstream http://127.0.0.1:8000    a gateway for OpenAI's clients
 """
 
 

@@ -1,0 +1,48 @@
+"""What goes wrong with a request, with the status and the words that a client is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from deltaparse.partial import DeltaParseError
+
+__all__ = ["Fault", "refusing"]
+
+
+class Fault(Exception):
+    """A request that cannot be answered, or no longer.
+
+    Args:
+        message: what a client is told. Nothing of a request or of an answer is in it, but for the
+            names and values of members that were not understood.
+        status: the status of HTTP.
+        code: a word for programs, in protocols that have one.
+        param: the member of the request that it is about.
+        retry_after: what the upstream said of when to try again.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        code: str = "",
+        param: str | None = None,
+        retry_after: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.code = code
+        self.param = param
+        self.retry_after = retry_after
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Make the errors of the library, raised within, the fault of the request."""
+    try:
+        yield
+    except DeltaParseError as error:
+        raise Fault(str(error)) from error

@@ -1,0 +1,131 @@
+"""The model behind an upstream: its template, its format, and the switches that make it reason."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from string import ascii_letters, digits
+from typing import Any
+
+from deltaparse.analyzer import ChatTemplate
+from deltaparse.partial import TemplateError
+from deltaparse.protocols import Request
+from deltaparse.stream import IdFactory, WireFormat
+
+from .faults import Fault, refusing
+
+__all__ = ["Model", "Thinking"]
+
+OWN = ("messages", "tools", "add_generation_prompt", "bos_token", "eos_token")
+"""What a client may not set in the place of the gateway."""
+
+EFFORT = "reasoning_effort"
+HI = [{"role": "user", "content": "Hi"}]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """What a request says of reasoning.
+
+    on: whether there is to be any, None if it does not say.
+    effort: how much, in a word.
+    shown: whether the client is sent it.
+    switches: values for switches of the template, by name.
+    """
+
+    on: bool | None = None
+    effort: str | None = None
+    shown: bool = True
+    switches: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A template and the format that it writes."""
+
+    template: ChatTemplate
+    fmt: WireFormat
+
+    def prompt(self, request: Request, thinking: Thinking) -> str:
+        """Render the prompt of a request.
+
+        Raises:
+            Fault: the template refuses the conversation, or a switch is none of the client's.
+        """
+        for name in OWN:
+            if name in thinking.switches:
+                raise Fault(f"chat_template_kwargs: {name} is not the client's to set")
+        switches = {**self._switched(thinking), **thinking.switches}
+        # A template that knows no tools is not asked to show them.
+        tools = request.tools if request.choice.mode != "none" else None
+        with refusing():
+            return self.template.render(
+                request.messages, tools=tools, add_generation_prompt=True, **switches
+            )
+
+    @cached_property
+    def id_factory(self) -> IdFactory:
+        """What makes the ids of calls: random, in a spelling that the template takes back.
+
+        Some templates refuse all ids but those of nine letters and digits.
+        """
+        for make in (_long_id, _short_id):
+            call = {"id": make(), "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            result = {"role": "tool", "tool_call_id": call["id"], "name": "f", "content": "1"}
+            try:
+                self.template.render([*HI, {"role": "assistant", "tool_calls": [call]}, result])
+            except TemplateError:
+                continue
+            return _factory(make)
+        return _factory(_long_id)
+
+    def _switched(self, thinking: Thinking) -> dict[str, Any]:
+        """Return the values of switches that do what a request says of reasoning."""
+        switches: dict[str, Any] = {}
+        if thinking.on is not None:
+            switches |= {name: value == thinking.on for name, value in self._turns_on.items()}
+        if thinking.effort is not None and EFFORT in self.template.variables:
+            switches[EFFORT] = thinking.effort
+        return switches
+
+    @cached_property
+    def _turns_on(self) -> dict[str, bool]:
+        """The switches that turn reasoning on or off, each with the value that turns it on.
+
+        Which value it is, is found by rendering: the prompt that opens reasoning is on, the one
+        that closes it is off. Where neither shows, True is on.
+        """
+        found = {}
+        for name, changes in self.fmt.switches.items():
+            if name == EFFORT or not {"reasoning", "prompt"} & set(changes):
+                continue
+            try:
+                states = [self._state(name, value) for value in (False, True)]
+            except TemplateError:
+                continue
+            if states[0] != states[1] or "reasoning" in changes:
+                found[name] = states[0] <= states[1]
+        return found
+
+    def _state(self, name: str, value: bool) -> int:
+        """Return 1 for a prompt that opens reasoning, -1 for one that closes it, 0 for others."""
+        switch: dict[str, Any] = {name: value}
+        prompt = self.template.render(HI, add_generation_prompt=True, **switch).rstrip()
+        start, end = self.fmt.reasoning.start.strip(), self.fmt.reasoning.end.strip()
+        if end and prompt.endswith(end):
+            return -1
+        return 1 if start and prompt.endswith(start) else 0
+
+
+def _factory(make: Callable[[], str]) -> IdFactory:
+    return lambda _: make()
+
+
+def _long_id() -> str:
+    return f"call_{secrets.token_hex(12)}"
+
+
+def _short_id() -> str:
+    return "".join(secrets.choice(digits + ascii_letters) for _ in range(9))

@@ -1,0 +1,282 @@
+"""The protocols that clients speak: how each request is read, and how each failure is said."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from deltaparse.protocols import (
+    AnthropicMessages,
+    ChatCompletions,
+    Encoder,
+    Request,
+    Responses,
+    read_chat_completions_request,
+    read_messages_request,
+    read_responses_request,
+)
+
+from .faults import Fault, refusing
+from .model import Thinking
+from .sampling import Sampling, flag, member, read_sampling
+
+__all__ = ["PROTOCOLS", "Protocol"]
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+OPENAI_TYPES = {
+    401: ("invalid_request_error", "invalid_api_key"),
+    404: ("invalid_request_error", "not_found"),
+    429: ("rate_limit_error", "rate_limit_exceeded"),
+    503: ("server_error", "overloaded"),
+    504: ("server_error", "timeout"),
+}
+ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
+
+
+class Protocol(ABC):
+    """One way in which a client asks."""
+
+    name: ClassVar[str]
+    path: ClassVar[str]
+    id_prefix: ClassVar[str]
+    limits: ClassVar[tuple[str, ...]]
+    stop: ClassVar[str | None] = None
+    refused: ClassVar[tuple[str, ...]] = ()
+    messages: ClassVar[str] = "messages"
+    has_choices: ClassVar[bool] = False
+
+    def request(self, body: Mapping[str, Any]) -> Request:
+        """Read what a model is asked.
+
+        Raises:
+            Fault: the request is not what the protocol says, or asks for what is not served.
+        """
+        for name in self.refused:
+            if body.get(name):
+                raise Fault(f"{name} is not served here", param=name, code="unsupported_parameter")
+        if not body.get(self.messages):
+            raise Fault(f"{self.messages} is missing, or empty", param=self.messages)
+        self._check_tools(body.get("tools"))
+        with refusing():
+            request = self._read(body)
+        for message in request.messages:
+            if isinstance(message.get("content"), list):
+                raise Fault("images and documents: the upstream takes text only")
+        if request.choice.mode == "required" and not request.tools:
+            raise Fault("tool_choice asks for a call, and there are no tools", param="tool_choice")
+        allowed = {tool["function"]["name"] for tool in request.tools or ()}
+        named = request.choice.function
+        if named is not None and named not in allowed:
+            raise Fault("tool_choice names a function that is not there", param="tool_choice")
+        return request
+
+    def sampling(self, body: Mapping[str, Any], choices: int) -> Sampling:
+        """Read how the model is to be sampled."""
+        most = choices if self.has_choices else 1
+        return read_sampling(body, limits=self.limits, stop=self.stop, choices=most)
+
+    def thinking(self, body: Mapping[str, Any]) -> Thinking:
+        """Read what is said of reasoning."""
+        on, effort = self._effort(body)
+        switches = member(
+            body, "chat_template_kwargs", lambda value: isinstance(value, dict), "an object"
+        )
+        shown = body.get("include_reasoning") is not False
+        return Thinking(on=on, effort=effort, shown=shown, switches=switches or {})
+
+    def with_usage(self, body: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        """Return whether a stream says what it took."""
+        return True
+
+    @abstractmethod
+    def encoder(
+        self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
+    ) -> Encoder:
+        """Return what writes a response, or one choice of it."""
+
+    @abstractmethod
+    def error(self, fault: Fault, id: str) -> dict[str, Any]:
+        """Return the body that says what went wrong."""
+
+    def failure(self, fault: Fault) -> dict[str, str]:
+        """Return what an encoder is told of a failure in a stream."""
+        type, code = OPENAI_TYPES.get(fault.status, ("server_error", ""))
+        return {"message": fault.message, "type": type, "code": fault.code or code}
+
+    @abstractmethod
+    def _read(self, body: Mapping[str, Any]) -> Request:
+        """Read the request; all but what this class checks itself."""
+
+    def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
+        return read_effort(body, "reasoning_effort")
+
+    def _check_tools(self, tools: Any) -> None:
+        """Refuse tools that a provider would run itself: none is run here."""
+        for tool in tools if isinstance(tools, list) else ():
+            kind = tool.get("type", "function") if isinstance(tool, Mapping) else "function"
+            if kind not in ("function", "custom") or (kind == "custom" and self.name != "messages"):
+                raise Fault(f"tools of type {kind!r:.80} are not served here", param="tools")
+
+
+class _OpenAI(Protocol):
+    def error(self, fault: Fault, id: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the body that says what went wrong."""
+        client = "invalid_request_error" if fault.status < 500 else "server_error"
+        type, code = OPENAI_TYPES.get(fault.status, (client, ""))
+        said = {"message": fault.message, "type": type, "param": fault.param}
+        return {"error": {**said, "code": fault.code or code or None}}
+
+
+class Chat(_OpenAI):
+    """Chat Completions."""
+
+    name = "chat"
+    path = "/v1/chat/completions"
+    id_prefix = "chatcmpl-"
+    limits = ("max_completion_tokens", "max_tokens")
+    stop = "stop"
+    has_choices = True
+    refused = (
+        "audio",
+        "functions",
+        "function_call",
+        "logit_bias",
+        "logprobs",
+        "prediction",
+        "store",
+        "web_search_options",
+    )
+
+    def with_usage(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a stream says what it took: if it is asked to."""
+        options = member(body, "stream_options", lambda value: isinstance(value, dict), "an object")
+        if options and not body.get("stream"):
+            raise Fault("stream_options is for streams", param="stream_options")
+        return flag(options or {}, "include_usage")
+
+    def encoder(
+        self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
+    ) -> Encoder:
+        """Return what writes a response, or one choice of it."""
+        del request
+        reasoning: Any = "reasoning_content" if thinking.shown else "none"
+        return ChatCompletions(**head, index=index, reasoning=reasoning)
+
+    def _read(self, body: Mapping[str, Any]) -> Request:
+        if body.get("modalities") not in (None, ["text"]):
+            raise Fault("modalities: text only is served here", param="modalities")
+        return json_asked_for(read_chat_completions_request(body), body.get("response_format"))
+
+
+class ResponsesProtocol(_OpenAI):
+    """Responses."""
+
+    name = "responses"
+    path = "/v1/responses"
+    id_prefix = "resp_"
+    limits = ("max_output_tokens",)
+    messages = "input"
+    refused = ("background", "store", "top_logprobs", "max_tool_calls")
+
+    def encoder(
+        self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
+    ) -> Encoder:
+        """Return what writes a response."""
+        del request, index
+        return Responses(**head, reasoning="text" if thinking.shown else "none")
+
+    def _read(self, body: Mapping[str, Any]) -> Request:
+        text = member(body, "text", lambda value: isinstance(value, dict), "an object") or {}
+        return json_asked_for(read_responses_request(body), text.get("format"))
+
+    def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
+        asked = member(body, "reasoning", lambda value: isinstance(value, dict), "an object")
+        return read_effort(asked or {}, "effort")
+
+
+class Messages(Protocol):
+    """Anthropic's Messages."""
+
+    name = "messages"
+    path = "/v1/messages"
+    id_prefix = "msg_"
+    limits = ("max_tokens",)
+    stop = "stop_sequences"
+    refused = ("container", "mcp_servers")
+
+    def sampling(self, body: Mapping[str, Any], choices: int) -> Sampling:
+        """Read how the model is to be sampled."""
+        if body.get("max_tokens") is None:
+            raise Fault("max_tokens is missing", param="max_tokens")
+        return super().sampling(body, choices)
+
+    def encoder(
+        self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
+    ) -> Encoder:
+        """Return what writes a response."""
+        del request, index
+        return AnthropicMessages(**head, reasoning=thinking.shown)
+
+    def error(self, fault: Fault, id: str) -> dict[str, Any]:
+        """Return the body that says what went wrong."""
+        said = {"type": self.failure(fault)["type"], "message": fault.message}
+        return {"type": "error", "error": said, "request_id": id}
+
+    def failure(self, fault: Fault) -> dict[str, str]:
+        """Return what an encoder is told of a failure in a stream."""
+        client = "invalid_request_error" if fault.status < 500 else "api_error"
+        return {"message": fault.message, "type": ANTHROPIC_TYPES.get(fault.status, client)}
+
+    def thinking(self, body: Mapping[str, Any]) -> Thinking:
+        """Read what is said of reasoning; what is disabled is not shown either."""
+        found = super().thinking(body)
+        return replace(found, shown=found.shown and found.on is not False)
+
+    def _read(self, body: Mapping[str, Any]) -> Request:
+        return read_messages_request(body)
+
+    def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
+        asked = member(body, "thinking", lambda value: isinstance(value, dict), "an object") or {}
+        output = member(body, "output_config", lambda value: isinstance(value, dict), "an object")
+        kind = asked.get("type")
+        if kind not in (None, "enabled", "disabled", "adaptive"):
+            raise Fault(f"thinking of type {kind!r:.80} is not known", param="thinking")
+        _, effort = read_effort(output or {}, "effort")
+        return {"enabled": True, "disabled": False}.get(kind or ""), effort
+
+
+def read_effort(body: Mapping[str, Any], name: str) -> tuple[bool | None, str | None]:
+    """Read how much a model is to reason: whether at all, and the word for it."""
+    effort = member(body, name, lambda value: value in EFFORTS, f"one of {', '.join(EFFORTS)}")
+    if effort is None:
+        return None, None
+    return (False, None) if effort == "none" else (True, effort)
+
+
+def json_asked_for(request: Request, wanted: Any) -> Request:
+    """Add the schema of any object, where a request asks for JSON without a schema."""
+    kind = wanted.get("type", "text") if isinstance(wanted, Mapping) else "text"
+    if kind == "json_object":
+        return replace(request, response_schema={"type": "object"})
+    if kind not in ("text", "json_schema"):
+        raise Fault(f"a response format of type {kind!r:.80} is not served here")
+    return request
+
+
+def by_path(protocols: Iterable[Protocol]) -> dict[str, Protocol]:
+    """Return protocols by their paths."""
+    return {protocol.path: protocol for protocol in protocols}
+
+
+PROTOCOLS = by_path((Chat(), ResponsesProtocol(), Messages()))

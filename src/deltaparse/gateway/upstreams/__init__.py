@@ -1,0 +1,1 @@
+"""Servers of raw completions: what each is asked, and how it answers."""

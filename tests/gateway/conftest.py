@@ -1,0 +1,87 @@
+"""A scripted upstream, and gateways before it, on sockets of the loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra `serve` is not installed")
+httpx = pytest.importorskip("httpx")
+uvicorn = pytest.importorskip("uvicorn")
+
+from deltaparse import ChatTemplate, analyze  # noqa: E402
+from deltaparse.gateway import Gateway, Model, Settings, upstream_client  # noqa: E402
+from deltaparse.gateway.upstreams.llama_cpp import LlamaCpp  # noqa: E402
+from deltaparse.gateway.upstreams.openai import OpenAI  # noqa: E402
+from deltaparse.gateway.upstreams.sglang import SGLang  # noqa: E402
+from deltaparse.gateway.upstreams.tgi import TGI  # noqa: E402
+
+from .scripted import ScriptedUpstream  # noqa: E402
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+KINDS = {kind.kind: kind for kind in (OpenAI, LlamaCpp, SGLang, TGI)}
+
+
+def model_of(name, **tokens):
+    template = ChatTemplate((TEMPLATES / f"{name}.jinja").read_text(), **tokens)
+    return Model(template, analyze(template))
+
+
+class Running:
+    """A gateway on a port, in a thread of its own."""
+
+    def __init__(self, upstream, *, model="json_in_tags", kind="openai", options=(), **settings):
+        self.model = model_of(model, bos_token="<s>")
+        made = KINDS[kind](**dict(options))
+        chosen = Settings(**settings)
+        self.gateway = Gateway(self.model, made, upstream_client(upstream.url, chosen), chosen)
+        config = uvicorn.Config(
+            self.gateway.app(), port=0, log_level="critical", timeout_graceful_shutdown=1
+        )
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=lambda: asyncio.run(self.server.serve()), daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.01)
+        port = self.server.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+
+    def stop(self):
+        self.server.should_exit = True
+        self.thread.join(10)
+
+    def post(self, path, body, **options):
+        return httpx.post(self.url + path, json=body, timeout=20, **options)
+
+
+@pytest.fixture(scope="session")
+def upstream():
+    made = ScriptedUpstream()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def gateways(upstream):
+    """Gateways by what they are made with; each is started once."""
+    running = {}
+
+    def gateway(**options):
+        key = repr(sorted(options.items()))
+        if key not in running:
+            running[key] = Running(upstream, **options)
+        return running[key]
+
+    yield gateway
+    for one in running.values():
+        one.stop()
+
+
+@pytest.fixture
+def gateway(gateways, upstream):
+    upstream.plays()
+    return gateways()
