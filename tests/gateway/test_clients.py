@@ -29,12 +29,17 @@ def served(request, gateways, upstream):
     return gateways(kind=request.param)
 
 
+@pytest.fixture
 def openai_client(served):
-    return openai.OpenAI(api_key="x", base_url=f"{served.url}/v1", max_retries=0)
+    base = f"{served.url}/v1"
+    with openai.OpenAI(api_key="x", base_url=base, max_retries=0) as client:
+        yield client
 
 
+@pytest.fixture
 def anthropic_client(served):
-    return anthropic.Anthropic(api_key="x", base_url=served.url, max_retries=0)
+    with anthropic.Anthropic(api_key="x", base_url=served.url, max_retries=0) as client:
+        yield client
 
 
 def expected(served):
@@ -45,11 +50,10 @@ def calls_of(message):
     return [(call.name, call.arguments) for call in message.tool_calls]
 
 
-def test_chat_streamed(served):
+def test_chat_streamed(served, openai_client):
     want = expected(served)
-    client = openai_client(served)
     reasoning, content, calls, reason, usage = "", "", {}, None, None
-    stream = client.chat.completions.create(
+    stream = openai_client.chat.completions.create(
         model="tiny",
         messages=ASK,
         tools=[TOOL],
@@ -73,9 +77,9 @@ def test_chat_streamed(served):
     assert 0 < usage.completion_tokens_details.reasoning_tokens < len(CHUNKS)
 
 
-def test_chat_whole(served):
+def test_chat_whole(served, openai_client):
     want = expected(served)
-    answer = openai_client(served).chat.completions.create(
+    answer = openai_client.chat.completions.create(
         model="tiny", messages=ASK, tools=[TOOL]
     )
     (choice,) = answer.choices
@@ -88,15 +92,14 @@ def test_chat_whole(served):
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_responses(served, streamed):
+def test_responses(served, openai_client, streamed):
     want = expected(served)
-    client = openai_client(served)
     tools = [{"type": "function", "name": "add", "parameters": SCHEMA, "strict": False}]
     if streamed:
-        with client.responses.stream(model="tiny", input="1 + 25?", tools=tools) as stream:
+        with openai_client.responses.stream(model="tiny", input="1 + 25?", tools=tools) as stream:
             answer = stream.get_final_response()
     else:
-        answer = client.responses.create(model="tiny", input="1 + 25?", tools=tools)
+        answer = openai_client.responses.create(model="tiny", input="1 + 25?", tools=tools)
     assert [item.type for item in answer.output][:2] == ["reasoning", "message"]
     assert answer.output_text == want.content
     made = [(item.name, item.arguments) for item in answer.output if item.type == "function_call"]
@@ -106,9 +109,8 @@ def test_responses(served, streamed):
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_messages(served, streamed):
+def test_messages(served, anthropic_client, streamed):
     want = expected(served)
-    client = anthropic_client(served)
     asked = {
         "model": "tiny",
         "max_tokens": 100,
@@ -116,10 +118,10 @@ def test_messages(served, streamed):
         "tools": [{"name": "add", "input_schema": SCHEMA}],
     }
     if streamed:
-        with client.messages.stream(**asked) as stream:
+        with anthropic_client.messages.stream(**asked) as stream:
             answer = stream.get_final_message()
     else:
-        answer = client.messages.create(**asked)
+        answer = anthropic_client.messages.create(**asked)
     thinking, text, *calls = answer.content
     assert (thinking.thinking, text.text) == (want.reasoning_content, want.content)
     assert [(call.name, call.input) for call in calls] == [
@@ -129,22 +131,20 @@ def test_messages(served, streamed):
     assert answer.usage.output_tokens == len(CHUNKS)
 
 
-def test_models(served):
-    client = openai_client(served)
-    assert [model.id for model in client.models.list()] == ["tiny"]
-    assert client.models.retrieve("tiny").id == "tiny"
+def test_models(openai_client):
+    assert [model.id for model in openai_client.models.list()] == ["tiny"]
+    assert openai_client.models.retrieve("tiny").id == "tiny"
     with pytest.raises(openai.NotFoundError):
-        client.models.retrieve("large")
+        openai_client.models.retrieve("large")
 
 
-def test_the_results_of_calls_go_back_into_the_prompt(served, upstream):
-    client = openai_client(served)
-    first = client.chat.completions.create(model="tiny", messages=ASK, tools=[TOOL])
+def test_the_results_of_calls_go_back_into_the_prompt(openai_client, upstream):
+    first = openai_client.chat.completions.create(model="tiny", messages=ASK, tools=[TOOL])
     made = first.choices[0].message
     results = [{"role": "tool", "tool_call_id": c.id, "content": "26!"} for c in made.tool_calls]
     messages = [*ASK, made.model_dump(exclude_none=True), *results]
     upstream.plays(chunks=["It is 26."])
-    second = client.chat.completions.create(model="tiny", messages=messages, tools=[TOOL])
+    second = openai_client.chat.completions.create(model="tiny", messages=messages, tools=[TOOL])
     assert second.choices[0].message.content == "It is 26."
     asked = upstream.bodies[-1]
     prompt = asked.get("prompt") or asked.get("text") or asked.get("inputs")
