@@ -176,6 +176,9 @@ class Chat(_OpenAI):
     def _read(self, body: Mapping[str, Any]) -> Request:
         if body.get("modalities") not in (None, ["text"]):
             raise Fault("modalities: text only is served here", param="modalities")
+        for message in body["messages"]:
+            if isinstance(message, Mapping) and not isinstance(message.get("role"), str):
+                raise Fault("a message has no role", param="messages")
         return json_asked_for(read_chat_completions_request(body), body.get("response_format"))
 
 

@@ -1,0 +1,211 @@
+"""What goes wrong: before the upstream, in it, and behind the client's back."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+
+import httpx
+import pytest
+
+from deltaparse.protocols import read_chat_completions, read_messages, read_responses
+
+MESSAGES = [{"role": "user", "content": "Hi"}]
+ASKED = {
+    "/v1/chat/completions": {"messages": MESSAGES},
+    "/v1/responses": {"input": "Hi"},
+    "/v1/messages": {"messages": MESSAGES, "max_tokens": 50},
+}
+PATHS = tuple(ASKED)
+READERS = dict(zip(PATHS, (read_chat_completions, read_responses, read_messages), strict=True))
+KINDS = ("openai", "llama.cpp", "sglang", "tgi")
+
+
+def error_of(path, body):
+    """The type and the words of an error in the shape of a path's protocol."""
+    if path == "/v1/messages":
+        assert body["type"] == "error"
+    return body["error"]["type"], body["error"]["message"]
+
+
+def streamed(gateway, path, **more):
+    return gateway.post(path, ASKED[path] | {"stream": True} | more)
+
+
+def metric(gateway, name):
+    lines = httpx.get(gateway.url + "/metrics").text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fault", ["die", "cut", "rubbish", "odd", "error", "line"])
+def test_a_stream_that_breaks_keeps_what_came_and_ends_with_an_error(
+    gateways, upstream, kind, fault
+):
+    gateway = gateways(kind=kind, max_line=1 << 20)
+    for path in PATHS:
+        upstream.plays(chunks=["<ponder>\nSo", ".\n</ponder>\n\nThe ", "sum"], fault=fault)
+        answer = streamed(gateway, path)
+        assert answer.status_code == 200
+        message = READERS[path](answer.content)
+        assert message.content == "The sum"
+        assert message.reasoning_content == "So."
+        assert "stream_error" in {issue.kind for issue in message.issues}
+        assert "xxxx" not in answer.text
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("fault", ["die", "cut", "rubbish", "error"])
+def test_a_whole_answer_that_breaks_is_an_error(gateway, upstream, path, fault):
+    upstream.plays(chunks=["The ", "sum"], fault=fault)
+    answer = gateway.post(path, ASKED[path])
+    assert answer.status_code == 502
+    type, words = error_of(path, answer.json())
+    assert type == ("api_error" if path == "/v1/messages" else "server_error")
+    assert "upstream" in words
+    assert "sum" not in answer.text
+
+
+def test_a_call_that_breaks_off_is_not_complete(gateway, upstream):
+    tools = [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]
+    upstream.plays(chunks=['<call>\n{"name": "add", "arguments": {"a": 1'], fault="die")
+    path = "/v1/chat/completions"
+    message = read_chat_completions(streamed(gateway, path, tools=tools).content)
+    (call,) = message.tool_calls
+    assert (call.name, call.arguments, call.complete) == ("add", '{"a": 1', False)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("said", "status"), [(400, 400), (422, 400), (429, 429), (500, 502), (503, 503), (404, 502)]
+)
+def test_what_the_upstream_refuses(gateway, upstream, path, stream, said, status):
+    upstream.plays(status=said, headers={"retry-after": "3"})
+    answer = gateway.post(path, ASKED[path] | {"stream": stream})
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["retry-after"] == "3"
+    assert "the reason of the upstream" in error_of(path, answer.json())[1]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_upstream_that_is_not_there(gateways, path):
+    class Nowhere:
+        url = "http://127.0.0.1:9"
+
+    from .conftest import Running
+
+    gateway = Running(Nowhere)
+    try:
+        answer = streamed(gateway, path)
+        assert answer.status_code == 502
+        assert error_of(path, answer.json())[1] == "the upstream cannot be reached"
+        assert httpx.get(gateway.url + "/health").json()["status"] == "ok"
+    finally:
+        gateway.stop()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_upstream_that_falls_silent(gateways, upstream, path):
+    gateway = gateways(idle_timeout=0.3)
+    upstream.plays(chunks=["The ", "sum"], fault="hang")
+    began = time.monotonic()
+    message = READERS[path](streamed(gateway, path).content)
+    assert time.monotonic() - began < 5
+    assert message.content == "The sum"
+    assert "stream_error" in {issue.kind for issue in message.issues}
+    upstream.plays(wait=5)
+    assert gateway.post(path, ASKED[path]).status_code == 504
+
+
+def test_an_answer_that_takes_too_long(gateways, upstream):
+    gateway = gateways(total_timeout=0.5)
+    upstream.plays(chunks=["a"] * 1000, pause=0.05)
+    message = read_chat_completions(streamed(gateway, PATHS[0]).content)
+    assert 1 < len(message.content) < 20
+    assert "stream_error" in {issue.kind for issue in message.issues}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("fault", [None, "hang"])
+def test_a_client_that_leaves_closes_the_upstream(gateway, upstream, path, stream, fault):
+    chunks = ["a"] * (1000 if fault is None else 1)
+    upstream.plays(chunks=chunks, pause=0.05, fault=fault)
+    gone = metric(gateway, "deltaparse_clients_gone_total")
+    body = ASKED[path] | {"stream": stream}
+    with pytest.raises(httpx.ReadTimeout):
+        with httpx.stream("POST", gateway.url + path, json=body, timeout=0.5) as answer:
+            if stream:
+                arriving = answer.iter_bytes()
+                next(arriving)
+                raise httpx.ReadTimeout("enough")
+            answer.read()
+    assert upstream.gone.wait(1.0)
+    time.sleep(0.1)
+    assert metric(gateway, "deltaparse_clients_gone_total") == gone + 1
+    assert metric(gateway, "deltaparse_open_answers") == 0
+
+
+def test_a_slow_client_slows_the_upstream(gateway, upstream):
+    upstream.plays(chunks=["x" * 20_000] * 2000)
+    head = json.dumps(ASKED[PATHS[0]] | {"stream": True}).encode()
+    with socket.create_connection(gateway.url.removeprefix("http://").split(":")) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sendall(
+            b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
+            b"content-length: %d\r\n\r\n%b" % (len(head), head)
+        )
+        client.recv(100)
+        time.sleep(1.0)
+        sent = upstream.sent
+        time.sleep(0.5)
+        assert upstream.sent == sent < 1500
+    assert upstream.gone.wait(2.0)
+
+
+def test_a_client_that_takes_nothing_is_left(gateways, upstream):
+    gateway = gateways(send_timeout=0.5)
+    upstream.plays(chunks=["x" * 20_000] * 2000)
+    head = json.dumps(ASKED[PATHS[0]] | {"stream": True}).encode()
+    with socket.create_connection(gateway.url.removeprefix("http://").split(":")) as client:
+        client.sendall(
+            b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
+            b"content-length: %d\r\n\r\n%b" % (len(head), head)
+        )
+        assert upstream.gone.wait(5.0)
+
+
+def test_more_answers_than_places(gateways, upstream):
+    gateway = gateways(max_streams=1)
+    upstream.plays(chunks=["a"], fault="hang")
+    body = ASKED[PATHS[0]] | {"stream": True}
+    with httpx.stream("POST", gateway.url + PATHS[0], json=body) as answer:
+        arriving = answer.iter_bytes()
+        next(arriving)
+        for path in PATHS:
+            refused = gateway.post(path, ASKED[path])
+            assert refused.status_code == 503
+            assert refused.headers["retry-after"] == "1"
+            type, _ = error_of(path, refused.json())
+            assert type == ("overloaded_error" if path == "/v1/messages" else "server_error")
+    assert upstream.gone.wait(1.0)
+    time.sleep(0.1)
+    upstream.plays()
+    assert gateway.post(PATHS[0], ASKED[PATHS[0]]).status_code == 200
+
+
+def test_no_numbers_are_lost_with_an_end_that_breaks(gateway, upstream):
+    """Behind the reason, the upstream has said all that an answer needs."""
+    upstream.plays(chunks=["The sum"], usage=False)
+    answer = gateway.post(PATHS[0], ASKED[PATHS[0]]).json()
+    assert answer["choices"][0]["message"]["content"] == "The sum"
+    assert "usage" not in answer
+
+
+def test_an_upstream_that_does_not_stream(gateway, upstream):
+    upstream.plays(chunks=["The ", "sum"], whole=True)
+    for path in PATHS:
+        assert READERS[path](streamed(gateway, path).content).content == "The sum"

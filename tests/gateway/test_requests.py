@@ -1,0 +1,373 @@
+"""What clients ask, and what the upstream is asked in turn; what is refused, and how."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from deltaparse.protocols import read_chat_completions
+
+from .test_faults import ASKED, KINDS, PATHS, error_of, streamed
+
+CHAT, RESPONSES, MESSAGES = PATHS
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+TOOL = {"type": "function", "function": {"name": "add", "parameters": SCHEMA}}
+TOOLS = {
+    CHAT: [TOOL],
+    RESPONSES: [{"type": "function", **TOOL["function"]}],
+    MESSAGES: [{"name": "add", "input_schema": SCHEMA}],
+}
+CALL = '<call>\n{"name": "add", "arguments": {"a": 1}}\n</call>'
+NAMED = {
+    CHAT: {"type": "function", "function": {"name": "add"}},
+    RESPONSES: {"type": "function", "name": "add"},
+    MESSAGES: {"type": "tool", "name": "add"},
+}
+
+BAD = [
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b'"text"',
+    b"\xff\xfe",
+    b"[" * 100_000,
+    b"{}",
+]
+BAD_MEMBERS = [
+    {"messages": [], "input": []},
+    {"messages": "Hi", "input": 5},
+    {"messages": [5], "input": [5]},
+    {"messages": [{"content": "Hi"}], "input": [{"content": "Hi"}]},
+    {"temperature": "hot"},
+    {"temperature": -1},
+    {"temperature": True},
+    {"top_p": 2},
+    {"max_tokens": 0, "max_output_tokens": 0},
+    {"max_tokens": "many", "max_output_tokens": "many"},
+    {"stream": "yes"},
+    {"tools": 5},
+    {"tools": [5]},
+    {"tools": [{"type": "web_search"}]},
+    {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+    {"tool_choice": "sometimes"},
+    {"tool_choice": NAMED[CHAT]},
+    {"model": 5},
+    {"chat_template_kwargs": 5},
+    {"chat_template_kwargs": {"messages": []}},
+    {"seed": "x"},
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("body", BAD)
+def test_a_body_that_is_none(gateway, path, body):
+    answer = httpx.post(gateway.url + path, content=body)
+    assert answer.status_code == 400
+    assert error_of(path, answer.json())[0] == "invalid_request_error"
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("members", BAD_MEMBERS)
+def test_members_that_are_wrong(gateway, upstream, path, members):
+    answer = gateway.post(path, ASKED[path] | members)
+    assert answer.status_code == 400
+    assert error_of(path, answer.json())[0] == "invalid_request_error"
+    assert upstream.bodies == []
+
+
+@pytest.mark.parametrize(
+    ("path", "members", "named"),
+    [
+        (CHAT, {"n": 0}, "n"),
+        (CHAT, {"n": 1000}, "n"),
+        (CHAT, {"stop": [""]}, "stop"),
+        (CHAT, {"stop": 5}, "stop"),
+        (CHAT, {"stream_options": {"include_usage": True}}, "stream_options"),
+        (CHAT, {"logprobs": True}, "logprobs"),
+        (CHAT, {"functions": [{}]}, "functions"),
+        (CHAT, {"audio": {}, "modalities": ["audio"]}, "modalities"),
+        (CHAT, {"reasoning_effort": "huge"}, "reasoning_effort"),
+        (RESPONSES, {"previous_response_id": "resp_1"}, "previous_response_id"),
+        (RESPONSES, {"store": True}, "store"),
+        (RESPONSES, {"background": True}, "background"),
+        (RESPONSES, {"text": "json"}, "text"),
+        (MESSAGES, {"max_tokens": None}, "max_tokens"),
+        (MESSAGES, {"thinking": {"type": "maybe"}}, "thinking"),
+        (MESSAGES, {"stop_sequences": [5]}, "stop_sequences"),
+    ],
+)
+def test_what_is_refused_by_name(gateway, path, members, named):
+    answer = gateway.post(path, ASKED[path] | members)
+    assert answer.status_code == 400
+    assert named in error_of(path, answer.json())[1]
+
+
+def test_images_are_refused(gateway):
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    answer = gateway.post(CHAT, {"messages": [{"role": "user", "content": [image]}]})
+    assert answer.status_code == 400
+    assert "images" in error_of(CHAT, answer.json())[1]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_model_that_is_not_there(gateway, path):
+    answer = gateway.post(path, ASKED[path] | {"model": "large"})
+    assert answer.status_code == 404
+    type, words = error_of(path, answer.json())
+    assert type == ("not_found_error" if path == MESSAGES else "invalid_request_error")
+    assert "large" in words
+
+
+def test_names_of_ones_own(gateways, upstream):
+    gateway = gateways(models=("mine", "yours"))
+    upstream.plays()
+    answer = gateway.post(CHAT, ASKED[CHAT] | {"model": "mine"}).json()
+    assert answer["model"] == "mine"
+    assert upstream.bodies[-1]["model"] == "tiny"
+    assert gateway.post(CHAT, ASKED[CHAT] | {"model": "tiny"}).status_code == 404
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_body_that_is_too_large(gateways, upstream, path):
+    upstream.plays()
+    gateway = gateways(max_body=1000)
+    answer = gateway.post(path, ASKED[path] | {"user": "x" * 2000})
+    assert answer.status_code == 413
+    error_of(path, answer.json())
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_key(gateways, upstream, path):
+    upstream.plays()
+    gateway = gateways(api_key="sesame")
+    for headers in ({}, {"authorization": "Bearer sesam"}, {"x-api-key": "é".encode()}):
+        answer = gateway.post(path, ASKED[path], headers=headers)
+        assert answer.status_code == 401
+        error_of(path, answer.json())
+    for headers in ({"authorization": "Bearer sesame"}, {"x-api-key": "sesame"}):
+        assert gateway.post(path, ASKED[path], headers=headers).status_code == 200
+        assert "authorization" not in upstream.heads[-1]
+    assert httpx.get(gateway.url + "/v1/models").status_code == 401
+
+
+def test_whose_authorization_goes_on(gateways, upstream):
+    headers = {"authorization": "Bearer theirs"}
+    for options, shown in (
+        ({}, None),
+        ({"forward_authorization": True}, "Bearer theirs"),
+        ({"upstream_key": "ours", "forward_authorization": True}, "Bearer ours"),
+    ):
+        upstream.plays()
+        gateways(**options).post(CHAT, ASKED[CHAT], headers=headers)
+        assert upstream.heads[-1].get("authorization") == shown
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_upstream_is_asked(gateways, upstream, kind):
+    upstream.plays()
+    settings = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "seed": 3, "stop": ["END"]}
+    gateways(kind=kind).post(CHAT, ASKED[CHAT] | settings | {"max_tokens": 50})
+    (body,) = upstream.bodies
+    asked = body.get("sampling_params") or body.get("parameters") or body
+    limit = {"openai": "max_tokens", "llama.cpp": "n_predict"}.get(kind, "max_new_tokens")
+    seed = "sampling_seed" if kind == "sglang" else "seed"
+    assert {name: asked[name] for name in settings if name != "seed"} | {
+        "seed": asked[seed]
+    } == settings
+    assert asked[limit] == 50
+    assert body["stream"] is True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_upstream_adds_a_bos_token_or_the_template_does(gateways, upstream, kind):
+    for adds in (False, True):
+        upstream.plays()
+        gateways(kind=kind, options=(("adds_bos", adds),)).post(CHAT, ASKED[CHAT])
+        (body,) = upstream.bodies
+        prompt = body.get("prompt") or body.get("text") or body.get("inputs")
+        assert prompt.startswith("<s>") is not adds
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_call_that_is_required(gateways, upstream, kind, path, named):
+    upstream.plays(chunks=[CALL])
+    choice = NAMED[path] if named else {"type": "any"} if path == MESSAGES else "required"
+    body = ASKED[path] | {"tools": TOOLS[path], "tool_choice": choice}
+    answer = gateways(kind=kind).post(path, body)
+    if kind == "tgi":
+        assert answer.status_code == 400
+        assert "tgi" in error_of(path, answer.json())[1]
+        return
+    assert answer.status_code == 200
+    (asked,) = upstream.bodies
+    grammar = asked.get("grammar") or (asked.get("sampling_params") or {}).get("ebnf")
+    grammar = grammar or asked["structured_outputs"]["grammar"]
+    assert "root ::=" in grammar
+    assert "add" in grammar
+    assert "add" in answer.text
+
+
+def test_json_that_is_asked_for(gateway, upstream):
+    upstream.plays(chunks=['{"a": 1}'])
+    for form in (
+        {"type": "json_object"},
+        {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}},
+    ):
+        answer = gateway.post(CHAT, ASKED[CHAT] | {"response_format": form}).json()
+        assert json.loads(answer["choices"][0]["message"]["content"]) == {"a": 1}
+        assert "root ::=" in upstream.bodies[-1]["structured_outputs"]["grammar"]
+    wrong = gateway.post(CHAT, ASKED[CHAT] | {"response_format": {"type": "xml"}})
+    assert wrong.status_code == 400
+
+
+@pytest.mark.parametrize("off", ["none", "no tools"])
+def test_tools_that_are_off_make_text_of_calls(gateway, upstream, off):
+    upstream.plays(chunks=[CALL])
+    tools = {"tools": [TOOL], "tool_choice": "none"} if off == "none" else {}
+    answer = gateway.post(CHAT, ASKED[CHAT] | tools).json()
+    assert answer["choices"][0]["message"]["content"] == CALL
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    assert "add" not in upstream.bodies[-1]["prompt"]
+
+
+def test_one_call_at_a_time(gateway, upstream):
+    upstream.plays(chunks=[CALL, "\n", CALL])
+    body = ASKED[CHAT] | {"tools": [TOOL], "parallel_tool_calls": False}
+    answer = gateway.post(CHAT, body).json()
+    assert len(answer["choices"][0]["message"]["tool_calls"]) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_stop_string_is_found_wherever_it_was_cut(gateways, upstream, kind, stream):
+    """Also where the upstream leaves it in its text, or knows nothing of it."""
+    upstream.plays(chunks=["one E", "N", "D two", " three"])
+    gateway = gateways(kind=kind)
+    answer = gateway.post(CHAT, ASKED[CHAT] | {"stop": "END", "stream": stream})
+    assert "two" not in answer.text
+    message = read_chat_completions(answer.content if stream else answer.json())
+    assert message.content == "one "
+    answer = gateway.post(MESSAGES, ASKED[MESSAGES] | {"stop_sequences": ["nix", "END"]}).json()
+    assert answer["content"] == [{"type": "text", "text": "one "}]
+    assert (answer["stop_reason"], answer["stop_sequence"]) == ("stop_sequence", "END")
+
+
+@pytest.mark.parametrize("kind", ["openai", "llama.cpp", "sglang"])
+def test_a_stop_string_that_the_upstream_found(gateways, upstream, kind):
+    upstream.plays(chunks=["one "], stopped_at="END")
+    body = ASKED[MESSAGES] | {"stop_sequences": ["END"]}
+    answer = gateways(kind=kind).post(MESSAGES, body).json()
+    assert (answer["stop_reason"], answer["stop_sequence"]) == ("stop_sequence", "END")
+
+
+def test_a_stop_string_in_a_call_completes_none(gateway, upstream):
+    upstream.plays(chunks=['<call>\n{"name": "add", "arguments": {"a": 1, "b": '])
+    body = ASKED[CHAT] | {"tools": [TOOL], "stop": ["2"], "stream": True}
+    upstream.script.stopped_at = "2"
+    message = read_chat_completions(gateway.post(CHAT, body).content)
+    assert [call.complete for call in message.tool_calls] == [False]
+
+
+@pytest.mark.parametrize("kind", ["openai", "llama.cpp", "sglang", "tgi"])
+def test_an_answer_that_reaches_its_limit(gateways, upstream, kind):
+    upstream.plays(chunks=["one "], reason="length")
+    gateway = gateways(kind=kind)
+    assert gateway.post(CHAT, ASKED[CHAT]).json()["choices"][0]["finish_reason"] == "length"
+    assert gateway.post(MESSAGES, ASKED[MESSAGES]).json()["stop_reason"] == "max_tokens"
+    assert gateway.post(RESPONSES, ASKED[RESPONSES]).json()["status"] == "incomplete"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_several_choices(gateway, upstream, stream):
+    upstream.plays(chunks=["a ", "b"])
+    body = {"n": 3, "seed": 10, "stream": stream}
+    if stream:
+        body["stream_options"] = {"include_usage": True}
+    answer = gateway.post(CHAT, ASKED[CHAT] | body)
+    assert sorted(body["seed"] for body in upstream.bodies) == [10, 11, 12]
+    if not stream:
+        said = answer.json()
+        assert [choice["index"] for choice in said["choices"]] == [0, 1, 2]
+        assert {choice["message"]["content"] for choice in said["choices"]} == {"a b"}
+        assert said["usage"]["completion_tokens"] == 6
+        assert said["usage"]["prompt_tokens"] == 7
+        return
+    *events, done = answer.text.strip().split("\n\n")
+    assert done == "data: [DONE]"
+    texts, reasons, usages = {}, {}, []
+    for event in (json.loads(event.removeprefix("data: ")) for event in events):
+        usages += [event["usage"]] if event.get("usage") else []
+        for choice in event["choices"]:
+            at = choice["index"]
+            texts[at] = texts.get(at, "") + choice["delta"].get("content", "")
+            reasons[at] = choice["finish_reason"] or reasons.get(at)
+    assert texts == dict.fromkeys(range(3), "a b")
+    assert reasons == dict.fromkeys(range(3), "stop")
+    assert [usage["completion_tokens"] for usage in usages] == [6]
+
+
+def test_usage_only_where_it_is_asked_for(gateway, upstream):
+    upstream.plays()
+    assert "usage" not in streamed(gateway, CHAT).text
+    options = {"stream_options": {"include_usage": True}}
+    assert '"usage":{' in streamed(gateway, CHAT, **options).text
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_reasoning_by_a_switch(gateways, upstream, path):
+    gateway = gateways(model="reasoning_under_a_switch")
+    on = {
+        CHAT: {"reasoning_effort": "high"},
+        RESPONSES: {"reasoning": {"effort": "low"}},
+        MESSAGES: {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+    }
+    off = {
+        CHAT: {"reasoning_effort": "none"},
+        RESPONSES: {"reasoning": {"effort": "none"}},
+        MESSAGES: {"thinking": {"type": "disabled"}},
+    }
+    for said, opened in (
+        ({}, False),
+        (on[path], True),
+        (off[path], False),
+        ({"chat_template_kwargs": {"mulling": True}}, True),
+        (on[path] | {"chat_template_kwargs": {"mulling": False}}, False),
+    ):
+        upstream.plays(chunks=["So.</mull>Yes."] if opened else ["Yes."])
+        answer = gateway.post(path, ASKED[path] | said)
+        assert upstream.bodies[-1]["prompt"].endswith("<mull>") is opened
+        assert ("So." in answer.text) is opened
+        assert "Yes." in answer.text
+
+
+def test_reasoning_that_is_not_to_be_shown(gateway, upstream):
+    upstream.plays(chunks=["<ponder>\nSo.\n</ponder>\n\nYes."])
+    for path in PATHS:
+        answer = gateway.post(path, ASKED[path] | {"include_reasoning": False})
+        assert "So." not in answer.text
+        assert "Yes." in answer.text
+
+
+def test_numbers(gateway, upstream):
+    upstream.plays(chunks=[CALL])
+    gateway.post(CHAT, ASKED[CHAT] | {"tools": [TOOL]})
+    lines = httpx.get(gateway.url + "/metrics").text.splitlines()
+    named = {line.split(" ")[2] for line in lines if line.startswith("# TYPE")}
+    assert all(name.startswith("deltaparse_") for name in named)
+    assert all(line.startswith(("#", "deltaparse_")) for line in lines)
+    found = [line for line in lines if line.startswith('deltaparse_calls_total{status="complete"}')]
+    assert len(found) == 1
+    assert 'deltaparse_requests_total{protocol="chat",status="200"}' in "\n".join(lines)
+
+
+def test_every_answer_has_an_id(gateway):
+    for path in PATHS:
+        answer = gateway.post(path, ASKED[path])
+        assert answer.headers["x-request-id"].startswith("req_")
+        other = gateway.post(path, ASKED[path])
+        assert other.json()["id"] != answer.json()["id"]
