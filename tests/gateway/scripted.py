@@ -33,7 +33,7 @@ class Script:
     status: int = 200
     pause: float = 0.0
     wait: float = 0.0
-    usage: bool = True
+    usage: object = True
     whole: bool = False
     headers: dict = field(default_factory=dict)
 
@@ -45,10 +45,10 @@ def openai_events(script, _body):
         return
     end = {"index": 0, "text": "", "finish_reason": script.reason, "stop_reason": script.stopped_at}
     yield {"choices": [end]}
-    if script.usage:
+    if script.usage is not False:
         count = len(script.chunks)
         usage = {"prompt_tokens": 7, "completion_tokens": count, "total_tokens": 7 + count}
-        yield {"choices": [], "usage": usage}
+        yield {"choices": [], "usage": usage if script.usage is True else script.usage}
     yield None
 
 

@@ -79,9 +79,7 @@ def test_chat_streamed(served, openai_client):
 
 def test_chat_whole(served, openai_client):
     want = expected(served)
-    answer = openai_client.chat.completions.create(
-        model="tiny", messages=ASK, tools=[TOOL]
-    )
+    answer = openai_client.chat.completions.create(model="tiny", messages=ASK, tools=[TOOL])
     (choice,) = answer.choices
     assert choice.message.content == want.content
     assert choice.message.reasoning_content == want.reasoning_content

@@ -49,7 +49,10 @@ def upstream_client(url: str, settings: Settings) -> httpx.AsyncClient:
     base = url.rstrip("/").removesuffix("/v1")
     timeout = httpx.Timeout(settings.idle_timeout, connect=settings.connect_timeout)
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-    return httpx.AsyncClient(base_url=base, timeout=timeout, limits=limits, trust_env=False)
+    headers = {"accept-encoding": "identity", "user-agent": "deltaparse"}
+    return httpx.AsyncClient(
+        base_url=base, timeout=timeout, limits=limits, headers=headers, trust_env=False
+    )
 
 
 class Gateway:

@@ -6,14 +6,13 @@ So it is looked for here as well, and what may become one is held back.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 __all__ = ["Stops"]
 
 
 class Stops:
-    """Text in, text up to the first stop string out.
+    """Text in, text up to the first stop string out: the one that ends first, as an engine does.
 
     >>> stops = Stops(["END"])
     >>> stops.feed("one E"), stops.feed("ND two"), stops.found
@@ -23,25 +22,25 @@ class Stops:
     ('one ', 'E')
     """
 
-    __slots__ = ("_held", "_pattern", "_tails", "found")
+    __slots__ = ("_held", "_strings", "_tails", "found")
 
     def __init__(self, strings: Sequence[str]) -> None:
         self.found: str | None = None
         self._held = ""
-        longest_first = sorted(strings, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if strings else None
+        self._strings = tuple(strings)
         self._tails = sorted(
             {text[:size] for text in strings for size in range(1, len(text))}, key=len, reverse=True
         )
 
     def feed(self, text: str) -> str:
         """Return what is certain to stand before a stop string."""
-        if self._pattern is None:
+        if not self._strings:
             return text
         text = self._held + text
-        if match := self._pattern.search(text):
-            self.found, self._held = match[0], ""
-            return text[: match.start()]
+        if ends := [(at + len(one), at) for one in self._strings if (at := text.find(one)) >= 0]:
+            end, start = min(ends)
+            self.found, self._held = text[start:end], ""
+            return text[:start]
         tail = next((tail for tail in self._tails if text.endswith(tail)), "")
         self._held = tail
         return text[: len(text) - len(tail)]

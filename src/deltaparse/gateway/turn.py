@@ -12,7 +12,7 @@ from deltaparse.stream import Delta, StreamParser
 from .faults import Fault
 from .stops import Stops
 from .upstreams.connection import Connection
-from .upstreams.upstream import Received
+from .upstreams.upstream import Received, plain_usage
 
 __all__ = ["Emit", "Turn"]
 
@@ -46,7 +46,7 @@ class Turn:
         try:
             while (received := await self._received(connection)) is not None:
                 if received.usage is not None:
-                    self._usage = received.usage
+                    self._usage = plain_usage(received.usage) or self._usage
                 if received.text and self._stops.found is None and self._last is None:
                     text = self._stops.feed(received.text)
                     self._count(received)

@@ -12,7 +12,15 @@ from deltaparse.grammar import Grammar
 from ..faults import Fault
 from ..sampling import Sampling
 
-__all__ = ["Generation", "Reader", "Received", "Upstream", "error_text", "read_reason"]
+__all__ = [
+    "Generation",
+    "Reader",
+    "Received",
+    "Upstream",
+    "error_text",
+    "plain_usage",
+    "read_reason",
+]
 
 Reason = Literal["stop", "length", "content_filter"]
 
@@ -101,6 +109,18 @@ def read_reason(reason: Any) -> Reason:
     if found is None:
         raise Fault(f"the upstream ended the answer: {reason!r:.80}", status=502)
     return found
+
+
+def plain_usage(usage: Any) -> dict[str, Any] | None:
+    """Return the numbers of tokens in a usage of OpenAI's shape, None where there are none."""
+    if not isinstance(usage, Mapping):
+        return None
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    found: dict[str, Any] = {name: n for name in names if type(n := usage.get(name)) is int}
+    for name in ("prompt_tokens_details", "completion_tokens_details"):
+        if found and isinstance(details := usage.get(name), Mapping):
+            found[name] = {key: n for key, n in details.items() if type(n) is int}
+    return found or None
 
 
 def error_text(value: Any) -> str | None:

@@ -1,0 +1,144 @@
+"""What an upstream tells of itself, and the command that asks it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+from deltaparse import TemplateError, UsageError
+from deltaparse.command.main import main
+from deltaparse.gateway import Settings, discover, upstream_client
+
+from .conftest import TEMPLATES
+
+SOURCE = (TEMPLATES / "json_in_tags.jinja").read_text()
+FILE = str(TEMPLATES / "json_in_tags.jinja")
+PROPS = {"chat_template": SOURCE, "bos_token": "<s>", "eos_token": "</s>"}
+DOCUMENTS = {
+    "openai": {"/v1/models": {"data": [{"id": "tiny"}]}},
+    "llama.cpp": {"/props": PROPS},
+    "sglang": {"/get_model_info": {"model_path": "x"}, "/get_server_info": {"stream_output": True}},
+    "tgi": {"/info": {"model_id": "x", "max_total_tokens": 9}},
+}
+
+
+@pytest.fixture
+def documents(upstream):
+    before = upstream.documents
+    yield lambda found: setattr(upstream, "documents", found)
+    upstream.documents = before
+
+
+async def found(url, kind="auto", template=FILE):
+    async with upstream_client(url, Settings(connect_timeout=1)) as client:
+        return await discover(client, kind, template)
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+async def test_the_kind(upstream, documents, kind):
+    documents(DOCUMENTS[kind])
+    for url in (upstream.url, f"{upstream.url}/", f"{upstream.url}/v1"):
+        made = await found(url)
+        assert made.upstream.kind == kind
+        assert made.model.fmt.verified
+        assert getattr(made.upstream, "increments", kind == "sglang") is (kind == "sglang")
+
+
+async def test_the_template_of_llama_server(upstream, documents):
+    documents({"/props": PROPS, "/tokenize": {"tokens": [1]}})
+    made = await found(upstream.url, template="auto")
+    assert made.model.template.source == SOURCE
+    assert made.upstream.adds_bos
+    documents({"/props": PROPS, "/tokenize": {"tokens": []}})
+    assert not (await found(upstream.url, template="auto")).upstream.adds_bos
+
+
+async def test_the_template_in_the_folder_of_the_model(upstream, documents, tmp_path):
+    (tmp_path / "chat_template.jinja").write_text(SOURCE)
+    documents({"/v1/models": {"data": [{"id": "x", "root": str(tmp_path)}]}})
+    assert (await found(upstream.url, template="auto")).model.template.source == SOURCE
+
+
+async def test_what_is_not_told(upstream, documents):
+    for told in ({}, {"/v1/models": {"data": 5}}, {"/v1/models": [], "/props": 5}):
+        documents(told)
+        with pytest.raises(UsageError, match="--template"):
+            await found(upstream.url, template="auto")
+    with pytest.raises(UsageError, match="reached"):
+        await found("http://127.0.0.1:9")
+    with pytest.raises(UsageError, match="none of"):
+        await found(upstream.url, kind="other")
+    assert (await found("http://127.0.0.1:9", kind="openai")).upstream.kind == "openai"
+    documents({"/props": PROPS | {"chat_template": "{% if %}"}})
+    with pytest.raises(TemplateError):
+        await found(upstream.url, template="auto")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--upstream", "http://127.0.0.1:9"], "reached"),
+        (["--upstream", "nonsense"], "nonsense"),
+        (["--upstream", "http://127.0.0.1:9", "--kind", "openai"], "reached"),
+        (["--upstream", "http://x", "--port", "no"], "number"),
+        (["--upstream", "http://x", "--idle-timeout", "0"], "seconds"),
+        (["--upstream", "http://x", "--api-key-file", "/nowhere"], "/nowhere"),
+        ([], "--upstream"),
+    ],
+)
+def test_what_the_command_refuses(capsys, arguments, words):
+    assert main(["serve", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="stops it by a signal")
+def test_the_command(upstream, documents, tmp_path):
+    documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})
+    upstream.plays(chunks=["It is ", "26."])
+    record, port = tmp_path / "turns.jsonl", free_port()
+    command = ["serve", "--upstream", upstream.url, "--port", str(port), "--log"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deltaparse", *command, "--record", str(record)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        wait_for(url)
+        body = {"messages": [{"role": "user", "content": "secret"}]}
+        answer = httpx.post(f"{url}/v1/chat/completions", json=body).json()
+        assert answer["choices"][0]["message"]["content"] == "It is 26."
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=20)
+    assert "secret" not in log
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    assert [(line["protocol"], line["status"]) for line in lines] == [("chat", 200)]
+    (turn,) = map(json.loads, record.read_text().splitlines())
+    assert (turn["chunks"], turn["finish_reason"]) == (["It is ", "26."], "stop")
+    assert "secret" in turn["prompt"]
+
+
+def free_port():
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def wait_for(url):
+    for _ in range(200):
+        try:
+            if httpx.get(f"{url}/health").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise AssertionError("the gateway did not start")

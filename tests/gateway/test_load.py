@@ -1,0 +1,115 @@
+"""Many answers at a time, some of which break, and each is what the parser makes of its output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaparse import parse
+from deltaparse.gateway.faults import Fault
+from deltaparse.gateway.stops import Stops
+from deltaparse.gateway.upstreams.events import server_sent_events
+from deltaparse.protocols import read_chat_completions, read_messages, read_responses
+
+from .scripted import Script
+from .test_clients import TOOL
+from .test_faults import ASKED, PATHS
+from .test_requests import TOOLS
+
+READERS = dict(zip(PATHS, (read_chat_completions, read_responses, read_messages), strict=True))
+AT_A_TIME = 120
+FAULTS = (None, None, None, "die", "cut", "rubbish", "error")
+
+
+def output_of(number):
+    call = {"name": "add", "arguments": {"a": number, "b": f"é{number}🙂"}}
+    written = json.dumps(call, ensure_ascii=False)
+    return f"<ponder>\nN {number}.\n</ponder>\n\nIt is {number}.\n<call>\n{written}\n</call>"
+
+
+def plain(message):
+    calls = [(call.name, json.loads(call.arguments)) for call in message.tool_calls]
+    return message.content, message.reasoning_content, calls
+
+
+async def test_each_answer_is_that_of_its_own_request(gateways, upstream):
+    gateway = gateways()
+    upstream.plays()
+    outputs = [output_of(number) for number in range(AT_A_TIME)]
+    for number, output in enumerate(outputs):
+        size = 1 + number % 7
+        chunks = [output[at : at + size] for at in range(0, len(output), size)]
+        fault = FAULTS[number % len(FAULTS)]
+        upstream.by_prompt[f"<{number}>"] = Script(chunks=chunks, fault=fault, pause=0.001)
+
+    async def ask(client, number):
+        path = PATHS[number % 3]
+        body = json.loads(json.dumps(ASKED[path]).replace("Hi", f"<{number}>"))
+        body |= {"stream": True, "tools": TOOLS[path]}
+        return (await client.post(gateway.url + path, json=body)).content
+
+    async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=None)) as client:
+        answers = await asyncio.gather(*[ask(client, number) for number in range(AT_A_TIME)])
+    for number, answer in enumerate(answers):
+        got = READERS[PATHS[number % 3]](answer)
+        want = parse(outputs[number], gateway.model.fmt, tools=[TOOL], finish_reason="stop")
+        assert plain(got) == plain(want), number
+        broke = FAULTS[number % len(FAULTS)] is not None
+        assert ("stream_error" in {issue.kind for issue in got.issues}) is broke, number
+    assert gateway.gateway._open == 0
+
+
+@given(
+    st.lists(st.text("abE\n", max_size=6), max_size=8),
+    st.lists(st.text("abE\n", min_size=1, max_size=4), max_size=3),
+)
+def test_a_stop_string_is_found_at_every_chunking(chunks, strings):
+    def read(cut):
+        stops, out = Stops(strings), ""
+        for chunk in cut:
+            out += stops.feed(chunk)
+            if stops.found is not None:
+                return out, stops.found
+        return out + stops.rest(), None
+
+    text = "".join(chunks)
+    out, found = read(chunks)
+    assert (out, found) == read([text]) == read(list(text))
+    assert text.startswith(out + (found or ""))
+    assert (found is not None) == any(string in text for string in strings)
+    assert found is not None or out == text
+
+
+@given(st.lists(st.text("ab é\r", max_size=9), max_size=5), st.data())
+@settings(max_examples=50)
+def test_events_are_the_same_at_every_chunking(texts, data):
+    texts = [text.replace("\r", "") for text in texts]
+    end = data.draw(st.sampled_from(["\n", "\r\n"]))
+    stream = "".join(f": ping{end}data: {text}{end}{end}" for text in texts).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
+    blocks = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+
+    async def read():
+        async def arriving():
+            for block in blocks:
+                yield block
+
+        return [event.decode() async for event in server_sent_events(arriving(), 1000)]
+
+    assert asyncio.run(read()) == texts
+
+
+@pytest.mark.parametrize("block", [b"data: " + b"x" * 99, b"data: x\n" * 30, b"x" * 200])
+async def test_an_event_has_an_end(block):
+    async def arriving():
+        while True:
+            yield block
+
+    with pytest.raises(Fault, match="more than 1000 bytes"):
+        async for _ in server_sent_events(arriving(), 1000):
+            pass
