@@ -8,13 +8,12 @@ import pytest
 
 from deltaparse import parse
 
+from .asking import KINDS, SCHEMA, TOOL
+
 openai = pytest.importorskip("openai", reason="the openai package is not installed")
 anthropic = pytest.importorskip("anthropic", reason="the anthropic package is not installed")
 
-KINDS = ("openai", "llama.cpp", "sglang", "tgi")
 ASK = [{"role": "user", "content": "What is 1 + 25?"}]
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-TOOL = {"type": "function", "function": {"name": "add", "parameters": SCHEMA}}
 OUTPUT = (
     "<ponder>\nA sum.\n</ponder>\n\nLet me see.\n<call>\n"
     '{"name": "add", "arguments": {"a": 1}}\n</call>\n<call>\n'

@@ -10,28 +10,10 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from deltaparse.protocols import read_chat_completions, read_messages, read_responses
+from deltaparse.protocols import read_chat_completions
 
-MESSAGES = [{"role": "user", "content": "Hi"}]
-ASKED = {
-    "/v1/chat/completions": {"messages": MESSAGES},
-    "/v1/responses": {"input": "Hi"},
-    "/v1/messages": {"messages": MESSAGES, "max_tokens": 50},
-}
-PATHS = tuple(ASKED)
-READERS = dict(zip(PATHS, (read_chat_completions, read_responses, read_messages), strict=True))
-KINDS = ("openai", "llama.cpp", "sglang", "tgi")
-
-
-def error_of(path, body):
-    """The type and the words of an error in the shape of a path's protocol."""
-    if path == "/v1/messages":
-        assert body["type"] == "error"
-    return body["error"]["type"], body["error"]["message"]
-
-
-def streamed(gateway, path, **more):
-    return gateway.post(path, ASKED[path] | {"stream": True} | more)
+from .asking import ASKED, KINDS, PATHS, READERS, error_of, streamed
+from .conftest import Running
 
 
 def leave(client, url, body):
@@ -101,8 +83,6 @@ def test_what_the_upstream_refuses(gateway, upstream, path, stream, said, status
 def test_an_upstream_that_is_not_there(gateways, path):
     class Nowhere:
         url = "http://127.0.0.1:9"
-
-    from .conftest import Running
 
     gateway = Running(Nowhere)
     try:

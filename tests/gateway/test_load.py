@@ -14,14 +14,10 @@ from deltaparse import parse
 from deltaparse.gateway.faults import Fault
 from deltaparse.gateway.stops import Stops
 from deltaparse.gateway.upstreams.events import server_sent_events
-from deltaparse.protocols import read_chat_completions, read_messages, read_responses
 
+from .asking import ASKED, PATHS, READERS, TOOL, TOOLS
 from .scripted import Script
-from .test_clients import TOOL
-from .test_faults import ASKED, PATHS
-from .test_requests import TOOLS
 
-READERS = dict(zip(PATHS, (read_chat_completions, read_responses, read_messages), strict=True))
 AT_A_TIME = 120
 FAULTS = (None, None, None, "die", "cut", "rubbish", "error")
 

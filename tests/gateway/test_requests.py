@@ -9,16 +9,20 @@ import pytest
 
 from deltaparse.protocols import read_chat_completions
 
-from .test_faults import ASKED, KINDS, PATHS, error_of, streamed
+from .asking import (
+    ASKED,
+    CHAT,
+    KINDS,
+    MESSAGES,
+    PATHS,
+    RESPONSES,
+    SCHEMA,
+    TOOL,
+    TOOLS,
+    error_of,
+    streamed,
+)
 
-CHAT, RESPONSES, MESSAGES = PATHS
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-TOOL = {"type": "function", "function": {"name": "add", "parameters": SCHEMA}}
-TOOLS = {
-    CHAT: [TOOL],
-    RESPONSES: [{"type": "function", **TOOL["function"]}],
-    MESSAGES: [{"name": "add", "input_schema": SCHEMA}],
-}
 CALL = '<call>\n{"name": "add", "arguments": {"a": 1}}\n</call>'
 NAMED = {
     CHAT: {"type": "function", "function": {"name": "add"}},

@@ -1,0 +1,34 @@
+"""What tests ask a gateway, in each protocol."""
+
+from __future__ import annotations
+
+from deltaparse.protocols import read_chat_completions, read_messages, read_responses
+
+HI = [{"role": "user", "content": "Hi"}]
+ASKED = {
+    "/v1/chat/completions": {"messages": HI},
+    "/v1/responses": {"input": "Hi"},
+    "/v1/messages": {"messages": HI, "max_tokens": 50},
+}
+PATHS = tuple(ASKED)
+READERS = dict(zip(PATHS, (read_chat_completions, read_responses, read_messages), strict=True))
+CHAT, RESPONSES, MESSAGES = PATHS
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+TOOL = {"type": "function", "function": {"name": "add", "parameters": SCHEMA}}
+TOOLS = {
+    CHAT: [TOOL],
+    RESPONSES: [{"type": "function", **TOOL["function"]}],
+    MESSAGES: [{"name": "add", "input_schema": SCHEMA}],
+}
+KINDS = ("openai", "llama.cpp", "sglang", "tgi")
+
+
+def error_of(path, body):
+    """The type and the words of an error in the shape of a path's protocol."""
+    if path == "/v1/messages":
+        assert body["type"] == "error"
+    return body["error"]["type"], body["error"]["message"]
+
+
+def streamed(gateway, path, **more):
+    return gateway.post(path, ASKED[path] | {"stream": True} | more)
