@@ -7,7 +7,10 @@ import json
 import httpx
 import pytest
 
+from deltaparse import ChatTemplate, WireFormat
+from deltaparse.gateway import Model
 from deltaparse.protocols import read_chat_completions
+from deltaparse.stream import CallPlace
 
 from .asking import (
     ASKED,
@@ -375,3 +378,17 @@ def test_every_answer_has_an_id(gateway):
         assert answer.headers["x-request-id"].startswith("req_")
         other = gateway.post(path, ASKED[path])
         assert other.json()["id"] != answer.json()["id"]
+
+
+def test_ids_are_such_as_the_template_takes_back():
+    refusing = (
+        "{% for m in messages %}{{ m.role }}{% for c in m.tool_calls or [] %}"
+        "{% if c.id | length != 9 %}{{ raise_exception('nine!') }}{% endif %}"
+        "{{ c.id }}{% endfor %}{{ m.content }}{% endfor %}"
+    )
+    place = CallPlace(name="f", index=0, offset=0, prompt="")
+    for source, length in ((refusing, 9), ("{{ messages }}", 29)):
+        model = Model(ChatTemplate(source), WireFormat())
+        made = {model.id_factory(place) for _ in range(20)}
+        assert len(made) == 20
+        assert {len(id) for id in made} == {length}

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from string import ascii_letters, digits
 from typing import Any
 
 from deltaparse.analyzer import ChatTemplate
 from deltaparse.partial import TemplateError
 from deltaparse.protocols import Request
-from deltaparse.stream import IdFactory, WireFormat
+from deltaparse.stream import CallPlace, IdFactory, WireFormat, nine_character_id, random_call_id
 
 from .faults import Fault, refusing
 
@@ -71,15 +70,16 @@ class Model:
 
         Some templates refuse all ids but those of nine letters and digits.
         """
-        for make in (_long_id, _short_id):
-            call = {"id": make(), "type": "function", "function": {"name": "f", "arguments": "{}"}}
-            result = {"role": "tool", "tool_call_id": call["id"], "name": "f", "content": "1"}
+        for make in (random_call_id, _random_short_id):
+            id = make(CallPlace(name="f", index=0, offset=0, prompt=""))
+            call = {"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            result = {"role": "tool", "tool_call_id": id, "name": "f", "content": "1"}
             try:
                 self.template.render([*HI, {"role": "assistant", "tool_calls": [call]}, result])
             except TemplateError:
                 continue
-            return _factory(make)
-        return _factory(_long_id)
+            return make
+        return random_call_id
 
     def _switched(self, thinking: Thinking) -> dict[str, Any]:
         """Return the values of switches that do what a request says of reasoning."""
@@ -119,13 +119,5 @@ class Model:
         return 1 if start and prompt.endswith(start) else 0
 
 
-def _factory(make: Callable[[], str]) -> IdFactory:
-    return lambda _: make()
-
-
-def _long_id() -> str:
-    return f"call_{secrets.token_hex(12)}"
-
-
-def _short_id() -> str:
-    return "".join(secrets.choice(digits + ascii_letters) for _ in range(9))
+def _random_short_id(place: CallPlace) -> str:
+    return nine_character_id(replace(place, prompt=secrets.token_hex(12)))
