@@ -15,6 +15,7 @@ from deltaparse.stream import CallPlace
 from .asking import (
     ASKED,
     CHAT,
+    HI,
     KINDS,
     MESSAGES,
     PATHS,
@@ -104,6 +105,7 @@ def test_members_that_are_wrong(gateway, upstream, path, members):
         (MESSAGES, {"max_tokens": None}, "max_tokens"),
         (MESSAGES, {"thinking": {"type": "maybe"}}, "thinking"),
         (MESSAGES, {"stop_sequences": [5]}, "stop_sequences"),
+        (MESSAGES, {"messages": [*HI, {"role": "assistant", "content": "So"}]}, "continued"),
     ],
 )
 def test_what_is_refused_by_name(gateway, path, members, named):
@@ -392,3 +394,13 @@ def test_ids_are_such_as_the_template_takes_back():
         made = {model.id_factory(place) for _ in range(20)}
         assert len(made) == 20
         assert {len(id) for id in made} == {length}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_response_repeats_its_request(gateway, upstream, stream):
+    upstream.plays(chunks=[CALL])
+    asked = {"temperature": 0.5, "tools": TOOLS[RESPONSES], "metadata": {"a": "b"}}
+    answer = gateway.post(RESPONSES, ASKED[RESPONSES] | asked | {"stream": stream})
+    said = answer.json() if not stream else json.loads(answer.text.rpartition("data: ")[2])
+    said = said.get("response") if stream else said
+    assert {name: said[name] for name in asked} == asked

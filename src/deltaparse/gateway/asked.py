@@ -33,6 +33,7 @@ class Asked:
     grammar: Grammar | None
     stream: bool
     with_usage: bool
+    repeated: Mapping[str, Any]
 
     def parser(self, *, collect: bool) -> StreamParser:
         """Return a parser for one choice."""
@@ -100,6 +101,7 @@ def asked(
         grammar=_grammar(request, prompt, model, upstream),
         stream=flag(body, "stream"),
         with_usage=protocol.with_usage(body),
+        repeated={name: body[name] for name in protocol.repeated if body.get(name) is not None},
     )
     made.parser(collect=False)  # what is wrong shows now, not when the answer has begun
     return made

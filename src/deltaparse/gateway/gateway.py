@@ -320,6 +320,7 @@ class Exchange:
             "id": f"{self.protocol.id_prefix}{self.id}",
             "model": model,
             "created": int(time.time()),
+            "fields": understood.repeated,
         }
         make = StreamedAnswer if understood.stream else WholeAnswer
         patience = self.gateway.settings.send_timeout

@@ -55,6 +55,8 @@ class Protocol(ABC):
     refused: ClassVar[tuple[str, ...]] = ()
     messages: ClassVar[str] = "messages"
     has_choices: ClassVar[bool] = False
+    repeated: ClassVar[tuple[str, ...]] = ()
+    """Members of a request that its answer has as well."""
 
     def request(self, body: Mapping[str, Any]) -> Request:
         """Read what a model is asked.
@@ -191,6 +193,18 @@ class ResponsesProtocol(_OpenAI):
     limits = ("max_output_tokens",)
     messages = "input"
     refused = ("background", "store", "top_logprobs", "max_tool_calls")
+    repeated = (
+        "instructions",
+        "max_output_tokens",
+        "metadata",
+        "parallel_tool_calls",
+        "reasoning",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+        "top_p",
+    )
 
     def encoder(
         self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
@@ -247,7 +261,10 @@ class Messages(Protocol):
         return replace(found, shown=found.shown and found.on is not False)
 
     def _read(self, body: Mapping[str, Any]) -> Request:
-        return read_messages_request(body)
+        request = read_messages_request(body)
+        if request.messages and request.messages[-1]["role"] == "assistant":
+            raise Fault("the last message is the assistant's: none is continued here")
+        return request
 
     def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
         asked = member(body, "thinking", lambda value: isinstance(value, dict), "an object") or {}
