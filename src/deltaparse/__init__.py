@@ -19,6 +19,7 @@ Here are the names that programs type; the packages have the rest:
     deltaparse.protocols     deltas as events of OpenAI's and Anthropic's APIs, and back
     deltaparse.tool_parsers  parsers of whole responses, by name
     deltaparse.servers       plugins for vLLM and SGLang
+    deltaparse.replay        recorded outputs, parsed again
 
 Each name is imported when it is first used.
 """
@@ -105,7 +106,7 @@ else:
             "to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
         },
-        modules="analyzer gate grammar partial protocols servers stream tool_parsers",
+        modules="analyzer gate grammar partial protocols replay servers stream tool_parsers",
     )
 
 __all__ = [

@@ -1,0 +1,224 @@
+"""The command `deltaparse replay`: recorded outputs, parsed again. The model, or the parser?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import deltaparse as dp
+
+from .inputs import BadInput, chat_template, text_file
+from .replay_progress import ProgressLine
+from .subcommand import TEMPLATES, Subcommand, complain
+
+if TYPE_CHECKING:
+    from deltaparse.replay import Replayer, Tally
+
+__all__ = ["REPLAY"]
+
+EPILOG = (
+    TEMPLATES
+    + """
+A record is a JSON object on a line, or a row of a Parquet file: text, chunks or token_ids; and, if
+it has them, id, prompt or messages, tools, finish_reason, model, format or template, and expected,
+the OpenAI message (or its chunks) that a server made of it. Where something was expected, a class
+says how it differs from what the model wrote: same, whitespace, merge, order, leak, loss,
+arguments, call_lost, call_invented.
+
+  deltaparse replay --template t.jinja --in log.jsonl --out results.jsonl --picture report.svg
+  deltaparse replay --format hermes --in log.jsonl --map text=response.raw
+  deltaparse replay --format hermes --in log.jsonl --against qwen3_coder --out differs.jsonl
+"""
+)
+LAYOUTS = ("inspect-ai", "lm-eval", "openai-chunks", "openai-parsed", "sglang", "vllm")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe what the command takes."""
+    add = parser.add_argument
+    add("--template", metavar="SOURCE", help="the model's chat template")
+    add("--format", metavar="NAME", help="a format by name, or a file that has one as JSON")
+    add("--in", dest="source", metavar="FILE", required=True, help="the records; -: stdin")
+    add("--out", metavar="FILE", help="where the results go; -: stdout; without: nowhere")
+    add("--layout", choices=LAYOUTS, help="whose log it is; without: fields have their own names")
+    add("--map", action="append", default=[], metavar="FIELD=PATH", help="where a field stands")
+    add("--vocabulary", metavar="SOURCE", help="what token_ids are read with: a tokenizer's file")
+    add("--policies", metavar="NAME=CHOICE,...", help="what to do where an output is odd")
+    add(
+        "--against",
+        metavar="FORMAT|POLICIES",
+        help="compare with another format, template or policies; only what differs is written",
+    )
+    add("--differing", action="store_true", help="write only results in which something differs")
+    add("--jobs", metavar="N", type=_count, help="processes; without: one for each processor")
+    add("--engine", choices=("local", "ray"), default="local", help="where it runs")
+    add("--address", metavar="ADDRESS", help="of a Ray cluster; without: a local one")
+    add("--picture", metavar="FILE", help="write the table as an SVG picture, too")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Replay the records that the options name; write the results, print the table.
+
+    Raises:
+        BadInput: one of the files or choices cannot be used.
+        UsageError: there is no format of that name, or a file cannot be opened.
+    """
+    replayer = _replayer(options)
+    differing = options.differing or options.against is not None
+    if options.engine == "ray":
+        from deltaparse.replay.ray_engine import replay_on_ray  # needs ray
+
+        if options.out in (None, "-") or options.source == "-":
+            raise BadInput("--engine ray reads and writes files: --in FILE --out FILE")
+        tally = replay_on_ray(
+            replayer,
+            options.source,
+            options.out,
+            address=options.address,
+            jobs=options.jobs,
+            differing=differing,
+        )
+    else:
+        tally = _local(replayer, options, differing=differing)
+    _report(tally, options)
+
+
+def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) -> Tally:
+    from deltaparse.replay.local_engine import replay_file, replay_stream
+    from deltaparse.replay.paths import is_parquet, stamp
+
+    if options.out == "-" and sys.stdout is not None:
+        target: Any = cast(BinaryIO, sys.stdout.buffer)
+    else:
+        target = options.out
+    if options.source == "-":
+        if sys.stdin is None:
+            raise BadInput("standard input is closed")
+        return replay_stream(
+            replayer, sys.stdin.buffer, target, jobs=options.jobs, differing=differing
+        )
+    total = 0 if is_parquet(options.source) else stamp(options.source)[0]
+    line = ProgressLine(total)
+    try:
+        return replay_file(
+            replayer,
+            options.source,
+            target,
+            jobs=options.jobs,
+            differing=differing,
+            progress=line,
+        )
+    finally:
+        line.end()
+
+
+def _report(tally: Tally, options: argparse.Namespace) -> None:
+    """Print the table, where results are not printed; say what could not be read."""
+    from deltaparse.replay.tables import table
+
+    print(table(tally), end="", file=sys.stderr if options.out == "-" else sys.stdout)
+    if tally.errors:
+        complain(f"note: {tally.errors} of {tally.records} records could not be read")
+    if options.picture:
+        from deltaparse.replay.picture import picture
+
+        try:
+            Path(options.picture).write_text(picture(tally), encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"{options.picture}: {error.strerror}") from error
+
+
+def _replayer(options: argparse.Namespace) -> Replayer:
+    from deltaparse.replay import LAYOUTS as MAPS
+    from deltaparse.replay import Replayer
+
+    fmt, template = _format_and_template(options.format, options.template)
+    if fmt is not None and options.format is None and not fmt.verified:
+        why = fmt.issues[0] if fmt.issues else "nothing proves it"
+        complain(f"note: {options.template}: what was found is not verified: {why}")
+    paths = dict(MAPS[options.layout]) if options.layout else {}
+    for given in options.map:
+        name, sign, path = given.partition("=")
+        if not sign:
+            raise BadInput(f"--map {given}: write FIELD=PATH, such as text=response.raw")
+        paths[name] = path
+    policies = _policies(options.policies) if options.policies else dp.Policies()
+    made: dict[str, Any] = {"vocabulary": options.vocabulary, "fields": paths}
+    against = None
+    if options.against is not None:
+        other, other_template, others = fmt, template, policies
+        if "=" in options.against:
+            others = _policies(options.against)
+        elif Path(options.against).exists() and not _holds_format(options.against):
+            other, other_template = _format_and_template(None, options.against)
+        else:
+            other = _format(options.against)
+        against = Replayer(other, template=other_template, policies=others, **made)
+    return Replayer(fmt, template=template, policies=policies, against=against, **made)
+
+
+def _format_and_template(
+    name: str | None, source: str | None
+) -> tuple[dp.WireFormat | None, dp.ChatTemplate | None]:
+    """The format that is named, or that of the template; none where each record has its own."""
+    template = None if source is None else chat_template(source)
+    if name is not None:
+        return _format(name), template
+    return (None if template is None else dp.analyze(template)), template
+
+
+def _format(name: str) -> dp.WireFormat:
+    """A format by name, or from a file that has one as JSON."""
+    if name in dp.list_formats() or not Path(name).is_file():
+        return dp.get_format(name)
+    try:
+        return dp.WireFormat.from_json(text_file(name))
+    except dp.DeltaParseError as error:
+        raise BadInput(f"{name}: {error}") from error
+
+
+def _holds_format(name: str) -> bool:
+    """Whether a file has a format as JSON."""
+    with suppress(BadInput, ValueError, dp.DeltaParseError, RecursionError):
+        dp.WireFormat.from_json(text_file(name))
+        return True
+    return False
+
+
+def _policies(text: str) -> dp.Policies:
+    """Policies as they are written in a shell: `unknown_tool=text,extra_calls=drop`, or JSON."""
+    chosen: Any
+    if text.lstrip().startswith("{"):
+        try:
+            chosen = json.loads(text)
+        except ValueError as error:
+            raise BadInput(f"policies: not JSON: {error}") from error
+    else:
+        pairs = (pair.partition("=") for pair in text.split(","))
+        chosen = {name.strip(): choice.strip() for name, _, choice in pairs}
+    names = [policy.name for policy in fields(dp.Policies)]
+    for name in chosen:
+        if name not in names:
+            raise BadInput(f"there is no policy {name!r}: {', '.join(names)}")
+    return dp.Policies(**chosen)
+
+
+def _count(text: str) -> int:
+    with suppress(ValueError):
+        if int(text) > 0:
+            return int(text)
+    raise argparse.ArgumentTypeError(f"a number from 1 up, not {text!r}")
+
+
+REPLAY = Subcommand(
+    name="replay",
+    help="parse recorded outputs again, and say whether it is the model or the parser",
+    add_arguments=add_arguments,
+    run=run,
+    epilog=EPILOG,
+)

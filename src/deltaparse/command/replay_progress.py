@@ -1,0 +1,53 @@
+"""The line that says how far a replay is: only where somebody watches."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+__all__ = ["ProgressLine"]
+
+EVERY = 0.2
+"""Seconds between two lines."""
+
+
+class ProgressLine:
+    """Writes over one line of a terminal; nothing where the stream is none."""
+
+    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._total = total
+        self._shown = self._stream is not None and self._stream.isatty()
+        self._began = self._last = time.monotonic()
+        self._first: tuple[int, int] | None = None
+
+    def __call__(self, records: int, place: int) -> None:
+        """Show that so many records are done, up to this place of the file."""
+        now = time.monotonic()
+        if not self._shown or (now - self._last < EVERY and place < self._total):
+            return
+        self._last = now
+        if self._first is None:  # what was done before, or while processes began, has no rate
+            self._first, self._began = (records, place), now
+        before, start = self._first
+        rate = (records - before) / max(now - self._began, 1e-6)
+        share = place / self._total if self._total else 0
+        words = f"{100 * share:3.0f} %  {records} records"
+        if records > before:
+            left = (self._total - place) / max(place - start, 1) * (now - self._began)
+            words += f"  {rate:.0f} a second  {_time(left)} left"
+        self._stream.write(f"\r{words:<70}")
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Clear the line."""
+        if self._shown:
+            self._stream.write(f"\r{'':<70}\r")
+            self._stream.flush()
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,266 @@
+"""A file of records on this machine: all cores, in order, resumed where it was interrupted.
+
+    OUT.part         the results so far
+    OUT.part.json    how far that is, and what was asked: another question begins again
+
+When all is done, `OUT.part` becomes `OUT`. What is not a local file is written at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from deltaparse.partial import DeltaParseError
+from deltaparse.version import __version__
+
+from .blocks import Block, Done, json_blocks, written
+from .paths import is_parquet, is_remote, open_binary, stamp
+from .replayer import Replayer
+from .tally import Tally
+
+__all__ = ["Interrupted", "Progress", "asked", "replay_file", "replay_stream"]
+
+Progress = Callable[[int, int], None]
+"""Takes how many records are done, and where in the file that is."""
+
+
+class Interrupted(DeltaParseError):
+    """A process of the pool was killed; what was done is kept."""
+
+
+def replay_file(
+    replayer: Replayer,
+    source: str,
+    target: str | BinaryIO | None = None,
+    *,
+    jobs: int | None = None,
+    differing: bool = False,
+    progress: Progress | None = None,
+) -> Tally:
+    """Replay the records of a file; write a result for each, in order, and return what was counted.
+
+    Run again after it was interrupted, it goes on where it was. Memory does not grow with the file.
+
+    Args:
+        replayer: the function over a record.
+        source: a file of JSON Lines, or of Parquet; a path, or what fsspec takes.
+        target: where results are written, in JSON Lines or Parquet by its name; None for nowhere.
+        jobs: how many processes; as many as there are processors, without it.
+        differing: write only results in which something differs.
+        progress: is called with how many records are done, and how far in the file that is.
+
+    Raises:
+        UsageError: a file cannot be opened.
+        Interrupted: a process was killed.
+    """
+    with ExitStack() as stack:
+        out: _Plain | _Kept
+        if isinstance(target, str) and not is_remote(target):
+            out = _Kept(target, asked(replayer, source, differing=differing), stack)
+        else:
+            out = _Plain(target, stack)
+        blocks = _blocks(source, out.next, out.read, stack)
+        return _all(replayer, blocks, out, jobs, differing, progress)
+
+
+def replay_stream(
+    replayer: Replayer,
+    source: BinaryIO,
+    target: str | BinaryIO | None = None,
+    *,
+    jobs: int | None = None,
+    differing: bool = False,
+) -> Tally:
+    """Replay the lines of a stream that can be read once; see `replay_file`."""
+    with ExitStack() as stack:
+        out = _Plain(target, stack)
+        return _all(replayer, json_blocks(source), out, jobs, differing, None)
+
+
+def _all(
+    replayer: Replayer,
+    blocks: Iterator[Block],
+    out: _Plain | _Kept,
+    jobs: int | None,
+    differing: bool,
+    progress: Progress | None,
+) -> Tally:
+    for done in _done(replayer, blocks, jobs or os.cpu_count() or 1, differing):
+        out.write(done)
+        if progress is not None:
+            progress(out.tally.records, done.end)
+    out.finish()
+    return out.tally
+
+
+def asked(replayer: Replayer, source: str, *, differing: bool) -> str:
+    """Return a fingerprint of what is asked: equal ones have equal results."""
+    words: list[Any] = [__version__, source, stamp(source), differing]
+    one: Replayer | None = replayer
+    while one is not None:
+        words += [one.format and one.format.to_json(), repr(one.policies), one.mapped.fields]
+        words += [one.template and one.template.source, str(one.source)[:1000]]
+        one = one.against
+    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
+
+
+class _Plain:
+    """Writes results as they come, to a file that cannot be gone on with, or to none."""
+
+    next, read = 1, 0
+
+    def __init__(self, target: str | BinaryIO | None, stack: ExitStack) -> None:
+        self.tally = Tally()
+        self._as_parquet = isinstance(target, str) and is_parquet(target)
+        self._target = target
+        self._file: BinaryIO | None
+        if self._as_parquet:
+            import tempfile
+
+            self._file = stack.enter_context(tempfile.TemporaryFile())
+        elif isinstance(target, str):
+            self._file = stack.enter_context(open_binary(target, "wb"))
+        else:
+            self._file = target
+
+    def write(self, done: Done) -> None:
+        self.tally.merge(done.tally)
+        if self._file is not None:
+            self._file.write(done.lines)
+
+    def finish(self) -> None:
+        if self._file is not None:
+            self._file.flush()
+        if self._as_parquet and isinstance(self._target, str) and self._file is not None:
+            from .parquet_files import write_results
+
+            self._file.seek(0)
+            with open_binary(self._target, "wb") as out:
+                write_results(self._file, out)
+
+
+class _Kept:
+    """Writes results beside their place, and how far they are, until all are there."""
+
+    def __init__(self, target: str, asked: str, stack: ExitStack) -> None:
+        self._target, self._asked = Path(target), asked
+        self._part = Path(f"{target}.part")
+        self._state = Path(f"{target}.part.json")
+        self.next, self.read, self.tally, size = 1, 0, Tally(), 0
+        state = self._read_state()
+        if state is not None:
+            self.next, self.read, size = state["next"], state["read"], state["written"]
+            self.tally = Tally.from_json(state["tally"])
+        self._file = stack.enter_context(open_binary(str(self._part), "r+b" if size else "wb"))
+        self._file.truncate(size)
+        self._file.seek(size)
+
+    def _read_state(self) -> dict[str, Any] | None:
+        """Read how far an interrupted run was, None where there is none that asked the same."""
+        try:
+            state: dict[str, Any] = json.loads(self._state.read_text(encoding="utf-8"))
+            if state["asked"] != self._asked or self._part.stat().st_size < state["written"]:
+                return None
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+        return state
+
+    def write(self, done: Done) -> None:
+        self._file.write(done.lines)
+        self._file.flush()
+        self.tally.merge(done.tally)
+        state = {
+            "asked": self._asked,
+            "next": done.next,
+            "read": done.end,
+            "written": self._file.tell(),
+            "tally": self.tally.to_json(),
+        }
+        beside = Path(f"{self._state}.new")
+        beside.write_text(json.dumps(state), encoding="utf-8")
+        beside.replace(self._state)
+
+    def finish(self) -> None:
+        self._file.close()
+        if is_parquet(str(self._target)):
+            from .parquet_files import write_results
+
+            made = Path(f"{self._target}.new")
+            with self._part.open("rb") as results, made.open("wb") as out:
+                write_results(results, out)
+            made.replace(self._target)
+            self._part.unlink()
+        else:
+            self._part.replace(self._target)
+        self._state.unlink(missing_ok=True)
+
+
+def _blocks(source: str, next: int, read: int, stack: ExitStack) -> Iterator[Block]:
+    """The blocks of a file from a place on."""
+    if is_parquet(source):
+        from .parquet_files import parquet_blocks
+
+        return parquet_blocks(stack.enter_context(open_binary(source)), next)
+    file = stack.enter_context(open_binary(source))
+    if read:
+        file.seek(read)
+    return json_blocks(file, next, read)
+
+
+def _done(
+    replayer: Replayer, blocks: Iterator[Block], jobs: int, differing: bool
+) -> Iterator[Done]:
+    """What comes of each block, in order; few of them are held."""
+    # Where all fits into one block, other processes would cost more than they help.
+    start = list(islice(blocks, 2))
+    if jobs == 1 or len(start) < 2:
+        for block in (*start, *blocks):
+            yield written(replayer, block, differing=differing)
+        return
+    # A new interpreter each: a fork of a process with threads may hang.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, context, _begin, (replayer, differing))
+    waiting: deque[Future[Done]] = deque()
+    try:
+        for block in (*start, *blocks):
+            waiting.append(pool.submit(_work, block))
+            if len(waiting) > 2 * jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise Interrupted(
+            "a process was killed, for want of memory perhaps; run it again to go on, or with fewer"
+            " --jobs"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_worker: tuple[Replayer, bool] | None = None
+"""What a process of the pool works with."""
+
+
+def _begin(replayer: Replayer, differing: bool) -> None:
+    global _worker  # noqa: PLW0603 - once in each process
+    # The terminal interrupts all processes; the first of them ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker = (replayer, differing)
+
+
+def _work(block: Block) -> Done:
+    assert _worker is not None  # noqa: S101 - for the type checker
+    replayer, differing = _worker
+    return written(replayer, block, differing=differing)

@@ -1,0 +1,171 @@
+"""A record of a log: what a model wrote, what it was asked, and what a server made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from deltaparse.partial import UsageError
+
+__all__ = ["BadRecord", "Record", "read_record"]
+
+NATURAL = frozenset(
+    "stop tool_calls function_call tool_use eos eos_token end_turn stop_sequence".split()
+)
+CUT = frozenset("length max_tokens max_new_tokens max_output_tokens model_length".split())
+LONGEST_SHOWN = 80
+
+
+class BadRecord(UsageError):
+    """A record cannot be read; the text says what of it and why."""
+
+
+class Record:
+    """What of a record is read; each attribute is None where the record has nothing.
+
+    `text` is the whole output, `chunks` the same as it came, `token_ids` the same in ids; one of
+    them is there. `finish_reason` is what `StreamParser.finish` takes. `expected` is what a server
+    made of the output, as it stands in the record. `request` has those arguments of a parser that
+    the record names.
+    """
+
+    __slots__ = (
+        "chunks",
+        "expected",
+        "finish_reason",
+        "format",
+        "id",
+        "messages",
+        "model",
+        "prompt",
+        "request",
+        "template",
+        "text",
+        "token_ids",
+        "tools",
+    )
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        get = record.get
+        self.id = get("id")
+        self.text, self.chunks = _output(record)
+        self.token_ids = _ids("token_ids", get("token_ids"))
+        if self.text is None and self.token_ids is None:
+            raise BadRecord("it has no text, no chunks and no token_ids")
+        self.prompt = _prompt(get("prompt"))
+        self.messages = _list("messages", get("messages"))
+        self.tools = _list("tools", get("tools"))
+        self.finish_reason = _reason(get("finish_reason"))
+        self.expected = _json("expected", get("expected"))
+        self.model = get("model")
+        self.format = _json_object("format", get("format"))
+        self.template = _text("template", get("template"))
+        self.request = {name: get(name) for name in REQUEST if get(name) is not None}
+        for name in JSON_FIELDS & self.request.keys():
+            self.request[name] = _json_object(name, self.request[name])
+
+
+REQUEST = ("tool_choice", "parallel_tool_calls", "calls", "response_schema", "reasoning")
+"""Arguments of a parser that a record may have."""
+
+JSON_FIELDS = {"tool_choice", "response_schema"}
+
+
+def read_record(record: object) -> Record:
+    """Read a record.
+
+    Raises:
+        BadRecord: it is none.
+    """
+    if not isinstance(record, Mapping):
+        raise BadRecord(f"a record is an object, not {_shown(record)}")
+    return Record(record)
+
+
+def _output(record: Mapping[str, Any]) -> tuple[str | None, list[str] | None]:
+    """The text of the output, and the chunks that it came in."""
+    text, chunks = _text("text", record.get("text")), record.get("chunks")
+    if chunks is None:
+        return text, None
+    came = [_chunk(one, at) for at, one in enumerate(_list("chunks", chunks) or ())]
+    return ("".join(came) if text is None else text), came
+
+
+def _chunk(chunk: object, at: int) -> str:
+    """The text of a chunk: a string, or raw text as engines and OpenAI's API stream it."""
+    if isinstance(chunk, str):
+        return chunk
+    if isinstance(chunk, Mapping):
+        text = chunk.get("text")
+        if isinstance(text, str):
+            return text
+        choices = chunk.get("choices")
+        if isinstance(choices, Sequence) and not isinstance(choices, str):
+            return "".join(_choice(one) for one in choices[:1])
+    raise BadRecord(f"chunks[{at}] is {_shown(chunk)}: a chunk is text, or an OpenAI chunk")
+
+
+def _choice(choice: object) -> str:
+    if not isinstance(choice, Mapping):
+        return ""
+    delta = choice.get("delta")
+    text = delta.get("content") if isinstance(delta, Mapping) else choice.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _text(name: str, value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise BadRecord(f"{name} is {_shown(value)}, not text")
+
+
+def _prompt(value: object) -> str | list[int] | None:
+    return _ids("prompt", value) if isinstance(value, list) else _text("prompt", value)
+
+
+def _ids(name: str, value: object) -> list[int] | None:
+    if value is None:
+        return None
+    if isinstance(value, list) and all(type(id) is int for id in value):
+        return value
+    raise BadRecord(f"{name} is {_shown(value)}, not a list of ids")
+
+
+def _list(name: str, value: object) -> list[Any] | None:
+    """A list, which may stand there as JSON text, as columns of tables have it."""
+    value = _json(name, value)
+    if value is None or isinstance(value, list):
+        return value
+    raise BadRecord(f"{name} is {_shown(value)}, not a list")
+
+
+def _json(name: str, value: Any) -> Any:
+    """A value that may stand there as JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise BadRecord(f"{name} is text and no JSON: {error}") from None
+
+
+def _json_object(name: str, value: Any) -> Any:
+    """A value that is a name, or an object that may stand there as JSON text."""
+    is_json = isinstance(value, str) and value.lstrip().startswith("{")
+    return _json(name, value) if is_json else value
+
+
+def _reason(reason: object) -> Literal["stop", "length"] | None:
+    """Why the output ended, in the words of a parser; None for a reason that says neither."""
+    if isinstance(reason, Mapping):  # as SGLang has it
+        reason = reason.get("type")
+    if reason is None or isinstance(reason, str):
+        word = (reason or "").lower()
+        return "stop" if word in NATURAL else "length" if word in CUT else None
+    raise BadRecord(f"finish_reason is {_shown(reason)}, not a word")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

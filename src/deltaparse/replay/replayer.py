@@ -1,0 +1,279 @@
+"""The one function over a record: parse again what a model wrote, and compare.
+
+It is a callable object that pickles, so that processes and machines can share the work; what it
+reads of formats and tools it keeps for the records that follow.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+from deltaparse.analyzer import ChatTemplate, analyze
+from deltaparse.partial import DeltaParseError, MalformedOutput
+from deltaparse.stream import (
+    Message,
+    Policies,
+    StreamParser,
+    TokenParser,
+    Tools,
+    Vocabulary,
+    WireFormat,
+    get_format,
+)
+from deltaparse.stream.parser import TurnParser
+
+from .classes import Difference, difference
+from .expected import Made, made_of, read_expected
+from .layouts import Mapped
+from .records import BadRecord, Record, read_record
+
+__all__ = ["Replayer", "Verdict", "verdict"]
+
+Verdict = str
+
+KEPT = 256
+"""Formats, and lists of tools, that are kept for the records that follow."""
+
+ODD = frozenset(("broken", "unknown_tool", "repaired", "not_a_call"))
+"""What becomes of calls that the model wrote badly."""
+
+
+class Replayer:
+    """Parses records again, each by itself; the result is a dictionary that goes to JSON.
+
+        replayer = Replayer(get_format("hermes"))
+        replayer({"id": 1, "text": "...", "expected": {...}})["class"]
+
+    No record raises: what cannot be read has an `error` in its result, and no message.
+
+    Args:
+        fmt: how the model writes. Without it, each record has a `format` (a name, or a format as
+            JSON), or a `template` (the source of one).
+        template: the chat template that prompts are rendered with, for records that have
+            `messages`; without `fmt`, the format is found in it.
+        policies: what to do where an output is odd.
+        vocabulary: what `token_ids` are read with: a `Vocabulary`, or what `Vocabulary.load` takes.
+        fields: where records have what is read of them, such as `{"text": "response.raw"}`.
+        against: another replayer, whose message stands for what was expected: before and after.
+
+    Raises:
+        UsageError: an argument makes no sense.
+    """
+
+    def __init__(
+        self,
+        fmt: WireFormat | None = None,
+        *,
+        template: ChatTemplate | None = None,
+        policies: Policies = Policies(),  # noqa: B008 - frozen
+        vocabulary: Any = None,
+        fields: Mapping[str, str] | None = None,
+        against: Replayer | None = None,
+    ) -> None:
+        if fmt is None and template is not None:
+            fmt = analyze(template)
+        self.format, self.template, self.policies = fmt, template, policies
+        self.source, self.against = vocabulary, against
+        self.mapped = Mapped(fields or {})
+        self._tools: dict[bytes, Tools] = {}
+        self._formats: dict[bytes, tuple[WireFormat, ChatTemplate | None]] = {}
+
+    def __reduce__(self) -> tuple[Callable[..., Replayer], tuple[Any, ...]]:
+        given = (self.format, self.template, self.policies, self.source, self.mapped.fields)
+        return _made, (*given, self.against)
+
+    def __call__(self, record: object, number: int = 0) -> dict[str, Any]:
+        """Return the result of a record; `number` is its id where it has none."""
+        id: Any = number
+        try:
+            mapped = self.mapped(record)
+            if isinstance(mapped, Mapping) and mapped.get("id") is not None:
+                id = mapped["id"]
+            read = read_record(mapped)
+            if self.against is not None:
+                return self._both(read, id)
+            return self._result(read, id, read.expected is not None)
+        except DeltaParseError as error:
+            return {"id": id, "error": str(error)}
+        except Exception as error:  # noqa: BLE001 - a bug must not cost the other records
+            return {"id": id, "error": f"internal error: {error!r}"}
+
+    def parsed(self, record: Record, chunks: list[str] | None = None) -> TurnParser:
+        """Return the finished parser of a record, fed with its output as one, or with these chunks.
+
+        Raises:
+            DeltaParseError: the record cannot be parsed.
+        """
+        fmt, template = self._format(record)
+        tools = None if record.tools is None else self._read_tools(record.tools)
+        given: dict[str, Any] = {"tools": tools, "policies": self.policies, **record.request}
+        prompt = self._prompt(record, template)
+        parser: StreamParser | TokenParser
+        if chunks is None and record.token_ids is not None and self.source is not None:
+            parser = TokenParser(fmt, self.vocabulary, prompt=prompt, spans=False, **given)
+            parser.feed(record.token_ids)
+        elif record.text is None:
+            raise BadRecord("it has token_ids only, and no vocabulary was given")
+        elif isinstance(prompt, list):
+            raise BadRecord("its prompt is in ids, and its output in text")
+        else:
+            parser = StreamParser(fmt, prompt=prompt or "", **given)
+            for chunk in [record.text] if chunks is None else chunks:
+                parser.feed(chunk)
+        parser.finish(record.finish_reason)
+        return parser
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens of the model, loaded when the first record needs them."""
+        source = self.source
+        return source if isinstance(source, Vocabulary) else Vocabulary.load(source)
+
+    def _result(self, record: Record, id: Any, compares: bool) -> dict[str, Any]:
+        parser = self.parsed(record)
+        message = parser.message
+        result = _told(record, id, parser, message)
+        if compares:
+            _compare(result, message, read_expected(record.expected))
+        return result
+
+    def _both(self, record: Record, id: Any) -> dict[str, Any]:
+        """The result of a record, and what the other replayer makes of it."""
+        assert self.against is not None  # noqa: S101 - for the type checker
+        one, two = self._parsed_or_why(record), self.against._parsed_or_why(record)
+        if isinstance(one, str) or isinstance(two, str):
+            if one == two:
+                return {"id": id, "class": "same", "error": one}
+            words = [each if isinstance(each, str) else "no error" for each in (one, two)]
+            return {"id": id, "error": f"before: {words[0]}; after: {words[1]}"}
+        message, other = one.message, two.message
+        result = _told(record, id, one, message)
+        result["against"] = {"message": other.to_openai(), "finish_reason": two.finish_reason}
+        _compare(result, message, made_of(other))
+        return result
+
+    def _parsed_or_why(self, record: Record) -> TurnParser | str:
+        """The finished parser of a record, or why a policy refuses its output."""
+        try:
+            return self.parsed(record)
+        except MalformedOutput as error:
+            return str(error)
+
+    def _format(self, record: Record) -> tuple[WireFormat, ChatTemplate | None]:
+        """The format and the template that a record is read with."""
+        if self.format is not None:
+            return self.format, self.template
+        if record.format is None and record.template is None:
+            raise BadRecord("it names no format and has no template, and none was given")
+        key = _key((record.format, record.template))
+        known = self._formats.get(key)
+        if known is None:
+            known = self._keep(self._formats, key, _own_format(record))
+        return known
+
+    def _read_tools(self, tools: list[Any]) -> Tools:
+        """The tools of a record, read once for all records that have the same."""
+        try:
+            key = _key(tools)
+        except ValueError:
+            return Tools(tools)
+        known = self._tools.get(key)
+        if known is None:
+            known = self._keep(self._tools, key, Tools(tools))
+        return known
+
+    @staticmethod
+    def _keep(kept: dict[bytes, Any], key: bytes, value: Any) -> Any:
+        """Keep a value under its key, and no more than so many."""
+        if len(kept) >= KEPT:
+            del kept[next(iter(kept))]
+        kept[key] = value
+        return value
+
+    def _prompt(self, record: Record, template: ChatTemplate | None) -> str | list[int] | None:
+        """The prompt of a record; that of its messages is rendered."""
+        if record.prompt is not None or record.messages is None or template is None:
+            return record.prompt
+        return template.render(record.messages, tools=record.tools, add_generation_prompt=True)
+
+
+def verdict(result: Mapping[str, Any]) -> Verdict:
+    """Say who a result speaks against: "parser", "model", "limit" (it was cut off), "nobody".
+
+    The parser is that of the server, where the record has what it made of the output.
+    """
+    if result.get("class", "same") not in ("same", "whitespace"):
+        return "parser"
+    statuses = {attempt["status"] for attempt in result.get("attempts", ())}
+    if statuses & ODD:
+        return "model"
+    return "limit" if result.get("finish_reason") == "length" else "nobody"
+
+
+def _made(
+    fmt: WireFormat | None,
+    template: ChatTemplate | None,
+    policies: Policies,
+    vocabulary: Any,
+    fields: Mapping[str, str],
+    against: Replayer | None,
+) -> Replayer:
+    return Replayer(
+        fmt,
+        template=template,
+        policies=policies,
+        vocabulary=vocabulary,
+        fields=fields,
+        against=against,
+    )
+
+
+def _own_format(record: Record) -> tuple[WireFormat, ChatTemplate | None]:
+    """The format that a record has itself."""
+    template = None if record.template is None else ChatTemplate(record.template)
+    given = record.format
+    if given is None:
+        return analyze(template), template
+    if isinstance(given, str):
+        return get_format(given), template
+    if isinstance(given, Mapping):
+        import json  # few records have a format as JSON
+
+        return WireFormat.from_json(json.dumps(given)), template
+    raise BadRecord("its format is neither a name nor a format as JSON")
+
+
+def _told(record: Record, id: Any, parser: TurnParser, message: Message) -> dict[str, Any]:
+    """The result of a parser, but for what is compared."""
+    result: dict[str, Any] = {"id": id}
+    if record.model is not None:
+        result["model"] = record.model
+    if isinstance(record.format, str):
+        result["format"] = record.format
+    result["message"] = message.to_openai()
+    result["finish_reason"] = parser.finish_reason
+    result["attempts"] = [
+        {"name": one.name, "span": one.span, "status": one.status}
+        | ({"detail": one.detail} if one.detail else {})
+        for one in parser.attempts
+    ]
+    result["issues"] = [
+        {"kind": one.kind, "span": one.span, "detail": one.detail} for one in parser.issues
+    ]
+    return result
+
+
+def _compare(result: dict[str, Any], message: Message, expected: Made) -> None:
+    """Add to a result how what was expected differs."""
+    found: Difference = difference(made_of(message), expected)
+    result["class"] = found.kind
+    if found.kind != "same":
+        result["difference"] = found.to_json()
+
+
+def _key(value: Any) -> bytes:
+    """What is the same for equal values of JSON: cheaper than their text."""
+    return marshal.dumps(value, 2)  # later versions say which values are one object

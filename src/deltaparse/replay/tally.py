@@ -1,0 +1,114 @@
+"""What is counted of results: classes by model, format, tool and truncation, and verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .replayer import verdict
+
+__all__ = ["NOTHING", "Tally"]
+
+NOTHING = "not compared"
+"""The class of a result where nothing was expected."""
+
+MOST = 1000
+"""Keys of one kind that are counted by themselves: models invent names of tools."""
+
+OTHERS = "(others)"
+EXAMPLES = 5
+
+
+class Tally:
+    """Counts results; two of them can be added, so that many can count.
+
+    `errors` is how many records could not be read; `examples` has what was wrong with the first.
+    `by` has the classes of the others: by "model", "format", "tool" (each tool that was called,
+    once for a result), "truncation" ("whole" or "cut off"), and all together under "".
+    """
+
+    KINDS = ("", "model", "format", "tool", "truncation")
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.errors = 0
+        self.examples: list[str] = []
+        self.by: dict[str, dict[str, Counter[str]]] = {kind: {} for kind in self.KINDS}
+        self.verdicts: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
+        self.issues: Counter[str] = Counter()
+
+    def add(self, result: Mapping[str, Any], number: int) -> None:
+        """Count a result of the record of this number."""
+        self.records += 1
+        if "message" not in result:
+            if "class" in result:
+                self._count("", "", result["class"])
+                return
+            self.errors += 1
+            if len(self.examples) < EXAMPLES:
+                self.examples.append(f"record {number}: {result['error']}")
+            return
+        kind = result.get("class", NOTHING)
+        self._count("", "", kind)
+        if "model" in result:
+            self._count("model", str(result["model"]), kind)
+        if "format" in result:
+            self._count("format", result["format"], kind)
+        calls = result["message"].get("tool_calls")
+        if calls:
+            for name in {call["function"]["name"] for call in calls}:
+                self._count("tool", name, kind)
+        cut = result["finish_reason"] == "length"
+        self._count("truncation", "cut off" if cut else "whole", kind)
+        self.verdicts[verdict(result)] += 1
+        for attempt in result["attempts"]:
+            self.statuses[attempt["status"]] += 1
+        for issue in result["issues"]:
+            self.issues[issue["kind"]] += 1
+
+    def _count(self, kind: str, key: str, value: str, times: int = 1) -> None:
+        rows = self.by[kind]
+        if key not in rows:
+            if len(rows) >= MOST:
+                key = OTHERS
+            rows.setdefault(key, Counter())
+        rows[key][value] += times
+
+    def merge(self, other: Tally) -> None:
+        """Add what another counted, of records that come later."""
+        self.records += other.records
+        self.errors += other.errors
+        self.examples = [*self.examples, *other.examples][:EXAMPLES]
+        for kind, rows in other.by.items():
+            for key, counts in rows.items():
+                for value, times in counts.items():
+                    self._count(kind, key, value, times)
+        self.verdicts += other.verdicts
+        self.statuses += other.statuses
+        self.issues += other.issues
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that was counted, as plain data."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Tally:
+        """Return the tally that was written so."""
+        tally = cls()
+        tally.records, tally.errors = data["records"], data["errors"]
+        tally.examples = list(data["examples"])
+        for kind, rows in data["by"].items():
+            tally.by[kind] = {key: Counter(counts) for key, counts in rows.items()}
+        for name in ("verdicts", "statuses", "issues"):
+            setattr(tally, name, Counter(data[name]))
+        return tally
+
+    @classmethod
+    def of(cls, results: Iterable[Mapping[str, Any]]) -> Tally:
+        """Count results, the first of which is of the first record."""
+        tally = cls()
+        for number, result in enumerate(results, 1):
+            tally.add(result, number)
+        return tally
