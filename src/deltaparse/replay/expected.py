@@ -43,7 +43,7 @@ def made_of(message: Message) -> Made:
     kinds = {Content: "content", Reasoning: "reasoning"}
     parts: list[str] = []
     texts: dict[str, list[str]] = {"content": [], "reasoning": []}
-    calls = []
+    calls: list[Call] = []
     for part in message.parts:
         kind = kinds.get(type(part), "call")
         if isinstance(part, (Content, Reasoning)):
@@ -97,10 +97,7 @@ def _call(call: object) -> Call:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    for key in REASONING:
-        if message.get(key):
-            return _plain(message[key])
-    return ""
+    return next((_plain(message[key]) for key in REASONING if message.get(key)), "")
 
 
 def _plain(value: object) -> str:
@@ -123,10 +120,10 @@ def _folded(chunks: Iterable[object]) -> Made:
     kinds: list[str] = []
     for chunk in chunks:
         for delta in _deltas(chunk):
-            for kind in texts:
+            for kind, came in texts.items():
                 text = _reasoning(delta) if kind == "reasoning" else _plain(delta.get("content"))
                 if text:
-                    texts[kind].append(text)
+                    came.append(text)
                     if text.strip() and kinds[-1:] != [kind]:
                         kinds.append(kind)
             for entry in delta.get("tool_calls") or ():

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -127,9 +127,9 @@ class _Plain:
         self._target = target
         self._file: BinaryIO | None
         if self._as_parquet:
-            import tempfile
+            from tempfile import TemporaryFile  # few results are written elsewhere as Parquet
 
-            self._file = stack.enter_context(tempfile.TemporaryFile())
+            self._file = stack.enter_context(TemporaryFile())
         elif isinstance(target, str):
             self._file = stack.enter_context(open_binary(target, "wb"))
         else:
@@ -226,7 +226,7 @@ def _done(
     # Where all fits into one block, other processes would cost more than they help.
     start = list(islice(blocks, 2))
     if jobs == 1 or len(start) < 2:
-        for block in (*start, *blocks):
+        for block in chain(start, blocks):
             yield written(replayer, block, differing=differing)
         return
     # A new interpreter each: a fork of a process with threads may hang.
@@ -234,7 +234,7 @@ def _done(
     pool = ProcessPoolExecutor(jobs, context, _begin, (replayer, differing))
     waiting: deque[Future[Done]] = deque()
     try:
-        for block in (*start, *blocks):
+        for block in chain(start, blocks):
             waiting.append(pool.submit(_work, block))
             if len(waiting) > 2 * jobs:
                 yield waiting.popleft().result()

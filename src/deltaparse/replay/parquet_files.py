@@ -15,7 +15,7 @@ from deltaparse.partial import UsageError
 
 from .blocks import Block
 
-__all__ = ["RESULT_COLUMNS", "columns_of", "parquet_blocks", "records_of", "write_results"]
+__all__ = ["RESULT_COLUMNS", "parquet_blocks", "records_of", "result_table", "write_results"]
 
 ROWS = 256
 """Rows of a block."""
@@ -39,8 +39,10 @@ RESULT_COLUMNS = (
 AS_TEXT = {"model", "format", "finish_reason", "class", "error"}
 
 
-def parquet_blocks(file: BinaryIO, first: int = 1, rows: int = ROWS) -> Iterator[Block]:
-    """Cut a Parquet file into blocks, from the row of this number on.
+def parquet_blocks(
+    file: BinaryIO, first: int = 1, rows: int = ROWS, group: int | None = None
+) -> Iterator[Block]:
+    """Cut a Parquet file into blocks, from the row of this number on; or one of its row groups.
 
     Raises:
         UsageError: it is no Parquet file, or pyarrow is not installed.
@@ -49,12 +51,12 @@ def parquet_blocks(file: BinaryIO, first: int = 1, rows: int = ROWS) -> Iterator
     try:
         whole = parquet.ParquetFile(file)
         number = 1
-        for group in range(whole.num_row_groups):
-            size = whole.metadata.row_group(group).num_rows
-            if number + size <= first:
+        for at in range(whole.num_row_groups):
+            size = whole.metadata.row_group(at).num_rows
+            if number + size <= first or at != (at if group is None else group):
                 number += size
                 continue
-            for batch in whole.iter_batches(rows, row_groups=[group]):
+            for batch in whole.iter_batches(rows, row_groups=[at]):
                 behind = number + batch.num_rows
                 if behind > first:
                     kept = batch.slice(max(0, first - number))
@@ -69,19 +71,22 @@ def records_of(batch: Any) -> list[dict[str, Any]]:
     return [_there(row) for row in batch.to_pylist()]
 
 
-def columns_of(result: dict[str, Any]) -> dict[str, str | None]:
-    """Return a result as a row."""
-    return {name: _column(name, result.get(name)) for name in RESULT_COLUMNS}
+def result_table(results: Iterable[dict[str, Any]]) -> Any:
+    """Return results as a table of pyarrow."""
+    arrow, _ = _pyarrow()
+    schema = arrow.schema([(name, arrow.string()) for name in RESULT_COLUMNS])
+    rows = [{name: _column(name, one.get(name)) for name in RESULT_COLUMNS} for one in results]
+    return arrow.Table.from_pylist(rows, schema)
 
 
 def write_results(lines: Iterable[bytes], out: BinaryIO) -> None:
     """Write results, a line of JSON each, as a Parquet file."""
-    arrow, parquet = _pyarrow()
-    schema = arrow.schema([(name, arrow.string()) for name in RESULT_COLUMNS])
-    rows = (columns_of(json.loads(line)) for line in lines)
-    with parquet.ParquetWriter(out, schema) as writer:
-        while group := list(islice(rows, GROUP)):
-            writer.write_batch(arrow.RecordBatch.from_pylist(group, schema))
+    results: Iterator[dict[str, Any]] = map(json.loads, lines)
+    table = result_table(islice(results, GROUP))
+    with _pyarrow()[1].ParquetWriter(out, table.schema) as writer:
+        while table.num_rows:
+            writer.write_table(table)
+            table = result_table(islice(results, GROUP))
 
 
 def _there(value: Any) -> Any:

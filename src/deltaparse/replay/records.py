@@ -11,9 +11,18 @@ from deltaparse.partial import UsageError
 __all__ = ["BadRecord", "Record", "read_record"]
 
 NATURAL = frozenset(
-    "stop tool_calls function_call tool_use eos eos_token end_turn stop_sequence".split()
+    (
+        "stop",
+        "tool_calls",
+        "function_call",
+        "tool_use",
+        "eos",
+        "eos_token",
+        "end_turn",
+        "stop_sequence",
+    )
 )
-CUT = frozenset("length max_tokens max_new_tokens max_output_tokens model_length".split())
+CUT = frozenset(("length", "max_tokens", "max_new_tokens", "max_output_tokens", "model_length"))
 LONGEST_SHOWN = 80
 
 

@@ -143,7 +143,7 @@ class Replayer:
     def _both(self, record: Record, id: Any) -> dict[str, Any]:
         """The result of a record, and what the other replayer makes of it."""
         assert self.against is not None  # noqa: S101 - for the type checker
-        one, two = self._parsed_or_why(record), self.against._parsed_or_why(record)
+        one, two = self.parsed_or_why(record), self.against.parsed_or_why(record)
         if isinstance(one, str) or isinstance(two, str):
             if one == two:
                 return {"id": id, "class": "same", "error": one}
@@ -155,7 +155,7 @@ class Replayer:
         _compare(result, message, made_of(other))
         return result
 
-    def _parsed_or_why(self, record: Record) -> TurnParser | str:
+    def parsed_or_why(self, record: Record) -> TurnParser | str:
         """The finished parser of a record, or why a policy refuses its output."""
         try:
             return self.parsed(record)

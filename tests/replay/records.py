@@ -1,0 +1,39 @@
+"""Records for tests: what a model writes in one format, and messages that servers made of it."""
+
+from __future__ import annotations
+
+import json
+
+from deltaparse import get_format
+
+FORMAT = get_format("qwen3")
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+        },
+    }
+    for name in ("weather", "clock")
+]
+
+
+def call(name, arguments):
+    return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
+
+
+ASKED = call("weather", '{"city": "Paris"}') + "\n" + call("clock", '{"city": "Oslo"}')
+TEXT = f"<think>\nShe asks twice.\n</think>\n\nLet me see.\n{ASKED}<|im_end|>"
+
+
+def openai(name, arguments, id="1"):
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def record(**fields):
+    return {"id": "a", "text": TEXT, "tools": TOOLS, "finish_reason": "stop"} | fields
+
+
+def lines(records):
+    return "".join(f"{json.dumps(one)}\n" for one in records)

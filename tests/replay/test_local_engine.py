@@ -1,0 +1,262 @@
+"""Files of records: order, other processes, interruption, memory, paths, Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import deltaparse as dp
+from deltaparse.replay import Interrupted, Replayer, Tally, replay_file, replay_stream, table
+from deltaparse.replay.blocks import json_blocks, written
+from deltaparse.replay.picture import picture
+
+from .records import FORMAT, TEXT, call, lines, record
+
+REPLAYER = Replayer(FORMAT)
+
+
+def records(count):
+    for at in range(count):
+        text = TEXT.replace("Oslo", f"Town {at}" * 20)
+        given = record(id=at, text=text, model=f"m{at % 2}", format="qwen3")
+        right = REPLAYER(given)["message"]
+        yield given | {"expected": right if at % 3 else right | {"tool_calls": None}}
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """A file of some blocks, with lines that are no records."""
+    path = tmp_path_factory.mktemp("log") / "log.jsonl"
+    half = lines(records(700))
+    path.write_text(f'{half}garbage\n\n{{}}\n"x"\n{half}[1', encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def whole(log):
+    """The results of the file, and their tally."""
+    out = io.BytesIO()
+    tally = replay_file(REPLAYER, log, out, jobs=1)
+    return out.getvalue(), tally
+
+
+def test_each_record_has_a_result_in_its_place(whole):
+    found = [json.loads(line) for line in whole[0].splitlines()]
+    assert [one["id"] for one in found] == [*range(700), 701, 703, 704, *range(700), 1405]
+    bad = [one["error"] for one in found if "error" in one]
+    assert [one.partition(":")[0] for one in bad] == [
+        "not JSON",
+        "it has no text, no chunks and no token_ids",
+        "a record is an object, not 'x'",
+        "not JSON",
+    ]
+    assert (whole[1].records, whole[1].errors) == (1404, 4)
+    assert whole[1].examples[0].startswith("record 701: not JSON")
+
+
+@given(st.integers(1, 3000))
+def test_blocks_of_any_size_have_all_lines(size):
+    text = "".join(f'{{"id": {at}}}\n' * (at % 3) + "\n" * (at % 2) for at in range(60)) + "5"
+    found = []
+    for block in json_blocks(io.BytesIO(text.encode()), size=size):
+        found += block.records()
+    split = [(at, one) for at, one in enumerate(text.split("\n"), 1) if one]
+    assert found == [(at, json.loads(one)) for at, one in split]
+
+
+def test_processes_make_the_same(log, whole, tmp_path):
+    out = tmp_path / "out.jsonl"
+    seen = []
+    tally = replay_file(REPLAYER, log, str(out), jobs=2, progress=lambda *place: seen.append(place))
+    assert out.read_bytes() == whole[0]
+    assert tally.to_json() == whole[1].to_json()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
+    assert seen[-1] == (1404, Path(log).stat().st_size)
+    assert len(seen) > 3
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"id": 7, "mess'])
+@pytest.mark.parametrize("differing", [False, True])
+def test_what_was_interrupted_goes_on(log, tmp_path, torn, differing):
+    def run(out, stop_at=None):
+        seen = []
+
+        def progress(count, place):
+            seen.append(count)
+            if len(seen) == stop_at:
+                raise Stop
+
+        tally = replay_file(REPLAYER, log, str(out), jobs=1, differing=differing, progress=progress)
+        return tally.to_json(), len(seen)
+
+    out, other = tmp_path / "out.jsonl", tmp_path / "other.jsonl"
+    counted, blocks = run(other)
+    for stop_at in (2, 1):
+        with pytest.raises(Stop):
+            run(out, stop_at)
+        assert not out.exists()
+        with Path(f"{out}.part").open("ab") as part:
+            part.write(torn)
+    assert run(out) == (counted, blocks - 3)
+    assert out.read_bytes() == other.read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_another_question_begins_again(log, whole, tmp_path):
+    def stop(*_):
+        raise Stop
+
+    out = tmp_path / "out.jsonl"
+    for other in (Replayer(dp.get_format("hermes")), Replayer(FORMAT, fields={"text": "x"})):
+        with pytest.raises(Stop):
+            replay_file(other, log, str(out), jobs=1, progress=stop)
+        replay_file(REPLAYER, log, str(out), jobs=1)
+        assert out.read_bytes() == whole[0]
+    Path(f"{out}.part.json").write_text("{}", encoding="utf-8")
+    replay_file(REPLAYER, log, str(out), jobs=1)
+    assert out.read_bytes() == whole[0]
+
+
+def test_a_process_that_is_killed_is_reported_and_what_was_done_is_kept(log, tmp_path, monkeypatch):
+    from concurrent.futures.process import BrokenProcessPool
+
+    from deltaparse.replay import local_engine
+
+    class Pool:
+        def __init__(self, *_):
+            self.left = 2
+
+        def submit(self, _, block):
+            from concurrent.futures import Future
+
+            future = Future()
+            self.left -= 1
+            if self.left < 0:
+                future.set_exception(BrokenProcessPool())
+            else:
+                future.set_result(written(REPLAYER, block))
+            return future
+
+        def shutdown(self, **_):
+            pass
+
+    out = tmp_path / "out.jsonl"
+    with monkeypatch.context() as patched:
+        patched.setattr(local_engine, "ProcessPoolExecutor", Pool)
+        with pytest.raises(Interrupted, match="run it again"):
+            replay_file(REPLAYER, log, str(out), jobs=2)
+    assert Path(f"{out}.part").stat().st_size > 0
+    assert replay_file(REPLAYER, log, str(out), jobs=1).records == 1404
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    peaks = []
+    block = lines(records(50))
+    for times in (20, 80):
+        path = tmp_path / f"{times}.jsonl"
+        path.write_text(block * times, encoding="utf-8")
+        tracemalloc.start()
+        replay_file(REPLAYER, str(path), str(tmp_path / "out.jsonl"), jobs=1)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_a_stream_is_read_once(log, whole):
+    out = io.BytesIO()
+    assert replay_stream(REPLAYER, io.BytesIO(Path(log).read_bytes()), out, jobs=1).records == 1404
+    assert out.getvalue() == whole[0]
+
+
+def test_half_a_character_in_an_id():
+    out = io.BytesIO()
+    replay_stream(REPLAYER, io.BytesIO(b'{"id": "\\ud800", "text": "\\ud800 \xc3\xa9"}'), out)
+    result = json.loads(out.getvalue())
+    assert (result["id"], result["message"]["content"]) == ("\ud800", "\ufffd é")
+
+
+def test_paths_of_fsspec(log, whole):
+    fsspec = pytest.importorskip("fsspec")
+    with fsspec.open("memory://logs/log.jsonl", "wb") as file:
+        file.write(Path(log).read_bytes())
+    replay_file(REPLAYER, "memory://logs/log.jsonl", "memory://logs/out.jsonl", jobs=1)
+    with fsspec.open("memory://logs/out.jsonl") as file:
+        assert file.read() == whole[0]
+    assert replay_file(REPLAYER, f"file://{log}", jobs=1).records == 1404
+    for bad in ("memory://logs/none", "no such file", "nothing://x", "memory://logs/none.parquet"):
+        with pytest.raises(dp.UsageError):
+            replay_file(REPLAYER, bad)
+
+
+def test_parquet_in_and_out(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    given = [one | {"id": str(one["id"])} for one in records(600)]
+    plain = io.BytesIO()
+    told = replay_stream(REPLAYER, io.BytesIO(lines(given).encode()), plain)
+    rows = [one | {"expected": json.dumps(one["expected"])} for one in given]
+    source, target = str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet")
+    parquet.write_table(arrow.Table.from_pylist(rows), source, row_group_size=250)
+    again = io.BytesIO()
+    assert replay_file(REPLAYER, source, again, jobs=1).to_json() == told.to_json()
+    assert again.getvalue() == plain.getvalue()
+
+    def stop(count, _):
+        if count > 300:
+            raise Stop
+
+    with pytest.raises(Stop):
+        replay_file(REPLAYER, source, target, jobs=1, progress=stop)
+    assert replay_file(REPLAYER, source, target, jobs=1).to_json() == told.to_json()
+    found = parquet.read_table(target).to_pylist()
+    results = [json.loads(line) for line in plain.getvalue().splitlines()]
+    assert [(row["id"], row["class"], json.loads(row["message"])) for row in found] == [
+        (one["id"], one["class"], one["message"]) for one in results
+    ]
+    replay_file(REPLAYER, source, "memory://results/out.parquet", jobs=1)
+    with pytest.raises(dp.UsageError):
+        (tmp_path / "bad.parquet").write_bytes(b"x" * 20)
+        replay_file(REPLAYER, str(tmp_path / "bad.parquet"))
+
+
+def test_without_pyarrow_a_sentence_says_what_to_install(monkeypatch, tmp_path):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "in.parquet").write_bytes(b"x")
+    with pytest.raises(dp.UsageError, match=r"pip install 'deltaparse\[parquet\]'"):
+        replay_file(REPLAYER, str(tmp_path / "in.parquet"))
+
+
+def test_the_table_and_the_picture(whole):
+    tally = whole[1]
+    text = table(tally)
+    assert "4 could not be read" in text
+    assert "468 (33.4 %): the parser made something else of it" in text
+    for words in ("m0", "m1", "qwen3", "weather", "clock", "whole", "call_lost"):
+        assert words in text
+        assert words in picture(tally)
+    assert Tally.from_json(json.loads(json.dumps(tally.to_json()))).to_json() == tally.to_json()
+    assert picture(tally).count("<rect") > 10
+    assert table(Tally()) == "0 records\nNo output could be parsed.\n"
+    assert "<svg" in picture(Tally())
+
+
+def test_many_names_of_tools_are_counted_together():
+    tally = Tally()
+    for at in range(1100):
+        tally.add(REPLAYER({"text": call(f"invented_{at}", "{}"), "finish_reason": "stop"}), at)
+    assert len(tally.by["tool"]) == 1001
+    assert tally.by["tool"]["(others)"].total() == 100
+    assert "and 981 more" in table(tally)

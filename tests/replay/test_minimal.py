@@ -1,0 +1,114 @@
+"""What is made small: it still breaks, and nothing more of it can go."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import deltaparse as dp
+from deltaparse.replay import Replayer
+from deltaparse.replay.minimal import (
+    as_test,
+    breaks_against,
+    breaks_ours,
+    breaks_peer,
+    minimal,
+    peer_named,
+)
+
+from .records import FORMAT, TEXT, record
+
+REPLAYER = Replayer(FORMAT)
+
+
+def each_smaller(chunks):
+    """All that is one step smaller: two chunks merged, or a character left out."""
+    for at in range(len(chunks) - 1):
+        yield [*chunks[:at], chunks[at] + chunks[at + 1], *chunks[at + 2 :]]
+    for at, chunk in enumerate(chunks):
+        for char in range(len(chunk)):
+            short = chunk[:char] + chunk[char + 1 :]
+            yield [*chunks[:at], *([short] if short else []), *chunks[at + 1 :]] or [""]
+
+
+PREDICATES = [
+    lambda chunks: "ab" in "".join(chunks) and not any("ab" in chunk for chunk in chunks),
+    lambda chunks: "".join(chunks).count("a") >= 3,
+    lambda chunks: len(chunks) >= 3,
+    lambda chunks: re.search("a.*b", "".join(chunks), re.DOTALL) is not None,
+    lambda chunks: True,
+]
+
+
+@given(st.lists(st.text("abc", min_size=1, max_size=5), min_size=1), st.sampled_from(PREDICATES))
+def test_nothing_more_can_go(chunks, breaks):
+    chunks += ["aa", "a", "bb"]
+    found = minimal(chunks, breaks)
+    assert breaks(found)
+    assert not any(breaks(smaller) for smaller in each_smaller(found))
+
+
+def naive(chunks, _):
+    """A parser that looks for its marker in each chunk alone."""
+    content, calls = "", []
+    for chunk in chunks:
+        if "<tool_call>" in chunk:
+            calls.append({"function": {"name": "weather", "arguments": "{}"}})
+        content += chunk.replace("<tool_call>", "")
+    return {"content": content, "tool_calls": calls}
+
+
+def test_the_cut_that_breaks_another_parser():
+    text = 'Hello.\n<tool_call>\n{"name": "weather", "arguments": {}}\n</tool_call>'
+    chunks = [text[at : at + 3] for at in range(0, len(text), 3)]
+    breaks = breaks_peer(REPLAYER, record(text=text), naive, "call_lost")
+    found = minimal(chunks, breaks)
+    assert len(found) == 2
+    assert "<tool_call>" in "".join(found)
+    assert "Hello" not in "".join(found)
+
+
+def test_a_parser_that_raises_breaks():
+    def raises(chunks, _):
+        if "Paris" in "".join(chunks):
+            raise KeyError
+
+    assert minimal([TEXT], breaks_peer(REPLAYER, record(), raises, "raised")) == ["Paris"]
+
+
+def test_the_text_that_tells_two_policies_apart():
+    other = Replayer(FORMAT, policies=dp.Policies(unknown_tool="text"))
+    both = Replayer(FORMAT, against=other)
+    given = record(tools=[{"name": "other"}])
+    (found,) = minimal([TEXT], breaks_against(both, given, "call_lost"))
+    assert len(found) < 60
+    assert both(given | {"text": found})["class"] == "call_lost"
+    with pytest.raises(dp.UsageError):
+        breaks_against(REPLAYER, given)
+
+
+def test_ours_breaks_nowhere():
+    breaks = breaks_ours(REPLAYER, record())
+    with pytest.raises(dp.UsageError, match="nothing to make small"):
+        minimal(list(TEXT), breaks)
+
+
+def test_it_is_printed_as_a_test_that_holds():
+    for fields in ({}, {"tool_choice": "none", "finish_reason": "length"}):
+        given = record(**fields)
+        message = REPLAYER(given)["message"]
+        source = as_test(given, [TEXT[:9], TEXT[9:]], message, 'get_format("qwen3")')
+        names = {"StreamParser": dp.StreamParser, "get_format": dp.get_format}
+        exec(source, names)
+        names["test_this_output"]()
+        assert source.count("\n") > 8
+
+
+def test_a_peer_is_named_by_its_module():
+    assert peer_named("json:dumps") is __import__("json").dumps
+    for bad in ("json", "json:nothing", "no_such_module:x", ":x"):
+        with pytest.raises(dp.UsageError):
+            peer_named(bad)
