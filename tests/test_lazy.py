@@ -9,7 +9,9 @@ import sys
 import pytest
 
 SLOW = {"jinja2", "regex", "ijson", "jsonschema", "importlib.resources"}
-PACKAGES = {f"deltaparse.{name}" for name in ("analyzer", "command", "gate", "grammar", "replay", "servers")}
+PACKAGES = {
+    f"deltaparse.{name}" for name in ("analyzer", "command", "gate", "grammar", "replay", "servers")
+}
 
 MAKE_A_PARSER = """
 parser = deltaparse.StreamParser(deltaparse.WireFormat())

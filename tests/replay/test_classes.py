@@ -1,4 +1,4 @@
-"""Differences: each fault that a server can make has its class and place, alone and beside others."""
+"""Differences: each fault that a server can make has its class and place."""
 
 from __future__ import annotations
 

@@ -225,8 +225,8 @@ def test_parquet_in_and_out(tmp_path):
         (one["id"], one["class"], one["message"]) for one in results
     ]
     replay_file(REPLAYER, source, "memory://results/out.parquet", jobs=1)
+    (tmp_path / "bad.parquet").write_bytes(b"x" * 20)
     with pytest.raises(dp.UsageError):
-        (tmp_path / "bad.parquet").write_bytes(b"x" * 20)
         replay_file(REPLAYER, str(tmp_path / "bad.parquet"))
 
 

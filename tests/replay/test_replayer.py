@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -33,7 +34,7 @@ def test_a_result_is_what_the_parser_says():
 @given(st.lists(st.integers(0, len(TEXT)), max_size=6))
 def test_chunks_are_the_text(cuts):
     places = sorted({0, *cuts, len(TEXT)})
-    chunks = [TEXT[a:b] for a, b in zip(places, places[1:], strict=False)]
+    chunks = [TEXT[a:b] for a, b in pairwise(places)]
     assert REPLAYER(record(text=None, chunks=chunks)) == RESULT
     openai = [{"choices": [{"delta": {"content": one}}]} for one in chunks]
     assert REPLAYER(record(text=None, chunks=[*openai, {"choices": []}])) == RESULT
@@ -145,8 +146,8 @@ def test_it_pickles_and_means_the_same():
         Replayer(FORMAT, against=against),
     ):
         again = pickle.loads(pickle.dumps(one))
-        for given in (record(), {"a": {"b": TEXT}}, 5):
-            assert again(given) == one(given)
+        for one_record in (record(), {"a": {"b": TEXT}}, 5):
+            assert again(one_record) == one(one_record)
 
 
 def test_a_policy_that_raises_is_an_error_of_its_record():

@@ -33,6 +33,7 @@ arguments, call_lost, call_invented.
   deltaparse replay --template t.jinja --in log.jsonl --out results.jsonl --picture report.svg
   deltaparse replay --format hermes --in log.jsonl --map text=response.raw
   deltaparse replay --format hermes --in log.jsonl --against qwen3_coder --out differs.jsonl
+  deltaparse replay --format hermes --in log.jsonl --minimal 17 --peer mine:parse --as test
 """
 )
 LAYOUTS = ("inspect-ai", "lm-eval", "openai-chunks", "openai-parsed", "sglang", "vllm")
@@ -58,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", metavar="N", type=_count, help="processes; without: one for each processor")
     add("--engine", choices=("local", "ray"), default="local", help="where it runs")
     add("--address", metavar="ADDRESS", help="of a Ray cluster; without: a local one")
+    add("--minimal", metavar="ID", help="print the least of this record that shows the fault")
+    add(
+        "--peer", metavar="MODULE:FUNCTION", help="another parser, for --minimal: chunks and record"
+    )
+    add("--class", dest="kind", metavar="CLASS", help="the fault, for --minimal; without: any")
+    add("--as", dest="form", choices=("json", "test"), default="json", help="how --minimal prints")
     add("--picture", metavar="FILE", help="write the table as an SVG picture, too")
 
 
@@ -69,6 +76,11 @@ def run(options: argparse.Namespace) -> None:
         UsageError: there is no format of that name, or a file cannot be opened.
     """
     replayer = _replayer(options)
+    if options.minimal is not None:
+        from .replay_minimal import print_minimal
+
+        print_minimal(replayer, options)
+        return
     differing = options.differing or options.against is not None
     if options.engine == "ray":
         from deltaparse.replay.ray_engine import replay_on_ray  # needs ray

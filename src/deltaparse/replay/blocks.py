@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from .replayer import Replayer
 from .tally import Tally
 
-__all__ = ["Block", "Done", "json_blocks", "written"]
+__all__ = ["Block", "Done", "Function", "json_blocks", "written"]
+
+Function = Callable[[object, int], Mapping[str, Any]]
+"""Makes the result of a record and its number: a `Replayer`."""
 
 SIZE = 1 << 18
 """Bytes of a block, but for the line that it ends with."""
@@ -74,7 +76,7 @@ def json_blocks(
         first = behind
 
 
-def written(replayer: Replayer, block: Block, *, differing: bool = False) -> Done:
+def written(replayer: Function, block: Block, *, differing: bool = False) -> Done:
     """Replay the records of a block.
 
     With `differing`, results in which nothing differs are counted and left out.

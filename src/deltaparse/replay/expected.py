@@ -89,10 +89,10 @@ def _call(call: object) -> Call:
         raise BadRecord("a tool call of expected is no object")
     function = call.get("function")
     if isinstance(function, str):
-        name, arguments = function, call.get("arguments")
+        inner: Mapping[str, Any] = {"name": function, "arguments": call.get("arguments")}
     else:
         inner = function if isinstance(function, Mapping) else call
-        name, arguments = inner.get("name"), inner.get("arguments")
+    name, arguments = inner.get("name"), inner.get("arguments")
     return Call(name if isinstance(name, str) else "", "" if arguments is None else arguments)
 
 

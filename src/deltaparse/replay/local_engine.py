@@ -129,7 +129,8 @@ class _Plain:
         if self._as_parquet:
             from tempfile import TemporaryFile  # few results are written elsewhere as Parquet
 
-            self._file = stack.enter_context(TemporaryFile())
+            made = TemporaryFile()  # noqa: SIM115 - closed with the stack
+            self._file = stack.enter_context(made)
         elif isinstance(target, str):
             self._file = stack.enter_context(open_binary(target, "wb"))
         else:

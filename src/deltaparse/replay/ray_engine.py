@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from deltaparse.partial import UsageError
 
-from .blocks import Block, written
+from .blocks import Block, Function, written
 from .parquet_files import parquet_blocks, result_table
 from .paths import is_parquet, is_remote, open_binary, stamp
 from .tally import Tally
@@ -24,8 +24,6 @@ __all__ = ["replay_on_ray"]
 
 PART = 1 << 22
 """Bytes of a part."""
-
-Function = Callable[[object, int], Mapping[str, Any]]
 
 
 def replay_on_ray(

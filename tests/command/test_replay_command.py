@@ -1,0 +1,173 @@
+"""`deltaparse replay`: what it writes and prints, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from deltaparse.command.replay_progress import ProgressLine
+from deltaparse.replay import LAYOUTS
+from deltaparse.replay.layouts import FIELDS
+
+from ..replay.records import FORMAT, TEXT, lines, record
+from .plain import OUTPUT
+from .running import as_process, events
+
+HERMES = ["replay", "--format", "qwen3", "--in", "log.jsonl"]
+
+
+@pytest.fixture
+def log(files):
+    right = {"role": "assistant", "content": "Let me see."}
+    files("log.jsonl", lines([record(), record(id=5, expected=right, model="small")]))
+
+
+def test_results_and_table(run, log):
+    out = run(*HERMES, "--out", "out.jsonl", "--picture", "picture.svg")
+    one, two = events(Path("out.jsonl").read_text(encoding="utf-8"))
+    assert (one["id"], "class" in one) == ("a", False)
+    assert (two["id"], two["class"], two["model"]) == (5, "call_lost", "small")
+    assert out.startswith("2 records\n1 (50.0 %): the parser made something else of it")
+    assert Path("picture.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert run(*HERMES) == out
+
+
+def test_results_on_the_output_leave_the_table_to_stderr(tried, log):
+    code, out, err = tried(*HERMES, "--out", "-", "--jobs", "1")
+    assert (code, [one["id"] for one in events(out)]) == (0, ["a", 5])
+    assert err.startswith("2 records")
+    stdin = Path("log.jsonl").read_bytes()
+    again = tried("replay", "--format", "qwen3", "--in", "-", "--out", "-", stdin=stdin)
+    assert again == (code, out, err)
+
+
+def test_a_template_and_what_cannot_be_read(tried, files):
+    files("log.jsonl", json.dumps({"text": OUTPUT, "finish_reason": "stop"}) + "\nno\n")
+    code, out, err = tried("replay", "--template", "t.jinja", "--in", "log.jsonl", "--out", "o")
+    assert code == 0
+    assert "1 could not be read:\n  record 2: not JSON" in out
+    assert "1 of 2 records could not be read" in err
+    first, second = events(Path("o").read_text(encoding="utf-8"))
+    assert len(first["message"]["tool_calls"]) == 2
+    assert (first["id"], second["id"]) == (1, 2)
+
+
+def test_a_format_from_a_file_and_a_layout(run, files):
+    files("fmt.json", FORMAT.to_json())
+    files("log.jsonl", lines([{"id": 1, "a": {"raw": TEXT}}, {"id": 2, "a": {"raw": TEXT}}]))
+    run("replay", "--format", "fmt.json", "--in", "log.jsonl", "--map", "text=a.raw", "--out", "o")
+    assert [len(one["attempts"]) for one in events(Path("o").read_text(encoding="utf-8"))] == [2, 2]
+    files("log.jsonl", lines([{"doc_id": 3, "resps": [[TEXT]]}]))
+    run("replay", "--format", "qwen3", "--in", "log.jsonl", "--layout", "lm-eval", "--out", "o")
+    assert events(Path("o").read_text(encoding="utf-8"))[0]["id"] == 3
+
+
+def test_before_and_after(run, log, files):
+    files("log.jsonl", lines([record(), record(id=2, tools=record()["tools"][:1])]))
+    run(*HERMES, "--against", "unknown_tool=text", "--out", "o")
+    (one,) = events(Path("o").read_text(encoding="utf-8"))
+    assert (one["id"], one["class"]) == (2, "call_lost")
+    run(*HERMES, "--against", "t.jinja", "--out", "o")
+    assert len(events(Path("o").read_text(encoding="utf-8"))) == 2
+    files("fmt.json", FORMAT.to_json())
+    run(*HERMES, "--against", "fmt.json", "--out", "o")
+    assert Path("o").read_text(encoding="utf-8") == ""
+
+
+def test_minimal(run, tried, log, files, monkeypatch):
+    monkeypatch.syspath_prepend(".")
+    files("mine.py", "def parse(chunks, record): return {'content': ''.join(chunks)}\n")
+    argv = [*HERMES, "--minimal", "5", "--peer", "mine:parse", "--class", "call_lost"]
+    found = json.loads(run(*argv))
+    assert len(found["chunks"]) == 1
+    assert len(found["message"]["tool_calls"]) == 1
+    source = run(*argv, "--as", "test")
+    names = {}
+    exec(f"from deltaparse import StreamParser, get_format\n{source}", names)
+    names["test_this_output"]()
+    code, _, err = tried(*HERMES, "--minimal", "5")
+    assert (code, "nothing to make small" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--in", "none.jsonl", "--format", "qwen3"], "none.jsonl: No such file"),
+        (["--in", "log.jsonl", "--format", "nothing"], "nothing"),
+        (["--in", "log.jsonl", "--format", "t.jinja"], "t.jinja"),
+        ([*HERMES[1:], "--map", "text"], "write FIELD=PATH"),
+        ([*HERMES[1:], "--map", "what=x"], "no field 'what'"),
+        ([*HERMES[1:], "--policies", "what=x"], "no policy 'what'"),
+        ([*HERMES[1:], "--policies", "unknown_tool=x"], "unknown_tool='x'"),
+        ([*HERMES[1:], "--policies", "{"], "not JSON"),
+        ([*HERMES[1:], "--jobs", "0"], "from 1 up"),
+        ([*HERMES[1:], "--minimal", "none"], "no record has the id none"),
+        ([*HERMES[1:], "--picture", "no/where.svg"], "no/where.svg"),
+        ([*HERMES[1:], "--engine", "ray"], "--in FILE --out FILE"),
+        (["--format", "qwen3"], "--in"),
+    ],
+)
+def test_bad_input_is_one_line(tried, log, argv, words):
+    code, _, err = tried("replay", *argv)
+    assert code == 2
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_without_ray_a_sentence_says_what_to_install(tried, log, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, _, err = tried(*HERMES, "--engine", "ray", "--out", "o")
+    assert (code, "pip install 'deltaparse[ray]'" in err) == (2, True)
+
+
+def test_each_layout_has_a_name(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    text = run("replay", "-h")
+    assert all(name in text for name in LAYOUTS)
+    assert all(name in FIELDS for paths in LAYOUTS.values() for name in paths)
+
+
+class Terminal:
+    def __init__(self, shown):
+        self.shown, self.text = shown, ""
+
+    def isatty(self):
+        return self.shown
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+def test_progress_is_for_terminals():
+    for shown in (True, False):
+        terminal = Terminal(shown)
+        line = ProgressLine(100, terminal)
+        line._last -= 1
+        line(10, 20)
+        line._began -= 4000
+        line(30, 60)
+        line._last -= 1
+        line(30, 60)
+        line(50, 100)
+        line.end()
+        assert ("100 %  50 records" in terminal.text) == shown
+        assert ("left" in terminal.text) == shown
+        assert bool(terminal.text) == shown
+
+
+def test_as_a_process_with_others(log, files):
+    files("log.jsonl", lines(record(id=at) for at in range(1500)))
+    with as_process(*HERMES, "--out", "o", "--jobs", "2", stdin=subprocess.DEVNULL) as process:
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, b"")
+    assert out.startswith(b"1500 records")
+    ids = [one["id"] for one in events(Path("o").read_text(encoding="utf-8"))]
+    assert ids == list(range(1500))
