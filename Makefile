@@ -18,6 +18,7 @@ SCRIPTS := tools/check_package.py hatch_build.py
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-servers suites lint format bench fuzz package-check clean
+.PHONY: help demo test test-src test-wheel test-ray lint format bench replay-peers fuzz package-check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -48,6 +49,9 @@ test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with
 
 suites: .venv/servers.stamp ## run vLLM's own tests of its parsers with the plugins
 	$(BIN)/python tools/servers/suites.py $(ARGS)
+# Ray is large, and has no wheels for the newest Python for a while.
+test-ray: .venv/ray.stamp ## run the tests of `deltaparse replay` on a local Ray
+	$(BIN)/pytest tests/replay/test_ray_engine.py $(ARGS)
 
 lint: .venv/dev.stamp ## check style and types
 	$(BIN)/ruff check
@@ -61,6 +65,9 @@ format: .venv/dev.stamp ## write the code the way that lint wants it
 
 bench: .venv/bench.stamp ## measure speed; ARGS=--quick measures less; writes build/bench.json and .svg
 	$(BIN)/python bench/bench.py $(ARGS)
+
+replay-peers: .venv/dev.stamp ## compare other parsers with ours on recorded outputs
+	$(BIN)/python tools/replay_peers.py $(ARGS)
 
 fuzz: .venv/fuzz.stamp ## look for inputs that break an invariant, T seconds long
 	$(BIN)/python fuzz/fuzz.py --seconds $(T) $(ARGS)
@@ -109,6 +116,8 @@ endef
 # What the servers' parsers import; the servers themselves are fetched by tools/servers/peers.py.
 .venv/servers.stamp: tools/servers/requirements.txt .venv/dev.stamp
 	$(BIN)/$(PIP) install --requirement $<
+.venv/ray.stamp: pyproject.toml .venv/dev.stamp
+	$(BIN)/$(PIP) install --group ray
 	@touch $@
 
 # The fuzzer does without, and says so.

@@ -8,6 +8,7 @@ When all is done, `OUT.part` becomes `OUT`. What is not a local file is written 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import multiprocessing
@@ -17,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,6 +32,9 @@ from .replayer import Replayer
 from .tally import Tally
 
 __all__ = ["Interrupted", "Progress", "asked", "replay_file", "replay_stream"]
+
+SELDOM = 100_000
+"""Objects between two looks of the garbage collector."""
 
 Progress = Callable[[int, int], None]
 """Takes how many records are done, and where in the file that is."""
@@ -97,10 +101,11 @@ def _all(
     differing: bool,
     progress: Progress | None,
 ) -> Tally:
-    for done in _done(replayer, blocks, jobs or os.cpu_count() or 1, differing):
-        out.write(done)
-        if progress is not None:
-            progress(out.tally.records, done.end)
+    with _rare_collections():
+        for done in _done(replayer, blocks, jobs or os.cpu_count() or 1, differing):
+            out.write(done)
+            if progress is not None:
+                progress(out.tally.records, done.end)
     out.finish()
     return out.tally
 
@@ -250,6 +255,17 @@ def _done(
         pool.shutdown(cancel_futures=True)
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the garbage collector look seldom: a parser leaves nothing for it."""
+    before = gc.get_threshold()
+    gc.set_threshold(SELDOM, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 _worker: tuple[Replayer, bool] | None = None
 """What a process of the pool works with."""
 
@@ -258,6 +274,7 @@ def _begin(replayer: Replayer, differing: bool) -> None:
     global _worker  # noqa: PLW0603 - once in each process
     # The terminal interrupts all processes; the first of them ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(SELDOM)
     _worker = (replayer, differing)
 
 

@@ -1,0 +1,196 @@
+"""Recorded outputs through the parsers of others: each parser a column, each class a row.
+
+The outputs are a turn of each format by name, whole and cut off at each tenth of it, and, where
+the environment variable DELTAPARSE_CORPUS names the folder, the recorded ones of its templates.
+Parsers that cannot be imported are named, and have no column.
+
+A class says how what a parser makes of an output differs from what deltaparse makes of it; a
+parser that raises has `raised`, one that has no such format does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import deltaparse as dp
+from deltaparse.command.layout import sample
+from deltaparse.replay import CLASSES, difference, made_of, read_expected
+
+__all__ = ["Output", "main", "outputs", "table"]
+
+RAISED, MISSING = "raised", "no such format"
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a model wrote, in a format that has a name or a template."""
+
+    fmt: dp.WireFormat
+    names: tuple[str, ...]
+    text: str
+    finish: str
+    prompt: str = ""
+    tools: tuple[dict[str, Any], ...] = ()
+
+
+Peer = Callable[[Output], Any]
+"""Makes an OpenAI message of an output; None where it has no such format."""
+
+
+def outputs(folder: Path | None) -> Iterator[Output]:
+    """Yield the outputs, those of the folder last."""
+    for name, aliases in dp.list_formats().items():
+        fmt = dp.get_format(name)
+        text = sample(fmt)
+        schema = {"type": "object", "properties": {}}
+        names = {call.name for call in dp.parse(text, fmt, finish_reason="stop").tool_calls}
+        tools = tuple(
+            {"type": "function", "function": {"name": one, "parameters": schema}}
+            for one in sorted(names)
+        )
+        for tenth in range(1, 11):
+            finish = "stop" if tenth == 10 else "length"
+            cut = text[: len(text) * tenth // 10]
+            yield Output(fmt, (name, *aliases), cut, finish, tools=tools)
+    for rows in sorted(folder.glob("vectors*.jsonl")) if folder else ():
+        for line in rows.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            fmt = _analyzed(folder, row["template"])
+            if fmt is not None:
+                finish = "length" if row["options"]["is_partial"] else "stop"
+                prompt = row["generation_prompt"]
+                yield Output(fmt, (), row["input"], finish, prompt, tuple(row["tools"]))
+
+
+@cache
+def _analyzed(folder: Path, name: str) -> dp.WireFormat | None:
+    path = next((path for path in folder.glob(f"templates*/{name}")), None)
+    if path is None:
+        return None
+    try:
+        return dp.analyze(path.read_text(encoding="utf-8"))
+    except dp.DeltaParseError:
+        return None
+
+
+def transformers(output: Output) -> Any:
+    """Parse with transformers, by the response template that our format is written as."""
+    library = importlib.import_module("transformers.utils.chat_parsing")
+    try:
+        template = dp.to_response_template(output.fmt)
+    except dp.DeltaParseError:
+        return None
+    parser = library.ResponseParser(template, output.prompt, tools=list(output.tools) or None)
+    parser.feed(output.text)
+    message, _ = parser.finalize()
+    return message
+
+
+def sglang(output: Output) -> Any:
+    """Parse with the detector of SGLang that has one of the format's names."""
+    module = importlib.import_module("sglang.srt.function_call.function_call_parser")
+    known = module.FunctionCallParser.ToolCallParserEnum
+    name = next((name for name in output.names if name in known), None)
+    if name is None:
+        return None
+    protocol = importlib.import_module("sglang.srt.entrypoints.openai.protocol")
+    tools = [protocol.Tool(**tool) for tool in output.tools]
+    text, calls = module.FunctionCallParser(tools, name).parse_non_stream(output.text)
+    made = [{"function": {"name": one.name, "arguments": one.parameters}} for one in calls]
+    return {"content": text, "tool_calls": made}
+
+
+def vllm(output: Output) -> Any:
+    """Parse with the tool parser of vLLM that has one of the format's names."""
+    module = importlib.import_module("vllm.tool_parsers")
+    known = module.ToolParserManager.tool_parsers
+    name = next((name for name in output.names if name in known), None)
+    if name is None:
+        return None
+    markers = [text for text in _texts(json.loads(output.fmt.to_json())) if text]
+    vocabulary = {text: at for at, text in enumerate(dict.fromkeys(markers))}
+    tokenizer = SimpleNamespace(get_vocab=lambda: vocabulary)
+    request = SimpleNamespace(tools=list(output.tools), tool_choice="auto")
+    made = known[name](tokenizer).extract_tool_calls(output.text, request)
+    calls = [one.model_dump() for one in made.tool_calls]
+    return {"content": made.content, "tool_calls": calls}
+
+
+PEERS: dict[str, tuple[str, Peer]] = {
+    "transformers": ("transformers.utils.chat_parsing", transformers),
+    "vLLM": ("vllm.tool_parsers", vllm),
+    "SGLang": ("sglang.srt.function_call.function_call_parser", sglang),
+}
+
+
+def table(given: list[Output], peers: dict[str, Peer]) -> dict[str, Counter[str]]:
+    """Return the classes of each parser."""
+    found: dict[str, Counter[str]] = {name: Counter() for name in peers}
+    for output in given:
+        ours = made_of(
+            dp.parse(
+                output.text,
+                output.fmt,
+                tools=list(output.tools) or None,
+                prompt=output.prompt,
+                finish_reason=output.finish,  # type: ignore[arg-type]
+            )
+        )
+        for name, peer in peers.items():
+            found[name][_class(ours, peer, output)] += 1
+    return found
+
+
+def _class(ours: Any, peer: Peer, output: Output) -> str:
+    try:
+        message = peer(output)
+    except Exception:  # noqa: BLE001 - that is what is counted
+        return RAISED
+    return MISSING if message is None else difference(ours, read_expected(message)).kind
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the table of the parsers that can be imported."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--corpus", default=os.environ.get("DELTAPARSE_CORPUS"))
+    corpus = options.parse_args(argv).corpus
+    there: dict[str, Peer] = {}
+    for name, (module, peer) in PEERS.items():
+        try:
+            importlib.import_module(module)
+            there[name] = peer
+        except Exception as error:  # noqa: BLE001 - they fail in many ways without a device
+            print(f"{name} cannot be imported: {error}", file=sys.stderr)
+    given = list(outputs(Path(corpus) if corpus else None))
+    found = table(given, there)
+    print(f"{len(given)} outputs, each compared with what deltaparse makes of it")
+    print(" ".join((f"{'':16}", *(f"{name:>14}" for name in found))).rstrip())
+    for kind in (*CLASSES, RAISED, MISSING):
+        if any(counts[kind] for counts in found.values()):
+            print(" ".join((f"{kind:16}", *(f"{one[kind]:>14}" for one in found.values()))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
