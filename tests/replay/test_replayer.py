@@ -113,6 +113,21 @@ def test_the_request_of_a_record():
     assert REPLAYER(record(tools=json.dumps(record()["tools"]))) == RESULT
 
 
+def test_what_logs_have_under_these_names_besides():
+    odd = record(reasoning="She asks", calls=[{"name": "f"}], template=5, format={"a": 1})
+    assert REPLAYER(odd) == RESULT
+    assert "error" in REPLAYER(record(calls="jsn"))
+    assert "error" in Replayer()(record(template=5))
+    template = dp.ChatTemplate(PLAIN)
+    asked = [{"role": "user", "content": "Hi"}]
+    results = [
+        Replayer(template=template)({"id": 1, "text": "Hi", "finish_reason": "stop"} | given)
+        for given in ({"messages": asked}, {"messages": "Hi"}, {"prompt": asked})
+    ]
+    assert results[0] == results[1] == results[2]
+    assert "error" not in results[0]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner),

@@ -26,7 +26,6 @@ FIELDS = (
     "parallel_tool_calls",
     "calls",
     "response_schema",
-    "reasoning",
     "finish_reason",
     "expected",
     "model",

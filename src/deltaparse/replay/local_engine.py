@@ -14,12 +14,14 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -275,7 +277,16 @@ def _begin(replayer: Replayer, differing: bool) -> None:
     # The terminal interrupts all processes; the first of them ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(SELDOM)
+    threading.Thread(target=_end_with_the_first, daemon=True).start()
     _worker = (replayer, differing)
+
+
+def _end_with_the_first() -> None:
+    """End this process when the one that began it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _work(block: Block) -> Done:

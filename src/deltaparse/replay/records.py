@@ -62,21 +62,22 @@ class Record:
         self.token_ids = _ids("token_ids", get("token_ids"))
         if self.text is None and self.token_ids is None:
             raise BadRecord("it has no text, no chunks and no token_ids")
-        self.prompt = _prompt(get("prompt"))
-        self.messages = _list("messages", get("messages"))
+        self.prompt, self.messages = _asked(get("prompt"), get("messages"))
         self.tools = _list("tools", get("tools"))
         self.finish_reason = _reason(get("finish_reason"))
         self.expected = _json("expected", get("expected"))
         self.model = get("model")
         self.format = _json_object("format", get("format"))
-        self.template = _text("template", get("template"))
+        self.template = get("template")
         self.request = {name: get(name) for name in REQUEST if get(name) is not None}
+        if isinstance(get("calls"), str):  # a list of calls is something else
+            self.request["calls"] = get("calls")
         for name in JSON_FIELDS & self.request.keys():
             self.request[name] = _json_object(name, self.request[name])
 
 
-REQUEST = ("tool_choice", "parallel_tool_calls", "calls", "response_schema", "reasoning")
-"""Arguments of a parser that a record may have."""
+REQUEST = ("tool_choice", "parallel_tool_calls", "response_schema")
+"""Arguments of a parser that a record may have, beside `calls`."""
 
 JSON_FIELDS = {"tool_choice", "response_schema"}
 
@@ -129,8 +130,14 @@ def _text(name: str, value: object) -> str | None:
     raise BadRecord(f"{name} is {_shown(value)}, not text")
 
 
-def _prompt(value: object) -> str | list[int] | None:
-    return _ids("prompt", value) if isinstance(value, list) else _text("prompt", value)
+def _asked(prompt: object, messages: object) -> tuple[str | list[int] | None, list[Any] | None]:
+    """The prompt, as text or ids, and the messages, which logs have in more than one shape."""
+    if isinstance(prompt, list) and prompt and isinstance(prompt[0], Mapping):
+        prompt, messages = None, prompt if messages is None else messages
+    if isinstance(messages, str) and not messages.lstrip().startswith("["):
+        messages = [{"role": "user", "content": messages}]
+    read = _ids("prompt", prompt) if isinstance(prompt, list) else _text("prompt", prompt)
+    return read, _list("messages", messages)
 
 
 def _ids(name: str, value: object) -> list[int] | None:

@@ -233,7 +233,10 @@ def _made(
 
 def _own_format(record: Record) -> tuple[WireFormat, ChatTemplate | None]:
     """The format that a record has itself."""
-    template = None if record.template is None else ChatTemplate(record.template)
+    source = record.template
+    if source is not None and not isinstance(source, str):
+        raise BadRecord("its template is no text")
+    template = None if source is None else ChatTemplate(source)
     given = record.format
     if given is None:
         return analyze(template), template
