@@ -50,6 +50,26 @@ def test_the_benchmark_measures_and_writes(module, monkeypatch, tmp_path, capsys
     assert {*workloads, "deltaparse", "JsonScanner", "to reach"} <= words
 
 
+def test_other_parsers_are_compared(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    peers = importlib.import_module("replay_peers")
+
+    def loses(output):
+        if "hermes" not in output.names:
+            return None
+        if output.finish == "length":
+            raise ValueError
+        return {"content": output.text}
+
+    monkeypatch.setattr(peers, "PEERS", {"one": ("json", loses), "two": ("no.where", loses)})
+    assert peers.main(["--corpus", ""]) == 0
+    said, complained = capsys.readouterr()
+    assert complained.startswith("two cannot be imported")
+    rows = dict(line.rsplit(maxsplit=1) for line in said.splitlines()[2:])
+    assert (rows["call_lost"], rows["raised"]) == ("1", "9")
+    assert int(rows["no such format"]) > 100
+
+
 def test_what_the_benchmark_reads_is_what_it_says(module):
     chunks, counted = module("timing").chunks, module("counts").counted()
     assert len(counted) > 30

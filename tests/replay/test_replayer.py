@@ -113,6 +113,18 @@ def test_the_request_of_a_record():
     assert REPLAYER(record(tools=json.dumps(record()["tools"]))) == RESULT
 
 
+def test_a_template_is_told_what_it_was_told_then():
+    opened = "<assistant>\n{% if thinks %}<note>{% endif %}{% endif %}"
+    template = dp.ChatTemplate(PLAIN.replace("<assistant>\n{% endif %}", opened))
+    asked = {"messages": [{"role": "user", "content": "?"}], "finish_reason": "stop"}
+    replayer = Replayer(template=template)
+    for thinks in (True, False):
+        told = {"thinks": thinks, "add_generation_prompt": False, "messages": []}
+        result = replayer({"text": "So.</note>\nHi", "chat_template_kwargs": told} | asked)
+        assert ("reasoning_content" in result["message"]) == thinks
+    assert "error" in replayer({"text": "a", "chat_template_kwargs": 5} | asked)
+
+
 def test_what_logs_have_under_these_names_besides():
     odd = record(reasoning="She asks", calls=[{"name": "f"}], template=5, format={"a": 1})
     assert REPLAYER(odd) == RESULT

@@ -22,6 +22,7 @@ FIELDS = (
     "prompt",
     "messages",
     "tools",
+    "chat_template_kwargs",
     "tool_choice",
     "parallel_tool_calls",
     "calls",

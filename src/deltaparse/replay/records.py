@@ -41,6 +41,7 @@ class Record:
 
     __slots__ = (
         "chunks",
+        "context",
         "expected",
         "finish_reason",
         "format",
@@ -64,6 +65,7 @@ class Record:
             raise BadRecord("it has no text, no chunks and no token_ids")
         self.prompt, self.messages = _asked(get("prompt"), get("messages"))
         self.tools = _list("tools", get("tools"))
+        self.context = _context(get("chat_template_kwargs"))
         self.finish_reason = _reason(get("finish_reason"))
         self.expected = _json("expected", get("expected"))
         self.model = get("model")
@@ -128,6 +130,14 @@ def _text(name: str, value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise BadRecord(f"{name} is {_shown(value)}, not text")
+
+
+def _context(value: object) -> Mapping[str, Any]:
+    """What the template was told besides, such as whether to think."""
+    value = _json("chat_template_kwargs", value)
+    if value is None or (isinstance(value, Mapping) and all(type(key) is str for key in value)):
+        return value or {}
+    raise BadRecord(f"chat_template_kwargs is {_shown(value)}, not an object")
 
 
 def _asked(prompt: object, messages: object) -> tuple[str | list[int] | None, list[Any] | None]:

@@ -37,6 +37,8 @@ Verdict = str
 KEPT = 256
 """Formats, and lists of tools, that are kept for the records that follow."""
 
+GIVEN = frozenset(("messages", "tools", "add_generation_prompt"))
+
 ODD = frozenset(("broken", "unknown_tool", "repaired", "not_a_call"))
 """What becomes of calls that the model wrote badly."""
 
@@ -197,7 +199,11 @@ class Replayer:
         """The prompt of a record; that of its messages is rendered."""
         if record.prompt is not None or record.messages is None or template is None:
             return record.prompt
-        return template.render(record.messages, tools=record.tools, add_generation_prompt=True)
+        # Whatever a record has under these names, the generation prompt is wanted.
+        context = {name: one for name, one in record.context.items() if name not in GIVEN}
+        return template.render(
+            record.messages, tools=record.tools, add_generation_prompt=True, **context
+        )
 
 
 def verdict(result: Mapping[str, Any]) -> Verdict:
