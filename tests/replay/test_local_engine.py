@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaparse as dp
-from deltaparse.replay import Interrupted, Replayer, Tally, replay_file, replay_stream, table
+from deltaparse.replay import (
+    Interrupted,
+    Replayer,
+    Tally,
+    local_engine,
+    replay_file,
+    replay_stream,
+    table,
+)
 from deltaparse.replay.blocks import json_blocks, written
 from deltaparse.replay.picture import picture
 
@@ -70,7 +78,12 @@ def test_blocks_of_any_size_have_all_lines(size):
     assert found == [(at, json.loads(one)) for at, one in split]
 
 
-def test_processes_make_the_same(log, whole, tmp_path):
+MAY_FORK = local_engine._may_fork
+
+
+@pytest.mark.parametrize("fork", [False, True])
+def test_processes_make_the_same(log, whole, tmp_path, monkeypatch, fork):
+    monkeypatch.setattr(local_engine, "_may_fork", lambda: fork and MAY_FORK())
     out = tmp_path / "out.jsonl"
     seen = []
     tally = replay_file(REPLAYER, log, str(out), jobs=2, progress=lambda *place: seen.append(place))
@@ -112,6 +125,17 @@ def test_what_was_interrupted_goes_on(log, tmp_path, torn, differing):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_a_process_with_threads_is_not_forked(monkeypatch):
+    monkeypatch.setattr(local_engine.Path, "iterdir", lambda _: iter("12"))
+    assert not local_engine._may_fork()
+
+    def none(_):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(local_engine.Path, "iterdir", none)
+    assert not local_engine._may_fork()
+
+
 def test_another_question_begins_again(log, whole, tmp_path):
     def stop(*_):
         raise Stop
@@ -129,8 +153,6 @@ def test_another_question_begins_again(log, whole, tmp_path):
 
 def test_a_process_that_is_killed_is_reported_and_what_was_done_is_kept(log, tmp_path, monkeypatch):
     from concurrent.futures.process import BrokenProcessPool
-
-    from deltaparse.replay import local_engine
 
     class Pool:
         def __init__(self, *_):

@@ -237,8 +237,7 @@ def _done(
         for block in chain(start, blocks):
             yield written(replayer, block, differing=differing)
         return
-    # A new interpreter each: a fork of a process with threads may hang.
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork" if _may_fork() else "spawn")
     pool = ProcessPoolExecutor(jobs, context, _begin, (replayer, differing))
     waiting: deque[Future[Done]] = deque()
     try:
@@ -255,6 +254,14 @@ def _done(
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _may_fork() -> bool:
+    """Whether this process has one thread: a fork begins at once, and one with threads may hang."""
+    try:
+        return len(list(Path("/proc/self/task").iterdir())) == 1
+    except OSError:
+        return False
 
 
 @contextmanager
