@@ -17,8 +17,8 @@ SCRIPTS := tools/check_package.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-src test-wheel test-servers suites lint format bench fuzz package-check clean
-.PHONY: help demo test test-src test-wheel test-ray lint format bench replay-peers fuzz package-check clean
+.PHONY: help demo test test-src test-wheel test-ray test-servers suites lint format bench replay-peers fuzz \
+	package-check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
