@@ -337,3 +337,9 @@ def test_a_template_that_takes_texts_only_takes_no_image():
         read_chat_completions_request(
             {"messages": [{"role": "user", "content": [image]}]}, template=strict
         )
+
+
+@pytest.mark.parametrize("role", [None, 1, {}])
+def test_a_message_without_a_role_is_refused(role):
+    with pytest.raises(UsageError, match="needs a role"):
+        read_chat_completions_request({"messages": [{"role": role, "content": "Hi"}]})

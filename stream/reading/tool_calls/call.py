@@ -40,7 +40,8 @@ class Call:
     for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
     are members beside name, id and arguments, which mean nothing; `odd_member` is the key of the
     arguments where it is not the format's. All three are reported. `fault` says why the call is
-    not complete; `overrun` is what proves that a string in it was not closed.
+    not complete; `overrun` is what proves that a string in it was not closed. `traces`: somebody
+    asks where its arguments stand.
     """
 
     __slots__ = (
@@ -65,12 +66,14 @@ class Call:
         "repairs",
         "sink",
         "started",
+        "traces",
         "whole",
     )
 
     def __init__(self, reading: Reading, checkpoint: Checkpoint) -> None:
         self._reading = reading
         self.sink = reading.sink
+        self.traces = reading.sink.trail is not None
         self.overrun = reading.tables.overrun
         self._begin(checkpoint)
 
@@ -121,9 +124,11 @@ class Call:
                 self._name_place = (start + found.start(), start + found.end())
 
     def begin_arguments(self) -> None:
-        """Arguments, or one name or value of them, begin where the reader stands."""
-        if self.sink.trail is not None:
-            self._arguments_from = self._reading.src.offset
+        """Arguments, or one name or value of them, begin where the reader stands.
+
+        In tags it is asked first whether somebody `traces`: there are two in each argument.
+        """
+        self._arguments_from = self._reading.src.offset
 
     def end_arguments(self, *, but: int = 0) -> None:
         """They end where the reader stands, or so many characters before."""

@@ -86,9 +86,11 @@ def argument_name(src: Window, call: Call, m: TaggedMarkers) -> Steps[Argument |
     arguments = call.fmt.arguments
     texts: list[str] = []
     call.sink.held = texts
-    call.begin_arguments()
+    if call.traces:
+        call.begin_arguments()
     marker = yield from until(src, m.key_end, texts.append, certain=True)
-    call.end_arguments()
+    if call.traces:
+        call.end_arguments()
     key = "".join(texts).strip()
     types: Kinds = {}
     if not marker:

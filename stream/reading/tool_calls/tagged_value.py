@@ -52,7 +52,8 @@ def text_value(
 ) -> Steps[Ending]:
     """Read one value and what ends it."""
     arguments = call.fmt.arguments
-    call.begin_arguments()
+    if call.traces:
+        call.begin_arguments()
     if m.escape_start.literals and (yield from at(src, m.escape_start)):
         return (yield from _escaped(src, call, m, end))
     quoted = arguments.quoted_strings and "string" in types
@@ -136,7 +137,8 @@ def _up_to_end(
         marker = yield from until(src, end.markers, emit, certain=True, string=string)
         core = marker.strip()
         if not marker or core in m.turn_ends:
-            call.end_arguments()
+            if call.traces:
+                call.end_arguments()
             return CUT
         gap = len(marker) - len(core)
         if core == suffix or (end.name and core.startswith(suffix)):
@@ -146,7 +148,8 @@ def _up_to_end(
                 return CUT
             length += len(end.name)
             if named and (yield from _followed(src, length, m.behind_value)):
-                call.end_arguments()
+                if call.traces:
+                    call.end_arguments()
                 src.pos += length
                 return WHOLE
         if core != suffix and (yield from _call_ends(src, call, gap)):

@@ -63,7 +63,9 @@ def chat_completions_request(request: Request) -> dict[str, Any]:
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    role = str(message.get("role"))
+    role = message.get("role")
+    if not isinstance(role, str):
+        raise UsageError(f'a message needs a role, such as {{"role": "user"}}, not {role!r:.200}')
     made: dict[str, Any] = {"role": "system" if role == "developer" else role}
     made["content"] = _content(message.get("content"), "" if role == "assistant" else "\n")
     if not made["content"] and message.get("refusal"):
