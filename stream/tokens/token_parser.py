@@ -157,38 +157,40 @@ class TokenParser(TurnParser):
         text = self._texts.get(ids) if type(ids) is int else None
         if text is None:
             return self._feed(ids)
-        quick, exact, passed, make = self._path
-        size = len(passed)
-        if size < MOST_PASSED and (
-            quick(text) is None or (exact is not None and exact(text) is None)
-        ):
-            passed.append(text)
-            delta = make(text)
-            first = self._first
-            if first is not None:
-                delta.place = first + size + 1
-            return [delta]
-        if size > self._noted:
-            self._note()
-        # What `_take` does, for one token and nothing held back before it.
-        trail, window, lane = self._trail, self._window, self._lane
+        trail, lane = self._trail, self._lane
+        if lane is not None:
+            quick, exact, passed, make = self._path
+            size = len(passed)
+            if size < MOST_PASSED and (
+                quick(text) is None or (exact is not None and exact(text) is None)
+            ):
+                passed.append(text)
+                delta = make(text)
+                first = self._first
+                if first is not None:
+                    delta.place = first + size + 1
+                return [delta]
+            if size > self._noted:
+                self._note()
         before = trail.end
         trail.end = end = before + len(text)
-        if self._first is None:
-            return self._read(text) if lane is None else self._take(text, before)
-        ends = trail.ends
-        ends.append(end + end)
-        if self._held if lane is not None else window.base + window.pos != before:
-            return self._take(text, before)
-        deltas = self._read(text)
-        reached = self._lane
-        if reached is not None:
-            self._count()
-        by_lane = lane is not None and lane is reached
-        for delta in deltas:
-            if by_lane or delta.place is None:
-                delta.place = len(ends)
-                trail.emitted = end - len(self._held) if reached else window.base + window.pos
+        window, ends = self._window, trail.ends
+        if trail.keeps:
+            ends.append(end + end)
+        try:
+            # What `_take` does, for one token, with nothing unread before it.
+            if lane is not None or window.base + window.pos != before:
+                return self._take(text, before)
+            deltas = self._read(text)
+            if self._lane is not None:
+                self._count()
+            if trail.keeps:
+                for delta in deltas:
+                    if delta.place is None:
+                        delta.place = len(ends)
+                        trail.emitted = window.base + window.pos if self._lane is None else end
+        except MalformedOutput as error:
+            raise self._told(error) from None
         return deltas
 
     def finish(self, reason: Reason = None) -> list[Delta]:

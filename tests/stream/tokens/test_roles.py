@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 
 import pytest
 
@@ -320,3 +321,12 @@ def test_tags_that_the_parser_writes_are_no_spelled_markers():
     assert parser.message.content == "<think>hm</think>Hi"
     assert parser.issues == []
     assert parser.roles == ["marker", "reasoning", "marker", "content"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_errors_count_decoded_text(whole):
+    parser = QWEN.parser(tools=[{"name": "g"}], policies=Policies(unknown_tool="error"))
+    with pytest.raises(MalformedOutput, match="'f'") as raised:
+        deque(map(parser.feed, [QWEN.ids] if whole else QWEN.ids), maxlen=0)
+    start, end = raised.value.span
+    assert "".join(QWEN.tokens)[start:end] == '"f"'
