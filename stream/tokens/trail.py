@@ -266,15 +266,22 @@ class TokenTrail:
 
     def tokens(self, start: int, end: int) -> Span | None:
         """The tokens that have a part of a stretch of text; of none, the one before it."""
-        start = max(min(start, end - 1), 0)
+        if start >= end:
+            start = end - 1
         ends = self.ends
         count = len(ends)
-        if end <= start or not count:
+        if end <= 0 or not count:
             return None
-        # Nearly always it is the token that came last.
+        start = 2 * start if start > 0 else 0
+        # Nearly always it is the token that came last, or the one before it.
         before = ends[-2] if count > 1 else 0
-        first = count - 1 if before <= 2 * start else bisect_left(ends, 2 * start + 1)
-        last = count if before < 2 * end else bisect_left(ends, 2 * end) + 1
+        first, last = count - 1, count
+        if before > start:
+            first = count - 2
+            if first and ends[-3] > start:
+                first = bisect_left(ends, start + 1)
+            if before >= 2 * end:
+                last = bisect_left(ends, 2 * end) + 1
         return (first, last) if first < count else None
 
     def roles(self) -> list[TokenRole]:
