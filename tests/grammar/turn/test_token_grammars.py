@@ -144,7 +144,9 @@ def test_the_text_of_a_marker_in_ordinary_tokens_is_text():
 
 
 @settings(max_examples=30)
-@given(st.lists(st.sampled_from(["<tool_call>", "</think>", "<think>", "x", "\n", "<"])))
+@given(
+    st.lists(st.sampled_from(["<tool_call>", "</think>", "<think>", "x", "\n", "<"]), max_size=8)
+)
 def test_in_gbnf_no_text_of_a_token_is_raw_text(parts):
     # To llama.cpp and xgrammar a special token is its text too.
     text = "".join(parts)
