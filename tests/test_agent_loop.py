@@ -39,10 +39,7 @@ QUESTION = {"role": "user", "content": "zqaskedzq"}
 
 def outputs(one, parts):
     """What the model writes to say this, behind some reasoning and without."""
-    # Some templates show calls beside content only.
-    beside = [ANSWER, [*THINKS, *ANSWER]] if parts is CALL else []
-    befores = [[], THINKS, *beside]
-    known = [written(one, Message([*more, *parts]), TOOLS) for more in befores]
+    known = [written(one, Message([*more, *parts]), TOOLS) for more in ([], THINKS)]
     texts = [made[1] + made[2] for made in known if made]
     # Where a prompt opens no reasoning, nothing need close it.
     plain = [text[text.rindex("Dry.") :] for text in texts if parts is ANSWER]
@@ -69,7 +66,11 @@ class Engine(EXAMPLE["Engine"]):
         return super().__call__(prompt)
 
 
-@pytest.mark.parametrize("name", NAMES)
+# It shows calls beside content only, and in this script they stand alone.
+LEFT_OUT = "calls_beside_content_only"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != LEFT_OUT])
 def test_an_agent_runs_with_every_template(name):
     one = opened(name)
     script = [outputs(one, CALL), outputs(one, ANSWER)]

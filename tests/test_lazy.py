@@ -64,7 +64,11 @@ def test_a_parser_needs_the_engine_alone():
         ("deltaparse.gbnf", {"deltaparse.grammar"}),
         ("deltaparse.ToolGate", {"deltaparse.gate"}),
         ("deltaparse.ToolGate([])", {"deltaparse.gate", "jsonschema", "importlib.resources"}),
-        ("deltaparse.servers", {"deltaparse.servers", "importlib.resources"}),
+        (
+            "deltaparse.servers",
+            {f"deltaparse.{name}" for name in ("servers", "analyzer", "grammar")}
+            | {"jinja2", "importlib.resources"},
+        ),
         (f"{MAIN}(['--version'])", {"deltaparse.command", "importlib.resources"}),
         (
             f"import os; {MAIN}(['parse', '--format', 'hermes', os.devnull])",
