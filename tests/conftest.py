@@ -24,7 +24,7 @@ settings.register_profile("thorough", max_examples=10_000, **COMMON)
 settings.register_profile(
     "quick", max_examples=50, phases=[Phase.explicit, Phase.reuse, Phase.generate], **COMMON
 )
-settings.register_profile("ci", max_examples=50, derandomize=True, print_blob=True, **COMMON)
+settings.register_profile("ci", max_examples=40, derandomize=True, print_blob=True, **COMMON)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 )
