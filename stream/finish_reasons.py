@@ -11,7 +11,16 @@ from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 
-__all__ = ["CUT", "NATURAL", "FinishReason", "Reason", "how_it_ended", "reason_text"]
+__all__ = [
+    "CUT",
+    "FAILED",
+    "FILTERED",
+    "NATURAL",
+    "FinishReason",
+    "Reason",
+    "how_it_ended",
+    "reason_text",
+]
 
 FinishReason = Literal["stop", "tool_calls", "length"]
 """What a parser's turn ended by."""
@@ -49,6 +58,28 @@ CUT: Mapping[str, str] = {
     "model_length": "Mistral",
     "model_context_window_exceeded": "Anthropic",
     "incomplete": "OpenAI's Responses",
+    "pause_turn": "Anthropic",
+    "language": "Gemini",
+    "malformed_function_call": "Gemini",
+    "other": "Gemini",
+    "none": "llama.cpp",
+}
+"""The reasons of a turn that was cut off, with who reports them."""
+
+FILTERED: Mapping[str, str] = {
+    "content_filter": "OpenAI",
+    "content_filtered": "Amazon Bedrock",
+    "guardrail_intervened": "Amazon Bedrock",
+    "refusal": "Anthropic",
+    "safety": "Gemini",
+    "recitation": "Gemini",
+    "blocklist": "Gemini",
+    "prohibited_content": "Gemini",
+    "spii": "Gemini",
+}
+"""The reasons of a turn that a filter, or the model itself, cut off, with who reports them."""
+
+FAILED: Mapping[str, str] = {
     "abort": "vLLM, SGLang",
     "aborted": "",
     "cancelled": "OpenAI's Responses, TensorRT-LLM",
@@ -56,22 +87,17 @@ CUT: Mapping[str, str] = {
     "timeout": "TensorRT-LLM, Cohere",
     "error": "Mistral, Cohere",
     "failed": "OpenAI's Responses",
-    "content_filter": "OpenAI",
-    "content_filtered": "Amazon Bedrock",
-    "guardrail_intervened": "Amazon Bedrock",
-    "refusal": "Anthropic",
-    "pause_turn": "Anthropic",
-    "safety": "Gemini",
-    "recitation": "Gemini",
-    "language": "Gemini",
-    "blocklist": "Gemini",
-    "prohibited_content": "Gemini",
-    "spii": "Gemini",
-    "malformed_function_call": "Gemini",
-    "other": "Gemini",
-    "none": "llama.cpp",
 }
-"""The reasons of a turn that was cut off, with who reports them."""
+"""The reasons of a turn that was given up, with who reports them."""
+
+How = Literal["natural", "cut", "filtered", "failed", "unknown"]
+
+HOW: Mapping[str, How] = {
+    **dict.fromkeys(NATURAL, "natural"),
+    **dict.fromkeys(CUT, "cut"),
+    **dict.fromkeys(FILTERED, "filtered"),
+    **dict.fromkeys(FAILED, "failed"),
+}
 
 
 def reason_text(reason: Any) -> str | None:
@@ -87,9 +113,9 @@ def reason_text(reason: Any) -> str | None:
     raise UsageError(f"the finish reason is a text {words}, not {reason!r:.200}")
 
 
-def how_it_ended(reason: str | None) -> Literal["natural", "cut", "unknown"]:
-    """Whether a turn of this reason ended by itself; in upper or lower case."""
-    known = (reason or "").strip().lower()
-    if known in NATURAL:
-        return "natural"
-    return "cut" if known in CUT else "unknown"
+def how_it_ended(reason: str | None) -> How:
+    """Return how a turn of this reason ended, which may be in upper or lower case.
+
+    All but "natural" are cuts: at a limit, by a filter, by a failure, or nobody knows.
+    """
+    return HOW.get((reason or "").strip().lower(), "unknown")

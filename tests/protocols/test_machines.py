@@ -159,8 +159,8 @@ def test_a_machine_writes_one_response(machine):
     with pytest.raises(UsageError, match="before"):
         made.start()
     made.push(ContentDelta("a"))
-    with pytest.raises(UsageError, match="none of stop"):
-        made.finish("nothing")
+    with pytest.raises(UsageError, match="parser.finish_reason"):
+        made.finish(None)
     made.finish("stop")
     for late in (
         lambda: made.push(ContentDelta("a")),
@@ -381,6 +381,13 @@ def test_anthropic_has_the_input_at_the_start():
         ("max_tokens", "length", "max_output_tokens", "max_tokens"),
         ("content_filter", "content_filter", "content_filter", "refusal"),
         ("refusal", "content_filter", "content_filter", "refusal"),
+        ("SAFETY", "content_filter", "content_filter", "refusal"),
+        ("eos", "stop", "completed", "end_turn"),
+        ("tool_use", "stop", "completed", "end_turn"),
+        ("pause_turn", "length", "max_output_tokens", "max_tokens"),
+        ("abort", "length", "max_output_tokens", "max_tokens"),
+        ({"type": "length", "length": 7}, "length", "max_output_tokens", "max_tokens"),
+        ("because", "length", "max_output_tokens", "max_tokens"),
     ],
 )
 def test_why_it_ended_is_said_in_the_words_of_the_protocol(reason, chat, responses, messages):

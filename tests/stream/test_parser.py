@@ -26,7 +26,7 @@ from deltaparse import (
 )
 from deltaparse.servers import sglang_detector, vllm_tool_parser
 from deltaparse.stream import parser as parser_module
-from deltaparse.stream.finish_reasons import CUT, NATURAL
+from deltaparse.stream.finish_reasons import CUT, FAILED, FILTERED, NATURAL
 from deltaparse.stream.reading import assistant_turn as grammar
 
 from ..strategies.wire_by_hand import CALL, TAGS, UNMARKED, WRAPPED, chunkings, fed, kinds
@@ -148,7 +148,9 @@ def test_an_engines_reason_for_a_turn_that_ended(reason):
     assert "unknown_finish" not in {issue.kind for issue in parser.issues}
 
 
-@pytest.mark.parametrize("reason", [*CUT, "MAX_TOKENS", {"type": "length"}, "because", ""])
+@pytest.mark.parametrize(
+    "reason", [*CUT, *FILTERED, *FAILED, "MAX_TOKENS", {"type": "length"}, "because", ""]
+)
 def test_an_engines_reason_for_a_turn_that_was_cut(reason):
     for text in ("hi", CALL, CALL[:-20]):
         parser = StreamParser(TAGS, record=True)
@@ -163,9 +165,16 @@ def test_an_engines_reason_for_a_turn_that_was_cut(reason):
 
 
 def test_every_reason_is_of_one_kind_and_in_the_table_of_the_docs():
-    assert not NATURAL.keys() & CUT.keys()
+    kinds = {
+        "ended by itself": NATURAL,
+        "was cut off": CUT,
+        "was cut off by a filter": FILTERED,
+        "was given up": FAILED,
+    }
+    reasons = [reason for known in kinds.values() for reason in known]
+    assert len(reasons) == len(set(reasons))
     page = (Path(__file__).parents[2] / "docs" / "finish-reasons.md").read_text("utf-8")
-    assert page.endswith("".join(rows(NATURAL, "ended by itself") + rows(CUT, "was cut off")))
+    assert page.endswith("".join(row for what, known in kinds.items() for row in rows(known, what)))
 
 
 def rows(reasons, what):

@@ -1,32 +1,21 @@
 """Why a turn ended, in the words of each protocol.
 
-The words of a parser, `StreamParser.finish_reason`, are those of Chat Completions; the others are
-read too, so that what one server said can be passed on to the client of another.
+The words of a parser, `StreamParser.finish_reason`, are those of Chat Completions; those of engines
+and of other protocols are read too, so that what one server said can be passed on to the client of
+another.
 """
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 from deltaparse.partial import UsageError
+from deltaparse.stream.finish_reasons import Reason, how_it_ended, reason_text
 
 __all__ = ["FinishReason", "anthropic_reason", "incomplete_reason", "is_cut", "read_reason"]
 
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 """Why a turn ended: by itself, with calls, cut off at a limit, or stopped by a filter."""
-
-OTHER_WORDS: dict[str, FinishReason] = {
-    **{reason: reason for reason in get_args(FinishReason)},
-    "function_call": "tool_calls",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "max_output_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content_filter",
-}
 
 ANTHROPIC = {
     "stop": "end_turn",
@@ -38,16 +27,20 @@ ANTHROPIC = {
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-def read_reason(reason: str | None, *, calls: bool) -> FinishReason:
-    """Read a reason in any protocol's words; a natural end with `calls` is "tool_calls".
+def read_reason(reason: Reason, *, calls: bool) -> FinishReason:
+    """Read the reason that any engine or protocol reports; one that is not known is a cut.
+
+    A natural end is "tool_calls" with `calls`, and "stop" without.
 
     Raises:
-        UsageError: no protocol has such a reason.
+        UsageError: there is none.
     """
-    known = OTHER_WORDS.get(reason or "")
-    if known is None:
-        raise UsageError(f"finish_reason={reason!r} is none of {', '.join(OTHER_WORDS)}")
-    return "tool_calls" if known == "stop" and calls else known
+    if reason is None:
+        raise UsageError("finish_reason=None: give parser.finish_reason, behind parser.finish()")
+    ended = how_it_ended(reason_text(reason))
+    if ended == "natural":
+        return "tool_calls" if calls else "stop"
+    return "content_filter" if ended == "filtered" else "length"
 
 
 def is_cut(reason: FinishReason) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from deltaparse.grammar import Grammar
+from deltaparse.stream.finish_reasons import how_it_ended
 
 from ..faults import Fault
 from ..sampling import Sampling
@@ -25,18 +26,11 @@ __all__ = [
 Reason = Literal["stop", "length", "content_filter"]
 
 REASONS: dict[str, Reason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "word": "stop",
-    "tool_calls": "stop",
-    "length": "length",
-    "limit": "length",
-    "max_tokens": "length",
-    "content_filter": "content_filter",
+    "natural": "stop",
+    "cut": "length",
+    "filtered": "content_filter",
 }
+"""The ways in which an output may end that is an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +99,7 @@ def read_reason(reason: Any) -> Reason:
     Raises:
         Fault: it did not end well.
     """
-    found = REASONS.get(reason) if isinstance(reason, str) else None
+    found = REASONS.get(how_it_ended(reason)) if isinstance(reason, str) else None
     if found is None:
         raise Fault(f"the upstream ended the answer: {reason!r:.80}", status=502)
     return found

@@ -17,6 +17,7 @@ from io import StringIO
 from typing import Any
 
 from deltaparse.stream import Content, Message, Reasoning, ToolCall, ToolCallDelta
+from deltaparse.stream.finish_reasons import Reason
 
 from ..finish_reasons import FinishReason, anthropic_reason, read_reason
 from ..message_parts import message_runs
@@ -73,7 +74,7 @@ class AnthropicMessages(Encoder):
     def response(
         self,
         message: Message,
-        finish_reason: str | None,
+        finish_reason: Reason,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,

@@ -20,10 +20,11 @@ from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import Delta, Message, ToolCallDelta
+from deltaparse.stream.finish_reasons import Reason
 
 from ..finish_reasons import FinishReason, read_reason
 from ..usage import Usage, chat_usage, known
-from .encoder import Encoder, Event, Kind, Logprobs, Reason
+from .encoder import Encoder, Event, Kind, Logprobs, WhenEnded
 
 __all__ = ["ChatCompletions", "achat_completion_chunks", "chat_completion_chunks"]
 
@@ -89,7 +90,7 @@ class ChatCompletions(Encoder):
 
     def finish(
         self,
-        finish_reason: str | None,
+        finish_reason: Reason,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,
@@ -112,7 +113,7 @@ class ChatCompletions(Encoder):
     def response(
         self,
         message: Message,
-        finish_reason: str | None,
+        finish_reason: Reason,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,  # noqa: ARG002 - no place for it
@@ -194,7 +195,7 @@ def chat_completion_chunks(
     id: str,
     model: str,
     created: int,
-    finish_reason: Reason,
+    finish_reason: WhenEnded,
     usage: Usage = None,
     **options: Any,
 ) -> Iterator[Event]:
@@ -222,7 +223,7 @@ def achat_completion_chunks(
     id: str,
     model: str,
     created: int,
-    finish_reason: Reason,
+    finish_reason: WhenEnded,
     usage: Usage = None,
     **options: Any,
 ) -> AsyncIterator[Event]:

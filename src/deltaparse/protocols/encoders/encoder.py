@@ -27,12 +27,13 @@ from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, ToolCallDelta
+from deltaparse.stream.finish_reasons import Reason
 
 from ..finish_reasons import FinishReason, is_cut, read_reason
 from ..usage import Usage, known
 from ..wire_text import Writer, frame_writer, sse
 
-__all__ = ["Encoder", "Event", "Kind", "Logprobs", "Reason"]
+__all__ = ["Encoder", "Event", "Kind", "Logprobs", "WhenEnded"]
 
 Event = dict[str, Any]
 """One event of a stream, as JSON has it."""
@@ -40,7 +41,7 @@ Event = dict[str, Any]
 Logprobs = Callable[[Delta], Any]
 """What a machine asks for the log probabilities of a delta's tokens, in OpenAI's shape."""
 
-Reason = str | None | Callable[[], str | None]
+WhenEnded = Reason | Callable[[], Reason]
 """Why the turn ended, or a function that is asked for it when the turn has ended."""
 
 MARK = "\x00deltaparse\x00"
@@ -146,18 +147,19 @@ class Encoder(ABC):
         return written
 
     def finish(
-        self, finish_reason: str | None, usage: Usage = None, *, stop_sequence: str | None = None
+        self, finish_reason: Reason, usage: Usage = None, *, stop_sequence: str | None = None
     ) -> list[Event]:
         """Return the events that end the response.
 
         Args:
             finish_reason: why the turn ended: what `StreamParser.finish_reason` says, or any
-                protocol's word for it. A natural end with calls is "tool_calls".
+                engine's or protocol's word for it. A natural end with calls is "tool_calls", and a
+                word that is not known is a cut.
             usage: what it took, in the shape of any of the protocols, or a function that says it.
             stop_sequence: the string at which the model was stopped, for protocols that say so.
 
         Raises:
-            UsageError: before `start`, after `finish`, or no protocol has such a reason.
+            UsageError: before `start`, after `finish`, or there is no reason.
         """
         self._check_open()
         reason = read_reason(finish_reason, calls=self._calls > 0)
@@ -190,7 +192,7 @@ class Encoder(ABC):
         return sse(events)
 
     def events(
-        self, deltas: Iterable[Delta], finish_reason: Reason, usage: Usage = None
+        self, deltas: Iterable[Delta], finish_reason: WhenEnded, usage: Usage = None
     ) -> Iterator[Event]:
         """Iterate over all events of a response; a function is asked for the reason at the end."""
         yield from self.start()
@@ -199,7 +201,7 @@ class Encoder(ABC):
         yield from self.finish(known(finish_reason), usage)
 
     async def aevents(
-        self, deltas: AsyncIterable[Delta], finish_reason: Reason, usage: Usage = None
+        self, deltas: AsyncIterable[Delta], finish_reason: WhenEnded, usage: Usage = None
     ) -> AsyncIterator[Event]:
         """Iterate like `events`, over deltas that come asynchronously."""
         for event in self.start():
@@ -214,7 +216,7 @@ class Encoder(ABC):
     def response(
         self,
         message: Message,
-        finish_reason: str | None,
+        finish_reason: Reason,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,

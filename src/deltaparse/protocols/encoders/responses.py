@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import Message, ToolCallDelta
+from deltaparse.stream.finish_reasons import Reason
 
 from ..finish_reasons import FinishReason, incomplete_reason
 from ..message_parts import message_deltas
@@ -91,7 +92,7 @@ class Responses(Encoder):
     def response(
         self,
         message: Message,
-        finish_reason: str | None,
+        finish_reason: Reason,
         usage: Usage = None,
         *,
         stop_sequence: str | None = None,  # noqa: ARG002 - no place for it
