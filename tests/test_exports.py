@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).parents[1]
 ROOT = Path(deltaparse.__file__).parent
 ENGINE = ["partial", "stream"]
 ON_IT = ["analyzer", "gate", "grammar", "protocols", "servers", "tool_parsers"]
-ABOVE = ["gateway", "replay"]
+ABOVE = ["gateway", "replay", "testing"]
 PACKAGES = ["deltaparse", *(f"deltaparse.{name}" for name in ENGINE + ON_IT + ABOVE)]
 LAZY = ["deltaparse", "deltaparse.partial", "deltaparse.protocols", "deltaparse.stream"]
 
@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "": FLOOR + ENGINE + ON_IT,
     "gateway": [*FLOOR, *ENGINE, "analyzer", "grammar", "protocols"],
     "replay": [*FLOOR, *ENGINE, "analyzer"],
+    "testing": [*FLOOR, *ENGINE, "analyzer", "grammar"],
     "command": ["", *FLOOR, *ENGINE, *ON_IT, *ABOVE],
     "__main__": ["command"],
 }

@@ -24,7 +24,7 @@ Message = dict[str, Any]
 # The probe, and how its only argument comes out in either shape.
 PROBE = {"qzk_key": "qzv value"}
 PROBE_JSON, PROBE_REPR, PROBE_TEXTS = json.dumps(PROBE), repr(PROBE), (*PROBE, *PROBE.values())
-PROBE_LIMITS = Limits(seconds=0.25)
+PROBE_LIMITS = Limits(seconds=0.5)
 
 
 def wanted_shape(

@@ -36,6 +36,9 @@ from deltaparse.grammar import (
     to_gbnf,
     to_lark,
 )
+from deltaparse.testing import Sampler
+
+__all__ = ["Sampler"]
 
 
 def accepts(grammar, text):
@@ -109,68 +112,6 @@ class Matcher:
                 done |= found
             found, count = self.after(found, body), count + 1
         return done
-
-
-class Sampler:
-    """Random texts of a grammar; from some size on, the shortest way to the end."""
-
-    def __init__(self, grammar, random, size=60):
-        self.rules, self.random, self.left = grammar.rules, random, size
-        self.heights = dict.fromkeys(grammar.rules, 1_000)
-        known = None
-        while known != self.heights:
-            known = self.heights
-            self.heights = {name: self.height(body) for name, body in grammar.rules.items()}
-
-    def height(self, expr):
-        match expr:
-            case Sequence(parts):
-                return max(map(self.height, parts), default=0)
-            case Choice(options):
-                return min(map(self.height, options))
-            case Repeat(body, least, _):
-                return self.height(body) if least else 0
-            case Ref(name):
-                return self.heights[name] + 1
-            case Token(body):
-                return self.height(body)
-            case _:
-                return 0
-
-    def text(self):
-        return self.of(Ref("root"))
-
-    def of(self, expr):
-        self.left -= 1
-        match expr:
-            case Literal(text):
-                return text
-            case Chars(ranges):
-                low, high = self.random.choice(ranges)
-                return chr(self.random.randint(low, min(high, low + 300)))
-            case Sequence(parts):
-                return "".join(map(self.of, parts))
-            case Choice(options):
-                lowest = min(map(self.height, options))
-                least = [o for o in options if self.height(o) == lowest]
-                return self.of(self.random.choice(options if self.left > 0 else least))
-            case Repeat(body, least, most):
-                most = least + 3 if most is None else min(most, least + 3)
-                count = self.random.randint(least, most) if self.left > 0 else least
-                return "".join(self.of(body) for _ in range(count))
-            case Ref(name):
-                return self.of(self.rules[name])
-            case Token(body):
-                return self.of(body)
-            case TextUntil(marker):
-                text = "<a" * self.random.randint(0, 3) + marker
-                return text if text.find(marker) == len(text) - len(marker) else marker
-            case TextWithout(others):
-                text = "".join(self.random.choice("<a é\n") for _ in range(6))
-                return next(
-                    one for one in (text, "<a", "é", "x") if not any(o in one for o in others)
-                )
-        raise TypeError(expr)
 
 
 LIMIT = 2_000  # MAX_REPETITION_THRESHOLD of llama.cpp

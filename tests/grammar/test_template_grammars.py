@@ -181,7 +181,7 @@ def test_what_its_grammar_allows_comes_back(name):
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, TOOLS, tool_choice=choice)
         for seed in range(5):
-            text = Sampler(grammar.rules, random.Random(seed)).text()
+            text = Sampler(grammar.rules).text(random.Random(seed))
             if choice == "auto" and fmt.reasoning.mode is not ReasoningMode.NONE:
                 text = fmt.reasoning.end * opened(fmt) + text
             check_back(fmt, TOOLS, text)
@@ -194,7 +194,7 @@ def test_the_whole_turn_as_one_grammar(name):
     assert not grammar.lazy
     assert grammar.triggers == ()
     for seed in range(4):
-        text = Sampler(grammar.rules, random.Random(seed)).text()
+        text = Sampler(grammar.rules).text(random.Random(seed))
         message, issues = read(fmt, TOOLS, text, whole=True)
         assert issues == []
         assert all(call.complete for call in message.tool_calls)
@@ -218,7 +218,7 @@ def test_what_a_grammar_writes_otherwise_than_the_template_is_said():
         check_back(
             analyze(template_of("elements_in_elements")),
             TOOLS,
-            Sampler(grammar.rules, random.Random(seed)).text(),
+            Sampler(grammar.rules).text(random.Random(seed)),
         )
 
 

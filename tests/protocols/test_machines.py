@@ -159,7 +159,7 @@ def test_a_machine_writes_one_response(machine):
     with pytest.raises(UsageError, match="before"):
         made.start()
     made.push(ContentDelta("a"))
-    with pytest.raises(UsageError, match="parser.finish_reason"):
+    with pytest.raises(UsageError, match=r"parser\.finish_reason"):
         made.finish(None)
     made.finish("stop")
     for late in (

@@ -64,7 +64,7 @@ GRAMMARS = st.recursive(LEAVES, _more, max_leaves=6).map(
 @given(GRAMMARS, TEXTS, st.integers())
 def test_what_is_read_back_says_the_same(grammar, text, seed):
     again = read_gbnf(to_gbnf(grammar))
-    sampled = Sampler(grammar, random.Random(seed), 20).text()
+    sampled = Sampler(grammar, 20).text(random.Random(seed))
     assert accepts(grammar, sampled)
     for one in (text, sampled, sampled + text, sampled[:-1]):
         assert accepts(again, one) == accepts(grammar, one)
@@ -74,7 +74,7 @@ def test_what_is_read_back_says_the_same(grammar, text, seed):
 @given(GRAMMARS, TEXTS, st.integers())
 def test_xgrammar_agrees(grammar, text, seed):
     engine = Gbnf(grammar)
-    sampled = Sampler(grammar, random.Random(seed), 20).text()
+    sampled = Sampler(grammar, 20).text(random.Random(seed))
     for one in (text, sampled, sampled + text, sampled[:-1]):
         assert engine.accepts(one) == accepts(grammar, one), to_gbnf(grammar)
 
@@ -82,7 +82,7 @@ def test_xgrammar_agrees(grammar, text, seed):
 @given(CASES, st.integers())
 def test_schemas_are_within_the_limits_of_llama_cpp(case, seed):
     grammar = schema_rules(case[0]).grammar()
-    text = Sampler(grammar, random.Random(seed)).text()
+    text = Sampler(grammar).text(random.Random(seed))
     again = read_gbnf(to_gbnf(grammar))
     assert accepts(again, text)
     assert not accepts(again, text + "}")

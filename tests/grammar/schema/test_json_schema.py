@@ -40,7 +40,7 @@ def test_what_is_valid_fits(case, data, spelling):
 @given(CASES, st.integers())
 def test_what_fits_is_valid(case, seed):
     found = schema_rules(case[0])
-    text = Sampler(found.grammar(), random.Random(seed)).text()
+    text = Sampler(found.grammar()).text(random.Random(seed))
     assert accepts(found.grammar(), text)
     if not found.not_expressed:
         assert valid(case[0], json.loads(text))
@@ -77,7 +77,7 @@ def test_the_engines_agree(case, data, spelling, seed):
     grammar = found.grammar()
     lark = Lark(grammar)
     text = spelling(data.draw(case[1]))
-    sampled = Sampler(grammar, random.Random(seed)).text()
+    sampled = Sampler(grammar).text(random.Random(seed))
     at = data.draw(st.integers(0, len(text)))
     for one in (text, sampled, text[:at], text[:at] + "}" + text[at:]):
         assert lark.accepts(one) == accepts(grammar, one), one
@@ -93,7 +93,7 @@ def test_xgrammar_agrees(case, data, spelling, seed):
     grammar = schema_rules(case[0]).grammar()
     engine = Gbnf(grammar)
     text = spelling(data.draw(case[1]))
-    sampled = Sampler(grammar, random.Random(seed)).text()
+    sampled = Sampler(grammar).text(random.Random(seed))
     at = data.draw(st.integers(0, len(text)))
     for one in (text, sampled, text[:at], text[:at] + "}" + text[at:]):
         assert engine.accepts(one) == accepts(grammar, one), one

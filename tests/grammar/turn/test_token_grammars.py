@@ -57,10 +57,10 @@ def check(fmt, vocabulary, seeds, **choice):
     in_characters = gbnf(fmt, TOOLS, **choice)
     for seed in seeds:
         chance = random.Random(seed)
-        marked = Sampler(grammar.rules, chance).text()
+        marked = Sampler(grammar.rules).text(chance)
         ids = encoder(vocabulary).marked(marked, grammar.rules.tokens, chance)
         assert engine.accepts(ids), grammar.rules.spelled(marked)
-        same = Sampler(in_characters.rules, random.Random(seed)).text()
+        same = Sampler(in_characters.rules).text(random.Random(seed))
         assert engine.accepts(spelled(vocabulary, same, chance)), same
         for written in (ids, spelled(vocabulary, same, chance)):
             if choice == REQUIRED:
@@ -81,7 +81,7 @@ def test_gbnf_says_the_same(name, deep):
         grammar = gbnf(get_format(name), TOOLS, vocabulary=small(), **choice)
         again = read_gbnf(grammar.text, grammar.rules.tokens)
         for seed in range(3):
-            text = Sampler(grammar.rules, random.Random(seed)).text()
+            text = Sampler(grammar.rules).text(random.Random(seed))
             assert accepts(grammar.rules, text)
             assert accepts(again, text)
 
@@ -100,7 +100,7 @@ def test_any_format_with_any_of_its_markers_as_tokens(case, seed):
     engine = TokenLark(grammar, vocabulary)
     text = write(fmt, turn)
     assert engine.accepts(spelled(vocabulary, text))
-    marked = Sampler(grammar.rules, chance).text()
+    marked = Sampler(grammar.rules).text(chance)
     same = grammar.rules.spelled(marked)
     check_back(fmt, tools, same)
     ids = encoder(vocabulary).marked(marked, grammar.rules.tokens, chance)
@@ -220,7 +220,7 @@ def test_xgrammar_takes_them_token_by_token(name):
         assert "no tag can set them apart" in str(error)  # noqa: PT017  and not in other formats
         free = forced
     for seed in range(3):
-        marked = Sampler(grammar.rules, random.Random(seed)).text()
+        marked = Sampler(grammar.rules).text(random.Random(seed))
         ids = encoder(vocabulary).marked(marked, grammar.rules.tokens, random.Random(seed))
         assert forced.accepts(ids)
         assert not forced.accepts(ids[:-1])
@@ -272,6 +272,6 @@ def test_a_models_own_vocabulary(name, model, end):
         engine = TokenLark(grammar, vocabulary, end)
         for seed in range(3):
             chance = random.Random(seed)
-            marked = Sampler(grammar.rules, chance).text()
+            marked = Sampler(grammar.rules).text(chance)
             assert engine.accepts(encoder(vocabulary).marked(marked, grammar.rules.tokens))
             assert engine.accepts(encoder(vocabulary).marked(marked, grammar.rules.tokens, chance))

@@ -227,7 +227,7 @@ class TestLazy:
         }
         grammar = gbnf(UNMARKED.replace(tools=changes[layout]), TOOLS)
         for seed in range(10):
-            assert begins(grammar, Sampler(grammar.rules, random.Random(seed)).text()) == 0
+            assert begins(grammar, Sampler(grammar.rules).text(random.Random(seed))) == 0
         assert begins(grammar, '{"x": 1}') == -1
 
     def test_what_content_begins_with_too_takes_the_name(self):
@@ -341,7 +341,7 @@ def test_python_calls_come_back(case, seed):
     fmt, tools = case
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, tools, tool_choice=choice)
-        text = Sampler(grammar.rules, random.Random(seed)).text()
+        text = Sampler(grammar.rules).text(random.Random(seed))
         if choice == "auto" and fmt.reasoning.mode == "DELIMITER":
             text = f"x{fmt.reasoning.end}{text}"
         check_back(fmt, tools, text)
@@ -353,7 +353,7 @@ def test_calls_in_channels_come_back(fmt, keys, seed):
     tools = tools_of("get_weather", "f", keys=keys)
     for choice in ("auto", "required"):
         grammar = gbnf(fmt, tools, tool_choice=choice)
-        text = Sampler(grammar.rules, random.Random(seed)).text()
+        text = Sampler(grammar.rules).text(random.Random(seed))
         if choice == "auto":
             assert begins(grammar, text) == 0
         check_back(fmt, tools, text)
@@ -443,7 +443,7 @@ class TestSpellings:
             assert engine.accepts(text), text
             check_back(fmt, self.TOOLS, text)
         for seed in range(20):
-            check_back(fmt, self.TOOLS, Sampler(grammar.rules, random.Random(seed)).text())
+            check_back(fmt, self.TOOLS, Sampler(grammar.rules).text(random.Random(seed)))
         return grammar
 
     def test_a_marker_that_says_what_is_no_string(self):

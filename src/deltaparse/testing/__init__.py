@@ -1,0 +1,26 @@
+"""Hypothesis for formats and templates: strategies that draw turns, and checks of what comes back.
+
+    from hypothesis import given
+    from deltaparse.testing import check_invariants, outputs
+
+    @given(outputs(fmt, tools, faults=True))
+    def test_any_output(text):
+        check_invariants(fmt, text, tools)
+
+Needs the extra `testing`.
+"""
+
+from .cuts import chunkings
+from .invariants import check_invariants
+from .model_outputs import outputs
+from .sampling import Sampler, texts_of
+from .turns import messages
+
+__all__ = [
+    "Sampler",
+    "check_invariants",
+    "chunkings",
+    "messages",
+    "outputs",
+    "texts_of",
+]

@@ -1,0 +1,152 @@
+"""Texts of a grammar, drawn at random: what a model that is held to it may write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Items
+from random import Random
+
+from hypothesis import strategies as st
+
+from deltaparse.grammar import (
+    Chars,
+    Choice,
+    Expr,
+    GrammarRules,
+    Literal,
+    Ref,
+    Repeat,
+    Sequence,
+    TextUntil,
+    TextWithout,
+    Token,
+)
+from deltaparse.grammar.rules.rules import is_special
+
+__all__ = ["Sampler", "free_text", "texts_of"]
+
+MORE = 3
+"""Times that something is repeated beyond the least."""
+
+NEAR = 300
+"""Characters of a range of which one is drawn, from its first on."""
+
+ENDLESS = 1_000
+"""Rules in one another, in a rule of which nothing is known yet."""
+
+BEGUN = 3
+"""Characters of a marker that may stand in text; with more of it, a special token might."""
+
+WORDS = ("so", "x", "é😀", " ", "\n", "<", "<a", "{", '"', "[", "</", "|>", "1")
+"""What raw text is made of, beside beginnings of the markers that may not stand in it."""
+
+
+class Sampler:
+    """Draws texts of a grammar; from some size on, it takes the shortest way to the end.
+
+    Args:
+        grammar: the rules.
+        size: how many parts are drawn freely.
+    """
+
+    def __init__(self, grammar: GrammarRules, size: int = 60) -> None:
+        self._rules, self._size = grammar.rules, size
+        self._heights = dict.fromkeys(grammar.rules, ENDLESS)
+        known: dict[str, int] = {}
+        while known != self._heights:
+            known = self._heights
+            self._heights = {name: self._height(body) for name, body in grammar.rules.items()}
+
+    def text(self, random: Random) -> str:
+        """Draw a text of the whole grammar; hypothesis' own `random` makes what was drawn small."""
+        return _Draw(self._rules, self._height, random, self._size).of(Ref("root"))
+
+    def _height(self, expr: Expr) -> int:
+        """How many rules are in one another at least, in what `expr` stands for."""
+        match expr:
+            case Sequence(parts):
+                return max(map(self._height, parts), default=0)
+            case Choice(options):
+                return min(map(self._height, options))
+            case Repeat(body, least, _):
+                return self._height(body) if least else 0
+            case Ref(name):
+                return self._heights[name] + 1
+            case Token(body):
+                return self._height(body)
+            case _:
+                return 0
+
+
+class _Draw:
+    """One text while it is drawn; `left` parts of it are drawn freely."""
+
+    def __init__(
+        self,
+        rules: Mapping[str, Expr],
+        height: Callable[[Expr], int],
+        random: Random,
+        left: int,
+    ) -> None:
+        self._rules, self._height, self._random, self._left = rules, height, random, left
+
+    def of(self, expr: Expr) -> str:
+        self._left -= 1
+        match expr:
+            case Literal(text):
+                return text
+            case Chars(ranges):
+                low, high = self._random.choice(ranges)
+                return chr(self._random.randint(low, min(high, low + NEAR)))
+            case Sequence(parts):
+                return "".join(map(self.of, parts))
+            case Choice(options):
+                return self.of(self._random.choice(self._open(options)))
+            case Repeat(body, least, most):
+                most = least + MORE if most is None else min(most, least + MORE)
+                count = self._random.randint(least, most) if self._left > 0 else least
+                return "".join(self.of(body) for _ in range(count))
+            case Ref(name):
+                return self.of(self._rules[name])
+            case Token(body):
+                return self.of(body)
+            case TextUntil(marker, others):
+                return free_text(self._random, (marker, *others), marker)
+            case TextWithout(others, end):
+                return free_text(self._random, others, end, least=1)
+
+    def _open(self, options: Items[Expr]) -> Items[Expr]:
+        if self._left > 0:
+            return options
+        lowest = min(map(self._height, options))
+        return [option for option in options if self._height(option) == lowest]
+
+
+def free_text(random: Random, avoided: Items[str], end: str = "", *, least: int = 0) -> str:
+    """Draw raw text that ends with `end`, and holds none of `avoided` before that."""
+    begun = (marker[:BEGUN] for marker in avoided if len(marker) > BEGUN)
+    words = [*WORDS, *(part for part in begun if not any(map(is_special, part)))]
+    text = ""
+    for _ in range(random.randint(least, 4)):
+        longer = text + random.choice(words)
+        if not _holds(longer, avoided, end):
+            text = longer
+    if len(text) < least:
+        text = next(word for word in (*WORDS, "y", "z") if not _holds(word, avoided, end))
+    return text + end
+
+
+def _holds(text: str, avoided: Items[str], end: str) -> bool:
+    """Whether a marker stands in a text before its end, or with a part of that."""
+    whole = text + end
+    return any(0 <= whole.find(marker) < len(text) for marker in avoided)
+
+
+def texts_of(grammar: GrammarRules, size: int = 60) -> st.SearchStrategy[str]:
+    """Draw texts of a grammar, such as `gbnf(...).rules`.
+
+    Args:
+        grammar: the rules.
+        size: how many parts of a text are drawn freely, before the shortest way to its end.
+    """
+    return st.randoms(use_true_random=False).map(Sampler(grammar, size).text)

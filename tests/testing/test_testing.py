@@ -1,0 +1,188 @@
+"""The kit for users' own tests draws what it says, and its checks find what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import Phase, assume, find, given, settings
+from hypothesis import strategies as st
+
+import deltaparse
+from deltaparse import ContentDelta, StreamParser, get_format, list_formats, parse
+from deltaparse.testing import check_invariants, chunkings, messages, outputs
+
+from ..strategies.wire_families import any_text
+
+SCHEMAS = {
+    "look_up": {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string"},
+            "days": {"type": "integer", "minimum": 1},
+            "units": {"enum": ["C", "F"]},
+            "among": {"type": "array", "items": {"type": "number"}, "maxItems": 2},
+        },
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+    "stop": {"type": "object", "properties": {}, "additionalProperties": False},
+}
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": schema}}
+    for name, schema in SCHEMAS.items()
+]
+formats = st.sampled_from(sorted(list_formats())).map(get_format)
+HERMES = get_format("hermes")
+CALL = '<tool_call>\n{"name": "stop", "arguments": {"n": [1, "two"]}}\n</tool_call>'
+
+
+def first(drawn, wanted):
+    """The first that is drawn and has what is wanted; it is not made small, which takes long."""
+    return find(drawn, wanted, settings=settings(phases=[Phase.generate], max_examples=2_000))
+
+
+def check_fits(call):
+    jsonschema.validate(json.loads(call.arguments), SCHEMAS[call.name])
+
+
+@given(st.data(), st.text("ab<|>\n é😀", max_size=12))
+def test_chunks_add_up_to_what_was_cut(data, text):
+    assert "".join(data.draw(chunkings(text))) == text
+    assert b"".join(data.draw(chunkings(text.encode()))) == text.encode()
+
+
+@pytest.mark.parametrize(
+    "wanted", [["<a>bc", "</a>"], list("<a>bc</a>"), ["<a>bc</a>"], ["<a>", "bc<", "/a>"]]
+)
+def test_cuts_are_drawn_where_something_begins_and_anywhere(wanted):
+    assert first(chunkings("<a>bc</a>"), lambda chunks: [*filter(None, chunks)] == wanted)
+
+
+@given(messages(TOOLS))
+def test_messages_have_calls_that_fit_their_tools(message):
+    assert message.parts
+    for call in message.tool_calls:
+        check_fits(call)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        lambda message: message.reasoning_content and not message.content,
+        lambda message: message.content and not message.tool_calls,
+        lambda message: len(message.tool_calls) == 2 and message.content,
+        lambda message: {"days", "units"} <= {k for c in message.tool_calls for k in c.healed()},
+    ],
+)
+def test_messages_have_all_that_a_turn_can_have(wanted):
+    assert first(messages(TOOLS), wanted)
+    assert not first(messages(), lambda message: True).tool_calls
+
+
+@given(data=st.data(), fmt=formats)
+def test_outputs_are_as_a_model_writes_them(data, fmt):
+    text = data.draw(outputs(fmt, TOOLS))
+    message = check_invariants(fmt, text, TOOLS, chunkings=[data.draw(chunkings(text))])
+    for call in message.tool_calls:
+        assert call.complete
+        check_fits(call)
+
+
+@given(data=st.data(), fmt=formats)
+def test_outputs_with_faults_keep_the_invariants_too(data, fmt):
+    text = data.draw(outputs(fmt, TOOLS, faults=True))
+    reason = data.draw(st.sampled_from(["stop", "length", None]))
+    check_invariants(fmt, text, TOOLS, finish_reason=reason)
+
+
+@given(case=any_text)
+def test_texts_of_every_family_keep_the_invariants(case):
+    check_invariants(*case)
+
+
+def test_outputs_have_calls_reasoning_and_faults():
+    def has(**wanted):
+        def made(text):
+            message = parse(text, "qwen3", tools=TOOLS, finish_reason="stop")
+            found = {"calls": len(message.tool_calls), "thought": message.reasoning_content != ""}
+            return all(found[name] == value for name, value in wanted.items())
+
+        return made
+
+    drawn = outputs("qwen3", TOOLS)
+    assert first(drawn, has(calls=2, thought=True))
+    assert first(drawn, has(calls=0, thought=False)) != ""
+    assert "<tool_call>" not in first(outputs("qwen3", []), has(calls=0))
+    truncated = first(
+        outputs("qwen3", TOOLS, faults=True),
+        lambda text: any(not call.complete for call in parse(text, "qwen3").tool_calls),
+    )
+    assert "<tool_call>" in truncated
+
+
+def test_without_tools_functions_are_made_up():
+    found = first(outputs("hermes"), lambda text: parse(text, "hermes").tool_calls != [])
+    assert parse(found, "hermes").tool_calls[0].complete
+
+
+@given(data=st.data(), opened=st.booleans())
+def test_outputs_stand_behind_their_prompt(data, opened):
+    fmt = get_format("qwen3")
+    prompt = "<|im_start|>assistant\n<think>\n" + ("" if opened else "\n</think>\n\n")
+    text = data.draw(outputs(fmt, TOOLS, prompt=prompt))
+    message = check_invariants(fmt, text, TOOLS, prompt=prompt)
+    assume(opened)
+    assert "</think>" in text
+    assert "</think>" not in message.content
+
+
+def loses_content(deltas, text):
+    """Of chunks that are longer than a character."""
+    return [delta for delta in deltas if len(text) == 1 or not isinstance(delta, ContentDelta)]
+
+
+def changes_content(deltas, text):
+    """Of single characters."""
+    loud = [isinstance(delta, ContentDelta) and len(text) == 1 for delta in deltas]
+    return [ContentDelta("!") if one else delta for one, delta in zip(loud, deltas, strict=True)]
+
+
+@pytest.mark.parametrize("fault", [loses_content, changes_content])
+def test_deltas_that_are_not_the_message_are_found(fault, monkeypatch):
+    feed = StreamParser.feed
+    faulty = lambda parser, text: fault(feed(parser, text), text)  # noqa: E731
+    monkeypatch.setattr(StreamParser, "feed", faulty)
+    with pytest.raises(AssertionError, match=r"^1: "):
+        check_invariants(HERMES, "so " + CALL, TOOLS)
+
+
+def test_an_end_that_is_taken_for_natural_is_found(monkeypatch):
+    finish = StreamParser.finish
+    monkeypatch.setattr(StreamParser, "finish", lambda parser, reason: finish(parser, "stop"))
+    with pytest.raises(AssertionError, match=r"^10: "):
+        check_invariants(HERMES, "so " + CALL, TOOLS)
+
+
+def test_a_message_that_depends_on_the_cuts_is_found(monkeypatch):
+    feed = StreamParser.feed
+    monkeypatch.setattr(StreamParser, "feed", lambda parser, text: feed(parser, text.strip("\n")))
+    with pytest.raises(AssertionError, match=r"^2: "):
+        check_invariants(HERMES, "so\n\nit is", TOOLS)
+
+
+def test_the_example_of_the_docs_runs():
+    page = (Path(__file__).parents[2] / "docs" / "fuzz-your-format.md").read_text("utf-8")
+    program = page.partition("```python\n")[2].partition("```")[0]
+    made = {}
+    exec(program, made)
+    tests = [value for name, value in made.items() if name.startswith("test_")]
+    assert len(tests) == 2
+    for test in tests:
+        settings(max_examples=10, deadline=None)(test)()
+
+
+def test_the_kit_is_imported_by_its_name():
+    assert deltaparse.testing.outputs is outputs
