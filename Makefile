@@ -66,8 +66,9 @@ format: .venv/dev.stamp ## write the code the way that lint wants it
 bench: .venv/bench.stamp ## measure speed; ARGS=--quick measures less; writes build/bench.json and .svg
 	$(BIN)/python bench/bench.py $(ARGS)
 
-replay-peers: .venv/dev.stamp ## compare other parsers with ours on recorded outputs
-	$(BIN)/python tools/replay_peers.py $(ARGS)
+replay-peers: .venv/servers.stamp ## compare other parsers with ours on recorded outputs
+	$(BIN)/python tools/servers/peers.py
+	$(BIN)/python tools/replay_peers.py $(ARGS) 2>/dev/null
 
 fuzz: .venv/fuzz.stamp ## look for inputs that break an invariant, T seconds long
 	$(BIN)/python fuzz/fuzz.py --seconds $(T) $(ARGS)

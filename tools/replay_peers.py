@@ -1,8 +1,9 @@
 """Recorded outputs through the parsers of others: each parser a column, each class a row.
 
-The outputs are a turn of each format by name, whole and cut off at each tenth of it, and, where
-the environment variable DELTAPARSE_CORPUS names the folder, the recorded ones of its templates.
-Parsers that cannot be imported are named, and have no column.
+The outputs are a turn of each format by name, of content and calls, whole and cut off at each
+tenth of it, and, where the environment variable DELTAPARSE_CORPUS names the folder, the recorded
+ones of its templates. Parsers that cannot be imported are named, and have no column; those of the
+servers are imported with stubs, where `tools/servers/peers.py` has fetched them.
 
 A class says how what a parser makes of an output differs from what deltaparse makes of it; a
 parser that raises has `raised`, one that has no such format does not count.
@@ -30,6 +31,8 @@ from deltaparse.replay import CLASSES, difference, made_of, read_expected
 __all__ = ["Output", "main", "outputs", "table"]
 
 RAISED, MISSING = "raised", "no such format"
+LOOKED_UP = ("<|python_tag|>", "[TOOL_CALLS]", "<tool_call>", "</tool_call>")
+"""Tokens that parsers of vLLM ask a tokenizer for, whether or not the model has them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def outputs(folder: Path | None) -> Iterator[Output]:
     """Yield the outputs, those of the folder last."""
     for name, aliases in dp.list_formats().items():
         fmt = dp.get_format(name)
-        text = sample(fmt)
+        text = sample(_spoken(fmt))
         schema = {"type": "object", "properties": {}}
         names = {call.name for call in dp.parse(text, fmt, finish_reason="stop").tool_calls}
         tools = tuple(
@@ -71,6 +74,11 @@ def outputs(folder: Path | None) -> Iterator[Output]:
                 finish = "length" if row["options"]["is_partial"] else "stop"
                 prompt = row["generation_prompt"]
                 yield Output(fmt, (), row["input"], finish, prompt, tuple(row["tools"]))
+
+
+def _spoken(fmt: dp.WireFormat) -> dp.WireFormat:
+    """The format without reasoning and the end of a turn, which some peers leave to others."""
+    return fmt.replace(reasoning=dp.ReasoningFormat(), turn=dp.TurnFormat(headers=fmt.turn.headers))
 
 
 @cache
@@ -113,16 +121,21 @@ def sglang(output: Output) -> Any:
 
 def vllm(output: Output) -> Any:
     """Parse with the tool parser of vLLM that has one of the format's names."""
-    module = importlib.import_module("vllm.tool_parsers")
-    known = module.ToolParserManager.tool_parsers
+    manager = importlib.import_module("vllm.tool_parsers").ToolParserManager
+    known = manager.tool_parsers.keys() | manager.lazy_parsers.keys()
     name = next((name for name in output.names if name in known), None)
     if name is None:
         return None
-    markers = [text for text in _texts(json.loads(output.fmt.to_json())) if text]
-    vocabulary = {text: at for at, text in enumerate(dict.fromkeys(markers))}
-    tokenizer = SimpleNamespace(get_vocab=lambda: vocabulary)
-    request = SimpleNamespace(tools=list(output.tools), tool_choice="auto")
-    made = known[name](tokenizer).extract_tool_calls(output.text, request)
+    texts = [text.strip() for text in _texts(json.loads(output.fmt.to_json()))]
+    vocabulary = {text: at for at, text in enumerate(dict.fromkeys((*texts, *LOOKED_UP)))}
+    tokenizer = SimpleNamespace(
+        get_vocab=lambda: vocabulary, encode=lambda text, **_: [vocabulary.get(text, 0)]
+    )
+    protocol = importlib.import_module("vllm.entrypoints.openai.chat_completion.protocol")
+    tools = [protocol.ChatCompletionToolsParam(**tool) for tool in output.tools]
+    request = SimpleNamespace(tools=tools, tool_choice="auto", skip_special_tokens=False)
+    parser = manager.get_tool_parser(name)(tokenizer, tools)
+    made = parser.extract_tool_calls(output.text, request)
     calls = [one.model_dump() for one in made.tool_calls]
     return {"content": made.content, "tool_calls": calls}
 
@@ -155,6 +168,8 @@ def table(given: list[Output], peers: dict[str, Peer]) -> dict[str, Counter[str]
 def _class(ours: Any, peer: Peer, output: Output) -> str:
     try:
         message = peer(output)
+    except NotImplementedError:
+        return MISSING
     except Exception:  # noqa: BLE001 - that is what is counted
         return RAISED
     return MISSING if message is None else difference(ours, read_expected(message)).kind
@@ -170,12 +185,22 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
 
 
+def _stand_in() -> None:
+    """Make the servers importable that were fetched."""
+    sys.path.insert(0, str(Path(__file__).parent / "servers"))
+    servers = importlib.import_module("peers")
+    there = [name for name, version in servers.VERSIONS.items() if servers.is_kept(name, version)]
+    if there:
+        servers.install(tuple(there))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Print the table of the parsers that can be imported."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--corpus", default=os.environ.get("DELTAPARSE_CORPUS"))
     corpus = options.parse_args(argv).corpus
     there: dict[str, Peer] = {}
+    _stand_in()
     for name, (module, peer) in PEERS.items():
         try:
             importlib.import_module(module)
@@ -183,12 +208,15 @@ def main(argv: list[str] | None = None) -> int:
         except Exception as error:  # noqa: BLE001 - they fail in many ways without a device
             print(f"{name} cannot be imported: {error}", file=sys.stderr)
     given = list(outputs(Path(corpus) if corpus else None))
-    found = table(given, there)
-    print(f"{len(given)} outputs, each compared with what deltaparse makes of it")
-    print(" ".join((f"{'':16}", *(f"{name:>14}" for name in found))).rstrip())
-    for kind in (*CLASSES, RAISED, MISSING):
-        if any(counts[kind] for counts in found.values()):
-            print(" ".join((f"{kind:16}", *(f"{one[kind]:>14}" for one in found.values()))))
+    for what, reason in (("whole", "stop"), ("cut off", "length")):
+        some = [output for output in given if output.finish == reason]
+        found = table(some, there)
+        print(f"{len(some)} outputs, {what}, each compared with what deltaparse makes of it")
+        print(" ".join((f"{'':16}", *(f"{name:>14}" for name in found))).rstrip())
+        for kind in (*CLASSES, RAISED, MISSING):
+            if any(counts[kind] for counts in found.values()):
+                print(" ".join((f"{kind:16}", *(f"{one[kind]:>14}" for one in found.values()))))
+        print()
     return 0
 
 

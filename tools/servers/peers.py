@@ -90,10 +90,15 @@ STUBS = frozenset(
 """Modules that are stood in for, with all below them."""
 
 
+def is_kept(name: str, version: str) -> bool:
+    """Return whether a peer was fetched."""
+    return (KEPT / f"{name}-{version}").exists()
+
+
 def fetch(name: str, version: str) -> Path:
     """Return the folder of a peer's Python files, fetched if it is not there."""
     folder = KEPT / f"{name}-{version}"
-    if not folder.exists():
+    if not is_kept(name, version):
         wheels = KEPT / "wheels"
         wheels.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--dest"]
