@@ -189,7 +189,9 @@ def _stand_in() -> None:
     """Make the servers importable that were fetched."""
     sys.path.insert(0, str(Path(__file__).parent / "servers"))
     servers = importlib.import_module("peers")
-    there = [name for name, version in servers.VERSIONS.items() if servers.is_kept(name, version)]
+    wanted = {module.partition(".")[0] for module, _ in PEERS.values()}
+    known = servers.VERSIONS.items()
+    there = [name for name, one in known if name in wanted and servers.is_kept(name, one)]
     if there:
         servers.install(tuple(there))
 
