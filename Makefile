@@ -18,7 +18,7 @@ SCRIPTS := tools/check_package.py hatch_build.py
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-ray test-servers suites lint format bench replay-peers fuzz \
-	package-check clean
+	docs package-check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -73,6 +73,9 @@ replay-peers: .venv/servers.stamp ## compare other parsers with ours on recorded
 fuzz: .venv/fuzz.stamp ## look for inputs that break an invariant, T seconds long
 	$(BIN)/python fuzz/fuzz.py --seconds $(T) $(ARGS)
 
+docs: .venv/docs.stamp ## build the documentation site into build/site
+	$(BIN)/mkdocs build -q
+
 package-check: .venv/dev.stamp ## build the sdist and the wheels, and compare them
 	$(BIN)/python tools/check_package.py
 
@@ -107,6 +110,10 @@ endef
 
 .venv/bench.stamp: pyproject.toml .venv/run.stamp
 	$(BIN)/$(PIP) install --group bench
+	@touch $@
+
+.venv/docs.stamp: pyproject.toml .venv/run.stamp
+	$(BIN)/$(PIP) install --group docs
 	@touch $@
 
 .venv/vocabularies.stamp: Makefile .venv/dev.stamp

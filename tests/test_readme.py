@@ -12,7 +12,7 @@ import pytest
 
 README = Path(__file__).parents[1] / "README.md"
 PAGES = [README, *sorted(README.parent.glob("docs/*.md"))]
-SESSIONS = [page for page in PAGES if ">>>" in page.read_text(encoding="utf-8")]
+SESSIONS = [page for page in PAGES if "```python\n>>>" in page.read_text(encoding="utf-8")]
 
 
 def test_the_program_prints_what_it_says():

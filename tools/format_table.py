@@ -1,0 +1,34 @@
+"""The page of the formats by name: each with its aliases, and a turn in it.
+
+python tools/format_table.py         prints docs/formats.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import deltaparse as dp
+from deltaparse.command.layout import sample
+
+__all__ = ["page"]
+
+HEAD = """# Formats by name
+
+`get_format(name)`, and wherever a format is taken its name is too. Words in capitals stand for what
+a model writes; the names in parentheses mean the same. `tools/format_table.py` writes this page.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    return "\n".join([HEAD, *_entries()])
+
+
+def _entries() -> Iterator[str]:
+    for name, aliases in sorted(dp.list_formats().items()):
+        also = f" ({', '.join(sorted(aliases))})" if aliases else ""
+        yield f"**{name}**{also}\n\n```text\n{sample(dp.get_format(name)).strip()}\n```\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
