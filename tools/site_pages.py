@@ -20,7 +20,7 @@ ELSEWHERE = re.compile(r"\[([^\]]+)\]\((?:\.\./)?(?!https?:)([\w./-]+)\)")
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are made."""
-    from mkdocs.structure.files import File
+    from mkdocs.structure.files import File  # type: ignore[import-not-found]
 
     for name, source in COPIED.items():
         text = (ROOT / source).read_text(encoding="utf-8")
