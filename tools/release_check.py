@@ -84,10 +84,9 @@ def install(python: str, wheel: Path, top: Path) -> str:
 def works(python: str) -> bool:
     """Whether a Python of this version is there."""
     found = shutil.which(f"python{python}")
-    return (
-        bool(found)
-        and not subprocess.run([found, "-V"], capture_output=True, check=False).returncode
-    )
+    if found is None:
+        return False
+    return not subprocess.run([found, "-V"], capture_output=True, check=False).returncode
 
 
 def main() -> None:
