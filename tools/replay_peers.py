@@ -15,6 +15,7 @@ import argparse
 import importlib
 import json
 import os
+import runpy
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -187,13 +188,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _stand_in() -> None:
     """Make the servers importable that were fetched."""
-    sys.path.insert(0, str(Path(__file__).parent / "servers"))
-    servers = importlib.import_module("peers")
+    servers = runpy.run_path(str(Path(__file__).parent / "servers" / "peers.py"))
     wanted = {module.partition(".")[0] for module, _ in PEERS.values()}
-    known = servers.VERSIONS.items()
-    there = [name for name, one in known if name in wanted and servers.is_kept(name, one)]
+    known = servers["VERSIONS"].items()
+    there = [name for name, one in known if name in wanted and servers["is_kept"](name, one)]
     if there:
-        servers.install(tuple(there))
+        servers["install"](tuple(there))
 
 
 def main(argv: list[str] | None = None) -> int:
