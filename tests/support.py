@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from deltaparse import ContentDelta, ReasoningDelta, ToolCallDelta
 from deltaparse.partial import Window, sound_json
+from deltaparse.testing import invariants
 
 
 class Read(NamedTuple):
@@ -200,30 +200,4 @@ def _refuse(constant):
     raise ValueError(constant)
 
 
-def joined(deltas):
-    """What the deltas add up to: content, reasoning, and (id, name, arguments) of each call."""
-    content, reasoning, calls = "", "", []
-    for delta in deltas:
-        match delta:
-            case ContentDelta(text):
-                assert text
-                content += text
-            case ReasoningDelta(text):
-                assert text
-                reasoning += text
-            case ToolCallDelta(index, None, None, text):
-                assert text
-                assert index == len(calls) - 1
-                calls[-1][2] += text
-            case ToolCallDelta(index, call_id, name, text):
-                assert call_id
-                assert name
-                assert index == len(calls)
-                calls.append([call_id, name, text])
-    return content, reasoning, [tuple(call) for call in calls]
-
-
-def as_joined(message):
-    """The same of a message."""
-    calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
-    return message.content, message.reasoning_content, calls
+joined, as_joined = invariants.added, invariants.as_added

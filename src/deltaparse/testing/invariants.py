@@ -40,7 +40,7 @@ class Added(NamedTuple):
 
     content: str
     reasoning: str
-    calls: tuple[tuple[str, str, str], ...]
+    calls: list[tuple[str, str, str]]
 
 
 def check_invariants(
@@ -89,7 +89,6 @@ def check_invariants(
         assert parser.message == message, f"2: {parser.message}, not {message}, {told}"
         assert parser.issues == whole.issues, f"2: {parser.issues}, not {whole.issues}, {told}"
         assert parser.finish_reason == whole.finish_reason, f"2: the finish reason differs {told}"
-        _check_order(deltas, told)
     _check_beginnings(fmt, text, final, given)
     for place in places:
         _check_cut(fmt, text[:place], message, given)
@@ -97,24 +96,32 @@ def check_invariants(
 
 
 def added(deltas: Iterable[Delta]) -> Added:
-    """Add deltas up."""
-    content, reasoning, calls = [], [], []
+    """Add deltas up.
+
+    Raises:
+        AssertionError: one of them is empty, or belongs to no call that was begun.
+    """
+    content: list[str] = []
+    reasoning: list[str] = []
+    calls: list[list[str]] = []
     for delta in deltas:
-        match delta:
-            case ContentDelta():
-                content.append(delta.text)
-            case ReasoningDelta():
-                reasoning.append(delta.text)
-            case ToolCallDelta():
-                if delta.name is not None:
-                    calls.append([delta.id or "", delta.name, ""])
-                calls[-1][2] += delta.arguments
-    return Added("".join(content), "".join(reasoning), tuple((i, n, a) for i, n, a in calls))
+        if isinstance(delta, ToolCallDelta):
+            first = delta.name is not None
+            assert bool(delta.id) is bool(delta.name) is first, f"4: {delta} has a half of its head"
+            assert delta.index == len(calls) - (not first), f"4: {delta} behind {len(calls)} calls"
+            assert first or delta.arguments, f"1: {delta} is empty"
+            if first:
+                calls.append([delta.id or "", delta.name or "", ""])
+            calls[-1][2] += delta.arguments
+        else:
+            assert delta.text, f"1: {delta} is empty"
+            (content if isinstance(delta, ContentDelta) else reasoning).append(delta.text)
+    return Added("".join(content), "".join(reasoning), [(i, n, a) for i, n, a in calls])
 
 
 def as_added(message: Message) -> Added:
     """Return what the deltas of a message add up to."""
-    calls = tuple((call.id, call.name, call.arguments) for call in message.tool_calls)
+    calls = [(call.id, call.name, call.arguments) for call in message.tool_calls]
     return Added(message.content, message.reasoning_content, calls)
 
 
@@ -130,16 +137,6 @@ def _places(text: str) -> list[int]:
     """Places spread over an output, all of them where it is short."""
     step = max(1, len(text) // MOST_PLACES)
     return [*range(1, len(text), step)][:MOST_PLACES]
-
-
-def _check_order(deltas: Iterable[Delta], told: str) -> None:
-    begun = -1
-    for delta in deltas:
-        if isinstance(delta, ToolCallDelta):
-            first = delta.index != begun
-            assert delta.index == begun + first, f"4: call {delta.index} behind {begun} {told}"
-            assert bool(delta.id) == bool(delta.name) == first, f"4: {delta} {told}"
-            begun = delta.index
 
 
 def _check_calls(message: Message) -> None:
