@@ -104,6 +104,13 @@ class Window:
         """The unread text, for a look ahead or for what follows the end of a parse."""
         return self.text[self.pos :]
 
+    @property
+    def held_from(self) -> int:
+        """From which offset on text is kept, to be read or to be read again: what is undecided."""
+        if not self._marks:
+            return self.offset
+        return self._offsets[0] if self._offsets else self._kept_to
+
     def feed(self, text: str) -> None:
         """Append `text` to the window and cut off what was read."""
         pos = self.pos

@@ -63,6 +63,11 @@ class Reports(Generic[Report]):
         self._counts.clear()
         self._more.clear()
 
+    @property
+    def kept(self) -> int:
+        """How many are kept."""
+        return len(self._kept)
+
     def __iter__(self) -> Iterator[Report]:
         return iter(self._kept)
 

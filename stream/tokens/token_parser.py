@@ -25,7 +25,7 @@ from ..wire.format import WireFormat
 from ..wire.given import as_format
 from .token_builder import TokenBuilder
 from .token_format import Markers, token_format
-from .trail import TokenRole, TokenTrail
+from .trail import RoleSpan, TokenRole, TokenTrail
 from .vocabulary import Vocabulary
 
 __all__ = ["TokenParser"]
@@ -249,6 +249,37 @@ class TokenParser(TurnParser):
             raise UsageError("roles were not kept: make the parser with spans=True")
         self._settle()
         return self._trail.roles()
+
+    @property
+    def role_spans(self) -> list[RoleSpan]:
+        """What each character of the decoded text was: spans without gaps; see `roles`.
+
+        Raises:
+            UsageError: the parser was made with `spans=False`.
+        """
+        if not self._trail.keeps:
+            raise UsageError("spans were not kept: make the parser with spans=True")
+        self._settle()
+        return self._trail.role_spans(self._trail.end)
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the text of each token ends, in characters of the decoded text.
+
+        Raises:
+            UsageError: the parser was made with `spans=False`.
+        """
+        trail = self._trail
+        if not trail.keeps:
+            raise UsageError("spans were not kept: make the parser with spans=True")
+        self._settle()
+        return [trail.decoded(end >> 1) for end in trail.ends]
+
+    @property
+    def held_back(self) -> int:
+        """How many characters at the end of the decoded text are held back."""
+        trail, end = self._trail, self._trail.end
+        return trail.decoded(end) - trail.decoded(max(end - super().held_back, 0))
 
     def fork(self) -> TokenParser:
         """Make a second parser in the same state; see `StreamParser.fork`."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from json.encoder import encode_basestring
 from operator import add
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 from weakref import ref
 
 from deltaparse.partial import SURROGATES, MalformedOutput, Window
@@ -28,7 +28,7 @@ from ..message.reports import Reports
 from ..message.trail import Said
 from .token_format import TokenFormat
 
-__all__ = ["ROLES", "PartStretch", "TokenRole", "TokenTrail"]
+__all__ = ["ROLES", "PartStretch", "RoleSpan", "TokenRole", "TokenTrail"]
 
 TokenRole = Literal["content", "reasoning", "name", "arguments", "marker", "end", "dropped"]
 """What a token was; see `TokenParser.roles`."""
@@ -44,12 +44,23 @@ ROLES: tuple[TokenRole, ...] = (
 )
 """The roles by the numbers of `Said`."""
 
+SAME = re.compile(rb"(.)\1*", re.DOTALL)
+"""As many equal bytes as stand behind one another."""
+
 CHARACTER = re.compile(f"[{SURROGATES}]")
 # The same as `repr` and JSON spell it, if no backslash stands before it that takes it away.
 SPELLED = re.compile(rf"[{SURROGATES}]|((?<!\\)(?:\\\\)*)\\u([dD][89a-fA-F][0-9a-fA-F]{{2}})")
 
 Report = TypeVar("Report", Issue, Attempt)
 Span = tuple[int, int]
+
+
+class RoleSpan(NamedTuple):
+    """A stretch of the output, `text[start:end]`, and what it was."""
+
+    start: int
+    end: int
+    role: TokenRole
 
 
 @dataclass(slots=True)
@@ -291,6 +302,16 @@ class TokenTrail:
             first, last = (bisect_left(self.ends, 2 * at + 1) for at in (start, end))
             roles[first:last] = bytes((what,)) * (last - first)
         return [ROLES[role] for role in roles]
+
+    def role_spans(self, size: int) -> list[RoleSpan]:
+        """What each character was, of the `size` that were read: spans without gaps between them."""
+        roles = bytearray(size)
+        for start, end, what in (*self._said, self._last):
+            end = min(end, size)
+            roles[start:end] = bytes((what,)) * (end - start)
+        return [
+            RoleSpan(*self.span(*same.span()), ROLES[same[1][0]]) for same in SAME.finditer(roles)
+        ]
 
     def told(self, report: Report) -> Report:
         """An issue or an attempt in terms of the decoded text."""

@@ -109,10 +109,7 @@ class Replayer:
         Raises:
             DeltaParseError: the record cannot be parsed.
         """
-        fmt, template = self._format(record)
-        tools = None if record.tools is None else self._read_tools(record.tools)
-        given: dict[str, Any] = {"tools": tools, "policies": self.policies, **record.request}
-        prompt = self._prompt(record, template)
+        fmt, prompt, given = self.arguments(record)
         parser: StreamParser | TokenParser
         if chunks is None and record.token_ids is not None and self.source is not None:
             parser = TokenParser(fmt, self.vocabulary, prompt=prompt, spans=False, **given)
@@ -127,6 +124,19 @@ class Replayer:
                 parser.feed(chunk)
         parser.finish(record.finish_reason)
         return parser
+
+    def arguments(
+        self, record: Record
+    ) -> tuple[WireFormat, str | list[int] | None, dict[str, Any]]:
+        """Return what a parser of a record is made of: format, prompt, and its other arguments.
+
+        Raises:
+            DeltaParseError: the record has none, or what cannot be used.
+        """
+        fmt, template = self._format(record)
+        tools = None if record.tools is None else self._read_tools(record.tools)
+        given = {"tools": tools, "policies": self.policies, **record.request}
+        return fmt, self._prompt(record, template), given
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

@@ -1,0 +1,85 @@
+"""Recordings of what is at hand: a text and a format, records of a log, turns of the gateway."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from deltaparse.partial import DeltaParseError
+from deltaparse.replay import BadRecord, Replayer
+from deltaparse.replay.records import read_record
+from deltaparse.stream import TokenParser, WireFormat
+from deltaparse.stream.tokens.traced_parser import TracedParser
+
+from .recording import Recording, record_output
+
+__all__ = ["CHUNK", "record_log"]
+
+CHUNK = 4
+"""Characters of a chunk where nobody knows how the output came: about those of a token."""
+
+LONGEST_TITLE = 80
+
+
+def record_log(
+    record: object, replayer: Replayer, number: int = 0, *, chunk: int = CHUNK, format: str = ""
+) -> Recording:
+    """Record what becomes of the output of a log's record, as `deltaparse.replay` reads it.
+
+    It comes in the chunks of the record, or a token at a time, or `chunk` characters at a time.
+    A record that cannot be read has an `error` and no text. `format` is what the format is called.
+    """
+    title = str(number)
+    try:
+        mapped = replayer.mapped(record)
+        if isinstance(mapped, Mapping) and mapped.get("id") is not None:
+            title = _title(mapped["id"])
+        return _recorded(mapped, replayer, title, chunk, format)
+    except DeltaParseError as error:
+        return Recording(title, format, error=str(error))
+
+
+def _recorded(record: object, replayer: Replayer, title: str, chunk: int, format: str) -> Recording:
+    """Record what becomes of a record.
+
+    Raises:
+        DeltaParseError: it cannot be read.
+    """
+    read = read_record(record)
+    fmt, prompt, given = replayer.arguments(read)
+    named = format or (read.format if isinstance(read.format, str) else _words(fmt))
+    words: dict[str, Any] = {"title": title, "format": named}
+    parser: TracedParser | TokenParser
+    chunks: Iterable[Any]
+    if read.token_ids is not None and replayer.source is not None and read.chunks is None:
+        parser = TokenParser(fmt, replayer.vocabulary, prompt=prompt, **given)
+        chunks, words["token_text"] = read.token_ids, replayer.vocabulary
+    elif read.text is None:
+        raise BadRecord("it has token_ids only, and no vocabulary was given")
+    elif isinstance(prompt, list):
+        raise BadRecord("its prompt is in ids, and its output in text")
+    else:
+        parser = TracedParser(fmt, prompt=prompt or "", **given)
+        chunks = _cut(read.text, chunk) if read.chunks is None else read.chunks
+    return record_output(parser, chunks, read.finish_reason, **words)
+
+
+def _cut(text: str, size: int) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def _title(id: object) -> str:
+    text = id if isinstance(id, str) else json.dumps(id, default=repr)
+    return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}…"
+
+
+def _words(fmt: WireFormat) -> str:
+    """A format in a few words, where it has no name."""
+    facts = fmt.facts
+    kinds = [
+        "channels" if facts.has_channels else "",
+        "reasoning" if facts.has_reasoning else "",
+        fmt.tools.format.value if facts.has_calls else "",
+    ]
+    return ", ".join(filter(None, kinds))

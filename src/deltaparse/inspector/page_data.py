@@ -1,0 +1,140 @@
+"""A recording as the page's script reads it: JSON of lists of numbers, which it adds up.
+
+Scripts count in UTF-16, in which some characters are two; so all lengths and places are written in
+that. Lists of pairs are flat, for JSON of a million small lists is slow to read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from typing import Any
+
+from .recording import Held, RecordedPart, Recording
+
+__all__ = ["page_data", "script_text"]
+
+WIDE = re.compile("[\U00010000-\U0010ffff]")
+"""A character that is two in UTF-16."""
+
+# What could end a script, or begin something else in it; and halves of characters, which no
+# encoding can write.
+UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+class _Places:
+    """Offsets in a text, in UTF-16."""
+
+    def __init__(self, text: str) -> None:
+        wide = not text.isascii() and WIDE.search(text)
+        self._wide = [found.start() for found in WIDE.finditer(text)] if wide else []
+
+    def __call__(self, offset: int) -> int:
+        """The offset in UTF-16 of one in characters."""
+        return offset + bisect_left(self._wide, offset)
+
+    def lengths(self, lengths: list[int]) -> list[int]:
+        """The lengths in UTF-16 of stretches that follow one another."""
+        if not self._wide:
+            return lengths
+        ends, at = [0], 0
+        for length in lengths:
+            at += length
+            ends.append(self(at))
+        return [end - start for start, end in zip(ends, ends[1:], strict=False)]
+
+
+def page_data(recording: Recording) -> dict[str, Any]:
+    """Return a recording for the page's script."""
+    places = _Places(recording.text)
+    roles = sorted({span.role for span in recording.spans})
+    spans = places.lengths([span.end - span.start for span in recording.spans])
+    states = sorted({state for _, state in recording.states})
+    state_numbers = {state: number for number, state in enumerate(states)}
+    role_numbers = {role: number for number, role in enumerate(roles)}
+    return {
+        "title": recording.title,
+        "format": recording.format,
+        "reason": recording.reason,
+        "finish": recording.finish_reason,
+        "error": recording.error,
+        "text": recording.text,
+        "chunks": places.lengths(recording.chunks),
+        "ids": recording.ids,
+        "roles": roles,
+        "spans": _flat(
+            (role_numbers[span.role], length)
+            for span, length in zip(recording.spans, spans, strict=True)
+        ),
+        "states": states,
+        "stateAt": _flat((step, state_numbers[state]) for step, state in recording.states),
+        **_held(recording, places),
+        "parts": [_part(part) for part in recording.parts],
+        "issues": [
+            {
+                "step": step,
+                "kind": issue.kind,
+                "start": places(issue.span[0]),
+                "end": places(issue.span[1]),
+                "detail": issue.detail,
+            }
+            for step, issue in recording.issues
+        ],
+        "attempts": [
+            {
+                "name": one.name,
+                "status": one.status,
+                "detail": one.detail,
+                "start": places(one.span[0]),
+                "end": places(one.span[1]),
+            }
+            for one in recording.attempts
+        ],
+    }
+
+
+def script_text(value: Any) -> str:
+    """Write a value as JSON that can stand in a script of HTML, whatever its texts hold."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _held(recording: Recording, places: _Places) -> dict[str, Any]:
+    """What is held back: a step, a length and the number of a reason each."""
+    reasons = sorted({held.why for held in recording.held})
+    numbers = {why: number for number, why in enumerate(reasons)}
+    ends: dict[int, int] = {}
+    at, wanted = 0, {held.step for held in recording.held}
+    for step, length in enumerate(recording.chunks, 1):
+        at += length
+        if step in wanted:
+            ends[step] = at
+
+    def size(held: Held) -> int:
+        end = ends.get(held.step, 0)
+        return places(end) - places(max(end - held.size, 0))
+
+    flat = _flat((held.step, size(held), numbers[held.why]) for held in recording.held)
+    return {"reasons": reasons, "heldAt": flat}
+
+
+def _part(part: RecordedPart) -> dict[str, Any]:
+    """A part: its deltas are a step and a length each, the steps as what they add to the last."""
+    steps = [step for step, _ in part.deltas]
+    gaps = [step - before for step, before in zip(steps, [0, *steps], strict=False)]
+    lengths = _Places(part.text).lengths([length for _, length in part.deltas])
+    made: dict[str, Any] = {"kind": part.kind, "text": part.text}
+    if part.kind == "tool_call":
+        made |= {
+            "id": part.id,
+            "name": part.name,
+            "whole": part.whole_at,
+            "complete": part.complete,
+            "repaired": part.repaired,
+        }
+    return made | {"deltas": _flat(zip(gaps, lengths, strict=True))}
+
+
+def _flat(rows: Any) -> list[int]:
+    return [number for row in rows for number in row]

@@ -1,0 +1,70 @@
+"""Text of a model as pictures and terminals show it: nothing in it can steer them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from unicodedata import east_asian_width
+
+from .recording import Recording
+
+__all__ = ["NAMES", "headline", "readable", "stretches", "width"]
+
+NEW_LINE = "↵"
+
+NAMES = {
+    "content": "content",
+    "reasoning": "reasoning",
+    "name": "name",
+    "arguments": "arguments",
+    "marker": "marker",
+    "end": "end",
+    "dropped": "dropped",
+    "unread": "not read",
+}
+"""What roles are called."""
+
+# Controls, which terminals obey and XML refuses; what turns the direction of writing or has no
+# width, which lets text look like another; halves of characters.
+HIDDEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def readable(text: str) -> str:
+    """The text with what cannot be seen spelled as in Python; line ends stay."""
+    return HIDDEN.sub(lambda found: _spelled(ord(found[0])), text)
+
+
+def _spelled(code: int) -> str:
+    known = {9: "\\t", 13: "\\r"}.get(code)
+    return known or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+def width(char: str) -> int:
+    """How many columns a character takes."""
+    return 2 if east_asian_width(char) in "WF" else 1
+
+
+def stretches(recording: Recording) -> Iterator[tuple[str, str]]:
+    """What each stretch of the raw text was, and the stretch; line ends in markers can be seen."""
+    for span in recording.spans:
+        text = readable(recording.text[span.start : span.end])
+        if span.role not in ("content", "reasoning", "arguments"):
+            text = text.replace("\n", f"{NEW_LINE}\n")
+        yield span.role, text
+
+
+def headline(recording: Recording) -> str:
+    """What the recording is of, in a line."""
+    size, chunks = len(recording.text), max(recording.steps - 1, 0)
+    unit = "chunk" if recording.ids is None else "token"
+    facts = [
+        readable(recording.title).replace("\n", " "),
+        f"format {recording.format}" if recording.format else "",
+        f"{size:,} character{'s' * (size != 1)}",
+        f"{chunks:,} {unit}{'s' * (chunks != 1)}",
+        f"finish reason {recording.finish_reason}" if recording.finish_reason else "",
+    ]
+    return " · ".join(filter(None, facts))
