@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).parents[1]
 ROOT = Path(deltaparse.__file__).parent
 ENGINE = ["partial", "stream"]
 ON_IT = ["analyzer", "gate", "grammar", "protocols", "servers", "tool_parsers"]
-ABOVE = ["gateway", "replay", "testing"]
+ABOVE = ["gateway", "inspector", "replay", "testing"]
 PACKAGES = ["deltaparse", *(f"deltaparse.{name}" for name in ENGINE + ON_IT + ABOVE)]
 LAZY = ["deltaparse", "deltaparse.partial", "deltaparse.protocols", "deltaparse.stream"]
 
@@ -31,7 +31,8 @@ MAY_IMPORT = {
     **dict.fromkeys(ON_IT, FLOOR + ENGINE),
     "servers": [*FLOOR, *ENGINE, "analyzer", "grammar"],
     "": FLOOR + ENGINE + ON_IT,
-    "gateway": [*FLOOR, *ENGINE, "analyzer", "grammar", "protocols"],
+    "gateway": [*FLOOR, *ENGINE, "analyzer", "grammar", "inspector", "protocols"],
+    "inspector": [*FLOOR, *ENGINE, "replay"],
     "replay": [*FLOOR, *ENGINE, "analyzer"],
     "testing": [*FLOOR, *ENGINE, "analyzer", "grammar"],
     "command": ["", *FLOOR, *ENGINE, *ON_IT, *ABOVE],

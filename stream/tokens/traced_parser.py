@@ -1,4 +1,4 @@
-"""The push parser that says of each character what it was: text in, deltas out, and their origin."""
+"""The push parser that says of each character of an output what it was."""
 
 from __future__ import annotations
 

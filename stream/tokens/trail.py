@@ -304,11 +304,10 @@ class TokenTrail:
         return [ROLES[role] for role in roles]
 
     def role_spans(self, size: int) -> list[RoleSpan]:
-        """What each character was, of the `size` that were read: spans without gaps between them."""
+        """What each of the first `size` characters was: spans without gaps between them."""
         roles = bytearray(size)
         for start, end, what in (*self._said, self._last):
-            end = min(end, size)
-            roles[start:end] = bytes((what,)) * (end - start)
+            roles[start:end] = bytes((what,)) * (min(end, size) - start)
         return [
             RoleSpan(*self.span(*same.span()), ROLES[same[1][0]]) for same in SAME.finditer(roles)
         ]

@@ -22,6 +22,7 @@ from .doctor_command import DOCTOR
 from .formats_command import FORMATS
 from .grammar_command import GRAMMAR
 from .inputs import BadInput
+from .inspect_command import INSPECT
 from .parse_command import PARSE
 from .replay_command import REPLAY
 from .serve_command import SERVE
@@ -30,7 +31,7 @@ from .subcommand import complain
 __all__ = ["main"]
 
 SHELLS = ("bash", "zsh", "tcsh")
-SUBCOMMANDS = (DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR, DOCTOR, REPLAY, SERVE)
+SUBCOMMANDS = (DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR, DOCTOR, REPLAY, INSPECT, SERVE)
 DESCRIPTION = """\
 Turn a language model's output into content, reasoning and tool calls, as it comes.
 How the model writes is found out from its chat template; common formats have names, too.
@@ -45,6 +46,7 @@ How the model writes is found out from its chat template; common formats have na
   deltaparse doctor model/ --tools tools.json          is all well with them
   deltaparse serve --upstream http://127.0.0.1:8000    a gateway for OpenAI's clients
   deltaparse replay --template template.jinja --in log.jsonl --out results.jsonl
+  deltaparse inspect --format hermes out.txt           a page: what became of each character
 """
 
 

@@ -19,7 +19,7 @@ from .subcommand import TEMPLATES, Subcommand, complain
 if TYPE_CHECKING:
     from deltaparse.replay import Replayer, Tally
 
-__all__ = ["REPLAY"]
+__all__ = ["REPLAY", "add_reading", "count", "replayer_of"]
 
 EPILOG = (
     TEMPLATES
@@ -39,24 +39,30 @@ arguments, call_lost, call_invented.
 LAYOUTS = ("inspect-ai", "lm-eval", "openai-chunks", "openai-parsed", "sglang", "vllm")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what the command takes."""
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Describe how records are read: in which format, from which fields, under which policies."""
     add = parser.add_argument
     add("--template", metavar="SOURCE", help="the model's chat template")
     add("--format", metavar="NAME", help="a format by name, or a file that has one as JSON")
-    add("--in", dest="source", metavar="FILE", required=True, help="the records; -: stdin")
-    add("--out", metavar="FILE", help="where the results go; -: stdout; without: nowhere")
     add("--layout", choices=LAYOUTS, help="whose log it is; without: fields have their own names")
     add("--map", action="append", default=[], metavar="FIELD=PATH", help="where a field stands")
     add("--vocabulary", metavar="SOURCE", help="what token_ids are read with: a tokenizer's file")
     add("--policies", metavar="NAME=CHOICE,...", help="what to do where an output is odd")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe what the command takes."""
+    add = parser.add_argument
+    add_reading(parser)
+    add("--in", dest="source", metavar="FILE", required=True, help="the records; -: stdin")
+    add("--out", metavar="FILE", help="where the results go; -: stdout; without: nowhere")
     add(
         "--against",
         metavar="FORMAT|POLICIES",
         help="compare with another format, template or policies; only what differs is written",
     )
     add("--differing", action="store_true", help="write only results in which something differs")
-    add("--jobs", metavar="N", type=_count, help="processes; without: one for each processor")
+    add("--jobs", metavar="N", type=count, help="processes; without: one for each processor")
     add("--engine", choices=("local", "ray"), default="local", help="where it runs")
     add("--address", metavar="ADDRESS", help="of a Ray cluster; without: a local one")
     add("--minimal", metavar="ID", help="print the least of this record that shows the fault")
@@ -75,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
         BadInput: one of the files or choices cannot be used.
         UsageError: there is no format of that name, or a file cannot be opened.
     """
-    replayer = _replayer(options)
+    replayer = replayer_of(options)
     if options.minimal is not None:
         from .replay_minimal import print_minimal
 
@@ -145,7 +151,13 @@ def _report(tally: Tally, options: argparse.Namespace) -> None:
             raise BadInput(f"{options.picture}: {error.strerror}") from error
 
 
-def _replayer(options: argparse.Namespace) -> Replayer:
+def replayer_of(options: argparse.Namespace) -> Replayer:
+    """What replays records as the options say.
+
+    Raises:
+        BadInput: one of the files or choices cannot be used.
+        UsageError: there is no format of that name.
+    """
     from deltaparse.replay import LAYOUTS as MAPS
     from deltaparse.replay import Replayer
 
@@ -220,7 +232,8 @@ def _policies(text: str) -> dp.Policies:
     return dp.Policies(**chosen)
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """Read a number from 1 up."""
     with suppress(ValueError):
         if int(text) > 0:
             return int(text)

@@ -32,6 +32,8 @@ def record_log(
     """
     title = str(number)
     try:
+        if isinstance(record, ValueError):  # what stands there is no JSON
+            raise BadRecord(str(record))
         mapped = replayer.mapped(record)
         if isinstance(mapped, Mapping) and mapped.get("id") is not None:
             title = _title(mapped["id"])
@@ -80,6 +82,6 @@ def _words(fmt: WireFormat) -> str:
     kinds = [
         "channels" if facts.has_channels else "",
         "reasoning" if facts.has_reasoning else "",
-        fmt.tools.format.value if facts.has_calls else "",
+        f"calls {fmt.tools.format.value}" if facts.has_calls else "",
     ]
     return ", ".join(filter(None, kinds))

@@ -45,7 +45,7 @@ POLICY = _policy()
 
 
 def page(recordings: Iterable[Recording], *, beside: int | None = None) -> str:
-    """Return the page of recordings; the first is shown, and `beside` it, if there is such a one."""
+    """Return the page of recordings; it opens with the first, and with `beside` at its side."""
     shown = list(recordings)
     index: dict[str, Any] = {"outputs": [one.title for one in shown]}
     if beside is not None:

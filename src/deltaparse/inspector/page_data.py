@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Any
 
 from .recording import Held, RecordedPart, Recording
@@ -42,7 +43,7 @@ class _Places:
         for length in lengths:
             at += length
             ends.append(self(at))
-        return [end - start for start, end in zip(ends, ends[1:], strict=False)]
+        return [end - start for start, end in pairwise(ends)]
 
 
 def page_data(recording: Recording) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from deltaparse.stream import (
     TokenParser,
     ToolCall,
 )
-from deltaparse.stream.finish_reasons import Reason
+from deltaparse.stream.finish_reasons import Reason, reason_text
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from .why_held import WhyHeld
@@ -121,7 +121,7 @@ def record_output(
     `chunks` are text or bytes for a `TracedParser`, ids for a `TokenParser`, whose vocabulary is
     `token_text`. What a policy refuses ends the pass; the text behind it is "unread".
     """
-    pass_ = _Pass(parser, Recording(title, format, reason), token_text)
+    pass_ = _Pass(parser, Recording(title, format, reason_text(reason)), token_text)
     pass_.run(chunks, reason)
     return pass_.recording
 

@@ -20,6 +20,15 @@ MOST_ISSUES = 6
 Run = tuple[str, int, str, int]
 """A role, the column where the run begins, its text, and how many columns it takes."""
 
+UNDER: dict[str, tuple[float, ...]] = {
+    "reasoning": (5,),
+    "arguments": (5,),
+    "name": (4, 6.5),
+    "dropped": (-4,),
+    "unread": (-4,),
+}
+"""Where lines run under, or through, a text, so that roles differ without colours."""
+
 STYLE = """\
 .paper{fill:#fff}.ink,.content{fill:#1f1f1d}.soft{fill:#62605a}.line{stroke:#dedcd5}
 text{font:13px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}
@@ -28,8 +37,9 @@ text.ui{font:13px system-ui,'DejaVu Sans',sans-serif}text.title{font-size:15px;f
 .arguments{fill:#1f1f1d}.marker,.end{fill:#5d5b55}.dropped,.unread{fill:#a3321f}.flag{fill:#a3321f}
 rect.reasoning{fill:#f3eef9}rect.name{fill:#e2f1e7}rect.arguments{fill:#e7f0f9}
 rect.dropped,rect.unread{fill:#faeae6}rect.marker,rect.end{fill:#eeece6;stroke:#5d5b55}
-rect.end{stroke-dasharray:3 2}path{fill:none;stroke-width:1.4}path.reasoning{stroke:#6a4c9c;fill:none;stroke-dasharray:2 2}
-path.name{stroke:#22683f;fill:none}path.arguments{stroke:#23609f;fill:none}path.dropped,path.unread{stroke:#a3321f;fill:none}
+rect.end{stroke-dasharray:3 2}path[class]{fill:none;stroke-width:1.4}
+path.reasoning{stroke:#6a4c9c;stroke-dasharray:2 2}path.name{stroke:#22683f}
+path.arguments{stroke:#23609f}path.dropped,path.unread{stroke:#a3321f}
 @media(prefers-color-scheme:dark){.paper{fill:#1e2022}.ink,.content,.arguments{fill:#e9e6df}
 .soft{fill:#aaa69c}.line{stroke:#36383b}.reasoning{fill:#d4c1f5}.name{fill:#8fd3a8}.marker,.end{fill:#b5b1a6}
 .dropped,.unread,.flag{fill:#f09a86}rect.reasoning{fill:#2a2337}rect.name{fill:#1c3326}rect.arguments{fill:#1b2c3e}
@@ -112,8 +122,7 @@ def _drawn(run: Run, y: float) -> Iterator[str]:
         f'<text class="{role}" xml:space="preserve" x="{x:.1f}" y="{y}" textLength="{wide:.1f}" '
         f'lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
     )
-    lines = {"reasoning": [5], "arguments": [5], "name": [4, 6.5], "dropped": [-4], "unread": [-4]}
-    for below in lines.get(role, ()):
+    for below in UNDER.get(role, ()):
         yield f'<path class="{role}" d="M{x:.1f} {y + below - 0.5}h{wide:.1f}"/>'
 
 

@@ -1,0 +1,202 @@
+"""The command `deltaparse inspect`: what became of each character of an output, as a page."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .inputs import BadInput, model_output, text_file, tools_list
+from .replay_command import add_reading, count, replayer_of
+from .subcommand import TEMPLATES, Subcommand, complain
+from .terminal import wants_colour
+
+if TYPE_CHECKING:
+    from deltaparse.inspector import Recording
+    from deltaparse.replay import Replayer
+
+__all__ = ["INSPECT", "write_page"]
+
+EPILOG = (
+    TEMPLATES
+    + """
+FILE is the raw text of an output; or, with --jsonl or a name that ends in .jsonl, .ndjson or
+.parquet, records as `deltaparse replay` reads them: text, chunks or token_ids, and maybe id,
+prompt or messages, tools, finish_reason, format. The page is one file, which needs no network.
+
+  deltaparse inspect --format hermes out.txt
+  deltaparse inspect --template t.jinja --tools tools.json --finish stop out.txt
+  deltaparse inspect --format hermes --id 17 --id 23 log.jsonl --out both.html
+  deltaparse inspect --format hermes --against qwen3_coder out.txt
+  deltaparse inspect --format hermes --text out.txt
+"""
+)
+RECORDS = (".jsonl", ".ndjson", ".parquet", ".pq")
+MOST = 50
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe what the command takes."""
+    add = parser.add_argument
+    add_reading(parser)
+    add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON, for a raw text")
+    add("--prompt", metavar="FILE", help="the rendered prompt, or its end, for a raw text")
+    add("--finish", metavar="REASON", help="why it ended, in the engine's words, for a raw text")
+    add(
+        "--chunk",
+        metavar="N",
+        type=count,
+        default=4,
+        help="characters of a chunk, where nobody knows how the text came (default: 4)",
+    )
+    add("--jsonl", action="store_true", help="the file has records in JSON, one a line")
+    add("--id", action="append", metavar="ID", help="only the record of this id or number; again")
+    add(
+        "--limit",
+        metavar="N",
+        type=count,
+        default=MOST,
+        help=f"records on a page, at most (default: {MOST})",
+    )
+    add(
+        "--against",
+        metavar="FORMAT|POLICIES",
+        help="show beside it what another format, template or policies make of it",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--svg", action="store_true", help="a picture of the first output, in SVG")
+    form.add_argument("--text", action="store_true", help="text for a terminal")
+    add("--out", metavar="FILE", help="where it goes; -: stdout; without: inspect.html or .svg")
+    add("file", metavar="FILE", nargs="?", default="-", help="the output; without, or -: stdin")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Record what becomes of the outputs that the options name, and write the page.
+
+    Raises:
+        BadInput: one of the files or choices cannot be used.
+        UsageError: there is no format of that name.
+    """
+    from deltaparse.inspector import page, svg_picture, text_picture
+
+    replayer = replayer_of(options)
+    shown = _recordings(replayer, options)
+    if options.svg:
+        _write(svg_picture(shown[0]), options.out or "inspect.svg", "a picture")
+    elif options.text:
+        colour = options.out is None and wants_colour(sys.stdout)
+        text = "\n".join(text_picture(one, colour=colour) for one in shown)
+        _write(text, options.out or "-", "text")
+    else:
+        beside = 1 if options.against is not None else None
+        write_page(page(shown, beside=beside), options.out or "inspect.html", len(shown))
+
+
+def write_page(page: str, name: str, outputs: int) -> None:
+    """Write a page of so many outputs to a file; "-" is standard output."""
+    _write(page, name, f"{outputs} output{'s' * (outputs != 1)}")
+
+
+def _write(text: str, name: str, what: str) -> None:
+    if name == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(name).write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise BadInput(f"{name}: {error.strerror}") from error
+    complain(f"wrote {name}: {what}")
+
+
+def _recordings(replayer: Replayer, options: argparse.Namespace) -> list[Recording]:
+    """The recordings of the outputs that are asked for, each with what it is compared with."""
+    from deltaparse.inspector import record_log
+
+    named = options.format or (Path(options.template).name if options.template else "")
+    shown: list[Recording] = []
+    for number, record in _chosen(replayer, options):
+        shown.append(record_log(record, replayer, number, chunk=options.chunk, format=named))
+        if replayer.against is not None:
+            other = record_log(
+                record, replayer.against, number, chunk=options.chunk, format=options.against
+            )
+            shown.append(other)
+    return shown
+
+
+def _chosen(replayer: Replayer, options: argparse.Namespace) -> list[tuple[int, Any]]:
+    """The records that are asked for, with their numbers."""
+    if not (options.jsonl or options.file.lower().endswith(RECORDS)):
+        if replayer.format is None:
+            raise BadInput("how does the model write: --format NAME or --template SOURCE")
+        return [(1, _raw(options))]
+    for name in ("tools", "prompt", "finish"):
+        if getattr(options, name) is not None:
+            raise BadInput(f"--{name} is for a raw text: records have their own")
+    asked = set(options.id or ())
+    found = (
+        (number, record)
+        for number, record in _records(options)
+        if not asked or _id_of(replayer, number, record) in asked
+    )
+    chosen = list(islice(found, options.limit))
+    if not chosen:
+        ids = f" of the id {' or '.join(options.id)}" if asked else ""
+        raise BadInput(f"{options.file}: there is no record{ids}")
+    if not asked and next(found, None) is not None:
+        complain(f"note: only the first {options.limit} records: --limit N or --id ID shows others")
+    return chosen
+
+
+def _raw(options: argparse.Namespace) -> dict[str, Any]:
+    """The record of a raw text."""
+    with model_output(options.file) as file:
+        data = file.read()
+    record: dict[str, Any] = {
+        "id": "standard input" if options.file == "-" else Path(options.file).name,
+        # What is not UTF-8 is replaced by the parser, which reports it.
+        "text": data.decode("utf-8", "surrogateescape"),
+        "finish_reason": options.finish,
+    }
+    if options.tools:
+        record["tools"] = tools_list(options.tools)
+    if options.prompt:
+        record["prompt"] = text_file(options.prompt)
+    return record
+
+
+def _records(options: argparse.Namespace) -> Iterator[tuple[int, object]]:
+    """The records of a file, each with its number; what is no JSON is a `ValueError`."""
+    from deltaparse.replay.blocks import json_blocks
+    from deltaparse.replay.parquet_files import parquet_blocks
+    from deltaparse.replay.paths import is_parquet, open_binary
+
+    if options.file == "-":
+        with model_output("-") as file:
+            for block in json_blocks(file):
+                yield from block.records()
+        return
+    with open_binary(options.file) as opened:
+        is_table = is_parquet(options.file)
+        for block in parquet_blocks(opened) if is_table else json_blocks(opened):
+            yield from block.records()
+
+
+def _id_of(replayer: Replayer, number: int, record: object) -> str:
+    """The id of a record as it is typed, or its number."""
+    mapped = replayer.mapped(record) if isinstance(record, Mapping) else None
+    id = mapped.get("id") if isinstance(mapped, Mapping) else None
+    return id if isinstance(id, str) else json.dumps(number if id is None else id, default=repr)
+
+
+INSPECT = Subcommand(
+    name="inspect",
+    help="show what became of each character of an output, chunk by chunk, as a page",
+    add_arguments=add_arguments,
+    run=run,
+    epilog=EPILOG,
+)

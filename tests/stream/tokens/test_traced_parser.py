@@ -1,0 +1,160 @@
+"""`TracedParser` makes of an output what `StreamParser` does, and says what each character was."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import MalformedOutput, Policies, StreamParser, UsageError, get_format
+from deltaparse.stream.tokens.traced_parser import TracedParser
+
+from ...strategies.requests import options, reasons
+from ...strategies.token_texts import Text
+from ...support import cuts
+from ..invariants import in_families
+
+QWEN = get_format("qwen3")
+CALL = '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>'
+
+
+def fed(parser, chunks, reason):
+    """What each chunk makes, and the end."""
+    made = [parser.feed(chunk) for chunk in chunks] + [parser.finish(reason)]
+    return [[delta.to_openai() for delta in deltas] for deltas in made]
+
+
+def traced(text, fmt=QWEN, reason="stop", **kw):
+    parser = TracedParser(fmt, **kw)
+    parser.feed(text)
+    parser.finish(reason)
+    return parser
+
+
+def by_role(text, parser):
+    """All the text of each role."""
+    joined = {}
+    for start, end, role in parser.role_spans:
+        joined[role] = joined.get(role, "") + text[start:end]
+    return joined
+
+
+@in_families()
+@given(data=st.data(), kw=options, reason=reasons)
+def test_it_makes_what_a_stream_parser_makes(family, data, kw, reason):
+    fmt, text = data.draw(family.texts)
+    chunks = data.draw(cuts(text))
+    plain, parser = StreamParser(fmt, **kw), TracedParser(fmt, **kw)
+    assert fed(parser, chunks, reason) == fed(plain, chunks, reason)
+    assert parser.message == plain.message
+    assert parser.issues == plain.issues
+    assert parser.attempts == plain.attempts
+    assert parser.finish_reason == plain.finish_reason
+
+
+@in_families()
+@given(data=st.data(), kw=options, reason=reasons)
+def test_spans_cover_the_output_at_every_cut(family, data, kw, reason):
+    fmt, text = data.draw(family.texts)
+    whole = TracedParser(fmt, **kw)
+    fed(whole, [text], reason)
+    spans = whole.role_spans
+    assert [0, *(span.end for span in spans)] == [*(span.start for span in spans), len(text)]
+    assert all(one.role != two.role and one.start < one.end for one, two in pairwise(spans))
+    parser = TracedParser(fmt, **kw)
+    fed(parser, data.draw(cuts(text)), reason)
+    assert parser.role_spans == spans
+    assert parser.held_back == 0
+
+
+@in_families()
+@given(data=st.data())
+def test_what_is_written_has_its_roles(family, data):
+    fmt, turn, text = data.draw(family.written)
+    parser = TracedParser(fmt, tools=family.tools[0])
+    fed(parser, data.draw(cuts(text)), "stop")
+    found = by_role(text, parser)
+    assert found.get("content", "") == turn.content
+    assert found.get("reasoning", "") == turn.reasoning
+
+
+@in_families()
+@given(data=st.data(), kw=options)
+def test_no_more_is_held_back_than_came(family, data, kw):
+    fmt, text = data.draw(family.texts)
+    parsers = StreamParser(fmt, **kw), TracedParser(fmt, **kw)
+    for came, char in enumerate(text, 1):
+        held = set()
+        for parser in parsers:
+            parser.feed(char)
+            held.add(parser.held_back)
+        assert len(held) == 1
+        assert 0 <= held.pop() <= came
+
+
+def test_roles_of_a_call_and_of_what_is_dropped():
+    text = f"<think>\nHm.\n</think>\n\nSo.\n{CALL} more<|im_end|>"
+    parser = traced(text, policies=Policies(text_after_tool_call="drop"))
+    assert by_role(text, parser) == {
+        "marker": '<think>\n\n</think>\n\n\n<tool_call>\n{"name": "", "arguments": }\n</tool_call>',
+        "reasoning": "Hm.",
+        "content": "So.",
+        "name": "f",
+        "arguments": '{"a": "x"}',
+        "dropped": " more",
+        "end": "<|im_end|>",
+    }
+
+
+def test_what_is_held_back():
+    parser = StreamParser(QWEN)
+    seen = []
+    for chunk in ("So.", " <to", "ol_call>", '\n{"name": "f', '", "arguments": ', "{}"):
+        parser.feed(chunk)
+        seen.append(parser.held_back)
+    assert seen[:4] == [0, 3, 11, 23]
+    assert seen[-1] == 0
+
+
+def test_what_is_held_back_of_tokens_is_counted_as_text():
+    text = Text(
+        QWEN, ["<tool_call>", "</tool_call>", "<|im_end|>"], ["a", "<tool_call>", "\n", "{"]
+    )
+    parser = text.parser()
+    seen = []
+    for id in text.ids:
+        parser.feed(id)
+        seen.append(parser.held_back)
+    assert seen == [0, 11, 12, 13]
+    parser = text.read()
+    assert parser.ends == [1, 12, 13, 14]
+    assert parser.role_spans[-1].end == 14
+    blind = text.parser(spans=False)
+    with pytest.raises(UsageError, match="spans=True"):
+        _ = blind.ends
+    with pytest.raises(UsageError, match="spans=True"):
+        _ = blind.role_spans
+
+
+def test_a_policy_refuses_and_the_spans_so_far_stay():
+    parser = TracedParser(QWEN, policies=Policies(text_after_tool_call="error"))
+    with pytest.raises(MalformedOutput):
+        parser.feed(f"{CALL} more")
+    assert parser.role_spans[0] == (0, 22, "marker")
+
+
+def test_the_prompt_is_no_output():
+    text = "on.</think>Yes."
+    prompt = "<|im_start|>assistant\n<think>\nGo "
+    assert by_role(text, traced(text, prompt=prompt)) == {
+        "reasoning": "on.",
+        "marker": "</think>",
+        "content": "Yes.",
+    }
+
+
+def test_issues_are_counted():
+    parser = traced(f"{CALL} more")
+    assert parser.issue_count == len(parser.issues) == 1
