@@ -1,7 +1,7 @@
 "use strict";
 (() => {
 // What models wrote gets into the page by `textContent` only, and by names of classes that are ours.
-const BLOCK = 2000;         // characters of a stretch that is drawn at once
+const BLOCK = 1200;         // characters of a stretch that is drawn at once
 const SHOWN = 1500;         // characters of a part of the message that are shown
 const PARTS = 12;           // parts of the message that are shown
 const LISTED = 40;          // deltas of one chunk, and calls, that are listed
@@ -138,7 +138,7 @@ class Raw {
     this.here = -1;
     this.moment = output.at(0);
     const seen = entries => entries.forEach(entry => this.show(entry.target.block, entry.isIntersecting));
-    this.observer = new IntersectionObserver(seen, { root: this.element, rootMargin: "700px" });
+    this.observer = new IntersectionObserver(seen, { root: this.element, rootMargin: "400px" });
     this.blocks.forEach(block => this.observer.observe(block.element));
     this.element.addEventListener("click", event => this.clicked(event));
   }
@@ -175,13 +175,14 @@ class Raw {
   draw(block) {
     const { start, end } = block, { moment, output } = this;
     const within = place => Math.max(start, Math.min(end, place));
-    const key = [moment.start, moment.decided, moment.end].map(within).join() + `|${this.version || 0}|${this.here}|${this.options.edges}`;
+    const issues = output.issues.filter(issue => issue.start < end && issue.end > start);
+    const reported = issues.filter(issue => issue.step <= moment.step).length;
+    const key = [moment.start, moment.decided, moment.end].map(within).join() + `|${reported}|${this.version || 0}|${this.here}|${this.options.edges}`;
     if (key === block.key) return;
     block.key = key;
     const cuts = new Set([start, end, ...[moment.start, moment.decided, moment.end].map(within)]);
     let span = above(output.spanEnds, start);
     for (let at = span; at < output.spanEnds.length && output.spanEnds[at] < end; at++) cuts.add(output.spanEnds[at]);
-    const issues = output.issues.filter(issue => issue.start < end && issue.end > start);
     for (const issue of issues) { cuts.add(within(issue.start)); cuts.add(within(issue.end)); }
     const size = this.matchSize || 0;
     let match = above(this.matches, start - size);
@@ -201,7 +202,7 @@ class Raw {
       const state = from >= moment.end ? "ahead" : from >= moment.decided ? "held" : role;
       names.push(state);
       if (from >= moment.start && to <= moment.end && moment.step) names.push("now");
-      if (from < moment.end && issues.some(issue => issue.start <= from && issue.end >= to)) names.push("issue");
+      if (from < moment.end && issues.some(issue => issue.step <= moment.step && issue.start <= from && issue.end >= to)) names.push("issue");
       if (issues.some(issue => issue.start === from)) names.push("flag");
       while (match < this.matches.length && this.matches[match] + size <= from) match++;
       if (match < this.matches.length && this.matches[match] <= from) names.push(match === this.here ? "hit here" : "hit");
@@ -271,7 +272,7 @@ class View {
       data.format && `format ${data.format}`,
       counted(output.text.length, "character"), counted(output.steps ? output.steps - 1 : 0, data.ids ? "token" : "chunk"),
       data.finish && `finish reason ${data.finish}`,
-      data.reason && data.reason !== data.finish && `the engine said ${data.reason}`,
+      data.reason && data.reason !== data.finish && `engine said ${data.reason}`,
     ];
     const about = make("div", "about", make("h2", "", data.title), ...facts.filter(Boolean).map(text => make("span", "", text)));
     if (data.error) about.append(make("p", "error", data.error));
@@ -279,8 +280,8 @@ class View {
     this.chunk = make("span", "");
     this.messageBox = make("ol", "parts");
     this.messageNote = make("span", "");
+    this.drawn = new Map();     // parts of the message that are on the page
     const side = make("div", "side",
-      make("section", "card", make("h3", "", "At this chunk", this.chunk), this.nowBox),
       make("section", "card", make("h3", "", "The message so far", this.messageNote), this.messageBox));
     this.issueButtons = output.issues.map(issue => {
       const button = make("button", "", make("b", "", issue.kind), make("small", "", issue.detail));
@@ -300,7 +301,9 @@ class View {
         make("ul", "scroll", ...calls)));
     }
     for (const list of side.querySelectorAll(".scroll")) list.tabIndex = 0;
-    this.element.append(about, make("div", "panes", this.raw.element, side));
+    this.element.append(about, make("div", "panes",
+      make("div", "side", this.raw.element, make("section", "card", make("h3", "", "At this chunk", this.chunk), this.nowBox)),
+      side));
   }
   update(step, follow) {
     const moment = this.moment = this.output.at(step);
@@ -308,7 +311,7 @@ class View {
     if (follow) this.raw.reveal(Math.max(moment.start, Math.min(moment.end, this.output.text.length) - 1));
     this.drawNow(moment);
     this.drawMessage(moment);
-    this.output.issues.forEach((issue, at) => { this.issueButtons[at].className = issue.step > moment.step ? "later" : ""; });
+    this.output.issues.forEach((issue, at) => this.issueButtons[at].classList.toggle("later", issue.step > moment.step));
   }
   drawNow(moment) {
     const { output } = this, facts = make("dl", "facts");
@@ -340,26 +343,31 @@ class View {
   drawMessage(moment) {
     const { output } = this, { parts } = output.data;
     const count = moment.deltas ? output.deltaPart[moment.deltas - 1] + 1 : 0;
-    const first = Math.max(0, count - PARTS), shown = [];
+    const first = Math.max(0, count - PARTS), shown = [], drawn = new Map();
     const before = at => moment.deltasBefore && at === output.deltaPart[moment.deltasBefore - 1] ? output.deltaEnd[moment.deltasBefore - 1]
       : moment.deltasBefore && at < output.deltaPart[moment.deltasBefore - 1] ? Infinity : 0;
     for (let at = first; at < count; at++) {
       const part = parts[at], end = at === count - 1 ? output.deltaEnd[moment.deltas - 1] : part.text.length;
       const start = Math.max(0, end - SHOWN), known = Math.min(Math.max(before(at), start), end);
+      const whole = part.whole && part.whole <= moment.step, over = moment.step === output.steps;
+      const state = whole || (over && part.complete) ? "whole" : at === count - 1 && !over ? "growing" : "not complete";
+      const key = `${at},${known},${end},${state},${over}`;
+      if (this.drawn.has(key)) { shown.push(this.drawn.get(key)); drawn.set(key, shown.at(-1)); continue; }
       const text = make("div", "mono", start ? make("span", "none", `… ${counted(start, "character")} before\n`) : "",
         part.text.slice(start, known));
       if (known < end) text.append(make("span", "new", part.text.slice(known, end)));
       const head = make("div", "head", make("span", `tag t-${part.kind}`, KINDS[part.kind]));
       if (part.kind === "tool_call") {
-        const whole = part.whole && part.whole <= moment.step;
-        const over = moment.step === output.steps;
-        const state = whole || (over && part.complete) ? "whole" : at === count - 1 && !over ? "growing" : "not complete";
         head.append(make("b", "", part.name || "no name"), make("small", "", part.id), make("small", "", state + (over && part.repaired ? ", repaired" : "")));
       }
       shown.push(make("li", "", head, text));
+      drawn.set(key, shown.at(-1));
     }
+    this.drawn = drawn;
     this.messageNote.textContent = first ? `the last ${PARTS} of ${counted(count, "part")}` : count ? counted(count, "part") : "";
-    this.messageBox.replaceChildren(...shown);
+    // What has not changed stays where it is: a list that is set anew is laid out anew.
+    for (const old of [...this.messageBox.children]) if (!shown.includes(old)) old.remove();
+    shown.forEach((one, at) => { if (this.messageBox.children[at] !== one) this.messageBox.insertBefore(one, this.messageBox.children[at] || null); });
     if (!count) this.messageBox.append(make("li", "none", "nothing yet"));
   }
   /** What has happened at this step, for who listens. */
@@ -410,6 +418,7 @@ function open(first, second, at) {
 function go(to, { quiet = false, follow = true } = {}) {
   step = Math.max(0, Math.min(to, steps));
   slider.value = step;
+  drawStrip();
   views.forEach(view => view.update(step, follow));
   const name = views[0].output.chunkName(Math.min(step, views[0].output.steps));
   slider.setAttribute("aria-valuetext", name);
@@ -419,7 +428,6 @@ function go(to, { quiet = false, follow = true } = {}) {
     $(id).setAttribute("aria-disabled", off);
   }
   drawIssueCount();
-  drawStrip();
   clearTimeout(telling);
   telling = setTimeout(() => {
     if (!quiet && !playing) $("told").textContent = views.map(view => view.words()).join(" Beside it: ");
@@ -473,7 +481,7 @@ function drawStrip() {
   const canvas = $("strip"), { output } = views[0], width = canvas.width = canvas.clientWidth * (devicePixelRatio || 1);
   const pen = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
   const colour = name => style.getPropertyValue(`--${name}`).trim();
-  const colours = { content: colour("line"), reasoning: colour("reasoning"), name: colour("name"), arguments: colour("arguments"),
+  const colours = { content: colour("content"), reasoning: colour("reasoning"), name: colour("name"), arguments: colour("arguments"),
     marker: colour("ahead"), end: colour("ahead"), dropped: colour("dropped"), unread: colour("bad") };
   for (let x = 0; x < width && output.text; x += 2) {
     const place = output.ends[Math.min(output.steps, Math.round(x / width * steps))];

@@ -1,0 +1,134 @@
+"""A page of the inspector, opened in a browser, and what people and programs do with it."""
+
+from __future__ import annotations
+
+import time
+from base64 import b64decode
+
+from selenium.webdriver import ActionChains, Keys
+
+from deltaparse.inspector import page
+
+WIDE, NARROW = (1280, 860), (390, 800)
+
+
+class Opened:
+    """The page of some recordings in the browser that `driver` drives."""
+
+    def __init__(self, driver, folder):
+        self.driver = driver
+        self.folder = folder
+        self.pages = 0
+
+    def open(self, recordings, *, size=WIDE, dark=False, after="", **options):
+        """Open the page; `after` is what stands behind `#` in its address."""
+        self.look(size=size, dark=dark)
+        self.pages += 1
+        file = self.folder / f"page{self.pages}.html"
+        file.write_text(page(recordings, **options), encoding="utf-8", newline="")
+        self.driver.get_log("browser")
+        self.driver.get(f"{file.as_uri()}{after}")
+        return self
+
+    def look(self, *, size=WIDE, dark=False):
+        """Look at it on a screen of this size, in light or dark."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        motion = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self.do("Emulation.setEmulatedMedia", features=[scheme, motion])
+        width, height = size
+        self.do(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def do(self, command, **arguments):
+        """Ask the browser itself."""
+        return self.driver.execute_cdp_cmd(command, arguments)
+
+    def run(self, script, *arguments):
+        """Run a script in the page; return what it returns."""
+        return self.driver.execute_script(script, *arguments)
+
+    def press(self, *keys):
+        """Press keys, one behind another, wherever the focus is; a tuple is pressed together."""
+        chain = ActionChains(self.driver, duration=0)
+        for key in keys:
+            if isinstance(key, tuple):
+                *held, last = key
+                for one in held:
+                    chain.key_down(one)
+                chain.send_keys(last)
+                for one in reversed(held):
+                    chain.key_up(one)
+            else:
+                chain.send_keys(key)
+        chain.perform()
+        return self
+
+    def focus(self, selector):
+        """Put the focus on an element."""
+        self.run("document.querySelector(arguments[0]).focus()", selector)
+        return self
+
+    def text(self, selector):
+        """The text of the first element, as it is in the page, without what readers are told."""
+        return self.run(
+            "const one = document.querySelector(arguments[0]).cloneNode(true);"
+            "one.querySelectorAll('.unseen, .nl').forEach(inner => inner.remove());"
+            "return one.textContent",
+            selector,
+        )
+
+    def count(self, selector):
+        """How many elements there are."""
+        return self.run("return document.querySelectorAll(arguments[0]).length", selector)
+
+    def until(self, condition, seconds=5):
+        """Wait until a condition holds; return what it gives."""
+        end = time.monotonic() + seconds
+        while not (found := condition()):
+            assert time.monotonic() < end, "nothing came of it"
+            time.sleep(0.02)
+        return found
+
+    def told(self):
+        """What a screen reader is told when something has happened, once it is told."""
+        return self.until(lambda: self.text("#told"))
+
+    def forget(self):
+        """Empty what was told, so that what comes next can be waited for."""
+        self.run("document.querySelector('#told').textContent = ''")
+
+    def tree(self):
+        """What the browser tells a screen reader: role, name and value of what it does not skip."""
+        found = []
+        for node in self.do("Accessibility.getFullAXTree")["nodes"]:
+            if node.get("ignored"):
+                continue
+            properties = {one["name"]: one["value"].get("value") for one in node["properties"]}
+            given = {key: node.get(key, {}).get("value", "") for key in ("role", "name", "value")}
+            found.append(given | {"properties": properties})
+        return found
+
+    def complaints(self):
+        """What the browser has written to its console."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def picture(self, *, height=None):
+        """A picture of the page, in PNG."""
+        return b64decode(self.do("Page.captureScreenshot", format="png")["data"])
+
+    def move_to(self, step):
+        """Move the slider to a step, as a hand would."""
+        self.run(
+            "const slider = document.querySelector('#slider'); slider.value = arguments[0];"
+            "slider.dispatchEvent(new Event('input', { bubbles: true }))",
+            step,
+        )
+        return self
+
+
+TAB, LEFT, RIGHT = Keys.TAB, Keys.ARROW_LEFT, Keys.ARROW_RIGHT

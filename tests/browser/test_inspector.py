@@ -1,0 +1,429 @@
+"""The inspector's page in a real browser: slider, keys, search, readers, hostile text, a megabyte.
+
+The pictures of the documentation are made here, of what was tested.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import accumulate
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Keys
+
+from deltaparse import get_format
+from deltaparse.inspector import record_log, svg_picture
+from deltaparse.replay import Replayer
+
+from ..inspector.outputs import FORMAT, HOSTILE, TEXT, TOOLS, call, recorded
+from .opened import LEFT, NARROW, RIGHT, TAB, WIDE, Opened
+
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+READABLE = 4.5
+"""The contrast that letters need, by WCAG 2."""
+
+
+@pytest.fixture
+def opened(driver, tmp_path):
+    made = Opened(driver, tmp_path)
+    yield made
+    complaints = made.complaints()
+    assert complaints == []
+
+
+def message_until(recording, step):
+    """The parts of the message when a step is done: kind, name and text."""
+    parts = []
+    for part in recording.parts:
+        size = sum(length for at, length in part.deltas if at <= step)
+        if part.deltas and part.deltas[0][0] <= step:
+            parts.append([part.kind, part.name, part.text[:size]])
+    return parts
+
+
+MESSAGE = """
+return [...document.querySelectorAll('.parts > li:not(.none)')].map(part => [
+  part.querySelector('.tag').className.replace('tag t-', ''),
+  part.querySelector('.head b')?.textContent ?? '', part.querySelector('.mono').textContent])
+"""
+
+
+def test_at_each_chunk_the_page_shows_what_the_parser_made(opened):
+    recording = recorded()
+    opened.open([recording], after="#0,,0")
+    ends = [0, *accumulate(recording.chunks)]
+    held = {one.step: one.size for one in recording.held}
+    size = 0
+    opened.focus("#slider")
+    for step in range(1, recording.steps + 1):
+        opened.press(RIGHT)
+        size = held.get(step, size)
+        assert opened.run(MESSAGE) == message_until(recording, step)
+        assert opened.text(".raw") == TEXT
+        shown = {name: opened.run(JOINED, f".raw .{name}") for name in ("held", "ahead")}
+        assert shown == {
+            "held": TEXT[ends[step] - size : ends[step]],
+            "ahead": TEXT[ends[step] :],
+        }
+        assert opened.text(".path b").replace(" ", "_") == where(recording, step)
+    assert opened.text("#place") == "the end of the output"
+    opened.press(RIGHT)
+    assert opened.run("return document.querySelector('#slider').value") == str(recording.steps)
+
+
+JOINED = """
+return [...document.querySelectorAll(arguments[0])].map(one => {
+  const copy = one.cloneNode(true);
+  copy.querySelectorAll('.nl').forEach(inner => inner.remove());
+  return copy.textContent;
+}).join('')
+"""
+
+
+def where(recording, step):
+    """The name of the innermost sub-parser that waits when a step is done."""
+    return [state for at, state in recording.states if at <= step][-1].split(" > ")[-1]
+
+
+def test_keys_alone(opened):
+    recording = recorded()
+    opened.open([recording])
+    place = lambda: opened.run("return Number(document.querySelector('#slider').value)")  # noqa: E731
+    assert place() == recording.steps
+    opened.press(Keys.HOME)
+    assert place() == 0
+    opened.press(RIGHT, RIGHT, RIGHT, LEFT)
+    assert place() == 2
+    opened.press((Keys.SHIFT, RIGHT))
+    assert place() == 12
+    opened.press("n")
+    assert place() == recording.issues[0][0]
+    assert opened.text("#issue-count") == "1 of 2 issues"
+    opened.press("n", "p")
+    assert place() == recording.issues[0][0]
+    opened.press("/", *"PARIS", Keys.ENTER)
+    assert opened.text("#matches") == "1 of 1"
+    assert opened.text(".hit.here") == "Paris"
+    opened.press(Keys.ESCAPE, Keys.ARROW_LEFT)
+    assert place() == recording.issues[0][0] - 1
+    # Whoever speaks to the machine can switch letters off.
+    opened.focus("#letters").press(Keys.SPACE, "n")
+    assert place() == recording.issues[0][0] - 1
+    opened.press(Keys.END)
+    assert place() == recording.steps
+
+
+def test_tab_leads_to_all_that_can_be_used_and_one_sees_where_one_is(opened):
+    opened.open([recorded(), recorded(title="two")])
+    wanted = opened.run(
+        "return [...document.querySelectorAll('a, button, input, select, [tabindex]')]"
+        ".filter(one => one.checkVisibility() && !one.disabled).length"
+    )
+    seen = set()
+    for _ in range(wanted):
+        opened.press(TAB)
+        name, outline = opened.run(
+            "const one = document.activeElement; const all = [...document.querySelectorAll('*')];"
+            "return [all.indexOf(one), parseFloat(getComputedStyle(one).outlineWidth)]"
+        )
+        assert outline >= 2
+        seen.add(name)
+    assert len(seen) == wanted > 15
+
+
+def test_search(opened):
+    opened.open([recorded("The cat, the <b>Cat</b>, and the 😀 cat.\n" * 3)])
+    opened.focus("#words").press(*"cat", Keys.ENTER)
+    assert (opened.text("#matches"), opened.count(".hit")) == ("1 of 9", 9)
+    opened.press(Keys.ENTER, Keys.ENTER)
+    assert opened.text("#matches") == "3 of 9"
+    opened.press((Keys.SHIFT, Keys.ENTER))
+    assert opened.text("#matches") == "2 of 9"
+    opened.press((Keys.SHIFT, Keys.ENTER), (Keys.SHIFT, Keys.ENTER))
+    assert opened.text("#matches") == "9 of 9"
+    opened.press(*"alogue", Keys.ENTER)
+    assert (opened.text("#matches"), opened.count(".hit")) == ("no match", 0)
+
+
+def test_what_a_screen_reader_is_told(opened):
+    recording = recorded()
+    opened.open([recording], after="#0,,20")
+    opened.forget()
+    opened.focus("#slider").press(RIGHT)
+    assert opened.told().startswith("chunk 21 of 67. content: ")
+    step = recording.issues[0][0]
+    opened.forget()
+    opened.move_to(step)
+    assert "issue unknown_tool: 'get_whether' is not one of the tools" in opened.told()
+    held = next(one for one in recording.held if one.size > 8)
+    opened.forget()
+    opened.move_to(held.step)
+    told = opened.told()
+    assert f"nothing came out. {held.size} characters held back: {held.why}." in told
+
+    tree = opened.tree()
+    by_role = {}
+    for node in tree:
+        by_role.setdefault(node["role"], []).append(node)
+    (slider,) = by_role["slider"]
+    assert slider["name"] == "Chunk"
+    assert slider["properties"]["valuetext"] == f"chunk {held.step} of 67"
+    controls = [*by_role["button"], *by_role["combobox"], *by_role["searchbox"]]
+    assert all(node["name"] for node in [*controls, *by_role["checkbox"]])
+    names = {node["name"] for node in tree}
+    assert {"Raw text", "Legend", "Keys", "Place in the output", "Output Paris"} <= names
+    assert {"Previous chunk", "Next chunk", "Next issue", "Find in the text"} <= names
+    words = [node["name"].strip() for node in by_role["StaticText"]]
+    assert {"[reasoning]", "[marker]", "[held back]", "[not come yet]"} <= set(words)
+    assert not by_role.get("image")
+    live = opened.run("return document.querySelector('#told').getAttribute('aria-live')")
+    assert live == "polite"
+
+
+def test_hostile_markup_is_text(opened):
+    opened.open([recorded(HOSTILE, title=HOSTILE, named=HOSTILE)])
+    assert opened.text(".raw") == HOSTILE
+    assert opened.text(".about h2") == f"{HOSTILE[:80]}…"
+    opened.press(Keys.HOME, RIGHT, RIGHT, "n", "/", *"<script>", Keys.ENTER)
+    assert opened.text("#matches").endswith("of 3")
+    assert opened.run("return window.owned") is None
+    assert opened.count("main script, main img, main svg, main style, main base, main meta") == 0
+    assert opened.count("script") == 3
+    assert opened.run("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_the_policy_holds(driver, tmp_path):
+    """Even what got into the page would not run, load or be sent."""
+    opened = Opened(driver, tmp_path).open([recorded()])
+    opened.run(
+        "window.refused = [];"
+        "addEventListener('securitypolicyviolation', one => refused.push(one.effectiveDirective));"
+        "const script = document.createElement('script'); script.textContent = 'window.owned = 1';"
+        "const image = new Image(); image.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';"
+        "const style = document.createElement('style'); style.textContent = 'body { opacity: 0 }';"
+        "const link = document.createElement('p'); link.setAttribute('onclick', 'window.owned = 2');"
+        "document.body.append(script, image, style, link); link.click();"
+    )
+    refused = opened.until(
+        lambda: len(opened.run("return refused")) > 3 and opened.run("return refused")
+    )
+    assert set(refused) == {"script-src-elem", "script-src-attr", "style-src-elem", "img-src"}
+    assert opened.run("return [window.owned, getComputedStyle(document.body).opacity]") == [
+        None,
+        "1",
+    ]
+
+
+def megabyte():
+    """A megabyte of all sorts of text, with issues in it."""
+    draw = random.Random(7)
+    words = "the model writes of tokens and streams 天気 😀 <b> { } \n".split(" ")
+    text = ["<think>\n"]
+    while sum(map(len, text)) < 1_000_000:
+        text.append(" ".join(draw.choices(words, k=2000)))
+        if len(text) == 60:
+            text.append("</think>\n\n")
+        if len(text) > 60:
+            text.append("\n" + call(draw.choice(["get_weather", "look"]), '{"a": [1, 2]}') + "\n")
+    return "".join(text)
+
+
+def test_a_megabyte(opened):
+    recording = recorded(megabyte(), title="a megabyte")
+    assert len(recording.text) > 1_000_000
+    assert recording.steps > 250_000
+    opened.open([recording])
+    ready = opened.run("return performance.timing.domComplete - performance.timing.fetchStart")
+    print(f"a page of a megabyte: ready in {ready} ms, {recording.steps} steps")
+    assert ready < 8000
+    steps = recording.steps
+    jumps = [opened.run(MOVED, step) for step in (0, steps // 2, steps // 3, steps - 1, steps)]
+    moves = [opened.run(MOVED, steps // 2 + more) for more in range(20)]
+    print("to jump:", [round(one) for one in jumps], "ms")
+    print("to move on:", [round(one) for one in moves], "ms")
+    assert sorted(moves)[10] < 100
+    assert max(jumps) < 2000
+    assert opened.count("*") < 8000
+    opened.move_to(steps // 2)
+    end = sum(recording.chunks[: steps // 2])
+    shown = opened.run(
+        "return [...document.querySelectorAll('.raw .now')].map(one => one.textContent)"
+    )
+    assert (
+        "".join(shown).replace("↵", "")
+        == recording.text[end - recording.chunks[steps // 2 - 1] : end]
+    )
+    box, pane = opened.run(
+        "return ['.raw .now', '.raw'].map(one => document.querySelector(one).getBoundingClientRect().toJSON())"
+    )
+    assert pane["top"] <= box["top"] <= pane["bottom"]
+    opened.focus("#words").press(*"streams", Keys.ENTER)
+    assert opened.text("#matches") == "1 of more than 10,000"
+
+
+MOVED = """
+const start = performance.now(), slider = document.querySelector('#slider');
+slider.value = arguments[0];
+slider.dispatchEvent(new Event('input', { bubbles: true }));
+document.body.offsetHeight;
+return performance.now() - start;
+"""
+
+
+@pytest.mark.parametrize("text", ["x", "", "\n", "😀"])
+def test_a_character_and_none(opened, text):
+    opened.open([recorded(text, title="little")])
+    assert opened.text("#place") == "the end of the output"
+    opened.press(Keys.HOME, RIGHT, RIGHT, RIGHT, "n", "p", "/", *"x", Keys.ENTER)
+    assert opened.text("#matches") == ("1 of 1" if text == "x" else "no match")
+
+
+def test_an_output_that_cannot_be_read_and_none(opened):
+    opened.open([recorded(text=None, title="bad")])
+    assert opened.text(".error").startswith("it has no text")
+    opened.press(Keys.HOME, RIGHT)
+    opened.open([])
+    assert opened.text("main") == "There are no outputs yet."
+
+
+def test_two_side_by_side(opened):
+    one, two = recorded(), recorded(fmt=get_format("qwen3_coder"), title="coder", named="coder")
+    opened.open([one, two], beside=1)
+    assert opened.count(".view") == 2
+    boxes = opened.run(
+        "return [...document.querySelectorAll('.view')].map(one => one.getBoundingClientRect().left)"
+    )
+    assert boxes[0] < boxes[1]
+    opened.press(Keys.HOME, RIGHT, RIGHT, RIGHT)
+    assert opened.run("return [...document.querySelectorAll('.ahead')].length") >= 2
+    assert opened.until(lambda: opened.run("return location.hash")) == "#0,1,3"
+    opened.focus("#second").press("n")
+    opened.run(
+        "const one = document.querySelector('#second'); one.value = ''; one.dispatchEvent(new Event('change'))"
+    )
+    assert opened.count(".view") == 1
+    opened.focus("#first").press(Keys.ARROW_DOWN)
+    assert opened.text(".about h2") == "coder"
+
+
+def test_a_click_on_the_text_goes_to_its_chunk(opened):
+    recording = recorded("abcdefgh " * 4)
+    opened.open([recording])
+    opened.run(
+        "const text = document.querySelector('.raw .content').firstChild, range = new Range();"
+        "range.setStart(text, 21); range.setEnd(text, 22); const box = range.getBoundingClientRect();"
+        "window.at = [box.left + 2, box.top + box.height / 2]"
+    )
+    x, y = opened.run("return window.at")
+    for kind in ("mousePressed", "mouseReleased"):
+        opened.do("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    assert opened.text("#place") == "chunk 6 of 9"
+
+
+CONTRASTS = """
+const canvas = new OffscreenCanvas(1, 1), pen = canvas.getContext('2d', { willReadFrequently: true });
+const over = (under, colour) => {
+  pen.globalAlpha = 1; pen.fillStyle = `rgb(${under})`; pen.fillRect(0, 0, 1, 1);
+  pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+};
+const light = colour => colour.map(one => one / 255).map(one => one <= .03928 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4)
+  .reduce((sum, one, at) => sum + one * [.2126, .7152, .0722][at], 0);
+const found = [];
+for (const one of document.querySelectorAll('body *')) {
+  const own = [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+  if (!own || !one.checkVisibility() || one.closest('.unseen, script, noscript, :disabled, select, .skip')) continue;
+  const line = [];
+  for (let at = one; at; at = at.parentElement) line.unshift(getComputedStyle(at).backgroundColor);
+  const under = line.reduce(over, [255, 255, 255]);
+  const ink = over(under, getComputedStyle(one).color);
+  const [a, b] = [light(under), light(ink)].sort((one, two) => two - one);
+  found.push([(a + .05) / (b + .05), one.className || one.tagName, one.textContent.slice(0, 20)]);
+}
+return found.sort((one, two) => one[0] - two[0]);
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_all_can_be_read_in_light_and_dark(opened, dark):
+    from deltaparse import Policies
+
+    refused = recorded(f"{call('f', '{}')} more", policies=Policies(text_after_tool_call="error"))
+    opened.open([recorded(), refused], dark=dark, beside=1, after="#0,1,40")
+    ground = opened.run("return getComputedStyle(document.documentElement).backgroundColor")
+    assert (sum(map(int, ground[4:-1].split(","))) < 300) is dark
+    opened.focus("#words").press(*"the", Keys.ENTER)
+    found = opened.run(CONTRASTS)
+    assert len(found) > 60
+    assert [one for one in found if one[0] < READABLE] == []
+
+
+STYLES = """
+return Object.fromEntries([...document.querySelectorAll('.legend span:first-child')].map(one => {
+  const style = getComputedStyle(one);
+  return [one.className, ['textDecorationLine', 'textDecorationStyle', 'fontStyle', 'fontWeight', 'borderBottomStyle',
+    'borderTopStyle', 'boxShadow', 'backgroundImage'].map(name => style[name].replace(/rgba?\\([^)]*\\)/g, ''))];
+}))
+"""
+
+
+def test_roles_differ_without_colours(opened):
+    opened.open([recorded()])
+    styles = opened.run(STYLES)
+    assert len(styles) > 10
+    plain = {"content", "ahead"}  # which stand on the two sides of the chunk
+    different = {str(style) for name, style in styles.items() if name not in plain}
+    assert len(different) == len(styles.keys() - plain)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW, (320, 640)])
+@pytest.mark.parametrize("beside", [None, 1])
+def test_nothing_is_wider_than_the_screen(opened, size, beside):
+    long = recorded("x" * 500 + "\n" + TEXT, title="unbroken" * 30, named="y" * 200)
+    opened.open([long, recorded(title="two")], size=size, beside=beside)
+    assert opened.run("return document.documentElement.scrollWidth") <= size[0]
+    assert opened.run("return document.querySelector('.raw').clientHeight") > 100
+
+
+PICTURED = (
+    "<think>\nThey ask about Paris and Oslo. I look up both,\nin one turn.\n</think>\n\n"
+    "Let me check the weather in both cities.\n"
+    + call("get_weather", '{"city": "Paris", "days": 3}')
+    + "\n"
+    + call("get_whether", '{"city": "Oslo", "days": 3,}')
+    + "<|im_end|>"
+)
+
+
+def pictured(title="weather.txt", fmt=FORMAT, named="qwen3"):
+    record = {"id": title, "text": PICTURED, "tools": TOOLS, "finish_reason": "stop"}
+    return record_log(record, Replayer(fmt), format=named)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "dark", "after"),
+    [
+        ("inspector-light", (1280, 940), False, "#0,,43"),
+        ("inspector-dark", (1280, 940), True, "#0,,28"),
+        ("inspector-narrow", (390, 1160), False, "#0,,43"),
+        ("inspector-beside", (1280, 1060), False, "#0,1,60"),
+    ],
+)
+def test_pictures_for_the_documentation(opened, name, size, dark, after):
+    coder = pictured("the same", get_format("qwen3_coder"), "qwen3_coder")
+    opened.open([pictured(), coder], size=size, dark=dark, after=after)
+    opened.run("document.activeElement.blur()")
+    PICTURES.mkdir(exist_ok=True)
+    picture = opened.picture()
+    assert 10_000 < len(picture) < 300_000
+    (PICTURES / f"{name}.png").write_bytes(picture)
+
+
+def test_the_picture_in_svg(opened):
+    (PICTURES / "inspector.svg").write_text(svg_picture(pictured()), encoding="utf-8")
+    for dark in (False, True):
+        opened.look(dark=dark)
+        opened.driver.get((PICTURES / "inspector.svg").as_uri())
+        fill = opened.run("return getComputedStyle(document.querySelector('.paper')).fill")
+        assert (fill == "rgb(30, 32, 34)") is dark
