@@ -2,7 +2,8 @@
 (() => {
 // What models wrote gets into the page by `textContent` only, and by names of classes that are ours.
 const BLOCK = 1200;         // characters of a stretch that is drawn at once
-const SHOWN = 1500;         // characters of a part of the message that are shown
+const SHOWN = 1500;         // characters of the last part of the message that are shown
+const SHOWN_BEFORE = 400;   // and of those before it
 const PARTS = 12;           // parts of the message that are shown
 const LISTED = 40;          // deltas of one chunk, and calls, that are listed
 const MATCHES = 10000;      // matches that are looked for
@@ -18,6 +19,10 @@ const STATES = {
   issue: "an issue is about this",
 };
 const KINDS = { content: "content", reasoning: "reasoning", tool_call: "call" };
+
+// Controls, what turns the direction of writing, and what has no width.
+const HIDDEN = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]";
+const ODD = new RegExp(HIDDEN), ODDS = new RegExp(`(${HIDDEN})`), ODD_OR_END = new RegExp(`(${HIDDEN}|\\n)`);
 
 const $ = id => document.getElementById(id);
 
@@ -41,15 +46,22 @@ function above(sorted, value) {
   return low;
 }
 
-/** Text with line ends that can be seen. */
-function visible(text) {
+/** Text in which nothing hides, and nothing turns what stands beside it; with `ends`, line ends can be seen. */
+function shown(text, ends = false) {
+  if (!ODD.test(text) && !(ends && text.includes("\n"))) return text;
   const found = document.createDocumentFragment();
-  text.split("\n").forEach((line, at) => {
-    if (at) found.append(make("span", "nl", "↵"), "\n");
-    if (line) found.append(line);
-  });
+  for (const part of text.split(ends ? ODD_OR_END : ODDS)) {
+    if (part === "\n" && ends) found.append(make("span", "nl", "↵"), "\n");
+    else if (ODD.test(part)) found.append(make("span", "odd", nameOf(part.charCodeAt(0))));
+    else if (part) found.append(part);
+  }
   return found;
 }
+function nameOf(code) {
+  if (code < 32) return String.fromCharCode(0x2400 + code);
+  return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+}
+function visible(text) { return shown(text, true); }
 
 /** One output, whose state at any step is added up from lengths. */
 class Output {
@@ -182,8 +194,11 @@ class Raw {
     block.key = key;
     const cuts = new Set([start, end, ...[moment.start, moment.decided, moment.end].map(within)]);
     let span = above(output.spanEnds, start);
-    for (let at = span; at < output.spanEnds.length && output.spanEnds[at] < end; at++) cuts.add(output.spanEnds[at]);
-    for (const issue of issues) { cuts.add(within(issue.start)); cuts.add(within(issue.end)); }
+    for (let at = span; at < output.spanEnds.length && output.spanEnds[at] < Math.min(end, moment.decided); at++) cuts.add(output.spanEnds[at]);
+    for (const issue of issues) {
+      cuts.add(within(issue.start));
+      if (issue.step <= moment.step) cuts.add(within(issue.end));
+    }
     const size = this.matchSize || 0;
     let match = above(this.matches, start - size);
     for (let at = match; at < this.matches.length && this.matches[at] < end; at++) {
@@ -211,7 +226,7 @@ class Raw {
       before = state;
       const element = make("span", names.join(" "));
       const text = output.text.slice(from, to);
-      element.append(["content", "reasoning", "ahead", "arguments"].includes(state) ? text : visible(text));
+      element.append(shown(text, !["content", "reasoning", "ahead", "arguments"].includes(state)));
       element.from = from;
       drawn.append(element);
     }
@@ -274,8 +289,8 @@ class View {
       data.finish && `finish reason ${data.finish}`,
       data.reason && data.reason !== data.finish && `engine said ${data.reason}`,
     ];
-    const about = make("div", "about", make("h2", "", data.title), ...facts.filter(Boolean).map(text => make("span", "", text)));
-    if (data.error) about.append(make("p", "error", data.error));
+    const about = make("div", "about", make("h2", "", shown(data.title)), ...facts.filter(Boolean).map(text => make("span", "", shown(text))));
+    if (data.error) about.append(make("p", "error", shown(data.error)));
     this.nowBox = make("div", "");
     this.chunk = make("span", "");
     this.messageBox = make("ol", "parts");
@@ -284,7 +299,7 @@ class View {
     const side = make("div", "side",
       make("section", "card", make("h3", "", "The message so far", this.messageNote), this.messageBox));
     this.issueButtons = output.issues.map(issue => {
-      const button = make("button", "", make("b", "", issue.kind), make("small", "", issue.detail));
+      const button = make("button", "", make("b", "", issue.kind), make("small", "", shown(issue.detail)));
       button.type = "button";
       button.addEventListener("click", () => toIssue(issue, this));
       return make("li", "", button);
@@ -296,7 +311,7 @@ class View {
     if (data.attempts.length) {
       const calls = data.attempts.slice(0, LISTED).map(one => make("li", "",
         make("span", one.status === "complete" ? "tag ok" : "tag", one.status.replaceAll("_", " ")),
-        make("span", "mono", one.name || "no name"), one.detail ? make("small", "none", one.detail) : ""));
+        make("span", "mono", shown(one.name) || "no name"), one.detail ? make("small", "none", shown(one.detail)) : ""));
       side.append(make("section", "card calls", make("h3", "", "Calls that were begun", make("span", "", String(data.attempts.length))),
         make("ul", "scroll", ...calls)));
     }
@@ -337,37 +352,37 @@ class View {
     } else say("held back", make("span", "none", "nothing"));
     const path = moment.where.split(" > "), inner = path.pop();
     say("waits in", make("span", "path", path.length ? path.join(" › ") + " › " : "", make("b", "", inner.replaceAll("_", " "))));
-    for (const issue of moment.issues) say("issue", make("b", "", issue.kind), make("div", "", issue.detail));
+    for (const issue of moment.issues) say("issue", make("b", "", issue.kind), make("div", "", shown(issue.detail)));
     this.nowBox.replaceChildren(facts);
   }
   drawMessage(moment) {
     const { output } = this, { parts } = output.data;
     const count = moment.deltas ? output.deltaPart[moment.deltas - 1] + 1 : 0;
-    const first = Math.max(0, count - PARTS), shown = [], drawn = new Map();
+    const first = Math.max(0, count - PARTS), items = [], drawn = new Map();
     const before = at => moment.deltasBefore && at === output.deltaPart[moment.deltasBefore - 1] ? output.deltaEnd[moment.deltasBefore - 1]
       : moment.deltasBefore && at < output.deltaPart[moment.deltasBefore - 1] ? Infinity : 0;
     for (let at = first; at < count; at++) {
       const part = parts[at], end = at === count - 1 ? output.deltaEnd[moment.deltas - 1] : part.text.length;
-      const start = Math.max(0, end - SHOWN), known = Math.min(Math.max(before(at), start), end);
+      const start = Math.max(0, end - (at === count - 1 ? SHOWN : SHOWN_BEFORE)), known = Math.min(Math.max(before(at), start), end);
       const whole = part.whole && part.whole <= moment.step, over = moment.step === output.steps;
       const state = whole || (over && part.complete) ? "whole" : at === count - 1 && !over ? "growing" : "not complete";
       const key = `${at},${known},${end},${state},${over}`;
-      if (this.drawn.has(key)) { shown.push(this.drawn.get(key)); drawn.set(key, shown.at(-1)); continue; }
+      if (this.drawn.has(key)) { items.push(this.drawn.get(key)); drawn.set(key, items.at(-1)); continue; }
       const text = make("div", "mono", start ? make("span", "none", `… ${counted(start, "character")} before\n`) : "",
-        part.text.slice(start, known));
-      if (known < end) text.append(make("span", "new", part.text.slice(known, end)));
+        shown(part.text.slice(start, known)));
+      if (known < end) text.append(make("span", "new", shown(part.text.slice(known, end))));
       const head = make("div", "head", make("span", `tag t-${part.kind}`, KINDS[part.kind]));
       if (part.kind === "tool_call") {
-        head.append(make("b", "", part.name || "no name"), make("small", "", part.id), make("small", "", state + (over && part.repaired ? ", repaired" : "")));
+        head.append(make("b", "", shown(part.name) || "no name"), make("small", "", shown(part.id)), make("small", "", state + (over && part.repaired ? ", repaired" : "")));
       }
-      shown.push(make("li", "", head, text));
-      drawn.set(key, shown.at(-1));
+      items.push(make("li", "", head, text));
+      drawn.set(key, items.at(-1));
     }
     this.drawn = drawn;
     this.messageNote.textContent = first ? `the last ${PARTS} of ${counted(count, "part")}` : count ? counted(count, "part") : "";
     // What has not changed stays where it is: a list that is set anew is laid out anew.
-    for (const old of [...this.messageBox.children]) if (!shown.includes(old)) old.remove();
-    shown.forEach((one, at) => { if (this.messageBox.children[at] !== one) this.messageBox.insertBefore(one, this.messageBox.children[at] || null); });
+    for (const old of [...this.messageBox.children]) if (!items.includes(old)) old.remove();
+    items.forEach((one, at) => { if (this.messageBox.children[at] !== one) this.messageBox.insertBefore(one, this.messageBox.children[at] || null); });
     if (!count) this.messageBox.append(make("li", "none", "nothing yet"));
   }
   /** What has happened at this step, for who listens. */

@@ -25,9 +25,10 @@ NAMES = {
 """What roles are called."""
 
 # Controls, which terminals obey and XML refuses; what turns the direction of writing or has no
-# width, which lets text look like another; halves of characters.
+# width, which lets text look like another, but for joiners, which many scripts need; halves of
+# characters.
 HIDDEN = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\ufffe\uffff]"
 )
 

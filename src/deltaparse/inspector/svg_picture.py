@@ -14,7 +14,7 @@ COLUMNS = 96
 MOST_LINES = 60
 """Lines of raw text that a picture shows; a note counts what is behind them."""
 
-CELL, LINE, MARGIN, TOP = 7.8, 24, 28, 76
+CELL, LINE, MARGIN, TOP = 7.8, 24, 28, 84
 MOST_ISSUES = 6
 
 Run = tuple[str, int, str, int]
