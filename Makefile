@@ -17,7 +17,7 @@ SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-src test-wheel test-ray test-servers suites lint format bench replay-peers fuzz \
+.PHONY: help demo test test-src test-wheel test-browser test-ray test-servers suites lint format bench replay-peers fuzz \
 	docs package-check release-check clean
 
 help: ## show this list
@@ -52,6 +52,10 @@ suites: .venv/servers.stamp ## run vLLM's own tests of its parsers with the plug
 # Ray is large, and has no wheels for the newest Python for a while.
 test-ray: .venv/ray.stamp ## run the tests of `deltaparse replay` on a local Ray
 	$(BIN)/pytest tests/replay/test_ray_engine.py $(ARGS)
+
+# Needs Chromium and its driver: apt-get install chromium chromium-driver
+test-browser: .venv/browser.stamp ## try the inspector's page in Chromium, and draw the pictures of docs/
+	DELTAPARSE_BROWSER=1 $(BIN)/pytest tests/browser $(ARGS)
 
 lint: .venv/dev.stamp ## check style and types
 	$(BIN)/ruff check
@@ -129,6 +133,10 @@ endef
 	$(BIN)/$(PIP) install --requirement $<
 .venv/ray.stamp: pyproject.toml .venv/dev.stamp
 	$(BIN)/$(PIP) install --group ray
+	@touch $@
+
+.venv/browser.stamp: pyproject.toml .venv/run.stamp
+	$(BIN)/$(PIP) install --group browser
 	@touch $@
 
 # The fuzzer does without, and says so.

@@ -20,6 +20,7 @@ Here are the names that programs type; the packages have the rest:
     deltaparse.tool_parsers  parsers of whole responses, by name
     deltaparse.servers       plugins for vLLM and SGLang
     deltaparse.replay        recorded outputs, parsed again
+    deltaparse.inspector     what became of each character of an output, as a page
 
 Each name is imported when it is first used.
 """

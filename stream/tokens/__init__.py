@@ -3,16 +3,19 @@
 from .accounting import DeltaTokens, loss_mask, openai_logprobs, part_values, token_counts
 from .token_parser import TokenParser
 from .tokenizer_check import TokenizerFinding, check_tokenizer
-from .trail import TokenRole
+from .traced_parser import TracedParser
+from .trail import RoleSpan, TokenRole
 from .vocabulary import Spelling, Stretch, Vocabulary
 
 __all__ = [
     "DeltaTokens",
+    "RoleSpan",
     "Spelling",
     "Stretch",
     "TokenParser",
     "TokenRole",
     "TokenizerFinding",
+    "TracedParser",
     "Vocabulary",
     "check_tokenizer",
     "loss_mask",

@@ -184,7 +184,7 @@ def test_what_a_screen_reader_is_told(opened):
 def test_hostile_markup_is_text(opened):
     opened.open([recorded(HOSTILE, title=HOSTILE, named=HOSTILE)])
     # What cannot be seen, or turns the direction of writing, is named.
-    named = {"\u2028": "U+2028", "\u202e": "U+202E", "\x1b": "␛", "\x07": "␇", "\x00": "␀"}
+    named = {char: f"U+{ord(char):04X}" for char in "\u2028\u202e\x1b\x07\x00"}
     seen = HOSTILE.translate(str.maketrans(named))
     assert opened.text(".raw") == seen
     assert opened.text(".about h2") == f"{HOSTILE[:80]}…".translate(str.maketrans(named))

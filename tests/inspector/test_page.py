@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse.inspector import POLICY, live_page, page, svg_picture, text_picture
-from deltaparse.inspector.page import _own
+from deltaparse.inspector.html_page import _own
 from deltaparse.inspector.page_data import page_data, script_text
 
 from .outputs import FORMAT, HOSTILE, TEXT, recorded

@@ -46,7 +46,7 @@ How the model writes is found out from its chat template; common formats have na
   deltaparse doctor model/ --tools tools.json          is all well with them
   deltaparse serve --upstream http://127.0.0.1:8000    a gateway for OpenAI's clients
   deltaparse replay --template template.jinja --in log.jsonl --out results.jsonl
-  deltaparse inspect --format hermes out.txt           a page: what became of each character
+  deltaparse inspect --format hermes out.txt           what became of it, as a page
 """
 
 

@@ -2,18 +2,18 @@
 
     outputs.py, recording.py    one pass over an output, and what is written down of it
     why_held.py                 why text is held back
-    page.py, page_data.py       the page: one file; its style and script stand beside them
-    svg_picture.py, text_picture.py    the same as a picture, and for a terminal
+    html_page.py, page_data.py  the page: one file; its style and script stand beside them
+    svg.py, terminal.py         the same as a picture, and for a terminal
 
 Users import what is here.
 """
 
+from .html_page import POLICY, page
 from .live import live_page
 from .outputs import record_log
-from .page import POLICY, page
 from .recording import Held, RecordedPart, Recording, Span, record_output
-from .svg_picture import svg_picture
-from .text_picture import text_picture
+from .svg import svg_picture
+from .terminal import text_picture
 
 __all__ = [
     "POLICY",

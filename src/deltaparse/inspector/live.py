@@ -8,8 +8,8 @@ from typing import Any
 from deltaparse.replay import Replayer
 from deltaparse.stream import Policies, Vocabulary, WireFormat
 
+from .html_page import page
 from .outputs import record_log
-from .page import page
 from .recording import Recording
 
 __all__ = ["live_page"]

@@ -57,10 +57,7 @@ function shown(text, ends = false) {
   }
   return found;
 }
-function nameOf(code) {
-  if (code < 32) return String.fromCharCode(0x2400 + code);
-  return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-}
+function nameOf(code) { return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`; }
 function visible(text) { return shown(text, true); }
 
 /** One output, whose state at any step is added up from lengths. */
