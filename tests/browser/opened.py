@@ -86,6 +86,11 @@ class Opened:
         """How many elements there are."""
         return self.run("return document.querySelectorAll(arguments[0]).length", selector)
 
+    def box(self, selector):
+        """Where the first element stands on the screen."""
+        asked = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
+        return self.run(asked, selector)
+
     def until(self, condition, seconds=5):
         """Wait until a condition holds; return what it gives."""
         end = time.monotonic() + seconds
@@ -117,7 +122,7 @@ class Opened:
         """What the browser has written to its console."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
-    def picture(self, *, height=None):
+    def picture(self):
         """A picture of the page, in PNG."""
         return b64decode(self.do("Page.captureScreenshot", format="png")["data"])
 

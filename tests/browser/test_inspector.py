@@ -205,7 +205,8 @@ def test_the_policy_holds(driver, tmp_path):
         "const script = document.createElement('script'); script.textContent = 'window.owned = 1';"
         "const image = new Image(); image.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';"
         "const style = document.createElement('style'); style.textContent = 'body { opacity: 0 }';"
-        "const link = document.createElement('p'); link.setAttribute('onclick', 'window.owned = 2');"
+        "const link = document.createElement('p');"
+        "link.setAttribute('onclick', 'window.owned = 2');"
         "document.body.append(script, image, style, link); link.click();"
     )
     refused = opened.until(
@@ -221,7 +222,8 @@ def test_the_policy_holds(driver, tmp_path):
 def megabyte():
     """A megabyte of all sorts of text, with issues in it."""
     draw = random.Random(7)
-    words = "the model writes of tokens and streams 天気 😀 <b> { } \n".split(" ")
+    words = ["the", "model", "writes", "of", "tokens", "and", "streams", "天気", "😀"]
+    words += ["<b>", "{", "}", "\n"]
     text = ["<think>\n"]
     while sum(map(len, text)) < 1_000_000:
         text.append(" ".join(draw.choices(words, k=2000)))
@@ -257,9 +259,7 @@ def test_a_megabyte(opened):
         "".join(shown).replace("↵", "")
         == recording.text[end - recording.chunks[steps // 2 - 1] : end]
     )
-    box, pane = opened.run(
-        "return ['.raw .now', '.raw'].map(one => document.querySelector(one).getBoundingClientRect().toJSON())"
-    )
+    box, pane = opened.box(".raw .now"), opened.box(".raw")
     assert pane["top"] <= box["top"] <= pane["bottom"]
     opened.focus("#words").press(*"streams", Keys.ENTER)
     assert opened.text("#matches") == "1 of more than 10,000"
@@ -294,16 +294,14 @@ def test_two_side_by_side(opened):
     one, two = recorded(), recorded(fmt=get_format("qwen3_coder"), title="coder", named="coder")
     opened.open([one, two], beside=1)
     assert opened.count(".view") == 2
-    boxes = opened.run(
-        "return [...document.querySelectorAll('.view')].map(one => one.getBoundingClientRect().left)"
-    )
-    assert boxes[0] < boxes[1]
+    assert opened.box(".view")["right"] <= opened.box(".view + .view")["left"]
     opened.press(Keys.HOME, RIGHT, RIGHT, RIGHT)
     assert opened.run("return [...document.querySelectorAll('.ahead')].length") >= 2
     assert opened.until(lambda: opened.run("return location.hash")) == "#0,1,3"
     opened.focus("#second").press("n")
     opened.run(
-        "const one = document.querySelector('#second'); one.value = ''; one.dispatchEvent(new Event('change'))"
+        "const one = document.querySelector('#second'); one.value = '';"
+        "one.dispatchEvent(new Event('change'))"
     )
     assert opened.count(".view") == 1
     opened.focus("#first").press(Keys.ARROW_DOWN)
@@ -315,7 +313,8 @@ def test_a_click_on_the_text_goes_to_its_chunk(opened):
     opened.open([recording])
     opened.run(
         "const text = document.querySelector('.raw .content').firstChild, range = new Range();"
-        "range.setStart(text, 21); range.setEnd(text, 22); const box = range.getBoundingClientRect();"
+        "range.setStart(text, 21); range.setEnd(text, 22);"
+        "const box = range.getBoundingClientRect();"
         "window.at = [box.left + 2, box.top + box.height / 2]"
     )
     x, y = opened.run("return window.at")
@@ -325,18 +324,20 @@ def test_a_click_on_the_text_goes_to_its_chunk(opened):
 
 
 CONTRASTS = """
-const canvas = new OffscreenCanvas(1, 1), pen = canvas.getContext('2d', { willReadFrequently: true });
+const pen = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
 const over = (under, colour) => {
   pen.globalAlpha = 1; pen.fillStyle = `rgb(${under})`; pen.fillRect(0, 0, 1, 1);
   pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
   return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
 };
-const light = colour => colour.map(one => one / 255).map(one => one <= .03928 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4)
+const linear = one => one <= .03928 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4;
+const light = colour => colour.map(one => linear(one / 255))
   .reduce((sum, one, at) => sum + one * [.2126, .7152, .0722][at], 0);
+const skipped = '.unseen, script, noscript, :disabled, select, .skip';
 const found = [];
 for (const one of document.querySelectorAll('body *')) {
   const own = [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-  if (!own || !one.checkVisibility() || one.closest('.unseen, script, noscript, :disabled, select, .skip')) continue;
+  if (!own || !one.checkVisibility() || one.closest(skipped)) continue;
   const line = [];
   for (let at = one; at; at = at.parentElement) line.unshift(getComputedStyle(at).backgroundColor);
   const under = line.reduce(over, [255, 255, 255]);
@@ -365,8 +366,9 @@ def test_all_can_be_read_in_light_and_dark(opened, dark):
 STYLES = """
 return Object.fromEntries([...document.querySelectorAll('.legend span:first-child')].map(one => {
   const style = getComputedStyle(one);
-  return [one.className, ['textDecorationLine', 'textDecorationStyle', 'fontStyle', 'fontWeight', 'borderBottomStyle',
-    'borderTopStyle', 'boxShadow', 'backgroundImage'].map(name => style[name].replace(/rgba?\\([^)]*\\)/g, ''))];
+  const names = ['textDecorationLine', 'textDecorationStyle', 'fontStyle', 'fontWeight',
+    'borderBottomStyle', 'borderTopStyle', 'boxShadow', 'backgroundImage'];
+  return [one.className, names.map(name => style[name].replace(/rgba?\\([^)]*\\)/g, ''))];
 }))
 """
 

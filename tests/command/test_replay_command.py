@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -91,13 +92,59 @@ def test_minimal(run, tried, log, files, monkeypatch):
     names = {}
     exec(f"from deltaparse import StreamParser, get_format\n{source}", names)
     names["test_this_output"]()
+    # Wherever the fields of a record stand, it is the least that is parsed.
+    files("deep.jsonl", lines([{"id": 5, "response": {"raw": record()["text"] + " and more"}}]))
+    argv[argv.index("log.jsonl")] = "deep.jsonl"
+    found = json.loads(run(*argv, "--map", "text=response.raw"))
+    assert len(found["message"]["tool_calls"]) == 1
     code, _, err = tried(*HERMES, "--minimal", "5")
     assert (code, "nothing to make small" in err) == (2, True)
+
+
+def shown(name):
+    """The outputs that a page of the inspector shows."""
+    html = Path(name).read_text(encoding="utf-8")
+    found = re.findall('<script type="application/json" class="record">(.*?)</script>', html)
+    return [(one["title"], one["note"], one["format"]) for one in map(json.loads, found)]
+
+
+def test_the_inspector_shows_what_differs(tried, log, files, monkeypatch):
+    code, _, err = tried(*HERMES, "--inspect", "page.html")
+    assert (code, err.splitlines()[-1]) == (0, "deltaparse: wrote page.html: 1 output")
+    assert shown("page.html") == [("5", "call_lost: tool_calls[1]", "reasoning, calls JSON_NATIVE")]
+    tried(*HERMES, "--against", "qwen3_coder", "--inspect", "page.html")
+    one, two, *_ = shown("page.html")
+    assert (one[0], two[0], two[2]) == ("a", "a", "qwen3_coder")
+    files("log.jsonl", lines([record()] * 2))
+    _, _, err = tried(*HERMES, "--inspect", "none.html")
+    assert "nothing differs: there is no page" in err
+    assert not Path("none.html").exists()
+    lost = record(expected={"role": "assistant", "content": ""})
+    files("log.jsonl", "no\n" + lines([lost] * 51))
+    _, _, err = tried(*HERMES, "--inspect", "page.html")
+    assert "the page has the first 50 of 51 records" in err
+    assert len(shown("page.html")) == 50
+
+
+def test_the_inspector_shows_the_least(tried, log, files, monkeypatch):
+    monkeypatch.syspath_prepend(".")
+    files("mine.py", "def parse(chunks, record): return {'content': ''.join(chunks)}\n")
+    argv = [*HERMES, "--minimal", "5", "--inspect", "page.html"]
+    assert tried(*argv, "--peer", "mine:parse")[0] == 0
+    assert [note for _, note, _ in shown("page.html")] == ["the least that shows the fault"]
+    assert tried(*argv, "--against", "qwen3_coder")[0] == 0
+    assert [name for _, _, name in shown("page.html")][1] == "qwen3_coder"
+    from deltaparse.command import replay_minimal
+
+    monkeypatch.setattr(replay_minimal, "breaks_ours", lambda *given: lambda chunks: True)
+    assert tried(*argv)[0] == 0
+    assert [note for _, note, _ in shown("page.html")][1] == "in one chunk"
 
 
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
+        (["--in", "-", "--format", "qwen3", "--inspect", "x.html"], "reads the records twice"),
         (["--in", "none.jsonl", "--format", "qwen3"], "none.jsonl: No such file"),
         (["--in", "log.jsonl", "--format", "nothing"], "nothing"),
         (["--in", "log.jsonl", "--format", "t.jinja"], "t.jinja"),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Sized
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .inputs import BadInput, model_output, text_file, tools_list
+from .log_records import id_of, log_records
 from .replay_command import add_reading, count, replayer_of
 from .subcommand import TEMPLATES, Subcommand, complain
 from .terminal import wants_colour
@@ -93,12 +93,12 @@ def run(options: argparse.Namespace) -> None:
         _write(text, options.out or "-", "text")
     else:
         beside = 1 if options.against is not None else None
-        write_page(page(shown, beside=beside), options.out or "inspect.html", len(shown))
+        write_page(page(shown, beside=beside), options.out or "inspect.html", shown)
 
 
-def write_page(page: str, name: str, outputs: int) -> None:
-    """Write a page of so many outputs to a file; "-" is standard output."""
-    _write(page, name, f"{outputs} output{'s' * (outputs != 1)}")
+def write_page(page: str, name: str, outputs: Sized) -> None:
+    """Write a page of outputs to a file; "-" is standard output."""
+    _write(page, name, f"{len(outputs)} output{'s' * (len(outputs) != 1)}")
 
 
 def _write(text: str, name: str, what: str) -> None:
@@ -140,8 +140,8 @@ def _chosen(replayer: Replayer, options: argparse.Namespace) -> list[tuple[int, 
     asked = set(options.id or ())
     found = (
         (number, record)
-        for number, record in _records(options)
-        if not asked or _id_of(replayer, number, record) in asked
+        for number, record in log_records(options.file)
+        if not asked or id_of(replayer, number, record) in asked
     )
     chosen = list(islice(found, options.limit))
     if not chosen:
@@ -167,30 +167,6 @@ def _raw(options: argparse.Namespace) -> dict[str, Any]:
     if options.prompt:
         record["prompt"] = text_file(options.prompt)
     return record
-
-
-def _records(options: argparse.Namespace) -> Iterator[tuple[int, object]]:
-    """The records of a file, each with its number; what is no JSON is a `ValueError`."""
-    from deltaparse.replay.blocks import json_blocks
-    from deltaparse.replay.parquet_files import parquet_blocks
-    from deltaparse.replay.paths import is_parquet, open_binary
-
-    if options.file == "-":
-        with model_output("-") as file:
-            for block in json_blocks(file):
-                yield from block.records()
-        return
-    with open_binary(options.file) as opened:
-        is_table = is_parquet(options.file)
-        for block in parquet_blocks(opened) if is_table else json_blocks(opened):
-            yield from block.records()
-
-
-def _id_of(replayer: Replayer, number: int, record: object) -> str:
-    """The id of a record as it is typed, or its number."""
-    mapped = replayer.mapped(record) if isinstance(record, Mapping) else None
-    id = mapped.get("id") if isinstance(mapped, Mapping) else None
-    return id if isinstance(id, str) else json.dumps(number if id is None else id, default=repr)
 
 
 INSPECT = Subcommand(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import deltaparse as dp
 
 from .inputs import BadInput, chat_template, text_file
+from .replay_pages import check_inspect, write_differing
 from .replay_progress import ProgressLine
 from .subcommand import TEMPLATES, Subcommand, complain
 
@@ -34,6 +35,7 @@ arguments, call_lost, call_invented.
   deltaparse replay --format hermes --in log.jsonl --map text=response.raw
   deltaparse replay --format hermes --in log.jsonl --against qwen3_coder --out differs.jsonl
   deltaparse replay --format hermes --in log.jsonl --minimal 17 --peer mine:parse --as test
+  deltaparse replay --format hermes --in log.jsonl --inspect differs.html
 """
 )
 LAYOUTS = ("inspect-ai", "lm-eval", "openai-chunks", "openai-parsed", "sglang", "vllm")
@@ -72,6 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--class", dest="kind", metavar="CLASS", help="the fault, for --minimal; without: any")
     add("--as", dest="form", choices=("json", "test"), default="json", help="how --minimal prints")
     add("--picture", metavar="FILE", help="write the table as an SVG picture, too")
+    add(
+        "--inspect",
+        metavar="FILE",
+        help="write the inspector's page of records that differ, or of what --minimal finds",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -81,6 +88,7 @@ def run(options: argparse.Namespace) -> None:
         BadInput: one of the files or choices cannot be used.
         UsageError: there is no format of that name, or a file cannot be opened.
     """
+    check_inspect(options)
     replayer = replayer_of(options)
     if options.minimal is not None:
         from .replay_minimal import print_minimal
@@ -104,6 +112,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         tally = _local(replayer, options, differing=differing)
     _report(tally, options)
+    if options.inspect is not None:
+        write_differing(replayer, tally, options)
 
 
 def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) -> Tally:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from deltaparse.replay import Replayer
-from deltaparse.replay.blocks import json_blocks
 from deltaparse.replay.minimal import (
     as_test,
     breaks_against,
@@ -17,11 +15,11 @@ from deltaparse.replay.minimal import (
     minimal,
     peer_named,
 )
-from deltaparse.replay.parquet_files import parquet_blocks
-from deltaparse.replay.paths import is_parquet, open_binary
 from deltaparse.replay.records import read_record
 
 from .inputs import BadInput
+from .log_records import id_of, log_records
+from .replay_pages import write_minimal
 from .subcommand import print_json
 
 __all__ = ["print_minimal"]
@@ -34,7 +32,7 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
         BadInput: there is no such record.
         UsageError: it does not show the fault.
     """
-    record = _found(replayer, options)
+    record, replayer = _found(replayer, options), replayer.in_place()
     read = read_record(record)
     if read.text is None:
         raise BadInput("--minimal cuts text: this record has none")
@@ -49,6 +47,8 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
     chunks = minimal(read.chunks or (list(read.text) if cut else [read.text]), breaks)
     least = {**record, "text": "".join(chunks), "chunks": None, "token_ids": None}
     message = replayer(least).get("message", {})
+    if options.inspect is not None:
+        write_minimal(replayer, record, chunks, options)
     if options.form == "test":
         fmt = f"get_format({options.format!r})"
         if options.format is None:
@@ -60,14 +60,9 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
 
 def _found(replayer: Replayer, options: argparse.Namespace) -> Mapping[str, Any]:
     """The record with this id, or of this number."""
-    with open_binary(options.source) as file:
-        blocks = parquet_blocks(file) if is_parquet(options.source) else json_blocks(file)
-        for block in blocks:
-            for number, record in block.records():
-                mapped = replayer.mapped(record)
-                if isinstance(mapped, Mapping):
-                    id = mapped.get("id")
-                    named = id if isinstance(id, str) else json.dumps(number if id is None else id)
-                    if named == options.minimal:
-                        return mapped
+    for number, record in log_records(options.source):
+        if isinstance(record, Mapping) and id_of(replayer, number, record) == options.minimal:
+            mapped = replayer.mapped(record)
+            if isinstance(mapped, Mapping):
+                return mapped
     raise BadInput(f"{options.source}: no record has the id {options.minimal}")

@@ -23,12 +23,19 @@ LONGEST_TITLE = 80
 
 
 def record_log(
-    record: object, replayer: Replayer, number: int = 0, *, chunk: int = CHUNK, format: str = ""
+    record: object,
+    replayer: Replayer,
+    number: int = 0,
+    *,
+    chunk: int = CHUNK,
+    format: str = "",
+    note: str = "",
 ) -> Recording:
     """Record what becomes of the output of a log's record, as `deltaparse.replay` reads it.
 
     It comes in the chunks of the record, or a token at a time, or `chunk` characters at a time.
-    A record that cannot be read has an `error` and no text. `format` is what the format is called.
+    A record that cannot be read has an `error` and no text. `format` is what the format is called,
+    `note` what is to be said of it.
     """
     title = str(number)
     try:
@@ -37,9 +44,11 @@ def record_log(
         mapped = replayer.mapped(record)
         if isinstance(mapped, Mapping) and mapped.get("id") is not None:
             title = _title(mapped["id"])
-        return _recorded(mapped, replayer, title, chunk, format)
+        recording = _recorded(mapped, replayer, title, chunk, format)
     except DeltaParseError as error:
-        return Recording(title, format, error=str(error))
+        recording = Recording(title, format, error=str(error))
+    recording.note = note
+    return recording
 
 
 def _recorded(record: object, replayer: Replayer, title: str, chunk: int, format: str) -> Recording:

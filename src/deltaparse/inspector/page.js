@@ -287,6 +287,7 @@ class View {
       data.reason && data.reason !== data.finish && `engine said ${data.reason}`,
     ];
     const about = make("div", "about", make("h2", "", shown(data.title)), ...facts.filter(Boolean).map(text => make("span", "", shown(text))));
+    if (data.note) about.append(make("p", "note", shown(data.note)));
     if (data.error) about.append(make("p", "error", shown(data.error)));
     this.nowBox = make("div", "");
     this.chunk = make("span", "");

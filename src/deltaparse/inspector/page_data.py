@@ -59,6 +59,7 @@ def page_data(recording: Recording) -> dict[str, Any]:
         "format": recording.format,
         "reason": recording.reason,
         "finish": recording.finish_reason,
+        "note": recording.note,
         "error": recording.error,
         "text": recording.text,
         "chunks": places.lengths(recording.chunks),

@@ -83,6 +83,7 @@ class Recording:
     spans: what each character was in the end, without gaps.
     states: what the parser waited in, from a step on.
     issues: each with the step at which it was reported.
+    note: what is to be said of it.
     error: why it could not be parsed to the end.
     """
 
@@ -99,6 +100,7 @@ class Recording:
     parts: list[RecordedPart] = field(default_factory=list)
     issues: list[tuple[int, Issue]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
+    note: str = ""
     error: str = ""
 
     @property

@@ -31,6 +31,8 @@ def text_picture(recording: Recording, *, colour: bool = False) -> str:
 
 def _lines(recording: Recording, colour: bool) -> Iterator[str]:
     yield headline(recording)
+    if recording.note:
+        yield readable(recording.note)
     if recording.error:
         yield f"error: {readable(recording.error)}"
     yield ""

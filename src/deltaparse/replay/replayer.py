@@ -103,6 +103,11 @@ class Replayer:
         except Exception as error:  # noqa: BLE001 - a bug must not cost the other records
             return {"id": id, "error": f"internal error: {error!r}"}
 
+    def in_place(self) -> Replayer:
+        """Return the same for records that were mapped: all fields stand where they belong."""
+        against = None if self.against is None else self.against.in_place()
+        return _made(self.format, self.template, self.policies, self.source, {}, against)
+
     def parsed(self, record: Record, chunks: list[str] | None = None) -> TurnParser:
         """Return the finished parser of a record, fed with its output as one, or with these chunks.
 

@@ -1,0 +1,80 @@
+"""What `deltaparse replay --inspect` writes: the inspector's page of what differs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .inputs import BadInput
+from .log_records import log_records
+from .subcommand import complain
+
+if TYPE_CHECKING:
+    from deltaparse.replay import Replayer, Tally
+
+__all__ = ["check_inspect", "write_differing", "write_minimal"]
+
+MOST = 50
+"""Records on a page."""
+
+ALIKE = ("same", "whitespace")
+
+
+def check_inspect(options: argparse.Namespace) -> None:
+    """Refuse to inspect what can be read only once.
+
+    Raises:
+        BadInput: the records come from standard input.
+    """
+    if options.inspect is not None and options.source == "-":
+        raise BadInput("--inspect reads the records twice: --in FILE")
+
+
+def write_differing(replayer: Replayer, tally: Tally, options: argparse.Namespace) -> None:
+    """Write the page of the first records in which something differs."""
+    from deltaparse.inspector import page, record_log
+
+    from .inspect_command import write_page
+
+    counted: Mapping[str, int] = tally.by[""].get("", {})
+    differ = sum(counted[kind] for kind in counted if kind not in (*ALIKE, "not compared"))
+    shown: list[Any] = []
+    left = min(differ, MOST)
+    for number, record in log_records(options.source) if left else ():
+        result = {} if isinstance(record, ValueError) else replayer(record, number)
+        if result.get("class", "same") in ALIKE:
+            continue
+        note = f"{result['class']}: {result.get('difference', {}).get('path', '')}".rstrip(": ")
+        shown.append(record_log(record, replayer, number, note=note))
+        if replayer.against is not None:
+            named = options.against
+            shown.append(record_log(record, replayer.against, number, format=named, note=note))
+        left -= 1
+        if not left:
+            break
+    if not shown:
+        complain("note: nothing differs: there is no page")
+        return
+    if differ > MOST:
+        complain(f"note: the page has the first {MOST} of {differ} records that differ")
+    write_page(page(shown, beside=None if replayer.against is None else 1), options.inspect, shown)
+
+
+def write_minimal(
+    replayer: Replayer, record: Mapping[str, Any], chunks: list[str], options: argparse.Namespace
+) -> None:
+    """Write the page of the least that shows a fault, beside what it is compared with."""
+    from deltaparse.inspector import page, record_log
+
+    from .inspect_command import write_page
+
+    text = "".join(chunks)
+    least = {**record, "text": text, "chunks": chunks, "token_ids": None}
+    shown = [record_log(least, replayer, note="the least that shows the fault")]
+    if options.peer is None and replayer.against is not None:
+        other = record_log(least, replayer.against, format=options.against, note="compared with")
+        shown.append(other)
+    elif options.peer is None:
+        shown.append(record_log({**least, "chunks": [text]}, replayer, note="in one chunk"))
+    write_page(page(shown, beside=1 if len(shown) > 1 else None), options.inspect, shown)
