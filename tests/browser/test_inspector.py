@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Keys
 
-from deltaparse import get_format
+from deltaparse import Vocabulary, get_format
 from deltaparse.inspector import record_log, svg_picture
 from deltaparse.replay import Replayer
 
@@ -306,6 +306,26 @@ def test_two_side_by_side(opened):
     assert opened.count(".view") == 1
     opened.focus("#first").press(Keys.ARROW_DOWN)
     assert opened.text(".about h2") == "coder"
+
+
+def test_tokens(opened):
+    tokens = [b"<tool_call>", b"</tool_call>", *(bytes([at]) for at in range(256))]
+    vocabulary = Vocabulary(dict(enumerate(tokens)), special=[0, 1])
+    ids = [0, *(at + 2 for at in '\n{"name": "f", "arguments": {"é": 1}}\n'.encode()), 1]
+    made = record_log({"token_ids": ids}, Replayer(FORMAT, vocabulary=vocabulary), format="qwen3")
+    opened.open([made], after=f"#0,,{ids.index(0xC3 + 2) + 1}")
+    assert opened.text(".side .card h3 span") == "token 32 of 41, id 197"
+    assert opened.text(".facts dd") == ""  # the first half of a character
+    opened.press(RIGHT)
+    assert opened.text(".facts dd") == "é"
+    assert opened.run("return document.querySelector('.raw').textContent").count("é") == 1
+
+
+def test_the_address_says_where_one_is(opened):
+    opened.open([recorded(), recorded("two", title="two")])
+    opened.run("location.hash = '#1,,1'")
+    assert opened.until(lambda: opened.text(".about h2") == "two")
+    assert opened.text("#place") == "chunk 1 of 1"
 
 
 def test_a_click_on_the_text_goes_to_its_chunk(opened):

@@ -117,8 +117,8 @@ class Output {
   chunkName(step) {
     if (!step) return "before the first chunk";
     if (step === this.steps) return "the end of the output";
-    const id = this.data.ids ? `, token ${this.data.ids[step - 1]}` : "";
-    return `chunk ${step.toLocaleString("en")} of ${(this.steps - 1).toLocaleString("en")}${id}`;
+    const { ids } = this.data, place = `${step.toLocaleString("en")} of ${(this.steps - 1).toLocaleString("en")}`;
+    return ids ? `token ${place}, id ${ids[step - 1]}` : `chunk ${place}`;
   }
 }
 
@@ -435,7 +435,7 @@ function go(to, { quiet = false, follow = true } = {}) {
   views.forEach(view => view.update(step, follow));
   const name = views[0].output.chunkName(Math.min(step, views[0].output.steps));
   slider.setAttribute("aria-valuetext", name);
-  $("place").textContent = name.replace(/, token.*/, "");
+  $("place").textContent = name.replace(/, id.*/, "");
   // A button that has the focus stays one that can have it.
   for (const [id, off] of [["start", !step], ["back", !step], ["on", step === steps], ["finish", step === steps]]) {
     $(id).setAttribute("aria-disabled", off);
@@ -562,13 +562,18 @@ index.outputs.forEach((name, number) => {
 });
 $("second").prepend(new Option("nothing", ""));
 legend();
-const [first, second, at] = location.hash.slice(1).split(",");
-const known = number => /^\d+$/.test(number || "") && Number(number) < index.outputs.length;
+/** Go where the address of the page says: an output, one beside it, a step. */
+function fromAddress() {
+  const [first, second, at] = location.hash.slice(1).split(",");
+  const known = number => /^\d+$/.test(number || "") && Number(number) < index.outputs.length;
+  open(known(first) ? first : "0", known(second) ? second : known(first) ? "" : String(index.beside ?? ""),
+    /^\d+$/.test(at || "") ? Number(at) : undefined);
+}
 if (!index.outputs.length) {
   $("views").append(make("p", "none", "There are no outputs yet."));
   document.querySelectorAll(".controls, .choices").forEach(one => { one.hidden = true; });
 } else {
-  open(known(first) ? first : "0", known(second) ? second : known(first) ? "" : String(index.beside ?? ""),
-    /^\d+$/.test(at || "") ? Number(at) : undefined);
+  fromAddress();
+  addEventListener("hashchange", fromAddress);
 }
 })();
