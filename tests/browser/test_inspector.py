@@ -295,9 +295,11 @@ def test_two_side_by_side(opened):
     opened.open([one, two], beside=1)
     assert opened.count(".view") == 2
     assert opened.box(".view")["right"] <= opened.box(".view + .view")["left"]
+    words = "The messages differ: part 1 is reasoning here, content there."
+    assert opened.text(".differ") == words
     opened.press(Keys.HOME, RIGHT, RIGHT, RIGHT)
     assert opened.run("return [...document.querySelectorAll('.ahead')].length") >= 2
-    assert opened.until(lambda: opened.run("return location.hash")) == "#0,1,3"
+    assert opened.until(lambda: opened.run("return location.hash") == "#0,1,3")
     opened.focus("#second").press("n")
     opened.run(
         "const one = document.querySelector('#second'); one.value = '';"
@@ -306,6 +308,15 @@ def test_two_side_by_side(opened):
     assert opened.count(".view") == 1
     opened.focus("#first").press(Keys.ARROW_DOWN)
     assert opened.text(".about h2") == "coder"
+
+
+def test_where_two_messages_differ(opened):
+    same, other = recorded(title="same"), recorded(TEXT.replace("Oslo", "Bern"))
+    opened.open([recorded(), same, other], beside=1)
+    assert opened.text(".differ") == "Both make the same message."
+    opened.run("location.hash = '#0,2,3'")
+    words = "The messages differ: part 4, call get_whether, from character 11 on."
+    assert opened.until(lambda: opened.text(".differ") == words)
 
 
 def test_tokens(opened):

@@ -419,6 +419,10 @@ function open(first, second, at) {
   views = numbers.map(number => new View(output(Number(number)), options));
   $("views").className = views.length > 1 ? "two" : "";
   $("views").replaceChildren(...views.map(view => view.element));
+  if (views.length > 1) {
+    const words = difference(...views.map(view => view.output.data.parts));
+    $("views").prepend(make("p", "differ", shown(words)));
+  }
   steps = Math.max(...views.map(view => view.output.steps));
   slider.max = steps;
   document.title = `${views.map(view => view.output.data.title).join(" and ")} - deltaparse inspector`;
@@ -426,6 +430,21 @@ function open(first, second, at) {
   $("matches").textContent = "";
   issueAt = -1;
   go(at === undefined ? steps : at, { quiet: true });
+}
+
+/** Where the messages of two outputs begin to differ, in words. */
+function difference(one, two) {
+  const name = part => part ? `${KINDS[part.kind]}${part.name ? ` ${part.name}` : ""}` : "nothing";
+  const alike = (a, b) => a && b && a.kind === b.kind && a.name === b.name && a.text === b.text;
+  const count = Math.max(one.length, two.length);
+  let at = 0;
+  while (at < count && alike(one[at], two[at])) at++;
+  if (at === count) return "Both make the same message.";
+  const [a, b] = [one[at], two[at]];
+  if (!a || !b || a.kind !== b.kind || a.name !== b.name) return `The messages differ: part ${at + 1} is ${name(a)} here, ${name(b)} there.`;
+  let place = 0;
+  while (a.text[place] === b.text[place]) place++;
+  return `The messages differ: part ${at + 1}, ${name(a)}, from character ${(place + 1).toLocaleString("en")} on.`;
 }
 
 function go(to, { quiet = false, follow = true } = {}) {
