@@ -452,7 +452,7 @@ def test_pictures_for_the_documentation(opened, name, size, dark, after):
     opened.run("document.activeElement.blur()")
     PICTURES.mkdir(exist_ok=True)
     picture = opened.picture()
-    assert 10_000 < len(picture) < 300_000
+    assert 10_000 < len(picture) < 90_000
     (PICTURES / f"{name}.png").write_bytes(picture)
 
 
