@@ -14,7 +14,17 @@ __all__ = ["on_files", "on_page_markdown"]
 
 ROOT = Path(__file__).parents[1]
 COPIED = {"index.md": "README.md", "security.md": "SECURITY.md", "changelog.md": "CHANGELOG.md"}
-ROOMS = ("", "partial", "analyzer", "grammar", "inspector", "protocols", "replay", "servers", "testing")
+ROOMS = (
+    "",
+    "partial",
+    "analyzer",
+    "grammar",
+    "inspector",
+    "protocols",
+    "replay",
+    "servers",
+    "testing",
+)
 ELSEWHERE = re.compile(r"\[([^\]]+)\]\((?:\.\./)?(?!https?:)([\w./-]+)\)")
 
 
