@@ -181,6 +181,8 @@ def test_cost_is_linear(piece):
         (" x <thi", "content > until", "its end may become <think>"),
         ("<", "content > until", "it may become <think>, </think>, <|im_end|> or another marker"),
         ('<tool_call>\n{"na', "tool_calls > json_key", "behind <tool_call>, a call is not certain"),
+        ("<tool_call>\n</", "tool_calls > json_key", "behind <tool_call>, a call is not certain"),
+        ("f(a=1", "sections > read > prove > calls", "it may be calls: without tools"),
         ("<think>\n", "skip", "behind <think>, what follows says what it is"),
         ("get_we", "tool_calls > name_of", "a name is not whole"),
         ("12", "json_calls > json_arguments", "a value of the arguments is not whole"),
@@ -189,6 +191,13 @@ def test_cost_is_linear(piece):
 )
 def test_why_text_is_held_back(text, state, words):
     assert WhyHeld(FORMAT)(text, len(text), state).startswith(words)
+
+
+def test_unproven_calls_are_held_back_for_what_they_are():
+    text = '{"name": "f", "parameters": {"a": 1}}'
+    recording = record_log({"text": text}, Replayer(get_format("llama3_json")), chunk=1)
+    assert [one.size for one in recording.held] == [*range(1, len(text) + 1), 0]
+    assert all("without tools" in one.why for one in recording.held[:-1])
 
 
 def test_tools_of_a_record_are_known():

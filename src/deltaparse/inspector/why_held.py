@@ -13,8 +13,9 @@ SHOWN = 40
 MOST = 3
 """Markers that are named."""
 
+UNPROVEN = "it may be calls: without tools, those are calls that fill their part of the turn"
+
 STATES = (
-    ("unproven", "it may be calls, if it fills its part of the turn"),
     ("header", "the header of a message is not whole yet"),
     ("head", "the head of a call is not whole yet"),
     ("name", "a name is not whole yet"),
@@ -41,16 +42,21 @@ class WhyHeld:
         if not begins:
             return "white space: what follows says where it belongs"
         begun, found = self._begun(text)
-        if found:
-            what = "it" if begun == len(text.lstrip()) else "its end"
-            return f"{what} may become {_either(found)}"
+        if found and begun == len(text.lstrip()):
+            return f"it may become {_either(found)}"
+        # What holds back all of it comes before what holds back its end.
+        names = state.split(" > ")
+        if "prove" in names:
+            return UNPROVEN
         marker = max((one for one in self._markers if begins.startswith(one)), key=len, default="")
         if marker and size == len(text):
             what = (
                 "a call is not certain yet" if "call" in state else "what follows says what it is"
             )
             return f"behind {_shown(marker)}, {what}"
-        for name in reversed(state.split(" > ")):
+        if found:
+            return f"its end may become {_either(found)}"
+        for name in reversed(names):
             for word, reason in STATES:
                 if word in name:
                     return reason
