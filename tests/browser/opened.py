@@ -15,19 +15,19 @@ WIDE, NARROW = (1280, 860), (390, 800)
 
 
 class Opened:
-    """The page of some recordings in the browser that `driver` drives."""
+    """The page of some inspections in the browser that `driver` drives."""
 
     def __init__(self, driver, folder):
         self.driver = driver
         self.folder = folder
         self.pages = 0
 
-    def open(self, recordings, *, size=WIDE, dark=False, after="", **options):
+    def open(self, inspections, *, size=WIDE, dark=False, after="", **options):
         """Open the page; `after` is what stands behind `#` in its address."""
         self.look(size=size, dark=dark)
         self.pages += 1
         file = self.folder / f"page{self.pages}.html"
-        file.write_text(page(recordings, **options), encoding="utf-8", newline="")
+        file.write_text(page(inspections, **options), encoding="utf-8", newline="")
         self.driver.get_log("browser")
         self.driver.get(f"{file.as_uri()}{after}")
         return self

@@ -13,10 +13,10 @@ import pytest
 from selenium.webdriver import Keys
 
 from deltaparse import Vocabulary, get_format
-from deltaparse.inspector import record_log, svg_picture
+from deltaparse.inspector import inspect_record, svg_picture
 from deltaparse.replay import Replayer
 
-from ..inspector.outputs import FORMAT, HOSTILE, TEXT, TOOLS, call, recorded
+from ..inspector.outputs import FORMAT, HOSTILE, TEXT, TOOLS, call, inspected
 from .opened import LEFT, NARROW, RIGHT, TAB, WIDE, Opened
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
@@ -32,10 +32,10 @@ def opened(driver, tmp_path):
     assert complaints == []
 
 
-def message_until(recording, step):
+def message_until(inspection, step):
     """The parts of the message when a step is done: kind, name and text."""
     parts = []
-    for part in recording.parts:
+    for part in inspection.parts:
         size = sum(length for at, length in part.deltas if at <= step)
         if part.deltas and part.deltas[0][0] <= step:
             parts.append([part.kind, part.name, part.text[:size]])
@@ -50,26 +50,26 @@ return [...document.querySelectorAll('.parts > li:not(.none)')].map(part => [
 
 
 def test_at_each_chunk_the_page_shows_what_the_parser_made(opened):
-    recording = recorded()
-    opened.open([recording], after="#0,,0")
-    ends = [0, *accumulate(recording.chunks)]
-    held = {one.step: one.size for one in recording.held}
+    inspection = inspected()
+    opened.open([inspection], after="#0,,0")
+    ends = [0, *accumulate(inspection.chunks)]
+    held = {one.step: one.size for one in inspection.held}
     size = 0
     opened.focus("#slider")
-    for step in range(1, recording.steps + 1):
+    for step in range(1, inspection.steps + 1):
         opened.press(RIGHT)
         size = held.get(step, size)
-        assert opened.run(MESSAGE) == message_until(recording, step)
+        assert opened.run(MESSAGE) == message_until(inspection, step)
         assert opened.text(".raw") == TEXT
         shown = {name: opened.run(JOINED, f".raw .{name}") for name in ("held", "ahead")}
         assert shown == {
             "held": TEXT[ends[step] - size : ends[step]],
             "ahead": TEXT[ends[step] :],
         }
-        assert opened.text(".path b").replace(" ", "_") == where(recording, step)
+        assert opened.text(".path b").replace(" ", "_") == where(inspection, step)
     assert opened.text("#place") == "the end of the output"
     opened.press(RIGHT)
-    assert opened.run("return document.querySelector('#slider').value") == str(recording.steps)
+    assert opened.run("return document.querySelector('#slider').value") == str(inspection.steps)
 
 
 JOINED = """
@@ -81,16 +81,16 @@ return [...document.querySelectorAll(arguments[0])].map(one => {
 """
 
 
-def where(recording, step):
+def where(inspection, step):
     """The name of the innermost sub-parser that waits when a step is done."""
-    return [state for at, state in recording.states if at <= step][-1].split(" > ")[-1]
+    return [state for at, state in inspection.states if at <= step][-1].split(" > ")[-1]
 
 
 def test_keys_alone(opened):
-    recording = recorded()
-    opened.open([recording])
+    inspection = inspected()
+    opened.open([inspection])
     place = lambda: opened.run("return Number(document.querySelector('#slider').value)")  # noqa: E731
-    assert place() == recording.steps
+    assert place() == inspection.steps
     opened.press(Keys.HOME)
     assert place() == 0
     opened.press(RIGHT, RIGHT, RIGHT, LEFT)
@@ -98,24 +98,24 @@ def test_keys_alone(opened):
     opened.press((Keys.SHIFT, RIGHT))
     assert place() == 12
     opened.press("n")
-    assert place() == recording.issues[0][0]
+    assert place() == inspection.issues[0][0]
     assert opened.text("#issue-count") == "1 of 2 issues"
     opened.press("n", "p")
-    assert place() == recording.issues[0][0]
+    assert place() == inspection.issues[0][0]
     opened.press("/", *"PARIS", Keys.ENTER)
     assert opened.text("#matches") == "1 of 1"
     assert opened.text(".hit.here") == "Paris"
     opened.press(Keys.ESCAPE, Keys.ARROW_LEFT)
-    assert place() == recording.issues[0][0] - 1
+    assert place() == inspection.issues[0][0] - 1
     # Whoever speaks to the machine can switch letters off.
     opened.focus("#letters").press(Keys.SPACE, "n")
-    assert place() == recording.issues[0][0] - 1
+    assert place() == inspection.issues[0][0] - 1
     opened.press(Keys.END)
-    assert place() == recording.steps
+    assert place() == inspection.steps
 
 
 def test_tab_leads_to_all_that_can_be_used_and_one_sees_where_one_is(opened):
-    opened.open([recorded(), recorded(title="two")])
+    opened.open([inspected(), inspected(title="two")])
     wanted = opened.run(
         "return [...document.querySelectorAll('a, button, input, select, [tabindex]')]"
         ".filter(one => one.checkVisibility() && !one.disabled).length"
@@ -133,7 +133,7 @@ def test_tab_leads_to_all_that_can_be_used_and_one_sees_where_one_is(opened):
 
 
 def test_search(opened):
-    opened.open([recorded("The cat, the <b>Cat</b>, and the 😀 cat.\n" * 3)])
+    opened.open([inspected("The cat, the <b>Cat</b>, and the 😀 cat.\n" * 3)])
     opened.focus("#words").press(*"cat", Keys.ENTER)
     assert (opened.text("#matches"), opened.count(".hit")) == ("1 of 9", 9)
     opened.press(Keys.ENTER, Keys.ENTER)
@@ -147,16 +147,16 @@ def test_search(opened):
 
 
 def test_what_a_screen_reader_is_told(opened):
-    recording = recorded()
-    opened.open([recording], after="#0,,20")
+    inspection = inspected()
+    opened.open([inspection], after="#0,,20")
     opened.forget()
     opened.focus("#slider").press(RIGHT)
     assert opened.told().startswith("chunk 21 of 67. content: ")
-    step = recording.issues[0][0]
+    step = inspection.issues[0][0]
     opened.forget()
     opened.move_to(step)
     assert "issue unknown_tool: 'get_whether' is not one of the tools" in opened.told()
-    held = next(one for one in recording.held if one.size > 8)
+    held = next(one for one in inspection.held if one.size > 8)
     opened.forget()
     opened.move_to(held.step)
     told = opened.told()
@@ -182,7 +182,7 @@ def test_what_a_screen_reader_is_told(opened):
 
 
 def test_hostile_markup_is_text(opened):
-    opened.open([recorded(HOSTILE, title=HOSTILE, named=HOSTILE)])
+    opened.open([inspected(HOSTILE, title=HOSTILE, named=HOSTILE)])
     # What cannot be seen, or turns the direction of writing, is named.
     named = {char: f"U+{ord(char):04X}" for char in "\u2028\u202e\x1b\x07\x00"}
     seen = HOSTILE.translate(str.maketrans(named))
@@ -198,7 +198,7 @@ def test_hostile_markup_is_text(opened):
 
 def test_the_policy_holds(driver, tmp_path):
     """Even what got into the page would not run, load or be sent."""
-    opened = Opened(driver, tmp_path).open([recorded()])
+    opened = Opened(driver, tmp_path).open([inspected()])
     opened.run(
         "window.refused = [];"
         "addEventListener('securitypolicyviolation', one => refused.push(one.effectiveDirective));"
@@ -235,13 +235,13 @@ def megabyte():
 
 
 def test_a_megabyte(opened):
-    recording = recorded(megabyte(), title="a megabyte")
-    assert len(recording.text) > 1_000_000
-    assert recording.steps > 250_000
-    opened.open([recording])
+    inspection = inspected(megabyte(), title="a megabyte")
+    assert len(inspection.text) > 1_000_000
+    assert inspection.steps > 250_000
+    opened.open([inspection])
     ready = opened.run("return performance.timing.domComplete - performance.timing.fetchStart")
-    print(f"a page of a megabyte: ready in {ready} ms, {recording.steps} steps")
-    steps = recording.steps
+    print(f"a page of a megabyte: ready in {ready} ms, {inspection.steps} steps")
+    steps = inspection.steps
     jumps = [opened.run(MOVED, step) for step in (0, steps // 2, steps // 3, steps - 1, steps)]
     moves = [opened.run(MOVED, steps // 2 + more) for more in range(20)]
     print("to jump:", [round(took) for took, _ in jumps], "ms")
@@ -251,13 +251,13 @@ def test_a_megabyte(opened):
     assert max(drawn for _, drawn in moves) < 1000
     assert opened.count("*") < 8000
     opened.move_to(steps // 2)
-    end = sum(recording.chunks[: steps // 2])
+    end = sum(inspection.chunks[: steps // 2])
     shown = opened.run(
         "return [...document.querySelectorAll('.raw .now')].map(one => one.textContent)"
     )
     assert (
         "".join(shown).replace("↵", "")
-        == recording.text[end - recording.chunks[steps // 2 - 1] : end]
+        == inspection.text[end - inspection.chunks[steps // 2 - 1] : end]
     )
     box, pane = opened.box(".raw .now"), opened.box(".raw")
     assert pane["top"] <= box["top"] <= pane["bottom"]
@@ -279,14 +279,14 @@ return [performance.now() - start, drawn];
 
 @pytest.mark.parametrize("text", ["x", "", "\n", "😀"])
 def test_a_character_and_none(opened, text):
-    opened.open([recorded(text, title="little")])
+    opened.open([inspected(text, title="little")])
     assert opened.text("#place") == "the end of the output"
     opened.press(Keys.HOME, RIGHT, RIGHT, RIGHT, "n", "p", "/", *"x", Keys.ENTER)
     assert opened.text("#matches") == ("1 of 1" if text == "x" else "no match")
 
 
 def test_an_output_that_cannot_be_read_and_none(opened):
-    opened.open([recorded(text=None, title="bad")])
+    opened.open([inspected(text=None, title="bad")])
     assert opened.text(".error").startswith("it has no text")
     opened.press(Keys.HOME, RIGHT)
     opened.open([])
@@ -294,7 +294,7 @@ def test_an_output_that_cannot_be_read_and_none(opened):
 
 
 def test_two_side_by_side(opened):
-    one, two = recorded(), recorded(fmt=get_format("qwen3_coder"), title="coder", named="coder")
+    one, two = inspected(), inspected(fmt=get_format("qwen3_coder"), title="coder", named="coder")
     opened.open([one, two], beside=1)
     assert opened.count(".view") == 2
     assert opened.box(".view")["right"] <= opened.box(".view + .view")["left"]
@@ -314,8 +314,8 @@ def test_two_side_by_side(opened):
 
 
 def test_where_two_messages_differ(opened):
-    same, other = recorded(title="same"), recorded(TEXT.replace("Oslo", "Bern"))
-    opened.open([recorded(), same, other], beside=1)
+    same, other = inspected(title="same"), inspected(TEXT.replace("Oslo", "Bern"))
+    opened.open([inspected(), same, other], beside=1)
     assert opened.text(".differ") == "Both make the same message."
     opened.run("location.hash = '#0,2,3'")
     words = "The messages differ: part 4, call get_whether, from character 11 on."
@@ -326,7 +326,9 @@ def test_tokens(opened):
     tokens = [b"<tool_call>", b"</tool_call>", *(bytes([at]) for at in range(256))]
     vocabulary = Vocabulary(dict(enumerate(tokens)), special=[0, 1])
     ids = [0, *(at + 2 for at in '\n{"name": "f", "arguments": {"é": 1}}\n'.encode()), 1]
-    made = record_log({"token_ids": ids}, Replayer(FORMAT, vocabulary=vocabulary), format="qwen3")
+    made = inspect_record(
+        {"token_ids": ids}, Replayer(FORMAT, vocabulary=vocabulary), format="qwen3"
+    )
     opened.open([made], after=f"#0,,{ids.index(0xC3 + 2) + 1}")
     assert opened.text(".side .card h3 span") == "token 32 of 41, id 197"
     assert opened.text(".facts dd") == ""  # the first half of a character
@@ -336,15 +338,15 @@ def test_tokens(opened):
 
 
 def test_the_address_says_where_one_is(opened):
-    opened.open([recorded(), recorded("two", title="two")])
+    opened.open([inspected(), inspected("two", title="two")])
     opened.run("location.hash = '#1,,1'")
     assert opened.until(lambda: opened.text(".about h2") == "two")
     assert opened.text("#place") == "chunk 1 of 1"
 
 
 def test_a_click_on_the_text_goes_to_its_chunk(opened):
-    recording = recorded("abcdefgh " * 4)
-    opened.open([recording])
+    inspection = inspected("abcdefgh " * 4)
+    opened.open([inspection])
     opened.run(
         "const text = document.querySelector('.raw .content').firstChild, range = new Range();"
         "range.setStart(text, 21); range.setEnd(text, 22);"
@@ -387,8 +389,8 @@ return found.sort((one, two) => one[0] - two[0]);
 def test_all_can_be_read_in_light_and_dark(opened, dark):
     from deltaparse import Policies
 
-    refused = recorded(f"{call('f', '{}')} more", policies=Policies(text_after_tool_call="error"))
-    opened.open([recorded(), refused], dark=dark, beside=1, after="#0,1,40")
+    refused = inspected(f"{call('f', '{}')} more", policies=Policies(text_after_tool_call="error"))
+    opened.open([inspected(), refused], dark=dark, beside=1, after="#0,1,40")
     ground = opened.run("return getComputedStyle(document.documentElement).backgroundColor")
     assert (sum(map(int, ground[4:-1].split(","))) < 300) is dark
     opened.focus("#words").press(*"the", Keys.ENTER)
@@ -408,7 +410,7 @@ return Object.fromEntries([...document.querySelectorAll('.legend span:first-chil
 
 
 def test_roles_differ_without_colours(opened):
-    opened.open([recorded()])
+    opened.open([inspected()])
     styles = opened.run(STYLES)
     assert len(styles) > 10
     plain = {"content", "ahead"}  # which stand on the two sides of the chunk
@@ -419,8 +421,8 @@ def test_roles_differ_without_colours(opened):
 @pytest.mark.parametrize("size", [WIDE, NARROW, (320, 640)])
 @pytest.mark.parametrize("beside", [None, 1])
 def test_nothing_is_wider_than_the_screen(opened, size, beside):
-    long = recorded("x" * 500 + "\n" + TEXT, title="unbroken" * 30, named="y" * 200)
-    opened.open([long, recorded(title="two")], size=size, beside=beside)
+    long = inspected("x" * 500 + "\n" + TEXT, title="unbroken" * 30, named="y" * 200)
+    opened.open([long, inspected(title="two")], size=size, beside=beside)
     assert opened.run("return document.documentElement.scrollWidth") <= size[0]
     assert opened.run("return document.querySelector('.raw').clientHeight") > 100
 
@@ -437,7 +439,7 @@ PICTURED = (
 
 def pictured(title="weather.txt", fmt=FORMAT, named="qwen3"):
     record = {"id": title, "text": PICTURED, "tools": TOOLS, "finish_reason": "stop"}
-    return record_log(record, Replayer(fmt), format=named)
+    return inspect_record(record, Replayer(fmt), format=named)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deltaparse import get_format
-from deltaparse.inspector import record_log
+from deltaparse.inspector import inspect_record
 from deltaparse.replay import Replayer
 
 FORMAT = get_format("qwen3")
@@ -32,8 +32,8 @@ HOSTILE = (
 )
 
 
-def recorded(text=TEXT, fmt=FORMAT, title="Paris", policies=None, **fields):
-    """The recording of an output, four characters at a time."""
+def inspected(text=TEXT, fmt=FORMAT, title="Paris", policies=None, **fields):
+    """The inspection of an output, four characters at a time."""
     given = {} if policies is None else {"policies": policies}
     record = {"id": title, "text": text, "tools": TOOLS, "finish_reason": "stop"} | fields
-    return record_log(record, Replayer(fmt, **given), format=fields.get("named", "qwen3"))
+    return inspect_record(record, Replayer(fmt, **given), format=fields.get("named", "qwen3"))

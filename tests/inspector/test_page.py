@@ -19,7 +19,7 @@ from deltaparse.inspector import POLICY, live_page, page, svg_picture, text_pict
 from deltaparse.inspector.html_page import _own
 from deltaparse.inspector.page_data import page_data, script_text
 
-from .outputs import FORMAT, HOSTILE, TEXT, recorded
+from .outputs import FORMAT, HOSTILE, TEXT, inspected
 
 hostile_texts = st.lists(
     st.sampled_from(
@@ -83,9 +83,9 @@ def shape(html):
 
 
 def test_hostile_markup_stays_text():
-    hostile = recorded(HOSTILE, title=HOSTILE, named=HOSTILE)
+    hostile = inspected(HOSTILE, title=HOSTILE, named=HOSTILE)
     html = page([hostile])
-    assert shape(html) == shape(page([recorded("plain")]))
+    assert shape(html) == shape(page([inspected("plain")]))
     texts = Reader(html).texts("script")
     assert json.loads(texts[1][0]) == page_data(hostile)
     assert json.loads(texts[0][0]) == {"outputs": [hostile.title]}
@@ -94,7 +94,7 @@ def test_hostile_markup_stays_text():
 
 @given(text=hostile_texts, title=hostile_texts)
 def test_no_text_ends_the_script_that_holds_it(text, title):
-    html = page([recorded(text, title=title or "x")])
+    html = page([inspected(text, title=title or "x")])
     assert not re.search("[\u2028\u2029\ud800-\udfff]", html)
     for inside, had in Reader(html).texts("script"):
         assert not had or not set("<>&") & set(inside)
@@ -107,7 +107,7 @@ def test_json_for_scripts_means_the_same(value):
 
 
 def test_the_policy_allows_its_own_script_and_style_only():
-    html = page([recorded()])
+    html = page([inspected()])
     reader = Reader(html)
     (policy,) = [had["content"] for tag, had in reader.tags if had.get("http-equiv")]
     assert policy == POLICY
@@ -137,7 +137,7 @@ def test_the_script_is_one():
 def test_the_page_of_a_server():
     records = [
         {"id": "one", "chunks": ["Let ", "me."], "finish_reason": "stop"},
-        recorded(title="two"),
+        inspected(title="two"),
         {"id": 3},
     ]
     texts = [
@@ -155,7 +155,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.mark.parametrize("text", [TEXT, HOSTILE, "", "x", "long " * 5000, "\n" * 500])
 def test_a_picture_is_well_formed_and_shows_the_text(text):
-    picture = svg_picture(recorded(text, title=text[:60] or "none"))
+    picture = svg_picture(inspected(text, title=text[:60] or "none"))
     root = ET.fromstring(picture)
     assert {one.tag for one in root.iter()} <= {
         SVG + name for name in ("svg", "title", "style", "rect", "text", "path")
@@ -170,17 +170,17 @@ def test_a_picture_is_well_formed_and_shows_the_text(text):
 
 
 def test_a_picture_has_a_legend_of_what_is_in_it():
-    root = ET.fromstring(svg_picture(recorded("Hello")))
+    root = ET.fromstring(svg_picture(inspected("Hello")))
     assert [one.text for one in root.iter(SVG + "text")][-2:] == ["Hello", "content"]
 
 
 def test_a_picture_wraps_wide_characters():
-    picture = svg_picture(recorded("天" * 60))
+    picture = svg_picture(inspected("天" * 60))
     assert re.findall(">(天+)<", picture) == ["天" * 48, "天" * 12]
 
 
 def test_text_for_a_terminal():
-    shown = text_picture(recorded())
+    shown = text_picture(inspected())
     assert shown.splitlines()[0] == (
         "Paris · format qwen3 · 266 characters · 67 chunks · finish reason tool_calls"
     )
@@ -198,9 +198,9 @@ def test_text_for_a_terminal():
 
 @pytest.mark.parametrize("colour", [False, True])
 def test_a_terminal_is_told_nothing_by_a_model(colour):
-    shown = text_picture(recorded(HOSTILE, title="\x1b[2J"), colour=colour)
+    shown = text_picture(inspected(HOSTILE, title="\x1b[2J"), colour=colour)
     without = re.sub("\x1b\\[[0-9;]*m", "", shown) if colour else shown
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", without)
     assert "\\x1b[31mred\\x07 \\u202eevil\\x00" in without
     assert ("\x1b[" in shown) is colour
-    assert "error: " in text_picture(recorded(text=None))
+    assert "error: " in text_picture(inspected(text=None))

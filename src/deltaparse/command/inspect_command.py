@@ -16,7 +16,7 @@ from .subcommand import TEMPLATES, Subcommand, complain
 from .terminal import wants_colour
 
 if TYPE_CHECKING:
-    from deltaparse.inspector import Recording
+    from deltaparse.inspector import Inspection
     from deltaparse.replay import Replayer
 
 __all__ = ["INSPECT", "write_page"]
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
     from deltaparse.inspector import page, svg_picture, text_picture
 
     replayer = replayer_of(options)
-    shown = _recordings(replayer, options)
+    shown = _inspections(replayer, options)
     if options.svg:
         _write(svg_picture(shown[0]), options.out or "inspect.svg", "a picture")
     elif options.text:
@@ -112,16 +112,16 @@ def _write(text: str, name: str, what: str) -> None:
     complain(f"wrote {name}: {what}")
 
 
-def _recordings(replayer: Replayer, options: argparse.Namespace) -> list[Recording]:
-    """The recordings of the outputs that are asked for, each with what it is compared with."""
-    from deltaparse.inspector import record_log
+def _inspections(replayer: Replayer, options: argparse.Namespace) -> list[Inspection]:
+    """The inspections of the outputs that are asked for, each with what it is compared with."""
+    from deltaparse.inspector import inspect_record
 
     named = options.format or (Path(options.template).name if options.template else "")
-    shown: list[Recording] = []
+    shown: list[Inspection] = []
     for number, record in _chosen(replayer, options):
-        shown.append(record_log(record, replayer, number, chunk=options.chunk, format=named))
+        shown.append(inspect_record(record, replayer, number, chunk=options.chunk, format=named))
         if replayer.against is not None:
-            other = record_log(
+            other = inspect_record(
                 record, replayer.against, number, chunk=options.chunk, format=options.against
             )
             shown.append(other)

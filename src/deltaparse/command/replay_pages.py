@@ -33,7 +33,7 @@ def check_inspect(options: argparse.Namespace) -> None:
 
 def write_differing(replayer: Replayer, tally: Tally, options: argparse.Namespace) -> None:
     """Write the page of the first records in which something differs."""
-    from deltaparse.inspector import page, record_log
+    from deltaparse.inspector import inspect_record, page
 
     from .inspect_command import write_page
 
@@ -46,10 +46,10 @@ def write_differing(replayer: Replayer, tally: Tally, options: argparse.Namespac
         if result.get("class", "same") in ALIKE:
             continue
         note = f"{result['class']}: {result.get('difference', {}).get('path', '')}".rstrip(": ")
-        shown.append(record_log(record, replayer, number, note=note))
+        shown.append(inspect_record(record, replayer, number, note=note))
         if replayer.against is not None:
             named = options.against
-            shown.append(record_log(record, replayer.against, number, format=named, note=note))
+            shown.append(inspect_record(record, replayer.against, number, format=named, note=note))
         left -= 1
         if not left:
             break
@@ -65,16 +65,18 @@ def write_minimal(
     replayer: Replayer, record: Mapping[str, Any], chunks: list[str], options: argparse.Namespace
 ) -> None:
     """Write the page of the least that shows a fault, beside what it is compared with."""
-    from deltaparse.inspector import page, record_log
+    from deltaparse.inspector import inspect_record, page
 
     from .inspect_command import write_page
 
     text = "".join(chunks)
     least = {**record, "text": text, "chunks": chunks, "token_ids": None}
-    shown = [record_log(least, replayer, note="the least that shows the fault")]
+    shown = [inspect_record(least, replayer, note="the least that shows the fault")]
     if options.peer is None and replayer.against is not None:
-        other = record_log(least, replayer.against, format=options.against, note="compared with")
+        other = inspect_record(
+            least, replayer.against, format=options.against, note="compared with"
+        )
         shown.append(other)
     elif options.peer is None:
-        shown.append(record_log({**least, "chunks": [text]}, replayer, note="in one chunk"))
+        shown.append(inspect_record({**least, "chunks": [text]}, replayer, note="in one chunk"))
     write_page(page(shown, beside=1 if len(shown) > 1 else None), options.inspect, shown)

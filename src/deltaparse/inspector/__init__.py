@@ -1,6 +1,6 @@
 """The inspector: what became of each character of an output, chunk by chunk, as a page.
 
-    outputs.py, recording.py    one pass over an output, and what is written down of it
+    outputs.py, inspection.py    one pass over an output, and what is written down of it
     why_held.py                 why text is held back
     html_page.py, page_data.py  the page: one file; its style and script stand beside them
     svg.py, terminal.py         the same as a picture, and for a terminal
@@ -9,22 +9,22 @@ Users import what is here.
 """
 
 from .html_page import POLICY, page
+from .inspection import Held, InspectedPart, Inspection, Span, inspect_output
 from .live import live_page
-from .outputs import record_log
-from .recording import Held, RecordedPart, Recording, Span, record_output
+from .outputs import inspect_record
 from .svg import svg_picture
 from .terminal import text_picture
 
 __all__ = [
     "POLICY",
     "Held",
-    "RecordedPart",
-    "Recording",
+    "InspectedPart",
+    "Inspection",
     "Span",
+    "inspect_output",
+    "inspect_record",
     "live_page",
     "page",
-    "record_log",
-    "record_output",
     "svg_picture",
     "text_picture",
 ]

@@ -14,8 +14,8 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+from .inspection import Inspection
 from .page_data import page_data, script_text
-from .recording import Recording
 
 __all__ = ["POLICY", "page"]
 
@@ -44,9 +44,9 @@ POLICY = _policy()
 """The content security policy of the page, for servers that send it as a header, too."""
 
 
-def page(recordings: Iterable[Recording], *, beside: int | None = None) -> str:
-    """Return the page of recordings; it opens with the first, and with `beside` at its side."""
-    shown = list(recordings)
+def page(inspections: Iterable[Inspection], *, beside: int | None = None) -> str:
+    """Return the page of inspections; it opens with the first, and with `beside` at its side."""
+    shown = list(inspections)
     index: dict[str, Any] = {"outputs": [one.title for one in shown]}
     if beside is not None:
         index["beside"] = beside

@@ -9,8 +9,8 @@ from deltaparse.replay import Replayer
 from deltaparse.stream import Policies, Vocabulary, WireFormat
 
 from .html_page import page
-from .outputs import record_log
-from .recording import Recording
+from .inspection import Inspection
+from .outputs import inspect_record
 
 __all__ = ["live_page"]
 
@@ -25,7 +25,7 @@ def live_page(
     """Return the page of outputs, the first of which is shown: one file of HTML.
 
     Args:
-        records: recordings, or records as `deltaparse.replay` reads them: `chunks` or `text`, and
+        records: inspections, or records as `deltaparse.replay` reads them: `chunks` or `text`, and
             maybe `id`, `prompt`, `tools`, `finish_reason`, `format`. What cannot be read is on
             the page, with the reason.
         fmt: how the model writes, for records that have no `format` or `template`.
@@ -34,6 +34,6 @@ def live_page(
     """
     replayer = Replayer(fmt, policies=policies, vocabulary=vocabulary)
     return page(
-        one if isinstance(one, Recording) else record_log(one, replayer, number)
+        one if isinstance(one, Inspection) else inspect_record(one, replayer, number)
         for number, one in enumerate(records, 1)
     )

@@ -1,4 +1,4 @@
-"""Recordings of what is at hand: a text and a format, records of a log, turns of the gateway."""
+"""Inspections of what is at hand: a text and a format, records of a log, turns of the gateway."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from deltaparse.replay.records import read_record
 from deltaparse.stream import TokenParser, WireFormat
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
-from .recording import Recording, record_output
+from .inspection import Inspection, inspect_output
 
-__all__ = ["CHUNK", "record_log"]
+__all__ = ["CHUNK", "inspect_record"]
 
 CHUNK = 4
 """Characters of a chunk where nobody knows how the output came: about those of a token."""
@@ -22,7 +22,7 @@ CHUNK = 4
 LONGEST_TITLE = 80
 
 
-def record_log(
+def inspect_record(
     record: object,
     replayer: Replayer,
     number: int = 0,
@@ -30,8 +30,8 @@ def record_log(
     chunk: int = CHUNK,
     format: str = "",
     note: str = "",
-) -> Recording:
-    """Record what becomes of the output of a log's record, as `deltaparse.replay` reads it.
+) -> Inspection:
+    """Inspect the output of a log's record, as `deltaparse.replay` reads it.
 
     It comes in the chunks of the record, or a token at a time, or `chunk` characters at a time.
     A record that cannot be read has an `error` and no text. `format` is what the format is called,
@@ -44,15 +44,17 @@ def record_log(
         mapped = replayer.mapped(record)
         if isinstance(mapped, Mapping) and mapped.get("id") is not None:
             title = _title(mapped["id"])
-        recording = _recorded(mapped, replayer, title, chunk, format)
+        inspection = _inspected(mapped, replayer, title, chunk, format)
     except DeltaParseError as error:
-        recording = Recording(title, format, error=str(error))
-    recording.note = note
-    return recording
+        inspection = Inspection(title, format, error=str(error))
+    inspection.note = note
+    return inspection
 
 
-def _recorded(record: object, replayer: Replayer, title: str, chunk: int, format: str) -> Recording:
-    """Record what becomes of a record.
+def _inspected(
+    record: object, replayer: Replayer, title: str, chunk: int, format: str
+) -> Inspection:
+    """Inspect a record.
 
     Raises:
         DeltaParseError: it cannot be read.
@@ -73,7 +75,7 @@ def _recorded(record: object, replayer: Replayer, title: str, chunk: int, format
     else:
         parser = TracedParser(fmt, prompt=prompt or "", **given)
         chunks = _cut(read.text, chunk) if read.chunks is None else read.chunks
-    return record_output(parser, chunks, read.finish_reason, **words)
+    return inspect_output(parser, chunks, read.finish_reason, **words)
 
 
 def _cut(text: str, size: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""A recording as the page's script reads it: JSON of lists of numbers, which it adds up.
+"""An inspection as the page's script reads it: JSON of lists of numbers, which it adds up.
 
 Scripts count in UTF-16, in which some characters are two; so all lengths and places are written in
 that. Lists of pairs are flat, for JSON of a million small lists is slow to read.
@@ -12,7 +12,7 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import Any
 
-from .recording import Held, RecordedPart, Recording
+from .inspection import Held, InspectedPart, Inspection
 
 __all__ = ["page_data", "script_text"]
 
@@ -46,33 +46,33 @@ class _Places:
         return [end - start for start, end in pairwise(ends)]
 
 
-def page_data(recording: Recording) -> dict[str, Any]:
-    """Return a recording for the page's script."""
-    places = _Places(recording.text)
-    roles = sorted({span.role for span in recording.spans})
-    spans = places.lengths([span.end - span.start for span in recording.spans])
-    states = sorted({state for _, state in recording.states})
+def page_data(inspection: Inspection) -> dict[str, Any]:
+    """Return an inspection for the page's script."""
+    places = _Places(inspection.text)
+    roles = sorted({span.role for span in inspection.spans})
+    spans = places.lengths([span.end - span.start for span in inspection.spans])
+    states = sorted({state for _, state in inspection.states})
     state_numbers = {state: number for number, state in enumerate(states)}
     role_numbers = {role: number for number, role in enumerate(roles)}
     return {
-        "title": recording.title,
-        "format": recording.format,
-        "reason": recording.reason,
-        "finish": recording.finish_reason,
-        "note": recording.note,
-        "error": recording.error,
-        "text": recording.text,
-        "chunks": places.lengths(recording.chunks),
-        "ids": recording.ids,
+        "title": inspection.title,
+        "format": inspection.format,
+        "reason": inspection.reason,
+        "finish": inspection.finish_reason,
+        "note": inspection.note,
+        "error": inspection.error,
+        "text": inspection.text,
+        "chunks": places.lengths(inspection.chunks),
+        "ids": inspection.ids,
         "roles": roles,
         "spans": _flat(
             (role_numbers[span.role], length)
-            for span, length in zip(recording.spans, spans, strict=True)
+            for span, length in zip(inspection.spans, spans, strict=True)
         ),
         "states": states,
-        "stateAt": _flat((step, state_numbers[state]) for step, state in recording.states),
-        **_held(recording, places),
-        "parts": [_part(part) for part in recording.parts],
+        "stateAt": _flat((step, state_numbers[state]) for step, state in inspection.states),
+        **_held(inspection, places),
+        "parts": [_part(part) for part in inspection.parts],
         "issues": [
             {
                 "step": step,
@@ -81,7 +81,7 @@ def page_data(recording: Recording) -> dict[str, Any]:
                 "end": places(issue.span[1]),
                 "detail": issue.detail,
             }
-            for step, issue in recording.issues
+            for step, issue in inspection.issues
         ],
         "attempts": [
             {
@@ -91,7 +91,7 @@ def page_data(recording: Recording) -> dict[str, Any]:
                 "start": places(one.span[0]),
                 "end": places(one.span[1]),
             }
-            for one in recording.attempts
+            for one in inspection.attempts
         ],
     }
 
@@ -102,13 +102,13 @@ def script_text(value: Any) -> str:
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _held(recording: Recording, places: _Places) -> dict[str, Any]:
+def _held(inspection: Inspection, places: _Places) -> dict[str, Any]:
     """What is held back: a step, a length and the number of a reason each."""
-    reasons = sorted({held.why for held in recording.held})
+    reasons = sorted({held.why for held in inspection.held})
     numbers = {why: number for number, why in enumerate(reasons)}
     ends: dict[int, int] = {}
-    at, wanted = 0, {held.step for held in recording.held}
-    for step, length in enumerate(recording.chunks, 1):
+    at, wanted = 0, {held.step for held in inspection.held}
+    for step, length in enumerate(inspection.chunks, 1):
         at += length
         if step in wanted:
             ends[step] = at
@@ -117,11 +117,11 @@ def _held(recording: Recording, places: _Places) -> dict[str, Any]:
         end = ends.get(held.step, 0)
         return places(end) - places(max(end - held.size, 0))
 
-    flat = _flat((held.step, size(held), numbers[held.why]) for held in recording.held)
+    flat = _flat((held.step, size(held), numbers[held.why]) for held in inspection.held)
     return {"reasons": reasons, "heldAt": flat}
 
 
-def _part(part: RecordedPart) -> dict[str, Any]:
+def _part(part: InspectedPart) -> dict[str, Any]:
     """A part: its deltas are a step and a length each, the steps as what they add to the last."""
     steps = [step for step, _ in part.deltas]
     gaps = [step - before for step, before in zip(steps, [0, *steps], strict=False)]

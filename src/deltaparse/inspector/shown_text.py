@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from unicodedata import east_asian_width
 
-from .recording import Recording
+from .inspection import Inspection
 
 __all__ = ["NAMES", "headline", "readable", "stretches", "width"]
 
@@ -48,24 +48,24 @@ def width(char: str) -> int:
     return 2 if east_asian_width(char) in "WF" else 1
 
 
-def stretches(recording: Recording) -> Iterator[tuple[str, str]]:
+def stretches(inspection: Inspection) -> Iterator[tuple[str, str]]:
     """What each stretch of the raw text was, and the stretch; line ends in markers can be seen."""
-    for span in recording.spans:
-        text = readable(recording.text[span.start : span.end])
+    for span in inspection.spans:
+        text = readable(inspection.text[span.start : span.end])
         if span.role not in ("content", "reasoning", "arguments"):
             text = text.replace("\n", f"{NEW_LINE}\n")
         yield span.role, text
 
 
-def headline(recording: Recording) -> str:
-    """What the recording is of, in a line."""
-    size, chunks = len(recording.text), max(recording.steps - 1, 0)
-    unit = "chunk" if recording.ids is None else "token"
+def headline(inspection: Inspection) -> str:
+    """What the inspection is of, in a line."""
+    size, chunks = len(inspection.text), max(inspection.steps - 1, 0)
+    unit = "chunk" if inspection.ids is None else "token"
     facts = [
-        readable(recording.title).replace("\n", " "),
-        f"format {recording.format}" if recording.format else "",
+        readable(inspection.title).replace("\n", " "),
+        f"format {inspection.format}" if inspection.format else "",
         f"{size:,} character{'s' * (size != 1)}",
         f"{chunks:,} {unit}{'s' * (chunks != 1)}",
-        f"finish reason {recording.finish_reason}" if recording.finish_reason else "",
+        f"finish reason {inspection.finish_reason}" if inspection.finish_reason else "",
     ]
     return " · ".join(filter(None, facts))

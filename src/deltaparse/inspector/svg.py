@@ -1,11 +1,11 @@
-"""A recording as a picture for documents, in SVG: the raw text with its roles, and a legend."""
+"""An inspection as a picture for documents, in SVG: the raw text with its roles, and a legend."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from .recording import Recording
+from .inspection import Inspection
 from .shown_text import NAMES, headline, readable, stretches, width
 
 __all__ = ["MOST_LINES", "svg_picture"]
@@ -48,11 +48,11 @@ path.reasoning{stroke:#c3a8ee}path.name{stroke:#8fd3a8}path.arguments{stroke:#92
 path.dropped,path.unread{stroke:#f09a86}}"""
 
 
-def svg_picture(recording: Recording, *, most: int = MOST_LINES) -> str:
+def svg_picture(inspection: Inspection, *, most: int = MOST_LINES) -> str:
     """Return an SVG document of the first `most` lines; light or dark as its reader prefers."""
     parts: list[str] = []
     y, left = TOP, 0
-    for number, line in enumerate(_wrapped(stretches(recording))):
+    for number, line in enumerate(_wrapped(stretches(inspection))):
         if number >= most:
             left += 1
             continue
@@ -63,24 +63,24 @@ def svg_picture(recording: Recording, *, most: int = MOST_LINES) -> str:
         parts.append(_words(f"and {left:,} line{'s' * (left != 1)} more", y, "ui soft"))
         y += LINE
     y += 8
-    for step, issue in recording.issues[:MOST_ISSUES]:
+    for step, issue in inspection.issues[:MOST_ISSUES]:
         words = f"⚑ {issue.kind}, chunk {step}: {readable(issue.detail)}".replace("\n", " ")
         parts.append(_words(_cut(words), y, "ui flag"))
         y += LINE
-    if len(recording.issues) > MOST_ISSUES:
-        more = len(recording.issues) - MOST_ISSUES
+    if len(inspection.issues) > MOST_ISSUES:
+        more = len(inspection.issues) - MOST_ISSUES
         parts.append(_words(f"and {more} more", y, "ui soft"))
         y += LINE
     y += 6
-    parts += _legend([span.role for span in recording.spans], y)
+    parts += _legend([span.role for span in inspection.spans], y)
     wide, high = COLUMNS * CELL + 2 * MARGIN, y + 24
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high}" '
         f'viewBox="0 0 {wide:.0f} {high}" role="img">\n'
-        f"<title>{escape(headline(recording))}</title>\n<style>{STYLE}</style>\n"
+        f"<title>{escape(headline(inspection))}</title>\n<style>{STYLE}</style>\n"
         f'<rect class="paper" width="100%" height="100%" rx="10"/>'
     )
-    title, _, facts = headline(recording).partition(" · ")
+    title, _, facts = headline(inspection).partition(" · ")
     top = [_words(_cut(title), 32, "ui title ink"), _words(_cut(facts), 52, "ui soft")]
     return "\n".join([head, *top, *parts, "</svg>\n"])
 

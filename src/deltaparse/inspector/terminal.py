@@ -1,10 +1,10 @@
-"""A recording for a terminal: each stretch of the raw text on lines of its own, and what it was."""
+"""An inspection for a terminal: each stretch of the raw text on its own lines, and what it was."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .recording import Recording
+from .inspection import Inspection
 from .shown_text import NAMES, headline, readable, stretches
 
 __all__ = ["text_picture"]
@@ -24,33 +24,33 @@ COLOURS = {
 MARGIN = 10
 
 
-def text_picture(recording: Recording, *, colour: bool = False) -> str:
+def text_picture(inspection: Inspection, *, colour: bool = False) -> str:
     """Return the raw text with what each stretch of it was, then its calls and its issues."""
-    return "".join(f"{line}\n" for line in _lines(recording, colour))
+    return "".join(f"{line}\n" for line in _lines(inspection, colour))
 
 
-def _lines(recording: Recording, colour: bool) -> Iterator[str]:
-    yield headline(recording)
-    if recording.note:
-        yield readable(recording.note)
-    if recording.error:
-        yield f"error: {readable(recording.error)}"
+def _lines(inspection: Inspection, colour: bool) -> Iterator[str]:
+    yield headline(inspection)
+    if inspection.note:
+        yield readable(inspection.note)
+    if inspection.error:
+        yield f"error: {readable(inspection.error)}"
     yield ""
-    for role, text in stretches(recording):
+    for role, text in stretches(inspection):
         lines = text.removesuffix("\n").split("\n")
         for number, line in enumerate(lines):
             label = NAMES[role] if not number else ""
             code = COLOURS[role]
             shown = f"\x1b[{code}m{line}\x1b[0m" if colour and code and line else line
             yield f"{label:>{MARGIN}} │ {shown}".rstrip()
-    if recording.attempts:
+    if inspection.attempts:
         yield ""
-        for one in recording.attempts:
+        for one in inspection.attempts:
             why = f": {_one_line(one.detail)}" if one.detail else ""
             yield f"{'call':>{MARGIN}} │ {_one_line(one.name) or 'no name'}, {one.status}{why}"
-    if recording.issues:
+    if inspection.issues:
         yield ""
-        for step, issue in recording.issues:
+        for step, issue in inspection.issues:
             at = f"at {issue.span[0]}-{issue.span[1]}, chunk {step}"
             yield f"{'issue':>{MARGIN}} │ {issue.kind} {at}: {_one_line(issue.detail)}"
 

@@ -1,4 +1,4 @@
-"""The recording pass: an output is parsed chunk by chunk, and what becomes of it is written down.
+"""The inspection: an output is parsed chunk by chunk, and what becomes of it is written down.
 
 One pass, and nothing is written down twice: of a chunk, its length, the lengths of its deltas, and
 what has changed of the state. Whoever shows a moment adds up lengths, so that a megabyte of output
@@ -28,7 +28,7 @@ from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from .why_held import WhyHeld
 
-__all__ = ["Held", "RecordedPart", "Recording", "Span", "record_output"]
+__all__ = ["Held", "InspectedPart", "Inspection", "Span", "inspect_output"]
 
 Kind = Literal["content", "reasoning", "tool_call"]
 
@@ -37,7 +37,7 @@ TAIL = 256
 
 
 @dataclass(slots=True)
-class RecordedPart:
+class InspectedPart:
     """A run of deltas of one kind, or those of one call; `deltas` has a step and a length each."""
 
     kind: Kind
@@ -75,7 +75,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Recording:
+class Inspection:
     """What became of one output, step by step; spans and lengths are in characters of `text`.
 
     text: the raw output. `chunks` are the lengths of what came at each step, the end of the output
@@ -97,7 +97,7 @@ class Recording:
     spans: list[Span] = field(default_factory=list)
     states: list[tuple[int, str]] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
-    parts: list[RecordedPart] = field(default_factory=list)
+    parts: list[InspectedPart] = field(default_factory=list)
     issues: list[tuple[int, Issue]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     note: str = ""
@@ -109,7 +109,7 @@ class Recording:
         return len(self.chunks)
 
 
-def record_output(
+def inspect_output(
     parser: TracedParser | TokenParser,
     chunks: Iterable[str | bytes | int],
     reason: Reason = None,
@@ -117,24 +117,24 @@ def record_output(
     title: str = "output",
     format: str = "",
     token_text: Any = None,
-) -> Recording:
+) -> Inspection:
     """Parse an output with a fresh parser, and write down what becomes of it.
 
     `chunks` are text or bytes for a `TracedParser`, ids for a `TokenParser`, whose vocabulary is
     `token_text`. What a policy refuses ends the pass; the text behind it is "unread".
     """
-    pass_ = _Pass(parser, Recording(title, format, reason_text(reason)), token_text)
+    pass_ = _Pass(parser, Inspection(title, format, reason_text(reason)), token_text)
     pass_.run(chunks, reason)
-    return pass_.recording
+    return pass_.inspection
 
 
 class _Pass:
     """One parser at work, and what is written down of it."""
 
     def __init__(
-        self, parser: TracedParser | TokenParser, recording: Recording, token_text: Any
+        self, parser: TracedParser | TokenParser, inspection: Inspection, token_text: Any
     ) -> None:
-        self.recording = recording
+        self.inspection = inspection
         self._parser = parser
         self._token_text = token_text
         self._decoder = TextDecoder()
@@ -145,36 +145,36 @@ class _Pass:
         self._state = ""
         self._issue_steps: list[int] = []
         if token_text is not None:
-            recording.ids = []
+            inspection.ids = []
 
     def run(self, chunks: Iterable[str | bytes | int], reason: Reason) -> None:
         """Feed all chunks, and the end."""
-        parser, recording = self._parser, self.recording
+        parser, inspection = self._parser, self.inspection
         self._note_state(0)
         came = iter(chunks)
         try:
             for chunk in came:
                 self._take(chunk)
-                self._after(len(recording.chunks), parser.feed(chunk))  # type: ignore[arg-type]
+                self._after(len(inspection.chunks), parser.feed(chunk))  # type: ignore[arg-type]
             self._came(self._decoder.finish())
-            self._after(len(recording.chunks), parser.finish(reason))
+            self._after(len(inspection.chunks), parser.finish(reason))
         except MalformedOutput as error:
-            recording.error = str(error)
-            self._note_state(len(recording.chunks))
+            inspection.error = str(error)
+            self._note_state(len(inspection.chunks))
         self._conclude(came)
 
     def _take(self, chunk: str | bytes | int) -> None:
         """Write down the text of a chunk."""
         if isinstance(chunk, int):
-            if self.recording.ids is not None:
-                self.recording.ids.append(chunk)
+            if self.inspection.ids is not None:
+                self.inspection.ids.append(chunk)
             chunk = self._token_text[chunk]
         self._came(self._decoder.feed(chunk))  # type: ignore[arg-type]
 
     def _came(self, text: str) -> None:
         self._texts.append(text)
         self._tail = (self._tail + text)[-TAIL:] if len(text) < TAIL else text[-TAIL:]
-        self.recording.chunks.append(len(text))
+        self.inspection.chunks.append(len(text))
 
     def _after(self, step: int, deltas: list[Delta]) -> None:
         """Write down what a step made."""
@@ -183,17 +183,17 @@ class _Pass:
         self._note_state(step)
 
     def _note_delta(self, step: int, delta: Delta) -> None:
-        parts = self.recording.parts
+        parts = self.inspection.parts
         last = parts[-1] if parts else None
         if isinstance(delta, ContentDelta | ReasoningDelta):
             kind: Kind = "content" if isinstance(delta, ContentDelta) else "reasoning"
             if last is None or last.kind != kind:
-                last = RecordedPart(kind)
+                last = InspectedPart(kind)
                 parts.append(last)
             text = delta.text
         else:
             if last is None or last.index != delta.index:
-                last = RecordedPart("tool_call", delta.index, delta.id or "", delta.name or "")
+                last = InspectedPart("tool_call", delta.index, delta.id or "", delta.name or "")
                 parts.append(last)
             text = delta.arguments
             if delta.last:
@@ -203,37 +203,37 @@ class _Pass:
 
     def _note_state(self, step: int) -> None:
         """Write down what has changed of what the parser waits in, holds back and has reported."""
-        parser, recording = self._parser, self.recording
+        parser, inspection = self._parser, self.inspection
         state, size = parser.where(), parser.held_back
         if state != self._state:
             self._state = state
-            recording.states.append((step, state))
+            inspection.states.append((step, state))
         before, why = self._held
         if size or before:
             words = self._why(self._tail[-size:], size, state) if size else ""
             if size != before or words != why:
                 self._held = size, words
-                recording.held.append(Held(step, size, words))
+                inspection.held.append(Held(step, size, words))
         new = parser.issue_count - len(self._issue_steps)
         self._issue_steps += [step] * new
 
     def _conclude(self, rest: Iterable[str | bytes | int]) -> None:
         """Write down what is known when all is read."""
-        parser, recording = self._parser, self.recording
+        parser, inspection = self._parser, self.inspection
         spans = [Span(*span) for span in parser.role_spans]
-        if recording.error:
+        if inspection.error:
             for chunk in rest:
                 self._take(chunk)
             self._came(self._decoder.finish())
-        recording.text = "".join(self._texts)
+        inspection.text = "".join(self._texts)
         known = spans[-1].end if spans else 0
-        if known < len(recording.text):
-            spans.append(Span(known, len(recording.text), "unread"))
-        recording.spans = spans
-        recording.finish_reason = parser.finish_reason
-        recording.attempts = parser.attempts
-        recording.issues = list(zip(self._issue_steps, parser.issues, strict=True))
+        if known < len(inspection.text):
+            spans.append(Span(known, len(inspection.text), "unread"))
+        inspection.spans = spans
+        inspection.finish_reason = parser.finish_reason
+        inspection.attempts = parser.attempts
+        inspection.issues = list(zip(self._issue_steps, parser.issues, strict=True))
         calls = [part for part in parser.message.parts if isinstance(part, ToolCall)]
-        noted = [part for part in recording.parts if part.kind == "tool_call"]
+        noted = [part for part in inspection.parts if part.kind == "tool_call"]
         for part, call in zip(noted, calls, strict=False):
             part.complete, part.repaired = call.complete, call.repaired
