@@ -98,6 +98,7 @@ def test_text_that_is_not_utf_8(tried, files):
     ("argv", "words"),
     [
         (["out.txt"], "how does the model write"),
+        (["call.txt"], "--template SOURCE; this looks like --format "),
         (["--format", "nothing", "out.txt"], "no format is called 'nothing'"),
         (["--format", "qwen3", "none.txt"], "none.txt: No such file"),
         (["--format", "qwen3", "--finish", "stop", "log.jsonl"], "--finish is for a raw text"),
@@ -111,6 +112,7 @@ def test_text_that_is_not_utf_8(tried, files):
 )
 def test_what_is_refused(tried, files, argv, words):
     files("log.jsonl", lines([record()]))
+    files("call.txt", record()["text"])
     code, out, err = tried("inspect", *argv)
     assert (code, out) == (2, "")
     assert words in err

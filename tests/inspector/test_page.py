@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse.inspector import POLICY, live_page, page, svg_picture, text_picture
-from deltaparse.inspector.html_page import _own
+from deltaparse.inspector.html_page import script
 from deltaparse.inspector.page_data import page_data, script_text
 
 from .outputs import FORMAT, HOSTILE, TEXT, inspected
@@ -112,9 +112,9 @@ def test_the_policy_allows_its_own_script_and_style_only():
     (policy,) = [had["content"] for tag, had in reader.tags if had.get("http-equiv")]
     assert policy == POLICY
     assert policy.startswith("default-src 'none'; ")
-    (script,) = [text for text, had in reader.texts("script") if not had]
+    (own,) = [text for text, had in reader.texts("script") if not had]
     ((style, _),) = reader.texts("style")
-    for kind, text in (("script", script), ("style", style)):
+    for kind, text in (("script", own), ("style", style)):
         digest = b64encode(sha256(text.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}';" in policy
     assert "unsafe" not in policy
@@ -124,14 +124,14 @@ def test_the_policy_allows_its_own_script_and_style_only():
     assert not {"src", "href"} & attributes - {"href"}
     assert [had["href"] for _, had in reader.tags if "href" in had] == ["#slider"]
     for words in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "http"):
-        assert words not in script
+        assert words not in own
     assert "url(" not in style
     assert "@import" not in style
 
 
 @pytest.mark.skipif(which("node") is None, reason="node reads the script")
 def test_the_script_is_one():
-    subprocess.run(["node", "--check", "-"], input=_own("page.js").encode(), check=True)
+    subprocess.run(["node", "--check", "-"], input=script().encode(), check=True)
 
 
 def test_the_page_of_a_server():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import deltaparse as dp
 
 from .inputs import BadInput, model_output, text_file, tools_list
 from .log_records import id_of, log_records
@@ -37,6 +39,8 @@ prompt or messages, tools, finish_reason, format. The page is one file, which ne
 )
 RECORDS = (".jsonl", ".ndjson", ".parquet", ".pq")
 MOST = 50
+ENOUGH = 1 << 16
+"""Characters of a text that are looked at for its format."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,9 +135,12 @@ def _inspections(replayer: Replayer, options: argparse.Namespace) -> list[Inspec
 def _chosen(replayer: Replayer, options: argparse.Namespace) -> list[tuple[int, Any]]:
     """The records that are asked for, with their numbers."""
     if not (options.jsonl or options.file.lower().endswith(RECORDS)):
+        record = _raw(options)
         if replayer.format is None:
-            raise BadInput("how does the model write: --format NAME or --template SOURCE")
-        return [(1, _raw(options))]
+            raise BadInput(
+                f"how does the model write: --format NAME or --template SOURCE{_hint(record)}"
+            )
+        return [(1, record)]
     for name in ("tools", "prompt", "finish"):
         if getattr(options, name) is not None:
             raise BadInput(f"--{name} is for a raw text: records have their own")
@@ -150,6 +157,13 @@ def _chosen(replayer: Replayer, options: argparse.Namespace) -> list[tuple[int, 
     if not asked and next(found, None) is not None:
         complain(f"note: only the first {options.limit} records: --limit N or --id ID shows others")
     return chosen
+
+
+def _hint(record: Mapping[str, Any]) -> str:
+    """Which format by name would find calls in a raw text, "" if none."""
+    text = record["text"][:ENOUGH].encode(errors="replace").decode()
+    found = next((one for one in dp.suggest_formats(text) if one.calls), None)
+    return "" if found is None else f"; this looks like --format {found.name}: {found.why}"
 
 
 def _raw(options: argparse.Namespace) -> dict[str, Any]:

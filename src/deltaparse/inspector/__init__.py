@@ -2,7 +2,7 @@
 
     outputs.py, inspection.py    one pass over an output, and what is written down of it
     why_held.py                 why text is held back
-    html_page.py, page_data.py  the page: one file; its style and script stand beside them
+    html_page.py, page_data.py  the page: one file, of those in web/
     svg.py, terminal.py         the same as a picture, and for a terminal
 
 Users import what is here.

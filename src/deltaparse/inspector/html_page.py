@@ -17,13 +17,23 @@ from typing import Any
 from .inspection import Inspection
 from .page_data import page_data, script_text
 
-__all__ = ["POLICY", "page"]
+__all__ = ["POLICY", "page", "script"]
+
+
+SCRIPTS = ("texts.js", "output.js", "raw.js", "view.js", "page.js")
+"""The files of the script, of which each uses those before it."""
 
 
 @cache
-def _own(name: str) -> str:
-    """A file of the page."""
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+def own_file(name: str) -> str:
+    """Return a file of the page."""
+    return files(__package__).joinpath("web", name).read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """Return the script of the page."""
+    return "".join(['"use strict";\n(() => {\n', *map(own_file, SCRIPTS), "})();\n"])
 
 
 def _hash(text: str) -> str:
@@ -33,8 +43,8 @@ def _hash(text: str) -> str:
 def _policy() -> str:
     allowed = {
         "default": "'none'",
-        "script": _hash(_own("page.js")),
-        "style": _hash(_own("page.css")),
+        "script": _hash(script()),
+        "style": _hash(own_file("page.css")),
     }
     sources = [f"{kind}-src {source}" for kind, source in allowed.items()]
     return "; ".join([*sources, "base-uri 'none'", "form-action 'none'"])
@@ -57,11 +67,11 @@ def page(inspections: Iterable[Inspection], *, beside: int | None = None) -> str
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="referrer" content="no-referrer">\n'
         "<title>deltaparse inspector</title>\n"
-        f"<style>{_own('page.css')}</style>\n</head>\n<body>\n"
+        f"<style>{own_file('page.css')}</style>\n</head>\n<body>\n"
     )
     data = [f'<script type="application/json" id="index">{script_text(index)}</script>\n']
     for one in shown:
         text = script_text(page_data(one))
         data.append(f'<script type="application/json" class="record">{text}</script>\n')
-    script = f"<script>{_own('page.js')}</script>\n"
-    return "".join([head, _own("page.html"), *data, script, "</body>\n</html>\n"])
+    end = f"<script>{script()}</script>\n</body>\n</html>\n"
+    return "".join([head, own_file("page.html"), *data, end])
