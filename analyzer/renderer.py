@@ -18,7 +18,7 @@ from .trace import Trace
 
 __all__ = ["MAX_SECONDS", "CallStyle", "Renderer"]
 
-MAX_SECONDS = 2.0
+MAX_SECONDS = 1.5
 """Of processor time for all renderings of an analysis; those of real templates take 0.1."""
 
 

@@ -6,6 +6,7 @@ a failure there belongs to the change that was tested; runs elsewhere, and `make
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -36,6 +37,13 @@ def formats_as_they_were():
     before = registry.Registered.entries
     yield
     registry.Registered.entries = before
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop():
+    """Let the garbage collector pass over what was imported and collected: it is there to stay."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -70,7 +70,7 @@ TABLE = {
         f" list, {USUAL.memory >> 20} Mi in all that it makes, depth {USUAL.depth}, integers of"
         f" {MAX_BITS} bits"
     ),
-    "all renderings of an analysis": f"{renderer.MAX_SECONDS:.0f} s",
+    "all renderings of an analysis": f"{renderer.MAX_SECONDS:g} s",
     "a grammar": (
         f"{rulebook.MAX_SIZE:,} parts; a schema {schema_document.MAX_NODES:,} values,"
         f" depth {schema_document.MAX_DEPTH}"

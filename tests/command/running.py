@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -14,6 +15,9 @@ def events(text):
 
 def as_process(*argv, env=None, **options):
     """The command in a process of its own, which imports what this one imports."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # As a shell has it for what it runs in the background, and a child inherits it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"}
     names = ("NO_COLOR", "FORCE_COLOR")
     inherited = {key: value for key, value in os.environ.items() if key not in names}
