@@ -210,6 +210,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
     trace.conversations = {part: sum(getattr(proof, part).values()) for part in PARTS}
     issues = (
+        *[NEEDS_EOS_TOKEN] * needs_eos_token(render),
         *reasoning.issues,
         *tools.issues,
         *tools.losses,
@@ -265,8 +266,6 @@ def _doubts(
         yield TOO_LONG
     if not fmt.turn.ends:
         yield NO_END
-    if needs_eos_token(render):
-        yield NEEDS_EOS_TOKEN
 
 
 def _unproved(render: Renderer, fmt: WireFormat, proof: Proof, *, known: bool) -> Iterator[str]:

@@ -153,6 +153,7 @@ class Renderer:
         settings = {**self.context, **(context or {}), "add_generation_prompt": prompt}
         key = repr((messages, tools, settings))
         if key not in self._rendered:
+            self.trace.count()
             self._rendered[key] = self._render(messages, tools, settings)
         text = self._rendered[key]
         self.trace.note(messages, {**settings, "tools": bool(tools)}, text)

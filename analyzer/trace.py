@@ -19,7 +19,7 @@ from deltaparse.stream import WireFormat
 
 from .diff import Split, split
 from .format_texts import texts_of
-from .probes import ARGUMENT, CALL_IDS, CONTENT, FUNCTIONS, REASONING, USER
+from .probes import ARGUMENT, ARGUMENTS, CALL_IDS, CONTENT, FUNCTIONS, REASONING, USER
 
 __all__ = ["Comparison", "Evidence", "Rendering", "Trace", "phase"]
 
@@ -40,6 +40,9 @@ SHOWN_BY = {
 }
 """For each group of fields how the labels of its phases begin, and which probe is beside them."""
 
+BETWEEN = {("tools", "separator"): FUNCTIONS, ("arguments", "separator"): ARGUMENTS}
+"""The fields whose texts stand between two probes."""
+
 WORD = re.compile(r"\w+")
 
 CONTEXT = 48
@@ -47,7 +50,8 @@ CONTEXT = 48
 
 USUAL = frozenset({"role", "content", "name", "tool_call_id", "tool_calls"})
 MOST_KEYS = 3
-SWITCHED_ON = {"add_generation_prompt": "generation prompt", "tools": "tools"}
+PROMPTED = "generation prompt"
+SWITCHED_ON = {"add_generation_prompt": PROMPTED, "tools": "tools"}
 """What the label of a conversation has for settings that are on."""
 
 LONGEST_TEXT = 32
@@ -115,6 +119,7 @@ class Trace:
         proved: the labels of the turns that came back when they were parsed.
         disproved: for each of the others, what was wrong.
         conversations: in how many conversations content, reasoning and calls came back.
+        rendered: how many conversations each phase had rendered that none before had.
     """
 
     def __init__(self) -> None:
@@ -122,6 +127,7 @@ class Trace:
         self.proved: tuple[str, ...] = ()
         self.disproved: tuple[str, ...] = ()
         self.conversations: Mapping[str, int] = {}
+        self.rendered: Counter[str] = Counter()
         self._phase = "frame"
 
     @contextmanager
@@ -136,6 +142,10 @@ class Trace:
     def note(self, messages: Messages, settings: Mapping[str, Any], text: str | None) -> None:
         """Note a rendering, new or asked for again."""
         self._notes.append((self._phase, messages, settings, text))
+
+    def count(self) -> None:
+        """Count a conversation that is rendered for the first time."""
+        self.rendered[self._phase] += 1
 
     @property
     def renderings(self) -> tuple[Rendering, ...]:
@@ -165,13 +175,20 @@ class Trace:
         """Yield for each text of a format where it was seen first.
 
         That is the first rendering of its phase that has it and the probe that it goes with, or
-        just it; there the place nearest to the probe.
+        just it; there the place nearest to the probe. A separator is seen between two, and the
+        generation prompt where there is one.
         """
         renderings = [made for made in self.renderings if made.text]
         for group, name, text in texts_of(fmt):
             phase, probe = SHOWN_BY[group]
+            two, prompted = BETWEEN.get((group, name)), name == "generation_prompt"
             for core in dict.fromkeys((text, text.strip())):
-                places = [(made, at) for made in renderings for at in _places(made, core, probe)]
+                places = [
+                    (made, at)
+                    for made in renderings
+                    for at in _places(made, core, probe, two)
+                    if not prompted or PROMPTED in made.parts
+                ]
                 if places:
                     best = min(places, key=lambda place: _unlike(place[0], phase, probe))
                     yield _seen(f"{group}.{name}", core, *best)
@@ -202,10 +219,19 @@ def phase(name: str) -> Callable[[Callable[Concatenate[R, P], T]], Callable[Conc
     return marked
 
 
-def _places(made: Rendering, text: str, probe: str) -> Iterator[int]:
-    """Where in the answer to the user's message a text stands nearest to a probe, if at all."""
+def _places(
+    made: Rendering, text: str, probe: str, two: Sequence[str] | None = None
+) -> Iterator[int]:
+    """Where in the answer to the user's message a text stands nearest to a probe, if at all.
+
+    `two`: between these.
+    """
     whole = made.text or ""
     start = whole.find(USER)
+    if two is not None:
+        start = whole.find(two[0], max(start, 0))
+        end = whole.find(two[1], max(start, 0))
+        whole, probe = (whole[: end + len(two[1])], two[1]) if 0 <= start < end else ("", probe)
     near = whole.find(probe, max(start, 0))
     found = [at.start() for at in re.finditer(re.escape(text), whole) if at.start() > start]
     # What the analysis itself asked is no evidence.

@@ -8,7 +8,7 @@ and where a turn begins and ends is known here alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Unpack
 
@@ -16,7 +16,7 @@ from deltaparse.stream import TurnFormat
 
 from .brackets import Brackets
 from .diff import after, between, segments
-from .probes import CONTENT, FUNCTIONS, NEXT_USER, USER, Message, Said
+from .probes import CONTENT, FUNCTIONS, NEXT_USER, RESULT, USER, Message, Said
 from .renderer import Renderer
 from .trace import Trace
 
@@ -50,6 +50,36 @@ class Frame:
 
         `behind` is the text that the turn answers: the user's, or what a tool returned.
         """
+        return next(self.bodies_and_ends(rendered, behind), None)
+
+    def bodies_and_ends(
+        self, rendered: str | None, behind: str = USER
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the same; before another message up to the first of several ends, and the last."""
+        turn = self._turn(rendered, behind)
+        if turn is None:
+            return
+        if NEXT_USER in turn:
+            turn = turn[: turn.index(NEXT_USER)].partition(RESULT)[0]
+            cuts = [(at, end) for end in self.turn.ends if (at := self._ends_at(turn, end)) >= 0]
+            if cuts:
+                yield turn[: min(cuts)[0]], min(cuts)[1]
+                at, end = max((turn.rindex(end), end) for _, end in cuts)
+                if at > min(cuts)[0]:
+                    yield turn[:at], end
+            return
+        turn = turn.removesuffix(self.trailer)
+        for end in self.turn.ends:
+            # The white space round an end-of-turn marker may differ between kinds of turns.
+            core = end if turn.endswith(end) else end.strip()
+            if turn.endswith(end) or turn.rstrip().endswith(core):
+                at = turn.rindex(core)
+                yield turn[:at], turn[at:]
+                return
+        yield turn, ""
+
+    def _turn(self, rendered: str | None, behind: str) -> str | None:
+        """All that follows the header of the turn behind a text; None where there is no header."""
         if rendered is None or behind not in rendered:
             return None
         answer = after(rendered, behind)
@@ -62,19 +92,7 @@ class Frame:
             header = self.asked  # calls that are listed without a header
         if header is None:
             return None
-        turn = answer[answer.index(header) + len(header) :]
-        if NEXT_USER in turn:
-            turn = turn[: turn.index(NEXT_USER)]
-            cuts = [(at, end) for end in self.turn.ends if (at := self._ends_at(turn, end)) >= 0]
-            return (turn[: min(cuts)[0]], min(cuts)[1]) if cuts else None
-        turn = turn.removesuffix(self.trailer)
-        for end in self.turn.ends:
-            # The white space round an end-of-turn marker may differ between kinds of turns.
-            core = end if turn.endswith(end) else end.strip()
-            if turn.endswith(end) or turn.rstrip().endswith(core):
-                at = turn.rindex(core)
-                return turn[:at], turn[at:]
-        return turn, ""
+        return answer[answer.index(header) + len(header) :]
 
     def _ends_at(self, turn: str, end: str) -> int:
         """Where a turn, and what follows it, has this end; -1 if nowhere."""

@@ -1,14 +1,14 @@
 """What the analysis of a chat template costs, for each template in a directory.
 
-    python bench/analysis.py           a table over the corpus: templates/ in the folder that
+    python bench/analysis.py           a table over the corpus: templates*/ in the folder that
                                        DELTAPARSE_CORPUS names, or in ../shared/corpus
     python bench/analysis.py --json    the same as JSON
     python bench/analysis.py DIR       over other templates
 
 Processor time in ms, each template as if it were the first of the process: nothing that was
 compiled, matched or analyzed before is remembered. "compile" makes a program of the template;
-"analysis" is the rest, with so many "renderings" of the template and the parsing of what proves
-the format. "x one" is the analysis in renderings: what it costs over what one rendering of its
+"find" and "prove" are the analysis, each with so many renderings of conversations, of which none is
+counted twice. "x one" is the analysis in renderings: what it costs over what one rendering of its
 conversations costs by itself. Of several rounds the fastest counts.
 """
 
@@ -21,18 +21,22 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import deltaparse as dp
-from deltaparse.analyzer import Trace
+from deltaparse.analyzer import Trace, analysis
 from deltaparse.analyzer.probes import TOOLS, assistant, call, result, user
+from deltaparse.analyzer.proof.proof import Proof
 
 CORPUS = os.environ.get("DELTAPARSE_CORPUS") or Path(__file__).parents[2] / "shared" / "corpus"
-TEMPLATES = Path(CORPUS) / "templates"
+TEMPLATES = Path(CORPUS)
+PATTERN = "templates*/*.jinja"
 ROUNDS = 3
-TO_REACH = 150
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,10 @@ class Row:
 
     template: str
     compile: float
-    analysis: float
-    total: float
-    renderings: int
+    find: float
+    prove: float
+    to_find: int
+    to_prove: int
     one: float
     times_one: float
     verified: bool
@@ -84,53 +89,89 @@ def one_rendering(template: dp.ChatTemplate) -> float:
     return statistics.median(spent) if spent else float("nan")
 
 
+@contextmanager
+def timed_proof() -> Iterator[list[float]]:
+    """Measure the proofs of the analyses in a body, in ms."""
+    spent: list[float] = []
+    prove = analysis.prove
+
+    @wraps(prove)
+    def timed(*args: Any, **kwargs: Any) -> Proof:
+        start = time.thread_time()
+        proof = prove(*args, **kwargs)
+        spent.append(milliseconds(start))
+        return proof
+
+    analysis.prove = timed
+    try:
+        yield spent
+    finally:
+        analysis.prove = prove
+
+
 def measure(name: str, source: str) -> Row:
     """Measure one template."""
-    compiling, analysing, trace, fmt = [], [], Trace(), dp.WireFormat()
+    compiling, finding, proving = [], [], []
+    trace, fmt = Trace(), dp.WireFormat()
     for _ in range(ROUNDS):
         forget()
         start = time.thread_time()
         template = dp.ChatTemplate(source)
         compiling.append(milliseconds(start))
         trace, start = Trace(), time.thread_time()
-        fmt = dp.analyze(template, trace=trace)
-        analysing.append(milliseconds(start))
+        with timed_proof() as spent:
+            fmt = dp.analyze(template, trace=trace)
+        proving.append(sum(spent))
+        finding.append(milliseconds(start) - sum(spent))
     one = one_rendering(template)
-    conversations_rendered = {made.parts for made in trace.renderings}
+    to_prove = trace.rendered["proof"]
     return Row(
         template=name,
         compile=round(min(compiling), 1),
-        analysis=round(min(analysing), 1),
-        total=round(min(compiling) + min(analysing), 1),
-        renderings=len(conversations_rendered),
+        find=round(min(finding), 1),
+        prove=round(min(proving), 1),
+        to_find=trace.rendered.total() - to_prove,
+        to_prove=to_prove,
         one=round(one, 2),
-        times_one=round(min(analysing) / one, 1),
+        times_one=round((min(finding) + min(proving)) / one, 1),
         verified=fmt.verified,
     )
+
+
+def templates() -> list[Path]:
+    """Return the templates of the corpus."""
+    return sorted(TEMPLATES.glob(PATTERN))
+
+
+def figures(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
+    """Yield what is to be reached, over all templates."""
+    if rows:
+        for part in ("find", "prove"):
+            yield f"median ms to {part}", statistics.median(getattr(row, part) for row in rows)
+            yield f"renderings to {part}", max(getattr(row, f"to_{part}") for row in rows)
+        yield "most ms", max(row.compile + row.find + row.prove for row in rows)
 
 
 def main() -> int:
     """Measure and print."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     options.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    options.add_argument("templates", metavar="DIR", nargs="?", type=Path, default=TEMPLATES)
+    options.add_argument("templates", metavar="DIR", nargs="?", type=Path)
     given = options.parse_args()
-    paths = sorted(given.templates.glob("*.jinja"))
+    paths = sorted(given.templates.glob("*.jinja")) if given.templates else templates()
     rows = [measure(path.stem, path.read_text(encoding="utf-8")) for path in paths]
     if given.json:
         print(json.dumps({"templates": [asdict(row) for row in rows]}, indent=2))
         return 0
     print(f"Python {sys.version.split()[0]}, ms of processor time; {len(rows)} templates\n")
-    print(f"{'template':46}{'compile':>9}{'analysis':>9}{'total':>8}{'renderings':>12}{'x one':>7}")
+    heads = ("compile", "find", "prove", "to find", "to prove", "x one")
+    print(f"{'template':46}{''.join(f'{head:>9}' for head in heads)}")
     for row in rows:
-        print(
-            f"{row.template[:44]:46}{row.compile:9}{row.analysis:9}{row.total:8}"
-            f"{row.renderings:12}{row.times_one:7}"
-        )
-    if rows:
-        slow = sum(row.total >= TO_REACH for row in rows)
-        median = statistics.median(row.total for row in rows)
-        print(f"\nmedian {median} ms in total; {slow} of {len(rows)} take {TO_REACH} ms or more")
+        shown = (row.compile, row.find, row.prove, row.to_find, row.to_prove, row.times_one)
+        print(f"{row.template[:44]:46}{''.join(f'{figure:9}' for figure in shown)}")
+    print()
+    for name, value in figures(rows):
+        print(f"{name:24}{value:9.1f}")
     return 0
 
 

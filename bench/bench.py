@@ -98,7 +98,7 @@ def transformers(size: int, how: Settings) -> dict[str, Cost]:
 
 def analyses(how: Settings) -> list[analysis.Row]:
     """Measure the analysis of the templates, where they are at hand."""
-    paths: Sequence[Path] = sorted(analysis.TEMPLATES.glob("*.jinja"))[: how.templates]
+    paths: Sequence[Path] = analysis.templates()[: how.templates]
     return [analysis.measure(path.stem, path.read_text(encoding="utf-8")) for path in paths]
 
 

@@ -62,6 +62,7 @@ class Results:
                 if row.writer in protocols.MACHINES
             ),
             *((f"ids, {row.workload}", row.kind, "token", row.more) for row in self.tokens),
+            *(("templates", "", name, value) for name, value in analysis.figures(self.analysis)),
         ]
         return [checked for figure in figures for checked in check(*figure)]
 

@@ -75,7 +75,8 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     # That of the default, whatever is switched on here.
     prompt = prompts[0] if prompts else prompt
     at = prompt.rfind(headers[0])
-    ends = {end: None, render.template.eos_token: None}
+    inner = _end_in_the_middle(render, asked, headers[0], end)
+    ends = {inner: None, end: None, render.template.eos_token: None}
     turn = TurnFormat(
         headers=tuple(text for text in headers if text.strip()),
         ends=tuple(text for text in ends if text.strip()),
@@ -100,13 +101,20 @@ def without_start_of_calls(turns: Turns) -> Frame:
 
 
 def needs_eos_token(render: Renderer) -> bool:
-    """Whether the text that ends a turn is the `eos_token`, and that is not given."""
+    """Whether the `eos_token`, which is not given, is in what ends a turn before another message.
+
+    Be it the user's, or what a tool returned.
+    """
     template = render.template
     if template.eos_token or "eos_token" not in template.variables:
         return False
     given = render.of(ChatTemplate(template.source, template.bos_token, EOS))
-    gap = between(given.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER)
-    return gap is not None and EOS in gap and not gap.partition(EOS)[0].strip()
+    called = given.turn(content="", calls=[call()], then=[result(), user(NEXT_USER)])
+    gaps = [
+        between(given.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER),
+        between(called, FUNCTIONS[0], RESULT),
+    ]
+    return any(gap is not None and EOS in gap for gap in gaps)
 
 
 def with_first_ends(ends: tuple[str, ...]) -> tuple[str, ...]:
@@ -171,6 +179,14 @@ def _header_after_tool(render: Renderer, header: str) -> str:
     parts = segments(shared)
     first = next((at for at, part in enumerate(parts) if part.marker), len(parts))
     return "".join(part.text for part in parts[first:])
+
+
+def _end_in_the_middle(render: Renderer, asked: str, header: str, end: str) -> str:
+    """What ends a turn before another message, where that does not begin with the `end`; or ""."""
+    gap = between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER) or ""
+    own = gap.removesuffix(common_suffix(gap, asked[: asked.rindex(USER)]))
+    known = own.lstrip().startswith(end.strip()) or header.strip() in own
+    return own if own.strip() and not known else ""
 
 
 def _end(render: Renderer, asked: str, header: str) -> tuple[str, str]:

@@ -29,7 +29,8 @@ WORDS = re.compile(r"\w+(?: \w+)*")
 class Wire:
     """A turn as the model would write it, after a prompt, and what should come back of it.
 
-    `end` is the end of the turn as the template wrote it; `calls` the number of calls in it.
+    `end` is the end of the turn as the template wrote it; `calls` the number of calls in it;
+    `put_back`: the template drops the reasoning, which stands where the model writes it.
     """
 
     prompt: str
@@ -38,6 +39,7 @@ class Wire:
     content: str
     reasoning: str
     calls: int
+    put_back: bool = False
 
 
 def answer_in(rendered: str, behind: str) -> str:
@@ -82,7 +84,7 @@ def wires(
         # The template drops reasoning from history: put it where the model writes it.
         first = "" if _opened(so_far, fmt) else start
         text = first + turn.reasoning + closing + without_reasoning(body, fmt.reasoning)
-        yield Wire(prompt, text, end, content, turn.reasoning, calls)
+        yield Wire(prompt, text, end, content, turn.reasoning, calls, put_back=True)
         return
     written = _behind(so_far, body, fmt)
     if written is not None:
@@ -101,7 +103,7 @@ def wires(
     if opened and not thought:
         # The template drops reasoning: put it where the model writes it.
         thought = turn.reasoning or "So be it"
-        yield Wire(prompt, thought + closing + plain, end, content, thought, calls)
+        yield Wire(prompt, thought + closing + plain, end, content, thought, calls, put_back=True)
         return
     if mode is ReasoningMode.DELIMITER and not thought:
         yield Wire(prompt, fmt.reasoning.end + plain, end, content, "", calls)

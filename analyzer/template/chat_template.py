@@ -103,9 +103,9 @@ class ChatTemplate:
         """Load a template with its special tokens from where models keep it.
 
         Args:
-            source: a tokenizer (anything with `chat_template`, `bos_token` and `eos_token`), or the
-                path of a `.jinja` file, a `tokenizer_config.json`, a model's folder, or a GGUF
-                file, for which the package gguf must be installed.
+            source: a tokenizer (anything with `chat_template`, `bos_token` and `eos_token`), a
+                processor that has one, or the path of a `.jinja` file, a `tokenizer_config.json`,
+                a model's folder, or a GGUF file.
             name: which of several named templates; "tool_use" or "default" where none is asked for.
 
         Raises:

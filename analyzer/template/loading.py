@@ -7,6 +7,7 @@ the tokens that were added to the vocabulary, each in another place.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,7 @@ def load_template(source: object, name: str | None) -> Loaded:
     Raises:
         UsageError: there is none there, or none of this name.
     """
-    if not isinstance(source, (str, Path)):
+    if not isinstance(source, (str, os.PathLike)):
         return _of_tokenizer(source, name)
     path = Path(source)
     if _is_folder(path):
@@ -68,20 +69,22 @@ def load_template(source: object, name: str | None) -> Loaded:
         return _of_gguf(path, name)
     if path.suffix.lower() == ".json":
         return _of_configuration(path, name)
-    return _with_tokens({ALONE: _text(path)}, _configuration(path.parent), None, str(path))
+    folder = path.parent.parent if path.parent.name == MORE else path.parent
+    return _with_tokens({ALONE: _text(path)}, _configuration(folder), None, str(path))
 
 
 def _of_tokenizer(tokenizer: object, name: str | None) -> Loaded:
-    found = getattr(tokenizer, "chat_template", None)
+    inner = getattr(tokenizer, "tokenizer", None)  # a processor has its tokens from it
+    found = getattr(tokenizer, "chat_template", None) or getattr(inner, "chat_template", None)
+    kind = type(tokenizer).__name__
     if found is None:
-        kind = type(tokenizer).__name__
         raise UsageError(
             f"a chat template is loaded from a path or a tokenizer that has one, not {kind}"
         )
-    added = getattr(tokenizer, "get_added_vocab", None)
+    known = inner if inner is not None else tokenizer
+    added = getattr(known, "get_added_vocab", None)
     tokens = tuple(added()) if callable(added) else ()
-    config = {key: getattr(tokenizer, key, None) for key in ("bos_token", "eos_token")}
-    kind = type(tokenizer).__name__
+    config = {key: getattr(known, key, None) for key in ("bos_token", "eos_token")}
     made = _with_tokens(_named(found, kind), config, name, kind)
     return Loaded(made.source, made.bos_token, made.eos_token, tokens or made.added_tokens)
 

@@ -1,48 +1,170 @@
 """Whether what a verified format says of its template is true, judged without the analyzer.
 
-The template renders conversations that were never used for the analysis, under each of its
-switches, with tools and without, with content and null, with results and without. What the history
-has behind the template's own prompt is parsed behind that prompt, and must be what was said. A
-history that does not begin with the prompt is parsed behind a header.
+The template renders conversations that were never used for the analysis: under each of its
+switches, with tools and without, with content, with null and with none, with results and without,
+with awkward texts, and ids and arguments in several shapes. What a history has behind the
+template's own prompt is parsed behind that prompt, and must be what was said, at the end of the
+conversation and in its middle. A history that does not begin with the prompt is parsed behind a
+header, or with what the prompt has opened closed.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import re
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from deltaparse import TemplateError, parse
 
 SAID = "It stays dry in the city"
 THOUGHT = "They ask for the weather"
-WANTED = {"city": "Ghent", "days": 3}
 ASKED = {"role": "user", "content": "Will it rain this week"}
 NEXT = {"role": "user", "content": "Well, thank you"}
-NAME = "look_up_weather"
-CALL = {"id": "k3Qz81abc", "type": "function", "function": {"name": NAME, "arguments": WANTED}}
-RESULT = {"role": "tool", "tool_call_id": "k3Qz81abc", "name": NAME, "content": "sunny spells"}
-PARTS = {"city": "string", "days": "integer"}
+BEFORE = {
+    "nothing": [],
+    "a system message": [{"role": "system", "content": "Be kind."}],
+    "a turn": [{"role": "user", "content": "Hello there"}, {"role": "assistant", "content": "Hi."}],
+}
+NAME, OTHER = "look_up_weather", "find_train"
+RETURNED = "sunny spells"
+PARTS = {"city": "string", "days": "integer", "exact": "boolean", "near": "array", "how": "object"}
 SCHEMA = {key: {"type": kind, "description": "which"} for key, kind in PARTS.items()}
-TOOL = {"name": NAME, "description": "Says what comes"}
-TOOL["parameters"] = {"type": "object", "properties": SCHEMA, "required": ["city"]}
-TOOLS = [{"type": "function", "function": TOOL}]
-THINKING = {"reasoning_content": THOUGHT, "thinking": THOUGHT}
-CALLING = {"tool_calls": [CALL]}
-TURNS = (
-    ({"content": SAID}, None),
-    ({"content": SAID}, TOOLS),
-    ({"content": SAID} | THINKING, None),
-    ({"content": ""} | CALLING, TOOLS),
-    ({"content": None} | CALLING, TOOLS),
-    ({"content": SAID} | CALLING, TOOLS),
-    ({"content": ""} | CALLING | THINKING, TOOLS),
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": "Says what comes",
+            "parameters": {"type": "object", "properties": SCHEMA, "required": ["city"]},
+        },
+    }
+    for name in (NAME, OTHER)
+]
+IDS = ("k3Qz81abc", "call_Ab12Cd34", "functions.{name}:{at}", "call_{at}_x9Yz", "7")
+CONTENTS = (
+    SAID,
+    'Dry in the city.\n\nIn short: 2 < 3, {a: [b]} and "so on" — it\'s fine',
+    "Dry as <b>dust</b> in the city; `code(1)` and &amp; ü 你好",
+    "In the city:\n- dry\n- (warm) #1 * 2 = 50%",
 )
-"""What is in a turn, and the tools of its conversation."""
-ONCE = (ASKED["content"], SAID, THOUGHT, "Ghent", NEXT["content"])
+THOUGHTS = (
+    THOUGHT,
+    'They ask.\n\n1. look at <b>maps</b> & {all: [of]} them\n2. "weather" isn\'t rain',
+)
+WANTED = (
+    {"city": "Ghent", "days": 3},
+    {"city": "Ghent"},
+    {"city": 'Ghent "of the\nflowers" <b> \\ é', "exact": True, "near": ["a b", 1]},
+    {"city": "Ghent", "how": {"by": "train", "at": [1, {"x": None}]}},
+    {"city": "42", "days": -7, "exact": False},
+)
+KEYS = ("reasoning_content", "reasoning", "thinking", "thought", "inner_voice")
 LONGEST_END = 60
 """Characters of what may end a turn; more are words to the model."""
 FILLED_IN = "Hm"
 """Stands where a prompt opens reasoning that the history does not show."""
+
+
+class Case(NamedTuple):
+    """What the model says in a turn, and the conversation round it.
+
+    `content`: None is null, and `absent` leaves it out. `keys` are those that reasoning has.
+    """
+
+    content: str | None = SAID
+    absent: bool = False
+    reasoning: str = ""
+    keys: tuple[str, ...] = KEYS[:3]
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    ids: str = IDS[0]
+    as_text: bool = False
+    before: str = "nothing"
+    tools: bool = False
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The turn as a message."""
+        made: dict[str, Any] = {"role": "assistant"}
+        if not self.absent:
+            made["content"] = self.content
+        if self.reasoning:
+            made |= dict.fromkeys(self.keys, self.reasoning)
+        if self.calls:
+            made["tool_calls"] = [
+                {"id": self.id(at), "type": "function", "function": self.function(at)}
+                for at in range(len(self.calls))
+            ]
+        return made
+
+    def id(self, at: int) -> str:
+        """The id of a call."""
+        made = self.ids.format(name=self.calls[at][0], at=at)
+        return made if at == 0 or "{" in self.ids else made[:-1] + "efgh"[at]
+
+    def function(self, at: int) -> dict[str, Any]:
+        """A call's function, its arguments an object or text."""
+        name, given = self.calls[at]
+        return {"name": name, "arguments": json.dumps(given) if self.as_text else given}
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """What the tools returned."""
+        return [
+            {"role": "tool", "tool_call_id": self.id(at), "name": name, "content": RETURNED}
+            for at, (name, _) in enumerate(self.calls)
+        ]
+
+
+ONE = ((NAME, WANTED[0]),)
+FIRST = (
+    Case(),
+    Case(tools=True),
+    Case(reasoning=THOUGHT),
+    Case("", calls=ONE, tools=True),
+    Case(None, calls=ONE, tools=True),
+    Case(calls=ONE, tools=True),
+    Case("", reasoning=THOUGHT, calls=ONE, tools=True),
+)
+"""The plainest, which are always tried."""
+
+
+def some_case(rng: random.Random) -> Case:
+    """Return a case of any kind."""
+    count = rng.choice([0, 0, 1, 1, 1, 2, 3])
+    calls = [(rng.choice([NAME, NAME, OTHER]), rng.choice(WANTED)) for _ in range(count)]
+    content = rng.choice(CONTENTS)
+    if calls:
+        content = rng.choice(["", None, content, ""])
+    return Case(
+        content=content,
+        absent=bool(calls) and not content and rng.random() < 0.3,
+        reasoning=rng.choice(["", "", *THOUGHTS]),
+        keys=rng.choice([KEYS[:3], KEYS, *[(key,) for key in KEYS]]),
+        calls=tuple(calls),
+        ids=rng.choice(IDS),
+        as_text=rng.random() < 0.3,
+        before=rng.choice([*BEFORE, "nothing"]),
+        tools=bool(calls) or rng.random() < 0.4,
+    )
+
+
+class Wrong(NamedTuple):
+    """A conversation that does not come back, of a format that is called verified."""
+
+    setting: dict[str, Any]
+    case: Case
+    prompt: str
+    output: str
+    got: list[Any]
+    wanted: list[Any]
+
+
+class Tried:
+    """Counts the conversations that were held against their messages."""
+
+    conversations = 0
 
 
 def settings_of(template, fmt):
@@ -54,40 +176,59 @@ def settings_of(template, fmt):
     return settings
 
 
-def false_proofs(template, fmt):
-    """The conversations that do not come back, of a format that is called verified."""
-    found = []
-    for setting in settings_of(template, fmt):
-        for said, tools in TURNS:
-            outputs = written(template, fmt, said, tools, setting)
-            wrong = [problem for output in outputs if (problem := difference(fmt, *output, said))]
-            if outputs and len(wrong) == len(outputs):
-                found.append((setting, said, wrong[0]))
-    return found
+def false_proofs(template, fmt, rng=None, more=0):
+    """The conversations that do not come back, of a format that is called verified.
+
+    `more` are tried beyond the plainest, each under one of the settings or two of them.
+    """
+    settings = settings_of(template, fmt)
+    tried = [(setting, case) for setting in settings for case in FIRST]
+    for _ in range(more):
+        both = rng.choice(settings) | rng.choice([{}, {}, *settings])
+        tried.append((both, some_case(rng)))
+    return [found for setting, case in tried for found in judged(template, fmt, setting, case)]
 
 
-def written(template, fmt, said, tools, setting):
-    """The prompts and outputs that may stand for a turn; none where that cannot be told."""
-    message, found = {"role": "assistant"} | said, []
-    results = [RESULT] if "tool_calls" in said else []
-    try:
-        prompt = rendered(template, [ASKED], tools, add_generation_prompt=True, **setting)
-        texts = [
-            rendered(template, [ASKED, message, *after], tools, **setting)
-            for after in ([], [*results, NEXT])
-        ]
-    except TemplateError:
-        return []
-    if not any(header in prompt for header in fmt.turn.headers) or any(map(is_odd, texts)):
-        return []
-    last = rendered(template, [ASKED], tools, **setting).partition(ASKED["content"])[2]
-    texts = [text.removesuffix(commonly_last(text, last)) for text in texts]
-    for text in texts:
-        outputs = [*outputs_in(text, prompt, fmt)]
-        if not outputs:
-            return []
-        found += [(*output, tools) for output in outputs]
-    return found
+def judged(template, fmt, setting, case):
+    """The places of a turn in which it does not come back: at the end, and in the middle."""
+    if any(holds_a_marker(fmt, text) for text in texts_of(case)):
+        return
+    for then in ([], [*case.results, NEXT]):
+        outputs = [*outputs_of(template, fmt, setting, case, then)]
+        Tried.conversations += bool(outputs)
+        wrong = [found for output in outputs if (found := difference(fmt, setting, case, *output))]
+        if outputs and len(wrong) == len(outputs):
+            yield wrong[0]
+
+
+def texts_of(case):
+    """The texts of a turn that no format says anything of."""
+    yield case.content or ""
+    yield case.reasoning
+    yield from (json.dumps(given, ensure_ascii=False) for _, given in case.calls)
+    yield from (str(value) for _, given in case.calls for value in given.values())
+
+
+def holds_a_marker(fmt, text):
+    """Whether a marker with a letter in it stands in a text: there it is a marker to anybody."""
+    return any(len(mark) > 1 and mark in text for mark in marks_of(fmt))
+
+
+def marks_of(fmt):
+    """The texts with a letter in a format, all of which may be markers."""
+    document = json.loads(fmt.to_json())
+    groups = [part for name, part in document.items() if name not in ("issues", "proved")]
+    texts = [text for group in groups for text in strings(group)]
+    return {text.strip() for text in texts if any(map(str.isalpha, text))}
+
+
+def strings(value):
+    """The texts in a value."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for item in value for text in strings(item)]
+    return [value] if isinstance(value, str) else []
 
 
 def rendered(template, messages, tools, **context):
@@ -96,60 +237,116 @@ def rendered(template, messages, tools, **context):
     return template.render_within(template.limits, messages, tools, settings)
 
 
-def is_odd(text):
-    """Whether a history does not show what was in it: twice, spoilt, or calls without names."""
+def outputs_of(template, fmt, setting, case, then):
+    """The prompts and outputs that may stand for a turn; none where that cannot be told."""
+    asked, tools = [*BEFORE[case.before], ASKED], TOOLS if case.tools else None
+    try:
+        prompt = rendered(template, asked, tools, add_generation_prompt=True, **setting)
+        text = rendered(template, [*asked, case.message, *then], tools, **setting)
+        plain = rendered(template, asked, tools, **setting)
+        opened = rendered(template, [NEXT], tools, **setting).partition(NEXT["content"])[0]
+    except TemplateError:
+        return
     turn = text.partition(ASKED["content"])[2]
-    spoilt = "None" in turn or "null" in turn or ("Ghent" in turn and NAME not in turn)
-    return spoilt or any(text.count(once) > 1 for once in ONCE)
+    if not any(header in prompt for header in fmt.turn.headers) or is_odd(case, text, turn):
+        return
+    if not then:
+        text = text.removesuffix(commonly_last(text, plain.partition(ASKED["content"])[2]))
+        turn = text.partition(ASKED["content"])[2]
+    for behind in (RETURNED, NEXT["content"]):
+        turn = turn.partition(behind)[0]
+    if then and not case.calls:
+        turn = without_opening(turn, opened)
+    for begins, body in bodies(text, turn, prompt, fmt):
+        for end in ends_in(fmt, case, body, needed=bool(then and case.calls)):
+            yield begins, body[:end]
+
+
+def bodies(text, turn, prompt, fmt):
+    """What the model wrote of a turn, and what stands before that."""
+    if text.startswith(prompt):
+        yield prompt, turn[len(prompt) - text.index(ASKED["content"]) - len(ASKED["content"]) :]
+        return
+    header = next((header for header in fmt.turn.headers if header in turn), None)
+    if header is not None:
+        yield header, turn.partition(header)[2]
+
+
+def ends_in(fmt, case, body, *, needed):
+    """Where a turn may end: behind each end of the format; `needed`: nowhere else."""
+    shown = max((body.rfind(text) for text in [*texts_of(case), NAME] if text), default=-1)
+    ends = [
+        at.start() + len(end.strip())
+        for end in fmt.turn.ends
+        if end.strip()
+        for at in re.finditer(re.escape(end.strip()), body)
+        if at.start() > shown
+    ]
+    return ends or ([] if needed else [len(body)])
+
+
+def without_opening(turn, opened):
+    """A turn without what begins the user's next message: what both end with, by whole markers."""
+    cut = turn.removesuffix(common_suffix(turn, opened))
+    inside = re.search(r"<[^<>\n]*\Z|\[[A-Z_/]*\Z", cut)
+    closed = re.match(r"[^<>\n]*>|[A-Z_/]*\]", turn[len(cut) :])
+    return turn[: len(cut) + closed.end()] if inside and closed else cut
+
+
+def common_suffix(one, other):
+    """What two texts end with alike."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    size = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return one[len(one) - size :]
+
+
+def is_odd(case, text, turn):
+    """Whether a history does not show what was in it: twice, spoilt, or calls without names."""
+    spoilt = ("None" in turn or "null" in turn) and "null" not in json.dumps(case.message)
+    spoilt |= ("None" in turn) and not case.content
+    named = [name in turn for name, _ in case.calls]
+    unnamed = bool(case.calls) and "city" in turn and not all(named)
+    said = [case.content or "", case.reasoning, ASKED["content"], NEXT["content"]]
+    return spoilt or unnamed or any(text.count(once) > 1 for once in said if once)
 
 
 def commonly_last(text, last):
     """What the template writes at the end of every conversation, where that is long."""
-    pairs = enumerate(zip(reversed(text), reversed(last), strict=False))
-    size = next((at for at, (one, other) in pairs if one != other), min(len(text), len(last)))
-    return text[len(text) - size :] if size > LONGEST_END else ""
+    shared = common_suffix(text, last)
+    return shared if len(shared) > LONGEST_END else ""
 
 
-def outputs_in(text, prompt, fmt):
-    """The prompt and what follows it in a history, up to each end that may be the turn's."""
-    turn = text.partition(ASKED["content"])[2]
-    for behind in (RESULT["content"], NEXT["content"]):
-        turn = turn.partition(behind)[0]
-    header = next((header for header in fmt.turn.headers if header in turn), None)
-    if text.startswith(prompt):
-        begins = len(prompt) - text.index(ASKED["content"]) - len(ASKED["content"])
-        header, body = prompt, turn[begins:]
-    elif header is not None:
-        body = turn.partition(header)[2]
-    else:
-        return
-    shown = max(body.find(part) for part in (SAID, THOUGHT, "Ghent"))
-    ends = [
-        at.start() + len(end.strip())
-        for end in fmt.turn.ends
-        for at in re.finditer(re.escape(end.strip()), body)
-        if at.start() > shown
-    ]
-    for end in ends or [len(body)]:
-        yield header, body[:end]
-
-
-def difference(fmt, prompt, output, tools, said):
+def difference(fmt, setting, case, prompt, output):
     """What comes back instead of what was said, None if that is it."""
     reasoning = fmt.reasoning
-    thought = THOUGHT if "thinking" in said and THOUGHT in output else ""
-    if reasoning.mode == "DELIMITER" and not thought:
+    thought = in_output(case.reasoning, output)
+    if reasoning.mode == "DELIMITER" and not thought and reasoning.end.strip() not in output:
         output = reasoning.end + output
     start, end = reasoning.start.strip(), reasoning.end.strip()
     so_far = fmt.facts.turn_so_far(prompt)
     opened = bool(start) and start in so_far and end not in so_far.rpartition(start)[2]
     if opened and not thought and end not in output:
         output, thought = FILLED_IN + reasoning.end + output, FILLED_IN
+    tools = TOOLS if case.tools else None
     message = parse(output, fmt, prompt=prompt, tools=tools, finish_reason="stop")
-    calls = [(call.name, json.loads(call.arguments or "null")) for call in message.tool_calls]
+    calls = [(call.name, value(call.arguments)) for call in message.tool_calls]
     got = [message.content.strip(), message.reasoning_content.strip(), calls]
-    content = SAID if said.get("content") and SAID in output else ""
-    called = [(NAME, WANTED)] * ("tool_calls" in said and NAME in output)
+    content = in_output(case.content or "", output)
+    shown = sum(output.count(name) for name in (NAME, OTHER))
+    called = list(case.calls)[:shown]
     # Some templates show content beside calls as the reasoning before them.
     allowed = [[content, thought, called], *([["", content, called]] if called else [])]
-    return None if got in allowed else (prompt, output, got, allowed[0])
+    return None if got in allowed else Wrong(setting, case, prompt, output, got, allowed[0])
+
+
+def in_output(text, output):
+    """A text, without the white space at its edges, where an output has it."""
+    return text.strip() if text.strip() in output else ""
+
+
+def value(arguments):
+    """The value of a call's arguments."""
+    try:
+        return json.loads(arguments or "null")
+    except ValueError:
+        return arguments

@@ -7,6 +7,7 @@ and whether it is proved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,17 @@ PROVED = f"{'calls':<8}{'reason.':<8}{'content':<8}"
 
 SHOWN_BESIDE = 60
 NOT_RENDERED = "the template does not render tool calls: "
+NOTHING_RENDERED = "no template was rendered"
+NO_REASONING_SHOWN = "no rendering shows it, its markers are those of prompts"
+ABOUT_CALLS = re.compile(r"\b(?:calls?|value|strings|numbers)\b")
+ABOUT_REASONING = re.compile(r"\b(?:reasoning|opens)\b")
+CHANGED = {"instructions": "what the model is told", "prompt": "the prompt"} | {
+    word: word for word in ("reasoning", "calls")
+}
+"""What a switch changes, in words."""
+
+CAPITALS = "words in capitals stand for what the model says"
+PROBES = "words like zqthiszq are those of the conversations that were rendered"
 
 
 def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
@@ -57,12 +69,12 @@ def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
     """
     lines = [*summary(fmt, trace), ""]
     lines += [line for name in GROUPS for line in _group(name, getattr(fmt, name))]
-    lines += ["", "A turn with all it can have, as the model writes it:", ""]
+    lines += ["", f"A turn with all it can have, as the model writes it; {CAPITALS}:", ""]
     lines += [f"  | {line}".rstrip() for line in sample(fmt).strip("\n").split("\n")]
     lines += ["", "What the parser reads, in EBNF:", ""]
     lines += [f"  {line}" for line in ebnf(fmt).split("\n")]
     if trace is not None:
-        lines += ["", "Where the markers were seen first, in what the template rendered:", ""]
+        lines += ["", f"Where the markers were seen first, between » and «; {PROBES}:", ""]
         lines += [f"  {line}" for line in evidence_lines(trace, fmt)]
         lines += ["", f"{len(trace.renderings)} renderings; parsed back, these came out the same:"]
         lines += [f"  - {label}" for label in trace.proved] or ["  none"]
@@ -77,33 +89,50 @@ def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
 def summary(fmt: dp.WireFormat, trace: Trace | None = None) -> Iterator[str]:
     """Say in a sentence each whether calls and reasoning will work, and what the switches do."""
     counts = trace.conversations if trace is not None else {}
-    calls = fmt.facts.has_calls
-    about_calls = [issue for issue in fmt.issues if "call" in issue]
-    if fmt.proved.calls and not about_calls:
-        yield f"Tool calls will work: {_proved(fmt.proved.calls, counts.get('calls'))}."
-    elif fmt.proved.calls:
-        said = _proved(fmt.proved.calls, counts.get("calls"))
-        yield f"Tool calls: {said}, but: {about_calls[0]}"
-    elif calls:
-        why = (about_calls or fmt.issues or ("no template was rendered",))[0]
-        yield f"Tool calls: may work, not proved: {why}"
-    elif about_calls and about_calls[0].startswith(NOT_RENDERED):
-        yield f"Tool calls: not shown: {about_calls[0].removeprefix(NOT_RENDERED)}"
-    elif about_calls:
-        yield f"Tool calls: not understood: {about_calls[0]}"
-    else:
-        yield "Tool calls: none, the template shows none."
-    if fmt.suggested:
+    yield f"Tool calls{_about_calls(fmt, counts.get('calls'))}"
+    if fmt.suggested and not fmt.facts.has_calls:
         yield (
-            f"What it tells the model looks like the named format {fmt.suggested}: "
-            "--accept reads calls so."
+            f"What the template tells the model looks like the named format {fmt.suggested}: "
+            "with --accept, calls are read so."
         )
     if fmt.proved.reasoning:
         said = _proved(fmt.proved.reasoning, counts.get("reasoning"))
         yield f"Reasoning will come apart from content: {said}."
+    elif fmt.facts.has_reasoning:
+        yield f"Reasoning: not proved: {_first(fmt, ABOUT_REASONING) or NO_REASONING_SHOWN}"
+    elif found := _first(fmt, ABOUT_REASONING):
+        yield f"Reasoning: not understood: {found}"
+    if not fmt.proved.content:
+        yield f"Content: not proved: {(fmt.issues or (NOTHING_RENDERED,))[0]}"
     for name, changes in fmt.switches.items():
         if changes:
-            yield f"The switch {name} changes: {', '.join(changes)}."
+            yield f"The switch {name} changes {_listed([CHANGED[word] for word in changes])}."
+    if idle := [name for name, changes in fmt.switches.items() if not changes]:
+        yield f"The template reads {_listed(idle)} too; no value was found that changes a turn."
+
+
+def _about_calls(fmt: dp.WireFormat, count: int | None) -> str:
+    """Say whether calls will work, behind the words "Tool calls"."""
+    found = _first(fmt, ABOUT_CALLS)
+    if fmt.proved.calls:
+        said = _proved(fmt.proved.calls, count)
+        return f": {said}, but: {found}" if found else f" will work: {said}."
+    if fmt.facts.has_calls:
+        return f": not proved: {found or (fmt.issues or (NOTHING_RENDERED,))[0]}"
+    if found.startswith(NOT_RENDERED):
+        said = found.removeprefix(NOT_RENDERED).replace("it ", "the template ", 1)
+        return f": not shown: {said}"
+    return f": not understood: {found}" if found else ": none, the template shows none."
+
+
+def _first(fmt: dp.WireFormat, words: re.Pattern[str]) -> str:
+    """The first issue that is about this, by what stands before its first colon; or ""."""
+    return next((one for one in fmt.issues if words.search(one.partition(":")[0])), "")
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Write several words as one: a, b and c."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _proved(settings: Sequence[str], count: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -52,6 +53,31 @@ def test_a_tokenizer_may_have_several_templates_and_tokens_of_its_own():
     assert load_template(tokenizer, "rag").source == "r"
     with pytest.raises(UsageError, match="there is 'default', 'rag'"):
         load_template(tokenizer, "tool_use")
+
+
+def test_the_tokens_of_a_processor_are_those_of_its_tokenizer():
+    tokenizer = SimpleNamespace(chat_template="own", bos_token="<s>", eos_token="</s>")
+    processor = SimpleNamespace(chat_template=SOURCE, tokenizer=tokenizer)
+    assert load_template(processor, None) == Loaded(SOURCE, "<s>", "</s>")
+    processor = SimpleNamespace(chat_template=None, tokenizer=tokenizer)
+    assert load_template(processor, None) == Loaded("own", "<s>", "</s>")
+
+
+class Somewhere:
+    """A path of another library."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __fspath__(self):
+        return str(self.path)
+
+
+def test_one_of_more_templates_has_the_tokens_of_its_folder(folder):
+    (folder / "additional_chat_templates").mkdir()
+    path = write(folder / "additional_chat_templates" / "rag.jinja", "r")
+    for given in (path, str(path), Somewhere(path)):
+        assert load_template(given, None) == replace(WHOLE, source="r")
 
 
 @pytest.mark.parametrize("source", [7, None, object()])

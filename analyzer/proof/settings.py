@@ -1,0 +1,64 @@
+"""Under which settings of its switches a template is rendered for the proof.
+
+Under those that the phases found to change something of a turn. Then, since a phase looks at few
+conversations, under any other value of a switch, and any pair of settings, with which one that has
+all that a conversation can have is not rendered as it was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+from ..phases.switches import Setting, names_of_switches
+from ..probes import CONTENT, TOOLS, USER, call, result, thinking, user
+from ..renderer import Renderer
+
+__all__ = ["settings_to_prove"]
+
+MOST_SETTINGS = 6
+"""Settings beside the first that are proved; real templates have four at most."""
+
+MOST_SWITCHES, MOST_VALUES = 12, 4
+"""Switches, and texts for each, that are tried where no phase saw a change."""
+
+
+def settings_to_prove(
+    base: Renderer, chosen: Setting, others: Sequence[Setting]
+) -> Iterator[Setting]:
+    """Yield the settings under which the template is rendered, each with other conversations."""
+    known = [chosen, *others[:MOST_SETTINGS]]
+    yield from known
+    seen = {_shown(base, one) for one in [Setting(), *known]}
+    more = [Setting((pair,)) for pair in _values(base, known)]
+    pairs = [
+        Setting((*one.switches, *other.switches))
+        for one, other in combinations([one for one in known if one.switches], 2)
+        if not one.context.keys() & other.context.keys()
+    ]
+    for one in (*more, *pairs):
+        if (shown := _shown(base, one)) not in seen:
+            seen.add(shown)
+            yield one
+
+
+def _values(base: Renderer, known: Sequence[Setting]) -> Iterator[tuple[str, Any]]:
+    """The switches of the template with the values that no setting has which is `known`."""
+    template = base.template
+    tried = {(name, repr(value)) for one in known for name, value in one.switches}
+    for name in names_of_switches(template)[:MOST_SWITCHES]:
+        for value in (True, False, *template.choices.get(name, ())[:MOST_VALUES]):
+            if name not in base.context and (name, repr(value)) not in tried:
+                yield name, value
+
+
+def _shown(base: Renderer, setting: Setting) -> tuple[str, ...]:
+    """What a template makes of a prompt, and of a conversation with all that one can have."""
+    render = base.under(setting.context)
+    said = [user(), thinking(CONTENT, [call(), call(1)]), result(), result(1), thinking()]
+    texts = [
+        render([user()], prompt=True),
+        render(said, tools=TOOLS) or render([said[0], said[-1]]),
+    ]
+    return tuple((text or "").partition(USER)[2] for text in texts)

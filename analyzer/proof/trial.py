@@ -1,0 +1,216 @@
+"""One setting of a template: turns rendered under it, parsed, and compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from deltaparse.stream import Message, StreamParser, ToolFormat, WireFormat
+
+from ..diff import after
+from ..phases.reasoning import ReasoningFinding
+from ..probes import (
+    FUNCTIONS,
+    NEXT_USER,
+    REASONING_KEYS,
+    RESULT,
+    TOOLS,
+    USER,
+    assistant,
+    call,
+    result,
+    user,
+)
+from ..renderer import Renderer
+from ..turns import Turns
+from .conversations import FEW, PROOF_TOOLS, SHORT, Turn
+from .wires import Wire, answer_in, wires
+
+__all__ = ["Trial", "beside"]
+
+LONGEST_STREAM = 6_000
+"""Characters of a turn that is parsed by the character; those of real templates have 2000."""
+
+LONGEST_QUOTE = 160
+"""Characters of a text that are shown when it did not come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Turns rendered under one setting, and parsed."""
+
+    turns: Turns
+    render: Renderer
+    reasoning: ReasoningFinding
+    fmt: WireFormat
+    known: dict[Hashable, tuple[Wire | None, str]]
+
+    def is_asked(self, turn: Turn, *, tools: bool) -> bool:
+        """Whether a turn is tried, with tools or without."""
+        no_calls = self.fmt.tools.format is ToolFormat.NONE
+        if no_calls and (turn.calls or turn.behind_result):
+            return False  # an issue says that they were not understood
+        if turn.reasoning and self.reasoning.issues and not self.fmt.facts.has_reasoning:
+            return False  # the same
+        needed = bool(turn.calls) or turn.behind_result
+        return needed is tools or (tools and turn.label in FEW)
+
+    def outcome(self, turn: Turn, *, tools: bool, thorough: bool) -> tuple[Wire | None, str]:
+        """Render and parse a turn: a wire that came back, or what is wrong with the first.
+
+        In each place of the conversation one must come back.
+        """
+        came: Wire | None = None
+        for key, written in self._wires(turn, tools=tools):
+            if key not in self.known:
+                streamed = thorough and turn.streamed and came is None
+                self.known[key] = self._first(turn, written, tools=tools, streamed=streamed)
+            wire, problem = self.known[key]
+            if problem:
+                return None, problem
+            came = came or wire
+        return came, ""
+
+    def _first(
+        self, turn: Turn, written: Iterator[Wire], *, tools: bool, streamed: bool
+    ) -> tuple[Wire | None, str]:
+        """The first of several wires that comes back, or what is wrong with the first."""
+        first = ""
+        for wire in dict.fromkeys(written):
+            problem = _difference(turn, wire, self.fmt, tools, streamed=streamed and not first)
+            if not problem:
+                unknown = wire.put_back and self.reasoning.issues  # nothing shows that it is that
+                return replace(wire, reasoning="") if unknown else wire, ""
+            first = first or problem
+        return None, first
+
+    def _wires(self, turn: Turn, *, tools: bool) -> Iterator[tuple[Hashable, Iterator[Wire]]]:
+        """The renderings of a turn, as the last of a conversation and before another.
+
+        Each with all of it that matters to the parser.
+        """
+        given = TOOLS if tools else None
+        if turn.without and self.fmt.content.requires_nonnull and self.render.style.content == "":
+            return  # the template writes out that there is none, or refuses it
+        results = [result(at % len(FUNCTIONS)) for at in range(len(turn.calls))]
+        asked, behind = [user()], USER
+        if turn.behind_result:
+            asked, behind = [*asked, assistant("", calls=[call()]), result()], RESULT
+        prompt = self.render(asked, tools=given, prompt=True)
+        for then in ([], [*results, user(NEXT_USER)]):
+            if turn.behind_result and then and turn.calls:
+                continue  # its own results are told apart from that before it by nothing
+            rendered = self.render([*asked, self._message(turn), *then], tools=given)
+            if rendered is None or rendered.count(behind) != 1:
+                continue
+            answer = answer_in(rendered, behind)
+            parts = self.turns.frame.bodies_and_ends(rendered, behind)
+            key = turn.label, tools, (prompt or "").rpartition(behind)[2], after(rendered, behind)
+            yield (
+                key,
+                chain.from_iterable(
+                    wires(turn, body, end, answer, shown, prompt, self.fmt)
+                    for body, end in parts
+                    if (shown := sum(map(body.count, FUNCTIONS))) or not turn.calls
+                ),
+            )
+
+    def _message(self, turn: Turn) -> Mapping[str, Any]:
+        """The turn as a message, with its reasoning under every key that templates read."""
+        key = self.reasoning.key or REASONING_KEYS[0]
+        said = assistant(turn.said, calls=turn.calls, reasoning=turn.reasoning, key=key)
+        if turn.reasoning and "." not in key:
+            said = {name: turn.reasoning for name in REASONING_KEYS if "." not in name} | said
+        return said
+
+
+def beside(turn: Turn, render: Renderer) -> Turn:
+    """The turn, with content where the template shows calls only beside some."""
+    needs = turn.calls and not turn.content and render.style.content
+    return replace(turn, content=SHORT) if needs else turn
+
+
+def _difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed: bool) -> str:
+    """What is wrong with what comes back, "" if nothing; `streamed`: parse by characters too."""
+    if turn.content and not turn.calls and not (wire.content or wire.reasoning):
+        return f"the template does not show it: {_short(wire.text)}"
+    given = PROOF_TOOLS if tools else None
+    shown = (made["function"] for made in turn.calls[: wire.calls])
+    expected = [
+        (function["name"], _rendered(function["arguments"], wire, fmt)) for function in shown
+    ]
+    for end in dict.fromkeys(("", wire.end)):
+        whole = _parse([wire.text + end], fmt, wire.prompt, given)
+        if streamed and end == wire.end and len(wire.text) < LONGEST_STREAM:
+            if _parse(list(wire.text + end), fmt, wire.prompt, given) != whole:
+                return "whole and by characters, it is parsed differently"
+        calls = [(made.name, _value(made.arguments)) for made in whole.tool_calls]
+        compared: tuple[tuple[str, object, object], ...] = (
+            ("reasoning", whole.reasoning_content, wire.reasoning),
+            ("content", whole.content, wire.content),
+            ("calls", calls, expected),
+        )
+        for what, got, want in compared:
+            if not _alike(got, want, elements=bool(fmt.arguments.item)):
+                return f"{what} {_short(got)}, not {_short(want)}, from {_short(wire.text + end)}"
+    return ""
+
+
+def _alike(got: object, want: object, *, elements: bool) -> bool:
+    """Whether it came back, but for white space that the template has at the edges of a text.
+
+    Values that are written as `elements` do not show all: there an empty text, an empty object and
+    an empty list are alike, and null may be left out.
+    """
+    if isinstance(got, str) and isinstance(want, str):
+        return got.strip() == want.strip()
+    return _kept(got) == _kept(want) if elements else got == want
+
+
+def _kept(value: object) -> object:
+    if isinstance(value, Mapping):
+        parts = {key: _kept(part) for key, part in value.items()}
+        return {key: part for key, part in parts.items() if part is not None} or ""
+    if isinstance(value, list | tuple):
+        return [_kept(part) for part in value] or ""
+    return value
+
+
+def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict[str, Any]:
+    """The arguments as the template shows them: some trim strings that stand in no quotes."""
+    plain = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED and not fmt.arguments.quoted_strings
+
+    def shown(value: Any) -> Any:
+        cut = plain and isinstance(value, str) and value not in wire.text
+        return value.strip() if cut else value
+
+    return {key: shown(value) for key, value in arguments.items()}
+
+
+def _parse(
+    texts: list[str], fmt: WireFormat, prompt: str, tools: list[dict[str, Any]] | None
+) -> Message:
+    parser = StreamParser(fmt, tools=tools, prompt=prompt)
+    for text in texts:
+        parser.feed(text)
+    parser.finish("stop")
+    return parser.message
+
+
+def _value(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return (
+        text
+        if len(text) <= LONGEST_QUOTE
+        else f"{text[: LONGEST_QUOTE // 2]}...{text[-LONGEST_QUOTE // 2 :]}"
+    )
