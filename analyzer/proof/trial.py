@@ -48,6 +48,15 @@ class Trial:
     fmt: WireFormat
     known: dict[Hashable, tuple[Wire | None, str]]
 
+    def trailer(self, *, tools: bool) -> str:
+        """What is written at the end of each conversation here, and not under the first setting."""
+        given = TOOLS if tools else None
+        plain, shown = (
+            render([user()], tools=given) or "" for render in (self.turns.render, self.render)
+        )
+        plain, shown = plain.partition(USER)[2], shown.partition(USER)[2]
+        return shown[len(plain) :] if shown.startswith(plain) else ""
+
     def is_asked(self, turn: Turn, *, tools: bool) -> bool:
         """Whether a turn is tried, with tools or without."""
         no_calls = self.fmt.tools.format is ToolFormat.NONE
@@ -81,11 +90,24 @@ class Trial:
         first = ""
         for wire in dict.fromkeys(written):
             problem = _difference(turn, wire, self.fmt, tools, streamed=streamed and not first)
+            problem = problem or self._other_ids(turn, wire, tools=tools)
             if not problem:
                 unknown = wire.put_back and self.reasoning.issues  # nothing shows that it is that
                 return replace(wire, reasoning="") if unknown else wire, ""
             first = first or problem
         return None, first
+
+    def _other_ids(self, turn: Turn, wire: Wire, *, tools: bool) -> str:
+        """What is wrong with the ids that come back where the model writes them, or ""."""
+        if not (wire.calls and self.fmt.facts.writes_ids):
+            return ""
+        [message] = self.render.style.applied([assistant("", calls=turn.calls)])
+        ids = [made["id"] for made in message["tool_calls"]]
+        whole = _parse([wire.text], self.fmt, wire.prompt, PROOF_TOOLS if tools else None)
+        for made, wanted in zip(whole.tool_calls, ids, strict=False):
+            if wanted in wire.text and made.id != wanted:
+                return f"id {made.id!r}, not {wanted!r}, from {_short(wire.text)}"
+        return ""
 
     def _wires(self, turn: Turn, *, tools: bool) -> Iterator[tuple[Hashable, Iterator[Wire]]]:
         """The renderings of a turn, as the last of a conversation and before another.
@@ -100,12 +122,14 @@ class Trial:
         if turn.behind_result:
             asked, behind = [*asked, assistant("", calls=[call()]), result()], RESULT
         prompt = self.render(asked, tools=given, prompt=True)
+        trailer = self.trailer(tools=tools)
         for then in ([], [*results, user(NEXT_USER)]):
             if turn.behind_result and then and turn.calls:
                 continue  # its own results are told apart from that before it by nothing
             rendered = self.render([*asked, self._message(turn), *then], tools=given)
             if rendered is None or rendered.count(behind) != 1:
                 continue
+            rendered = rendered if then else rendered.removesuffix(trailer)
             answer = answer_in(rendered, behind)
             parts = self.turns.frame.bodies_and_ends(rendered, behind)
             key = turn.label, tools, (prompt or "").rpartition(behind)[2], after(rendered, behind)

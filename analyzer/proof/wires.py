@@ -86,15 +86,14 @@ def wires(
         text = first + turn.reasoning + closing + without_reasoning(body, fmt.reasoning)
         yield Wire(prompt, text, end, content, turn.reasoning, calls, put_back=True)
         return
+    opened, plain = _opened(so_far, fmt), without_reasoning(body, fmt.reasoning)
     written = _behind(so_far, body, fmt)
-    if written is not None:
+    if written is not None and not (opened and not thought and closing.strip() not in body):
         yield Wire(prompt, written, end, content, thought, calls)
         return
-    opened = _opened(so_far, fmt)
     if opened and thought and thought in body:
         yield Wire(prompt, body[body.index(thought) :], end, content, thought, calls)
         return
-    plain = without_reasoning(body, fmt.reasoning)
     head = body.partition(closing.strip() or "\n")[0].strip().removeprefix(start.strip())
     empty = closing.strip() not in body or not head.strip()
     if not thought and empty and fmt.facts.has_reasoning and _closed(so_far, fmt):

@@ -57,7 +57,7 @@ WANTED = (
     {"city": "Ghent", "days": 3},
     {"city": "Ghent"},
     {"city": 'Ghent "of the\nflowers" <b> \\ é', "exact": True, "near": ["a b", 1]},
-    {"city": "Ghent", "how": {"by": "train", "at": [1, {"x": None}]}},
+    {"city": "Ghent", "how": {"by": "train", "at": [1, {"x": "y"}]}},
     {"city": "42", "days": -7, "exact": False},
 )
 KEYS = ("reasoning_content", "reasoning", "thinking", "thought", "inner_voice")
