@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import random
 import re
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from deltaparse import TemplateError, parse
+from deltaparse import TemplateError, Tools, parse
 
 SAID = "It stays dry in the city"
 THOUGHT = "They ask for the weather"
@@ -61,6 +63,8 @@ WANTED = (
     {"city": "42", "days": -7, "exact": False},
 )
 KEYS = ("reasoning_content", "reasoning", "thinking", "thought", "inner_voice")
+RENDERED = WeakKeyDictionary()
+"""What templates made of conversations."""
 LONGEST_END = 60
 """Characters of what may end a turn; more are words to the model."""
 FILLED_IN = "Hm"
@@ -117,6 +121,7 @@ class Case(NamedTuple):
         ]
 
 
+READ = Tools(TOOLS)
 ONE = ((NAME, WANTED[0]),)
 FIRST = (
     Case(),
@@ -214,6 +219,7 @@ def holds_a_marker(fmt, text):
     return any(len(mark) > 1 and mark in text for mark in marks_of(fmt))
 
 
+@lru_cache(maxsize=1)
 def marks_of(fmt):
     """The texts with a letter in a format, all of which may be markers."""
     document = json.loads(fmt.to_json())
@@ -234,7 +240,16 @@ def strings(value):
 def rendered(template, messages, tools, **context):
     """A conversation as it is, not as the template reads it."""
     settings = {"add_generation_prompt": False} | context
-    return template.render_within(template.limits, messages, tools, settings)
+    known = RENDERED.setdefault(template, {})
+    key = repr((messages, tools is None, settings))
+    if key not in known:
+        try:
+            known[key] = template.render_within(template.limits, messages, tools, settings)
+        except TemplateError as error:
+            known[key] = error
+    if isinstance(known[key], TemplateError):
+        raise known[key]
+    return known[key]
 
 
 def outputs_of(template, fmt, setting, case, then):
@@ -255,11 +270,12 @@ def outputs_of(template, fmt, setting, case, then):
         turn = text.partition(ASKED["content"])[2]
     for behind in (RETURNED, NEXT["content"]):
         turn = turn.partition(behind)[0]
-    if then and not case.calls:
-        turn = without_opening(turn, opened)
     for begins, body in bodies(text, turn, prompt, fmt):
-        for end in ends_in(fmt, case, body, needed=bool(then and case.calls)):
-            yield begins, body[:end]
+        # At the end of a conversation there is nothing else that could end it.
+        ends = ends_in(fmt, case, body) if then else [len(body)]
+        if not ends and not case.calls:
+            ends = [len(without_opening(body, opened))]
+        yield from ((begins, body[:end]) for end in ends)
 
 
 def bodies(text, turn, prompt, fmt):
@@ -272,17 +288,16 @@ def bodies(text, turn, prompt, fmt):
         yield header, turn.partition(header)[2]
 
 
-def ends_in(fmt, case, body, *, needed):
-    """Where a turn may end: behind each end of the format; `needed`: nowhere else."""
+def ends_in(fmt, case, body):
+    """Where a turn may end: behind each end of the format."""
     shown = max((body.rfind(text) for text in [*texts_of(case), NAME] if text), default=-1)
-    ends = [
+    return [
         at.start() + len(end.strip())
         for end in fmt.turn.ends
         if end.strip()
         for at in re.finditer(re.escape(end.strip()), body)
         if at.start() > shown
     ]
-    return ends or ([] if needed else [len(body)])
 
 
 def without_opening(turn, opened):
@@ -327,7 +342,7 @@ def difference(fmt, setting, case, prompt, output):
     opened = bool(start) and start in so_far and end not in so_far.rpartition(start)[2]
     if opened and not thought and end not in output:
         output, thought = FILLED_IN + reasoning.end + output, FILLED_IN
-    tools = TOOLS if case.tools else None
+    tools = READ if case.tools else None
     message = parse(output, fmt, prompt=prompt, tools=tools, finish_reason="stop")
     calls = [(call.name, value(call.arguments)) for call in message.tool_calls]
     got = [message.content.strip(), message.reasoning_content.strip(), calls]
@@ -336,6 +351,12 @@ def difference(fmt, setting, case, prompt, output):
     called = list(case.calls)[:shown]
     # Some templates show content beside calls as the reasoning before them.
     allowed = [[content, thought, called], *([["", content, called]] if called else [])]
+    if got in allowed and fmt.facts.writes_ids:
+        got.append([call.id for call in message.tool_calls])
+        ids = [case.id(at) for at in range(len(called))]
+        pairs = zip(ids, got[3], strict=False)
+        shown = [one if len(one) > 4 and one in output else other for one, other in pairs]
+        allowed = [[*got[:3], shown]]
     return None if got in allowed else Wrong(setting, case, prompt, output, got, allowed[0])
 
 
