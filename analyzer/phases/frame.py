@@ -75,7 +75,7 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     # That of the default, whatever is switched on here.
     prompt = prompts[0] if prompts else prompt
     at = prompt.rfind(headers[0])
-    inner = _end_in_the_middle(render, asked, headers[0], end)
+    inner = _end_in_the_middle(render, asked, headers[0])
     ends = {inner: None, end: None, render.template.eos_token: None}
     turn = TurnFormat(
         headers=tuple(text for text in headers if text.strip()),
@@ -181,12 +181,13 @@ def _header_after_tool(render: Renderer, header: str) -> str:
     return "".join(part.text for part in parts[first:])
 
 
-def _end_in_the_middle(render: Renderer, asked: str, header: str, end: str) -> str:
-    """What ends a turn before another message, where that does not begin with the `end`; or ""."""
+def _end_in_the_middle(render: Renderer, asked: str, header: str) -> str:
+    """What ends a turn before another message, where that is not what ends the last; else ""."""
     gap = between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER) or ""
     own = gap.removesuffix(common_suffix(gap, asked[: asked.rindex(USER)]))
-    known = own.lstrip().startswith(end.strip()) or header.strip() in own
-    return own if own.strip() and not known else ""
+    last = after(render.turn() or CONTENT, CONTENT)
+    known = own.lstrip().startswith(last.strip()) or last.lstrip().startswith(own.strip())
+    return "" if known or header.strip() in own else own
 
 
 def _end(render: Renderer, asked: str, header: str) -> tuple[str, str]:

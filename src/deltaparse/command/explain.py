@@ -93,7 +93,7 @@ def summary(fmt: dp.WireFormat, trace: Trace | None = None) -> Iterator[str]:
     if fmt.suggested and not fmt.facts.has_calls:
         yield (
             f"What the template tells the model looks like the named format {fmt.suggested}: "
-            "with --accept, calls are read so."
+            "--accept reads calls so."
         )
     if fmt.proved.reasoning:
         said = _proved(fmt.proved.reasoning, counts.get("reasoning"))
