@@ -29,13 +29,14 @@ class Frame:
 
     `turn` is what of it goes into the format. `header` stands right before the turn after a
     user's message; `trailer` is what the template writes at the very end of every conversation;
-    `asked` is what ends the user's message.
+    `asked` is what ends the user's message, `opening` what begins one behind a turn.
     """
 
     turn: TurnFormat
     header: str
     trailer: str
     asked: str = ""
+    opening: str = ""
 
     def body(self, rendered: str | None) -> str | None:
         """The assistant's turn that follows `USER`, without its end-of-turn marker.
@@ -77,6 +78,18 @@ class Frame:
                 yield turn[:at], turn[at:]
                 return
         yield turn, ""
+
+    def before_the_next(
+        self, rendered: str | None, behind: str, ends: Sequence[str]
+    ) -> Iterator[tuple[str, str]]:
+        """Yield all of a turn before the user's next message, and which of `ends` it ends with."""
+        turn = self._turn(rendered, behind)
+        if turn is not None and NEXT_USER in turn and self.turn.ends:
+            turn = turn[: turn.index(NEXT_USER)]
+            if turn.endswith(self.opening):
+                turn = turn.removesuffix(self.opening)
+                end = next((end for end in ends if turn.endswith(end)), "")
+                yield turn.removesuffix(end), end
 
     def _turn(self, rendered: str | None, behind: str) -> str | None:
         """All that follows the header of the turn behind a text; None where there is no header."""
@@ -157,7 +170,7 @@ class Turns:
             generation_prompt=brackets.restored(frame.turn.generation_prompt),
             several_messages=frame.turn.several_messages,
         )
-        texts = (frame.header, frame.trailer, frame.asked)
+        texts = (frame.header, frame.trailer, frame.asked, frame.opening)
         whole = Frame(turn, *map(brackets.restored, texts))
         return Turns(self.render.with_brackets(Brackets()), whole)
 

@@ -72,17 +72,21 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
         headers = [shared] if shared.strip() else [header, after_tool]
     headers += more
     end, trailer = _end(render, asked, headers[0])
+    gap = between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER) or ""
+    opening = common_suffix(gap, asked[: asked.rindex(USER)])
     # That of the default, whatever is switched on here.
     prompt = prompts[0] if prompts else prompt
     at = prompt.rfind(headers[0])
-    inner = _end_in_the_middle(render, asked, headers[0])
+    inner = _end_in_the_middle(render, gap.removesuffix(opening), headers[0])
     ends = {inner: None, end: None, render.template.eos_token: None}
     turn = TurnFormat(
         headers=tuple(text for text in headers if text.strip()),
         ends=tuple(text for text in ends if text.strip()),
         generation_prompt=prompt[at:] if at >= 0 else prompt,
     )
-    return Frame(turn, header, trailer, theirs)
+    # What ends a message before the user's, as it ends the user's own, does not open that.
+    opening = opening.removeprefix(theirs) if theirs.strip() else opening
+    return Frame(turn, header, trailer, theirs, opening)
 
 
 def without_start_of_calls(turns: Turns) -> Frame:
@@ -181,13 +185,16 @@ def _header_after_tool(render: Renderer, header: str) -> str:
     return "".join(part.text for part in parts[first:])
 
 
-def _end_in_the_middle(render: Renderer, asked: str, header: str) -> str:
-    """What ends a turn before another message, where that is not what ends the last; else ""."""
-    gap = between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER) or ""
-    own = gap.removesuffix(common_suffix(gap, asked[: asked.rindex(USER)]))
+def _end_in_the_middle(render: Renderer, end: str, header: str) -> str:
+    """The `end` of a turn before another message, where another ends the last; else "".
+
+    It begins with a marker: other text is what the template adds to content.
+    """
     last = after(render.turn() or CONTENT, CONTENT)
-    known = own.lstrip().startswith(last.strip()) or last.lstrip().startswith(own.strip())
-    return "" if known or header.strip() in own else own
+    known = end.lstrip().startswith(last.strip()) or last.lstrip().startswith(end.strip())
+    first = next((part for part in segments(end) if part.text.strip()), None)
+    is_marker = first is not None and first.marker and header.strip() not in end
+    return end if is_marker and not known else ""
 
 
 def _end(render: Renderer, asked: str, header: str) -> tuple[str, str]:

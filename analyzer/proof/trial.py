@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -29,7 +29,7 @@ from ..turns import Turns
 from .conversations import FEW, PROOF_TOOLS, SHORT, Turn
 from .wires import Wire, answer_in, wires
 
-__all__ = ["Trial", "beside"]
+__all__ = ["Trial", "beside", "difference"]
 
 LONGEST_STREAM = 6_000
 """Characters of a turn that is parsed by the character; those of real templates have 2000."""
@@ -46,7 +46,7 @@ class Trial:
     render: Renderer
     reasoning: ReasoningFinding
     fmt: WireFormat
-    known: dict[Hashable, tuple[Wire | None, str]]
+    known: dict[Hashable, tuple[Wire | None, str]] = field(default_factory=dict)
 
     def trailer(self, *, tools: bool) -> str:
         """What is written at the end of each conversation here, and not under the first setting."""
@@ -89,7 +89,7 @@ class Trial:
         """The first of several wires that comes back, or what is wrong with the first."""
         first = ""
         for wire in dict.fromkeys(written):
-            problem = _difference(turn, wire, self.fmt, tools, streamed=streamed and not first)
+            problem = difference(turn, wire, self.fmt, tools, streamed=streamed and not first)
             problem = problem or self._other_ids(turn, wire, tools=tools)
             if not problem:
                 unknown = wire.put_back and self.reasoning.issues  # nothing shows that it is that
@@ -131,7 +131,11 @@ class Trial:
                 continue
             rendered = rendered if then else rendered.removesuffix(trailer)
             answer = answer_in(rendered, behind)
-            parts = self.turns.frame.bodies_and_ends(rendered, behind)
+            parts = [*self.turns.frame.bodies_and_ends(rendered, behind)]
+            if then and not parts and not turn.calls:
+                # No end is known that stands here: it is all up to what begins the next message.
+                ends = self.fmt.channels.ends
+                parts = [*self.turns.frame.before_the_next(rendered, behind, ends)]
             key = turn.label, tools, (prompt or "").rpartition(behind)[2], after(rendered, behind)
             yield (
                 key,
@@ -157,7 +161,7 @@ def beside(turn: Turn, render: Renderer) -> Turn:
     return replace(turn, content=SHORT) if needs else turn
 
 
-def _difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed: bool) -> str:
+def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed: bool) -> str:
     """What is wrong with what comes back, "" if nothing; `streamed`: parse by characters too."""
     if turn.content and not turn.calls and not (wire.content or wire.reasoning):
         return f"the template does not show it: {_short(wire.text)}"

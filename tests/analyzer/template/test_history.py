@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
 from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, USER, user
-from deltaparse.analyzer.proof.proof import _beside, _difference, _Trial
+from deltaparse.analyzer.proof.trial import Trial, beside, difference
 from deltaparse.analyzer.proof.wires import answer_in, wires
 
 from ...strategies.open_templates import NAMES, SOURCES, opened
@@ -57,7 +57,7 @@ def problem(one, turn):
         shown = sum(map(parts[0].count, FUNCTIONS)) if parts else 0
         if parts and (shown or not turn.calls):
             problems += [
-                _difference(turn, wire, one.fmt, bool(turn.calls), streamed=False)
+                difference(turn, wire, one.fmt, bool(turn.calls), streamed=False)
                 for wire in wires(turn, *parts, answer_in(text, USER), shown, prompt, one.fmt)
             ]
     return "" if "" in problems else f"{turn.label}: {problems}"
@@ -65,8 +65,8 @@ def problem(one, turn):
 
 def shown(one):
     """The turns that come back where their messages are made for the template by hand."""
-    trial = _Trial(one.turns, one.turns.render, one.reasoning, one.fmt)
-    for turn in (_beside(turn, one.turns.render) for turn in one.messages()):
+    trial = Trial(one.turns, one.turns.render, one.reasoning, one.fmt)
+    for turn in (beside(turn, one.turns.render) for turn in one.messages()):
         if not turn.calls or one.has_calls:
             wire, _ = trial.outcome(turn, tools=bool(turn.calls), thorough=False)
             if wire is not None:
