@@ -15,10 +15,12 @@ from typing import Any
 from ..probes import ABSENT, FUNCTIONS, call
 
 __all__ = [
+    "AT_THE_END",
     "FEW",
     "PROOF_TOOLS",
     "SHORT",
     "TURNS",
+    "TWO",
     "Turn",
     "turns_in_doubt",
     "turns_without",
@@ -135,6 +137,12 @@ FEW = (
     "reasoning and content behind a result",
 )
 """The turns that are rendered under each switch, and with tools where they have no calls."""
+
+AT_THE_END = ("reasoning and content", "two calls")
+"""Those of them that are rendered with tools under each switch as the last of a conversation."""
+
+TWO = ("reasoning and content", "reasoning, content and two calls")
+"""Those of them for pairs of switches, and values that were seen to change nothing else."""
 
 
 def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Turn]:

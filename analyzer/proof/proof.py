@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from time import thread_time
 
 from deltaparse.stream import WireFormat
@@ -14,8 +15,8 @@ from ..phases.reasoning import ReasoningFinding
 from ..phases.switches import Setting
 from ..trace import phase
 from ..turns import Turns
-from .conversations import FEW, Turn, turns_in_doubt, turns_without
-from .settings import settings_to_prove
+from .conversations import FEW, TWO, Turn, turns_in_doubt, turns_without
+from .settings import other_settings
 from .trial import Trial, beside
 from .wires import Wire
 
@@ -55,6 +56,12 @@ OTHERWISE = (
 FIRST_CALL = 6
 """The number of the first call, in ids that have one."""
 
+MOST_SETTINGS = 6
+"""Settings beside the first that are proved as a phase found them; real templates have six."""
+
+MOST_RENDERINGS = 160
+"""Renderings for a proof beyond which no more pairs of switches are tried."""
+
 NOT_BACK = " did not come back"
 
 
@@ -93,7 +100,7 @@ class Proof:
             told = (words, f"{turn.label}{NOT_BACK}")
             if not any(text.startswith(told) for text in self.failed):
                 self.failed.append(words)
-        elif wire is not None:
+        if wire is not None:
             self.note(wire, setting.label + ", tools" * tools)
             shown = bool(wire.reasoning) or "reasoning" not in turn.label
             if first and shown and turn.label not in self.labels:
@@ -138,19 +145,22 @@ def prove(
     markers = confusing(fmt)
     awkward = [*turns_without(markers, lost), *([] if lost else turns_in_doubt(markers))]
     given = [beside(turn, turns.render) for turn in awkward]
-    few = [turn for turn in given if turn.label in FEW]
+    few, two = ([turn for turn in given if turn.label in labels] for labels in (FEW, TWO))
+    seen = [chosen, *others[:MOST_SETTINGS]]
     base = turns.render.unswitched()
     # Other ids than those of the probes: a number in them is no part of a marker.
     base = base.styled(replace(base.style, first=FIRST_CALL))
     known: dict[Hashable, tuple[Wire | None, str]] = {}
-    for at, setting in enumerate(settings_to_prove(base, chosen, others)):
+    for at, setting in enumerate(chain(seen, other_settings(base, seen))):
         trial = Trial(turns, base.under(setting.context), reasoning, fmt, known)
+        if at >= len(seen) and turns.trace.rendered["proof"] > MOST_RENDERINGS:
+            break
         for tools in (False, True):
-            for turn in given if at == 0 else few:
+            for turn in given if at == 0 else few if at < len(seen) else two:
                 if thread_time() - start > MAX_SECONDS:
                     proof.failed.append(TOO_LONG)
                     return proof
-                if trial.is_asked(turn, tools=tools):
+                if trial.is_asked(turn, tools=tools, first=at == 0):
                     wire, problem = trial.outcome(turn, tools=tools, thorough=at == 0)
                     proof.add(turn, wire, problem, setting, tools=tools, first=at == 0)
     broken = {text.partition(NOT_BACK)[0] for text in proof.failed}

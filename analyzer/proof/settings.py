@@ -1,8 +1,7 @@
-"""Under which settings of its switches a template is rendered for the proof.
+"""Under which settings a template is rendered for the proof, beside those that phases found.
 
-Under those that the phases found to change something of a turn. Then, since a phase looks at few
-conversations, under any other value of a switch, and any pair of settings, with which one that has
-all that a conversation can have is not rendered as it was before.
+A phase looks at few conversations. So under any other value of a switch, and any pair of settings,
+with which a conversation that has all that one can have is not rendered as it was before.
 """
 
 from __future__ import annotations
@@ -15,21 +14,14 @@ from ..phases.switches import Setting, names_of_switches
 from ..probes import CONTENT, TOOLS, USER, call, result, thinking, user
 from ..renderer import Renderer
 
-__all__ = ["settings_to_prove"]
-
-MOST_SETTINGS = 6
-"""Settings beside the first that are proved; real templates have four at most."""
+__all__ = ["other_settings"]
 
 MOST_SWITCHES, MOST_VALUES = 12, 4
 """Switches, and texts for each, that are tried where no phase saw a change."""
 
 
-def settings_to_prove(
-    base: Renderer, chosen: Setting, others: Sequence[Setting]
-) -> Iterator[Setting]:
-    """Yield the settings under which the template is rendered, each with other conversations."""
-    known = [chosen, *others[:MOST_SETTINGS]]
-    yield from known
+def other_settings(base: Renderer, known: Sequence[Setting]) -> Iterator[Setting]:
+    """Yield settings beside those that are `known`, each with another conversation."""
     seen = {_shown(base, one) for one in [Setting(), *known]}
     more = [Setting((pair,)) for pair in _values(base, known)]
     pairs = [

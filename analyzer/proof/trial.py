@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from deltaparse.stream import Message, StreamParser, ToolFormat, WireFormat
@@ -26,7 +26,7 @@ from ..probes import (
 )
 from ..renderer import Renderer
 from ..turns import Turns
-from .conversations import FEW, PROOF_TOOLS, SHORT, Turn
+from .conversations import AT_THE_END, FEW, PROOF_TOOLS, SHORT, Turn
 from .wires import Wire, answer_in, wires
 
 __all__ = ["Trial", "beside", "difference"]
@@ -57,31 +57,31 @@ class Trial:
         plain, shown = plain.partition(USER)[2], shown.partition(USER)[2]
         return shown[len(plain) :] if shown.startswith(plain) else ""
 
-    def is_asked(self, turn: Turn, *, tools: bool) -> bool:
-        """Whether a turn is tried, with tools or without."""
+    def is_asked(self, turn: Turn, *, tools: bool, first: bool) -> bool:
+        """Whether a turn is tried, with tools or without; more are in the first trial."""
         no_calls = self.fmt.tools.format is ToolFormat.NONE
         if no_calls and (turn.calls or turn.behind_result):
             return False  # an issue says that they were not understood
         if turn.reasoning and self.reasoning.issues and not self.fmt.facts.has_reasoning:
             return False  # the same
         needed = bool(turn.calls) or turn.behind_result
-        return needed is tools or (tools and turn.label in FEW)
+        return needed is tools or (tools and turn.label in (FEW if first else AT_THE_END))
 
     def outcome(self, turn: Turn, *, tools: bool, thorough: bool) -> tuple[Wire | None, str]:
-        """Render and parse a turn: a wire that came back, or what is wrong with the first.
+        """Render and parse a turn: a wire that came back, and what is wrong with others, or "".
 
-        In each place of the conversation one must come back.
+        In each place of the conversation one must come back. Where it is not `thorough`, some turns
+        are only tried at its end.
         """
-        came: Wire | None = None
-        for key, written in self._wires(turn, tools=tools):
+        came, wrong = None, ""
+        places = 1 if tools and not thorough and turn.label in AT_THE_END else 2
+        for key, written in islice(self._wires(turn, tools=tools), places):
             if key not in self.known:
                 streamed = thorough and turn.streamed and came is None
                 self.known[key] = self._first(turn, written, tools=tools, streamed=streamed)
             wire, problem = self.known[key]
-            if problem:
-                return None, problem
-            came = came or wire
-        return came, ""
+            came, wrong = came or wire, wrong or problem
+        return came, wrong
 
     def _first(
         self, turn: Turn, written: Iterator[Wire], *, tools: bool, streamed: bool

@@ -265,14 +265,17 @@ def outputs_of(template, fmt, setting, case, then):
     turn = text.partition(ASKED["content"])[2]
     if not any(header in prompt for header in fmt.turn.headers) or is_odd(case, text, turn):
         return
-    if not then:
-        text = text.removesuffix(commonly_last(text, plain.partition(ASKED["content"])[2]))
+    always = common_suffix(text, plain.partition(ASKED["content"])[2]) if not then else ""
+    if len(always) > LONGEST_END:
+        text = text.removesuffix(always)
         turn = text.partition(ASKED["content"])[2]
     for behind in (RETURNED, NEXT["content"]):
         turn = turn.partition(behind)[0]
     for begins, body in bodies(text, turn, prompt, fmt):
         # At the end of a conversation there is nothing else that could end it.
         ends = ends_in(fmt, case, body) if then else [len(body)]
+        if body.endswith(always) and always:
+            ends.append(len(body) - len(always))  # stands behind what others say too
         if not ends and not case.calls:
             ends = [len(without_opening(body, opened))]
         yield from ((begins, body[:end]) for end in ends)
@@ -317,18 +320,11 @@ def common_suffix(one, other):
 
 def is_odd(case, text, turn):
     """Whether a history does not show what was in it: twice, spoilt, or calls without names."""
-    spoilt = ("None" in turn or "null" in turn) and "null" not in json.dumps(case.message)
-    spoilt |= ("None" in turn) and not case.content
+    spoilt = not case.content and any(word in turn for word in ("None", "null"))
     named = [name in turn for name, _ in case.calls]
     unnamed = bool(case.calls) and "city" in turn and not all(named)
     said = [case.content or "", case.reasoning, ASKED["content"], NEXT["content"]]
     return spoilt or unnamed or any(text.count(once) > 1 for once in said if once)
-
-
-def commonly_last(text, last):
-    """What the template writes at the end of every conversation, where that is long."""
-    shared = common_suffix(text, last)
-    return shared if len(shared) > LONGEST_END else ""
 
 
 def difference(fmt, setting, case, prompt, output):
