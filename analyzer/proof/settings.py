@@ -1,7 +1,8 @@
 """Under which settings a template is rendered for the proof, beside those that phases found.
 
-A phase looks at few conversations. So under any other value of a switch, and any pair of settings,
-with which a conversation that has all that one can have is not rendered as it was before.
+A phase looks at few conversations. So under any other value of a switch, all that change nothing
+by themselves together, and any pair of settings, with which a conversation that has all that one
+can have is not rendered as it was before.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ def other_settings(base: Renderer, known: Sequence[Setting]) -> Iterator[Setting
     """Yield settings beside those that are `known`, each with another conversation."""
     seen = {_shown(base, one) for one in [Setting(), *known]}
     more = [Setting((pair,)) for pair in _values(base, known)]
+    idle = [one.switches[0][0] for one in more if one.switches[0][1] is True]
+    more += [Setting(tuple((name, value) for name in idle)) for value in (True, False)]
     pairs = [
         Setting((*one.switches, *other.switches))
         for one, other in combinations([one for one in known if one.switches], 2)

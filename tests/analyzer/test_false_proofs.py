@@ -5,6 +5,8 @@ Of templates of these tests, of real ones where there are any, and of mutants of
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from deltaparse import ChatTemplate, WireFormat, analyze
 from .. import corpus
 from ..hangs import no_hang
 from ..strategies.judge_of_proofs import false_proofs
+from ..strategies.mutants import mutant
 from ..strategies.mutated_templates import mutated
 from ..strategies.templates import SOURCES, compiles
 
@@ -23,13 +26,13 @@ REAL |= NEWER
 MUTANTS = mutated(st.sampled_from(sorted(REAL.values())) if REAL else st.nothing())
 
 
-def judged(source):
+def judged(source, seed=0, more=0):
     """The false proofs of a template, none where its format is not verified."""
     with no_hang():
         template = ChatTemplate(source)
         fmt = analyze(template)
         assert fmt.verified or fmt.issues or fmt == WireFormat()
-        return false_proofs(template, fmt) if fmt.verified else []
+        return false_proofs(template, fmt, random.Random(seed), more) if fmt.verified else []
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -41,6 +44,22 @@ def test_no_false_proof_of_our_own(name):
 @given(source=mutated(st.sampled_from(list(SOURCES.values()))).filter(compiles))
 def test_no_false_proof_of_mutants(source):
     assert judged(source) == []
+
+
+SAMPLE = range(1, 1_000, 60)
+"""Mutants that are always tried; `fuzz/false_proofs.py` tries others."""
+
+
+@corpus.needs_corpus
+def test_no_false_proof_in_a_sample_of_mutants():
+    wrong = {seed: judged(mutant(REAL, seed)[0], seed, more=6) for seed in SAMPLE}
+    assert {seed: found[0] for seed, found in wrong.items() if found} == {}
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**40))
+def test_no_false_proof_of_mutants_by_number(seed):
+    assert judged(mutant(SOURCES | REAL, seed)[0], seed, more=12) == []
 
 
 TURNS = "{% for m in messages %}{% if m.role != 'assistant' %}<u>{{ m.content }}</u>{% else %}"
@@ -73,6 +92,22 @@ WRONG = {
     + "{{ c.function.arguments | tojson }}</c>{% endfor %}</a>"
     + END
     + "{% endif %}",
+    "another end in the middle, without a marker": TURNS
+    + "<a>{{ m.content }}{% if not loop.last %}. Over{% endif %}</a>"
+    + END
+    + "{% endif %}",
+    "another header in the middle": TURNS
+    + "<a>{% if not loop.last %}<mid>{% endif %}{{ m.content }}</a>"
+    + END
+    + "{% endif %}",
+    "a part under two switches": TURNS
+    + "<a>{% if one and two %}<both>{% endif %}{{ m.content }}</a>"
+    + END
+    + "{% endif %}",
+    "text under a switch that changes the end of a conversation": TURNS
+    + "<a>{{ m.content }}</a>{% if trained and loop.last %}<x>{% endif %}"
+    + END
+    + "{% endif %}",
     "a marker that any text may hold": TURNS
     + "<a>{% if m.reasoning_content %}{{ '((' + m.reasoning_content + '))' }}{% endif %}"
     + "{{ m.content }}</a>"
@@ -90,6 +125,30 @@ def test_what_was_falsely_proved_is_not(name):
     assert "<c id=0" not in fmt.to_json()
 
 
+def test_ends_that_differ_in_the_middle_are_both_found():
+    last = "{% if loop.last and not trained %}<x>{% else %}<end><x>{% endif %}"
+    source = TURNS + "<a>{{ m.content }}" + last + END + "{% endif %}"
+    fmt = analyze(source)
+    assert (fmt.verified, set(fmt.turn.ends)) == (True, {"<end><x>", "<end>", "<x>"})
+    assert "trained=true" in fmt.proved.content
+    assert judged(source) == []
+
+
+def test_reasoning_that_no_rendering_shows_is_not_proved():
+    fmt = analyze(SOURCES["reasoning_asked_for"])
+    assert fmt.facts.has_reasoning
+    assert (fmt.proved.reasoning, bool(fmt.proved.content)) == ((), True)
+
+
+@pytest.mark.parametrize("ids", ["{{ c.id }}", "{{ c.id[-4:] }}"])
+def test_ids_come_back(ids):
+    call = "<c>" + ids + "<n>{{ c.function.name }}<j>{{ c.function.arguments | tojson }}</c>"
+    calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}</a>"
+    fmt = analyze(TURNS + "<a>{{ m.content }}" + calls + END + "{% endif %}")
+    assert not fmt.verified or fmt.facts.writes_ids
+    assert judged(TURNS + "<a>{{ m.content }}" + calls + END + "{% endif %}") == []
+
+
 @corpus.needs_corpus
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_no_false_proof_of_a_real_template(name):
@@ -97,7 +156,7 @@ def test_no_false_proof_of_a_real_template(name):
 
 
 @corpus.needs_corpus
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(source=MUTANTS.filter(compiles))
 def test_no_false_proof_of_mutants_of_real_templates(source):
     assert judged(source) == []
