@@ -209,12 +209,13 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     proof = prove(turns, reasoning, fmt, chosen, others, tools.lost)
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
     trace.conversations = {part: sum(getattr(proof, part).values()) for part in PARTS}
+    # Where what ends turns is missing, that is why turns do not come back.
+    failed = [NEEDS_EOS_TOKEN] if needs_eos_token(render) else proof.failed
     issues = (
-        *[NEEDS_EOS_TOKEN] * needs_eos_token(render),
         *reasoning.issues,
         *tools.issues,
         *tools.losses,
-        *proof.failed,
+        *failed,
         *_doubts(render, fmt, proof, reasoning),
     )
     places = {part: tuple(getattr(proof, part)) for part in PARTS}

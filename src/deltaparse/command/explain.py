@@ -51,8 +51,9 @@ SHOWN_BESIDE = 60
 NOT_RENDERED = "the template does not render tool calls: "
 NOTHING_RENDERED = "no template was rendered"
 NO_REASONING_SHOWN = "no rendering shows it, its markers are those of prompts"
-ABOUT_CALLS = re.compile(r"\b(?:calls?|value|strings|numbers)\b")
+ABOUT_CALLS = re.compile(r"\b(?:calls?|value|strings|numbers|eos_token)\b")
 ABOUT_REASONING = re.compile(r"\b(?:reasoning|opens)\b")
+NOT_BACK = "did not come back"
 CHANGED = {"instructions": "what the model is told", "prompt": "the prompt"} | {
     word: word for word in ("reasoning", "calls")
 }
@@ -100,15 +101,13 @@ def summary(fmt: dp.WireFormat, trace: Trace | None = None) -> Iterator[str]:
         yield f"Reasoning will come apart from content: {said}."
     elif fmt.facts.has_reasoning:
         yield f"Reasoning: not proved: {_first(fmt, ABOUT_REASONING) or NO_REASONING_SHOWN}"
-    elif found := _first(fmt, ABOUT_REASONING):
+    elif (found := _first(fmt, ABOUT_REASONING)) and NOT_BACK not in found:
         yield f"Reasoning: not understood: {found}"
     if not fmt.proved.content:
         yield f"Content: not proved: {(fmt.issues or (NOTHING_RENDERED,))[0]}"
     for name, changes in fmt.switches.items():
         if changes:
             yield f"The switch {name} changes {_listed([CHANGED[word] for word in changes])}."
-    if idle := [name for name, changes in fmt.switches.items() if not changes]:
-        yield f"The template reads {_listed(idle)} too; no value was found that changes a turn."
 
 
 def _about_calls(fmt: dp.WireFormat, count: int | None) -> str:
