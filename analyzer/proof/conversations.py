@@ -62,6 +62,9 @@ VALUES: dict[str, Any] = {
     "unicode": "ünïcödé 你好 😀",
 }
 COUNT = "a"
+IN_DOUBT = ("Some words MARKER and more", 'Two MARKER 3, {a: [b]} and "so on", MARKER x(1)')
+"""Texts in which a marker stands that any text may hold."""
+
 AWKWARD = "'\"\\\n\t"
 """What must be escaped in a string."""
 
@@ -189,12 +192,14 @@ def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
 
     Only the parser can say of such a marker whether it is one.
     """
-    said = "\n".join(_strings([SAID, SHORT, THOUGHT, VALUES]))
+    known = "\n".join(_strings([SAID, SHORT, THOUGHT, VALUES]))
     cores = sorted({marker.strip() for marker in markers} - {""})
     for core in cores:
-        if core in said or not any(map(str.isalnum, core)):
-            said, value = f"Some words {core} and more", {"text": f"a {core} b"}
-            yield Turn(f"content that holds {core!r}", said, streamed=False)
+        if core in known or not any(map(str.isalnum, core)):
+            value = {"text": f"a {core} b"}
+            for text in IN_DOUBT:
+                words = text.replace("MARKER", core)
+                yield Turn(f"content that holds {core!r}", words, streamed=False)
             yield Turn(f"a value that holds {core!r}", calls=(call(0, value),), streamed=False)
 
 

@@ -293,7 +293,8 @@ def bodies(text, turn, prompt, fmt):
 
 def ends_in(fmt, case, body):
     """Where a turn may end: behind each end of the format."""
-    shown = max((body.rfind(text) for text in [*texts_of(case), NAME] if text), default=-1)
+    names = [name for name, _ in case.calls]
+    shown = max((body.rfind(text) for text in [*texts_of(case), *names] if text), default=-1)
     return [
         at.start() + len(end.strip())
         for end in fmt.turn.ends
