@@ -18,7 +18,7 @@ SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py t
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-browser test-ray test-servers suites lint format bench replay-peers fuzz \
-	docs package-check release-check clean
+	fuzz-proofs docs package-check release-check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -79,6 +79,9 @@ fuzz: .venv/fuzz.stamp ## look for inputs that break an invariant, T seconds lon
 
 docs: .venv/docs.stamp ## build the documentation site into build/site
 	$(BIN)/mkdocs build -q
+
+fuzz-proofs: .venv/dev.stamp ## look for mutants of templates that are falsely verified, T seconds long
+	$(BIN)/python fuzz/false_proofs.py --own --seconds $(T) $(ARGS)
 
 package-check: .venv/dev.stamp ## build the sdist and the wheels, and compare them
 	$(BIN)/python tools/check_package.py
