@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..probes import ABSENT, FUNCTIONS, call
+from ..probes import ABSENT, FUNCTIONS, call, user
 
 __all__ = [
     "AT_THE_END",
+    "BEFORE",
     "FEW",
     "PROOF_TOOLS",
     "SHORT",
@@ -32,6 +33,8 @@ SAID = (
 )
 THOUGHT = "Let me see.\n\n1. a < b\n2. {x: [y]} done"
 SHORT = 'I will <b>look</b>: {x} "y".'
+BEFORE = (user("Hello there"), {"role": "assistant", "content": "Hello to you"})
+"""An earlier turn."""
 PLAIN = "Some words, and no more"
 PLAIN_THOUGHT = "A thought, and then another"
 
@@ -96,7 +99,8 @@ class Turn:
     """What is in a turn, and so what must come back; `label` names it for people.
 
     `without` says how content is left out: "" for an empty text, "null", "absent". `behind_result`:
-    it answers what a tool returned, not the user. `streamed`: it is parsed by the character too.
+    it answers what a tool returned, not the user; `later`: another turn was before the user's last
+    message. `streamed`: it is parsed by the character too.
     """
 
     label: str
@@ -105,6 +109,7 @@ class Turn:
     calls: tuple[dict[str, Any], ...] = ()
     without: str = ""
     behind_result: bool = False
+    later: bool = False
     streamed: bool = True
 
     @property
@@ -131,6 +136,15 @@ TURNS = (
         "reasoning and content behind a result", SAID, THOUGHT, behind_result=True, streamed=False
     ),
     Turn("a call behind a result", calls=(call(1, SOME),), behind_result=True, streamed=False),
+    Turn("content in a later turn", SAID, later=True, streamed=False),
+    Turn(
+        "reasoning and a call in a later turn",
+        "",
+        THOUGHT,
+        (call(0, SOME),),
+        later=True,
+        streamed=False,
+    ),
 )
 FEW = (
     "content",

@@ -26,7 +26,7 @@ from ..probes import (
 )
 from ..renderer import Renderer
 from ..turns import Turns
-from .conversations import AT_THE_END, FEW, PROOF_TOOLS, SHORT, Turn
+from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn
 from .wires import Wire, answer_in, wires
 
 __all__ = ["Trial", "beside", "difference"]
@@ -118,7 +118,7 @@ class Trial:
         if turn.without and self.fmt.content.requires_nonnull and self.render.style.content == "":
             return  # the template writes out that there is none, or refuses it
         results = [result(at % len(FUNCTIONS)) for at in range(len(turn.calls))]
-        asked, behind = [user()], USER
+        asked, behind = [*(BEFORE if turn.later else ()), user()], USER
         if turn.behind_result:
             asked, behind = [*asked, assistant("", calls=[call()]), result()], RESULT
         prompt = self.render(asked, tools=given, prompt=True)

@@ -104,6 +104,10 @@ WRONG = {
     + "<a>{% if one and two %}<both>{% endif %}{{ m.content }}</a>"
     + END
     + "{% endif %}",
+    "another form in a later turn": TURNS
+    + "<a>{{ '<later>' if loop.index > 2 and loop.index0 % 2 }}{{ m.content }}</a>"
+    + END
+    + "{% endif %}",
     "text under a switch that changes the end of a conversation": TURNS
     + "<a>{{ m.content }}</a>{% if trained and loop.last %}<x>{% endif %}"
     + END
