@@ -164,5 +164,6 @@ def prove(
                     wire, problem = trial.outcome(turn, tools=tools, thorough=at == 0)
                     proof.add(turn, wire, problem, setting, tools=tools, first=at == 0)
     broken = {text.partition(NOT_BACK)[0] for text in proof.failed}
-    proof.labels = [label for label in proof.labels if label not in broken]
+    came = set(proof.labels) - broken
+    proof.labels = list(dict.fromkeys(turn.label for turn in given if turn.label in came))
     return proof
