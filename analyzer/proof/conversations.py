@@ -61,7 +61,7 @@ VALUES: dict[str, Any] = {
     "no": False,
     "nothing": None,
     "empty_list": [],
-    "object": {"key": {"deep": [], "text": 'a "b" \\ </x> }]', "none": None}, "on": True},
+    "object": {"key": {"deep": [], "text": 'a "b" \\ </i> }]', "none": None}, "on": True},
     "unicode": "ünïcödé 你好 😀",
 }
 COUNT = "a"

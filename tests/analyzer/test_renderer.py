@@ -39,7 +39,7 @@ BURNS = {
 
 
 @pytest.mark.parametrize("name", BURNS)
-def test_a_hostile_template_is_done_with_in_two_seconds(name):
+def test_a_hostile_template_is_given_up(name):
     source = BURNS[name] + OWN.reasoning_beside_calls_only
     start = time.thread_time()
     try:
@@ -48,7 +48,7 @@ def test_a_hostile_template_is_done_with_in_two_seconds(name):
         pass
     else:
         assert fmt.verified or fmt.issues
-    assert time.thread_time() - start < 2
+    assert time.thread_time() - start < renderer.MAX_SECONDS + 1
 
 
 def test_when_the_time_is_up_everything_is_refused(monkeypatch):

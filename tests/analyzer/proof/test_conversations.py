@@ -52,7 +52,7 @@ def test_nothing_is_left_out_without_need():
 
 
 def test_what_has_a_marker_in_it_is_left_out():
-    content, _, call, *_ = turns_without(["`code`", " </x> "])
+    content, _, call, *_ = turns_without(["`code`", " </i> "])
     assert content.content == PLAIN
     given = call.calls[0]["function"]["arguments"]
     assert VALUES.keys() - given.keys() == {"object"}
