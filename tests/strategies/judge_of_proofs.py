@@ -263,6 +263,8 @@ def outputs_of(template, fmt, setting, case, then):
     except TemplateError:
         return
     turn = text.partition(ASKED["content"])[2]
+    if case.calls and then and RETURNED not in text:
+        return  # where the results begin is not known
     if not any(header in prompt for header in fmt.turn.headers) or is_odd(case, text, turn):
         return
     always = common_suffix(text, plain.partition(ASKED["content"])[2]) if not then else ""
