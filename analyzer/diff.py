@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = [
+    "OPENED",
     "Segment",
     "Split",
     "after",

@@ -24,6 +24,8 @@ __all__ = [
     "QUOTED",
     "REASONING",
     "REASONING_KEYS",
+    "REPEATED",
+    "REPEATED_NAME",
     "RESULT",
     "SYSTEM",
     "TOOLS",
@@ -57,6 +59,8 @@ NUMBER = 739_517_283
 MARKED = "zqmark<b>&\nedzq"
 QUOTED = 'zqquo"tedzq'
 CALL_IDS = ("zqid0aaaa", "zqid1bbbb")
+REPEATED, REPEATED_NAME = "zqrepeatedzq", "zqrepeatednamezq"
+"""Stand for an argument's name, and a function's, where the marker behind it repeats them."""
 PROBE_TEXTS = (
     SYSTEM,
     USER,
@@ -69,6 +73,8 @@ PROBE_TEXTS = (
     *VALUES,
     *CALL_IDS,
     QUOTED,
+    REPEATED,
+    REPEATED_NAME,
 )
 
 REASONING_KEYS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ from ..probes import (
     CONTENT,
     FUNCTIONS,
     NEXT_USER,
+    REPEATED,
+    REPEATED_NAME,
     VALUE,
     Message,
     call,
@@ -34,7 +37,6 @@ from ..turns import Turns
 from .content import without_reasoning
 
 __all__ = [
-    "REPEATED",
     "CallMarkers",
     "CallTexts",
     "Parts",
@@ -45,7 +47,6 @@ __all__ = [
     "parts_of",
 ]
 
-REPEATED = "zqrepeatedzq"
 DECODER = json.JSONDecoder()
 
 
@@ -75,6 +76,7 @@ class CallTexts:
 
     `repeated` is what stands before and behind an argument's name where the marker behind its value
     repeats it; there it is written as one word, `REPEATED`, so that all such markers are alike.
+    `closer` is the same of the function's name, which is written as `REPEATED_NAME`.
     `header` matches what begins the message of a call, where that names the function as the call in
     it does again.
     """
@@ -83,6 +85,7 @@ class CallTexts:
     reasoning: ReasoningFormat
     content: ContentFormat
     repeated: tuple[str, str] = ("", "")
+    closer: tuple[str, str] = ("", "")
     header: re.Pattern[str] | None = None
 
     def turn(self, *calls: Message) -> str:
@@ -107,9 +110,8 @@ class CallTexts:
         body = before + after
         for end in () if self.turns.frame.turn.several_messages else self.turns.frame.turn.ends:
             body = body.partition(end.strip())[0]
-        for key in ARGUMENTS if self.repeated[0] else ():
-            closer = f"{self.repeated[0]}{key}{self.repeated[1].rstrip()}"
-            body = body.replace(closer, closer.replace(key, REPEATED))
+        body = _with_one_word(body, ARGUMENTS, self.repeated, REPEATED)
+        body = _with_one_word(body, FUNCTIONS, self.closer, REPEATED_NAME)
         return body.replace(CALL_IDS[1], CALL_IDS[0])
 
     def outside(self, before: str, after: str) -> tuple[str, str]:
@@ -138,6 +140,14 @@ class CallTexts:
             if found and not space.strip():
                 return space
         return default
+
+
+def _with_one_word(body: str, names: Sequence[str], around: tuple[str, str], word: str) -> str:
+    """The text with one word in the place of each name that stands between two texts."""
+    before, behind = around[0], around[1].rstrip()
+    for name in names if before else ():
+        body = body.replace(f"{before}{name}{behind}", f"{before}{word}{behind}")
+    return body
 
 
 class CallMarkers(NamedTuple):

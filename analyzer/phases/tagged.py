@@ -14,7 +14,7 @@ from deltaparse.stream import (
     ToolsFormat,
 )
 
-from ..diff import common_prefix, common_suffix, segments, split
+from ..diff import OPENED, common_prefix, common_suffix, segments, split
 from ..probes import (
     ARGUMENT,
     ARGUMENTS,
@@ -23,12 +23,13 @@ from ..probes import (
     MARKED,
     NUMBER,
     QUOTED,
+    REPEATED,
+    REPEATED_NAME,
     VALUE,
     VALUES,
     call,
 )
 from .call_texts import (
-    REPEATED,
     CallMarkers,
     CallTexts,
     Parts,
@@ -72,7 +73,7 @@ COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
 def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     """Read off how a call is written; None if it is not written like this."""
-    calls, key_suffix = _without_repeated_keys(calls)
+    calls, key_suffix = _without_repeated_keys(_without_repeated_names(calls))
     one = parts_of(calls(call()))
     if one is None:
         return None
@@ -100,6 +101,7 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
         arguments = replace(arguments, end=arguments.end + "".join(own))
         call_id, closers = replace(call_id, prefix=prefix), behind
     close, per_call_end = _closers(closers, wrapped=bool(per_call_start.strip()))
+    close, _, close_suffix = close.partition(REPEATED_NAME)
     if namespace:
         name_prefix = name_prefix.removesuffix(namespace[0])
     markers = markers._replace(per_call_start=per_call_start, per_call_end=per_call_end)
@@ -119,11 +121,23 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
             name_suffix=name_suffix,
             namespace=namespace[0] if namespace else "",
             close=close,
+            close_suffix=close_suffix,
         ),
         arguments=arguments,
         call_id=call_id,
         ends=ends,
     )
+
+
+def _without_repeated_names(calls: CallTexts) -> CallTexts:
+    """The texts with one word for each function's name in the marker that closes its call."""
+    _, _, behind = calls(call()).partition(VALUE)
+    before, found, rest = behind.partition(FUNCTIONS[0])
+    opened = OPENED.search(before)
+    suffix = KEY_SUFFIX.match(rest)
+    if not found or opened is None or suffix is None or not suffix[0].strip():
+        return calls
+    return replace(calls, closer=(opened[0], suffix[0]))
 
 
 def _without_repeated_keys(calls: CallTexts) -> tuple[CallTexts, str]:

@@ -41,7 +41,7 @@ MARKER_FIELDS: Mapping[str, tuple[str, ...]] = {
         "content_separator",
         "code_block_marker",
     ),
-    "function": ("name_prefix", "name_suffix", "close"),
+    "function": ("name_prefix", "name_suffix", "close", "close_suffix"),
     "arguments": (
         "start",
         "end",

@@ -34,10 +34,13 @@ class Facts:
     openers:         the markers that a call may begin with, the outermost first. Models leave
                      out the outer ones, so each that stands before the name may be the first.
     closers:         the markers that may end calls, the outermost first.
+    closes_by_name:  what closes a call repeats the name of its function.
+    in_section:      calls stand in a section, and none has a marker of its own to begin with.
     unmarked_calls:  calls stand in no markers at all, and are found by what they look like at
                      the start of a text.
     unproven_calls:  no marker says that a call is one: they are unmarked, or all that they begin
-                     with content begins with too (`>>>name`, `>>>all`). The name must say it.
+                     with content begins with too (`>>>name`, `>>>all`), or that is no more than a
+                     bracket before the name (`<name>`). The name must say it.
     in_one_list:     all calls of a turn stand in one list, `[call, call]`; otherwise a format
                      with lists has one for each call.
 
@@ -54,10 +57,12 @@ class Facts:
         "_unseen",
         "calls_in_messages",
         "closers",
+        "closes_by_name",
         "has_calls",
         "has_channels",
         "has_reasoning",
         "in_one_list",
+        "in_section",
         "is_tagged",
         "next_ends_reasoning",
         "openers",
@@ -86,16 +91,23 @@ class Facts:
         self.writes_ids = bool(tools.id_field or tools.generated_id_field) or by_position
         starts = [tools.section_start, tools.per_call_start]
         ends = [tools.section_end, tools.per_call_end]
+        # What closes a call with its name is known with that name only, by who reads the call.
+        self.closes_by_name = self.is_tagged and bool(function.close_suffix.strip())
+        self.in_section = self.is_tagged and not _is_opener(tools.per_call_start, starts)
         if self.is_tagged:
-            starts.append(function.name_prefix)
-            ends.append(function.close)
+            if _is_opener(function.name_prefix, starts):
+                starts.append(function.name_prefix)
+                self.in_section = False
+            if not self.closes_by_name:
+                ends.append(function.close)
         self.openers = tuple(filter(None, starts))
         self.closers = tuple(filter(None, ends))
         self.calls_in_messages = self.has_channels and any(map(str.strip, starts))
         marked = self.has_channels or any(map(str.strip, starts))
         self.unmarked_calls = self.has_calls and not marked
         shared = [content.start.strip().startswith(marker.strip()) for marker in self.openers]
-        self.unproven_calls = self.unmarked_calls or (any(shared) and all(shared))
+        by_name = self.closes_by_name and not any(map(str.isalnum, "".join(self.openers)))
+        self.unproven_calls = self.unmarked_calls or by_name or (any(shared) and all(shared))
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         self._turn = turn
         self._pairs = reasoning.pairs
@@ -167,3 +179,12 @@ class Facts:
                 if not behind.removeprefix(end.strip()):
                     return True
         return not rest
+
+
+def _is_opener(marker: str, outer: list[str]) -> bool:
+    """Whether calls may begin with a marker, where the `outer` ones may be left out.
+
+    A bracket alone begins none where another marker does: text is full of them.
+    """
+    named = any(char.isalnum() for text in outer for char in text)
+    return bool(marker.strip()) and (not named or any(map(str.isalnum, marker)))

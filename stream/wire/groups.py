@@ -283,12 +283,15 @@ class FunctionFormat(_Group):
     name_prefix, name_suffix:  the markers before and behind the name.
     namespace:  what the model writes before the name, and is no part of it: `functions.`.
     close:      the marker behind the arguments.
+    close_suffix:  stands behind the function's name where the marker behind the arguments repeats
+                   it: `close` name `close_suffix`, `</get_weather>`; "" elsewhere.
     """
 
     name_prefix: str = ""
     name_suffix: str = ""
     namespace: str = ""
     close: str = ""
+    close_suffix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,11 +44,15 @@ def next_call(fmt: WireFormat) -> Overrun | None:
     if facts.has_channels:
         closers = stripped([*channels.ends, *fmt.turn.ends])
         openers = stripped([channels.start])
-    markers = [marker for marker in closers or openers if not re.match(r'["\\\x00-\x1f]', marker)]
+    if facts.in_section:
+        openers = stripped([fmt.function.name_prefix])
+    named = stripped([fmt.function.close]) if facts.closes_by_name else set()
+    first = closers | named or openers
+    markers = [marker for marker in first if not re.match(r'["\\\x00-\x1f]', marker)]
     if not openers or not markers or fmt.tools.format is ToolFormat.PYTHONIC:
         return None
-    closing = f"{_some(closers, MOST_CLOSERS)}" if closers else ""
-    begins = closing + _some(openers, MOST_OPENERS)
+    closing = _closers(closers, fmt) if closers or named else ""
+    begins = closing + _some(_one(openers), MOST_OPENERS)
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
         ends = stripped(fmt.turn.ends)
         head = begins + _name(fmt)
@@ -56,7 +60,7 @@ def next_call(fmt: WireFormat) -> Overrun | None:
             # Nothing ends the name but what follows it.
             arguments = fmt.arguments
             head += _one(stripped([arguments.start, arguments.name_prefix, *facts.closers]))
-        head = f"{closing}(?:{_one(ends)})|{head}" if ends and closers else head
+        head = f"{closing}(?:{_one(ends)})|{head}" if ends and closing else head
         return Overrun(marker_set(markers), lambda _: head)
 
     def beyond(quote: str) -> str:
@@ -82,9 +86,19 @@ def _name(fmt: WireFormat) -> str:
     return rf"{an_id}(?P<name>{NAME}){GAP}{suffix}{GAP}{an_id}"
 
 
-def _some(markers: Iterable[str], most: int) -> str:
-    """One to `most` of the markers, white space behind each."""
-    return rf"(?:{_one(markers)}{GAP}){{1,{most}}}"
+def _closers(closers: Iterable[str], fmt: WireFormat) -> str:
+    """What ends a call, as a pattern; the function's name may stand in it."""
+    pattern = _one(closers)
+    if fmt.facts.closes_by_name:
+        function = fmt.function
+        named = re.escape(function.close.strip()) + NAME + re.escape(function.close_suffix.strip())
+        pattern = f"(?:{pattern}|{named})" if closers else f"(?:{named})"
+    return _some(pattern, MOST_CLOSERS)
+
+
+def _some(pattern: str, most: int) -> str:
+    """What a pattern matches one to `most` times, white space behind each."""
+    return rf"(?:{pattern}{GAP}){{1,{most}}}"
 
 
 def _one(markers: Iterable[str]) -> str:

@@ -38,7 +38,9 @@ class TaggedMarkers:
     closers:                         what proves that a call has ended: the markers that end the
                                      function, the call, or all calls; where neither function nor
                                      call has one, the next call too. Of these, `ends` end calls.
-    has_ends:                        there are such markers.
+    has_ends:                        there are such markers, or `close`.
+    close, close_suffix:             what stands round the function's name in what closes a call,
+                                     where that repeats it; none and "" elsewhere.
     element_ends:                    where elements nest, what may follow an argument's name in the
                                      place of its value: the next element, or the value's end.
     type_end:                        what ends the type of a value, where that is written.
@@ -50,6 +52,8 @@ class TaggedMarkers:
         "arguments_end",
         "arguments_start",
         "behind_value",
+        "close",
+        "close_suffix",
         "closers",
         "element_ends",
         "ends",
@@ -84,7 +88,8 @@ class TaggedMarkers:
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
         key = stripped([arguments.name_prefix]) if tagged else set()
-        outer = ends | starts | turn_ends
+        by_name = stripped([function.close]) if fmt.facts.closes_by_name else set()
+        outer = ends | starts | turn_ends | by_name
         around = key | stripped([arguments.start]) or {"{"}
         suffix = stripped([function.name_suffix]) or {function.name_suffix}
         id_start, id_end = stripped([call_id.prefix]), stripped([call_id.suffix])
@@ -93,7 +98,7 @@ class TaggedMarkers:
         if call_id.position is CallIdPosition.POST_ARGS:
             behind |= id_start
         # Models forget suffixes: then what stands behind the call may show it.
-        forgotten = (ends or starts) | turn_ends if key else set()
+        forgotten = (ends | by_name or starts) | turn_ends if key else set()
         value_ends = {closing} - {""} | forgotten
         gap = leading(arguments.value_suffix)
 
@@ -120,7 +125,9 @@ class TaggedMarkers:
         self.value_ends = marker_set(_behind(gap, value_ends))
         self.value_ends_crlf = marker_set(_behind(gap.replace("\n", "\r\n"), value_ends))
         self.behind_value = marker_set(
-            key | outer | behind | stripped([arguments.separator]) | inner if ends else set()
+            key | outer | behind | stripped([arguments.separator]) | inner
+            if ends | by_name
+            else set()
         )
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
         self.type_end = marker_set(stripped([arguments.type_suffix]))
@@ -130,7 +137,9 @@ class TaggedMarkers:
         own = stripped([function.close, fmt.tools.per_call_end])
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)
-        self.has_ends = bool(ends)
+        self.close = marker_set(by_name)
+        self.close_suffix = function.close_suffix.strip() if by_name else ""
+        self.has_ends = bool(ends | by_name)
 
 
 def _behind(gap: str, cores: set[str]) -> set[str]:

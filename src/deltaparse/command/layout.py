@@ -214,7 +214,7 @@ def _tagged_call(fmt: dp.WireFormat, index: int) -> list[Element]:
         *(given if call_id.position is at.BETWEEN_FUNC_AND_ARGS else ()),
         *body,
         *(given if call_id.position is at.POST_ARGS else ()),
-        function.close,
+        *(function.close, *([*name, function.close_suffix] * fmt.facts.closes_by_name)),
     ]
 
 

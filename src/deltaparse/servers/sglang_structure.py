@@ -61,7 +61,7 @@ def around(fmt: WireFormat, name: str) -> tuple[str, str, str]:
         and not fmt.arguments.quote
     ):
         begin = before + function.name_prefix + name + function.name_suffix
-        end = function.close + behind
+        end = function.close + (name + function.close_suffix) * fmt.facts.closes_by_name + behind
         trigger = trigger or (function.name_prefix).strip()
     else:
         raise NotImplementedError("the arguments are no JSON between two texts")

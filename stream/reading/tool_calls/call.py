@@ -40,8 +40,8 @@ class Call:
     for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
     are members beside name, id and arguments, which mean nothing; `odd_member` is the key of the
     arguments where it is not the format's. All three are reported. `fault` says why the call is
-    not complete; `overrun` is what proves that a string in it was not closed. `traces`: somebody
-    asks where its arguments stand.
+    not complete; `written` is the name as it was written, in tags; `overrun` is what proves that
+    a string in it was not closed. `traces`: somebody asks where its arguments stand.
     """
 
     __slots__ = (
@@ -68,6 +68,7 @@ class Call:
         "started",
         "traces",
         "whole",
+        "written",
     )
 
     def __init__(self, reading: Reading, checkpoint: Checkpoint) -> None:
@@ -79,7 +80,7 @@ class Call:
 
     def _begin(self, checkpoint: Checkpoint) -> None:
         self.checkpoint = checkpoint
-        self.name = ""
+        self.name = self.written = ""
         self._name_span = (0, 0)
         # Of the name without what stands round it, and of the arguments, for the trail.
         self._name_place = (0, 0)

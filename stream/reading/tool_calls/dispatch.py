@@ -16,7 +16,7 @@ from .code import coded_calls
 from .ending import is_text
 from .json_native import json_calls
 from .pythonic import python_calls
-from .tagged import tagged_call
+from .tagged import more_in_section, tagged_call
 
 __all__ = ["tool_calls"]
 
@@ -41,11 +41,12 @@ def tool_calls(
     section = fmt.tools.section_start.strip()
     begun = reading.sink.calls
     start = end = src.offset
-    marker, strays = "", list[str]()
+    marker, strays, in_section = "", list[str](), False
     while marker != (prefix or None) and (more := (yield from at(src, tables.call_starts))):
         marker = more.strip()
         if section and marker == section:
             reading.before_section = begun
+            in_section = fmt.facts.in_section
         if code and marker == code:
             yield from skip(src, more, tables.trailing(more))
             break
@@ -76,6 +77,8 @@ def tool_calls(
     if not called:
         (emit_text or reading.sink.content)(checkpoint.text())
     checkpoint.commit()
+    if called and in_section:
+        yield from more_in_section(reading)
     if called and reading.sink.call_is_text:
         yield from _closers_as_text(reading)
         return reading.sink.calls > begun

@@ -44,7 +44,7 @@ from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
 from .named_function import is_arguments
 
-__all__ = ["json_calls"]
+__all__ = ["beyond_separator", "json_calls"]
 
 SEPARATOR = re.compile(rf"{GAP}(?:,{GAP})?+")
 """What stands between two calls; more white space, and it is none of theirs."""
@@ -104,7 +104,7 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     repairs = sink.policies.malformed_arguments == "repair" and not sink.call_is_text
-    char, end = yield from _beyond_separator(src, tables.fmt.tools.separator.strip())
+    char, end = yield from beyond_separator(src, tables.fmt.tools.separator.strip())
     if char == "{":
         src.pos = end
         if not (yield from _call_object(reading, checkpoint)):
@@ -122,7 +122,7 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
     return False
 
 
-def _beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:
+def beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:
     """Return the character behind a separator, if one stands here, and its index; read nothing.
 
     `own` is what the format writes between two calls, beside white space.

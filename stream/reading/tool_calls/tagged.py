@@ -5,28 +5,32 @@
               | start { key-prefix key key-suffix value-prefix value value-suffix } end
                                                                             (TAG_WITH_TAGGED)
 
-The id stands in one of its places, or holds the name. White space at the edges of markers is
+The id stands in one of its places, or holds the name; what closes a call may repeat the name. White space at the edges of markers is
 optional, and of a value just that is taken away which the template adds. Arguments come in any
 order, also such as the schema does not know.
 """
 
 from __future__ import annotations
 
-from deltaparse.partial import Steps, at, json_space, marker_set, peek, skip_if_here
+from deltaparse.partial import Steps, at, json_space, marker_set, peek, skip, skip_if_here
 
 from ...wire.format import CallIdPosition, ToolFormat
+from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, tagged_markers
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
-from .ending import CUT, STRAY, WHOLE, Ending, settle
+from .ending import CUT, STRAY, WHOLE, Ending, not_another_call, settle
+from .json_native import beyond_separator
 from .tagged_arguments import end_of_arguments, tagged_arguments
 from .tagged_head import read_name, tagged_head
 
-__all__ = ["tagged_call"]
+__all__ = ["more_in_section", "tagged_call"]
 
 NULL = marker_set({"null"})
+NO_NAME = "\"'`<>{}()[]"
+"""What no name begins with."""
 
 
 def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> Steps[bool]:
@@ -47,9 +51,62 @@ def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> 
     ending = yield from read_arguments(reading, call, m)
     if ending is WHOLE:
         yield from _id_behind(reading, call, m)
+    closed = ending is WHOLE and m.close.literals and (yield from _closed_by_name(reading, call, m))
     if ending is WHOLE and tagged and not call.whole:
-        ending = yield from end_of_arguments(reading, call, m)
+        ending = yield from end_of_arguments(reading, call, m, closed=bool(closed))
     return (yield from settle(reading, call, ending))
+
+
+def more_in_section(reading: Reading) -> Steps[None]:
+    """Read the calls behind the first of a section in which no marker begins each."""
+    src, m = reading.src, tagged_markers(reading.fmt)
+    while (start := (yield from _another_call(reading, m))) >= 0:
+        checkpoint = reading.checkpoint()
+        src.pos = start
+        if not (yield from tagged_call(reading, checkpoint, prefixed=False)):
+            yield from not_another_call(reading, checkpoint)
+            return
+        checkpoint.commit()
+
+
+def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
+    """Where behind a separator another call may begin; -1 if none does, nothing being read."""
+    src, after = reading.src, reading.tables.after_call
+    while True:
+        char, start = yield from beyond_separator(src, reading.fmt.tools.separator.strip())
+        ended = after.match(src.text, start, final=src.closed)
+        call = m.name_prefix.match(src.text, start, final=src.closed)
+        if not char or ended > start:
+            return -1
+        if ended < 0 and (call != start or not m.name_prefix.literals):
+            named = char not in NO_NAME and not char.isspace()
+            return start if (call > start if m.name_prefix.literals else named) else -1
+        yield
+
+
+def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[bool]:
+    """Read what closes a call with the name of its function; return whether it is closed.
+
+    A stop string may have swallowed the end of it, where it is the last that closes calls.
+    """
+    src = reading.src
+    yield from json_space(src)
+    (core,) = m.close.literals
+    closer = core + call.written + m.close_suffix
+    while True:
+        rest = src.text[src.pos : src.pos + len(closer)]
+        if rest == closer:
+            yield from skip(src, closer, trailing(reading.fmt.function.close_suffix))
+            return True
+        if not closer.startswith(rest):
+            return False
+        if src.closed:
+            start, src.pos = src.offset, src.pos + len(rest)
+            if rest:
+                detail = f"the output ends in a marker, not emitted: {rest!r}"
+                reading.sink.issue("cut_marker", (start, src.offset), detail)
+            return reading.sink.natural and not m.ends.literals
+        yield
 
 
 def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:

@@ -58,10 +58,15 @@ def _argument_here(src: Window, m: TaggedMarkers) -> Steps[bool]:
     return (yield from skip_if_here(src, m.key))
 
 
-def end_of_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
-    """Close the object, if the arguments end here; what stands behind them is read."""
+def end_of_arguments(
+    reading: Reading, call: Call, m: TaggedMarkers, *, closed: bool = False
+) -> Steps[Ending]:
+    """Close the object, if the arguments end here; what stands behind them is read.
+
+    `closed`: what closes the call was read.
+    """
     yield from json_space(reading.src)
-    if not call.id_behind and not (yield from _ends_here(reading, m)):
+    if not (closed or call.id_behind) and not (yield from _ends_here(reading, m)):
         return CUT
     call.emit("}")
     call.close()

@@ -43,6 +43,7 @@ def tagged_head(
     name = yield from read_name(src, tools, m.name_ends)
     if not name:
         return CUT if name is None else None
+    call.written = name
     if fmt.call_id.holds_name:
         call.id, name = name, INDEX.sub("", name)
     if name not in tools:

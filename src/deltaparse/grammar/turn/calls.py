@@ -171,7 +171,7 @@ class Calls:
             lead(marks.start, values, self.rules),
             literal(marks.end),
             at[CallIdPosition.POST_ARGS],
-            literal(function.close),
+            literal(function.close + (written + function.close_suffix) * fmt.facts.closes_by_name),
         )
 
     def _python_call(self, tool: Tool, method: str = "") -> Expr:
