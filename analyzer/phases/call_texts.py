@@ -225,8 +225,11 @@ class Parts:
     quote: str = ""
 
 
-def parts_of(body: str) -> Parts | None:
-    """Take the rendering of a call with one argument apart; None if it is not all there."""
+def parts_of(body: str, *, quotes_all: bool = False) -> Parts | None:
+    """Take the rendering of a call with one argument apart; None if it is not all there.
+
+    `quotes_all`: what stands round strings stands round all values, so that they are in no object.
+    """
     before, name, rest = body.partition(FUNCTIONS[0])
     if not name or ARGUMENT not in rest or VALUE not in rest[rest.index(ARGUMENT) :]:
         return None
@@ -238,11 +241,14 @@ def parts_of(body: str) -> Parts | None:
     between, _, rest = rest.partition(ARGUMENT)
     within, _, after = rest.partition(VALUE)
     quote = within.lstrip().removeprefix(":").strip()
-    if between.endswith("{") and len(quote) > 1 and after.startswith(quote + "}"):
+    own = between.endswith("{") and len(quote) > 1 and not quotes_all
+    if own and after.startswith(quote + "}"):
         # An object with unquoted keys, and quotes of its own.
         tail = quote + "}"
         return Parts(before, between[:-1], None, after.removeprefix(tail), tail, quote)
-    if not between.strip() or not after.strip():
+    marked = bool(between.strip()) and bool(within.strip())
+    in_lines = bool(within.strip()) and "\n" in between and "\n" in after
+    if not (marked or in_lines or (between.strip() and after.strip())):
         return None
     return Parts(before, between, within, after)
 

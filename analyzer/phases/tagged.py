@@ -14,19 +14,15 @@ from deltaparse.stream import (
     ToolsFormat,
 )
 
-from ..diff import OPENED, common_prefix, common_suffix, segments, split
+from ..diff import OPENED, common_prefix, segments
 from ..probes import (
     ARGUMENT,
-    ARGUMENTS,
     CALL_IDS,
     FUNCTIONS,
-    MARKED,
     NUMBER,
-    QUOTED,
-    REPEATED,
     REPEATED_NAME,
     VALUE,
-    VALUES,
+    Message,
     call,
 )
 from .call_texts import (
@@ -38,14 +34,20 @@ from .call_texts import (
     markers_of,
     parts_of,
 )
+from .tagged_arguments import (
+    KEY_SUFFIX,
+    tagged_arguments,
+    texts_of_markers,
+    with_elements,
+    without_arguments,
+    without_repeated_keys,
+)
 
 __all__ = ["NAMESPACE", "find_tagged"]
 
 Position = CallIdPosition
 NAMESPACE = re.compile(r"[\w-]+[.:/]\Z")
-KEY_SUFFIX = re.compile(r"[^\w\s<\[]*[>\])}|](?:\ue00f>)?\s*")
 NUMBERED = re.compile(r"(?<!\w)[01](?!\w)")
-WORD = re.compile(r"[\w.-]+")
 COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
 # A rendered call is texts and slots in turn: text, name, text, key, text, value, text. The texts
@@ -73,8 +75,10 @@ COUNTED = re.compile(r"\A([^\w\s<\[]+)0")
 
 def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     """Read off how a call is written; None if it is not written like this."""
-    calls, key_suffix = _without_repeated_keys(_without_repeated_names(calls))
+    calls, key_suffix = without_repeated_keys(_without_repeated_names(calls))
     one = parts_of(calls(call()))
+    if one is not None and one.quote and f"{one.quote}{NUMBER}" in calls(_with_number()):
+        one = parts_of(calls(call()), quotes_all=True)
     if one is None:
         return None
     pair = calls(call(), call(1))
@@ -88,16 +92,19 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     if markers.section_end.strip() and not markers.section_start.strip():
         # Nothing has begun that this could end but the turn.
         ends, markers = (markers.section_end.strip(),), markers._replace(section_end="")
-    call_id, one, start, end, behind = _call_id(one, markers, pair, _without_arguments(calls))
+    call_id, one, start, end, behind = _call_id(one, markers, pair, without_arguments(calls))
     namespace = NAMESPACE.search(start) if call_id.holds_name else None
     call_id, per_call_start, name_prefix = _before_name(call_id, start)
     if one.within is None:
         arguments, name_suffix, closers = _json_arguments(one, end)
     else:
-        arguments, name_suffix, closers = _tagged_arguments(one, end, calls)
-        arguments = _with_elements(arguments, key_suffix, calls)
+        tagged = tagged_arguments(one, end, calls)
+        if tagged is None:
+            return None
+        arguments, name_suffix, closers = tagged
+        arguments = with_elements(arguments, key_suffix, calls)
     if call_id.position is Position.POST_ARGS:
-        *own, prefix = _texts(closers) or [""]
+        *own, prefix = texts_of_markers(closers) or [""]
         arguments = replace(arguments, end=arguments.end + "".join(own))
         call_id, closers = replace(call_id, prefix=prefix), behind
     close, per_call_end = _closers(closers, wrapped=bool(per_call_start.strip()))
@@ -129,6 +136,16 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     )
 
 
+def _with_number() -> Message:
+    """A call whose argument is no text."""
+    return call(0, {ARGUMENT: NUMBER})
+
+
+def _last_of(text: str) -> str:
+    """The last marker of a text, or what stands behind it."""
+    return (texts_of_markers(text) or [""])[-1]
+
+
 def _without_repeated_names(calls: CallTexts) -> CallTexts:
     """The texts with one word for each function's name in the marker that closes its call."""
     _, _, behind = calls(call()).partition(VALUE)
@@ -138,37 +155,6 @@ def _without_repeated_names(calls: CallTexts) -> CallTexts:
     if not found or opened is None or suffix is None or not suffix[0].strip():
         return calls
     return replace(calls, closer=(opened[0], suffix[0]))
-
-
-def _without_repeated_keys(calls: CallTexts) -> tuple[CallTexts, str]:
-    """The texts with one word for each argument's name in the marker behind its value.
-
-    Returns also what stands behind the name there, "" where no marker repeats it.
-    """
-    behind = calls(call()).partition(VALUE)[2]
-    if ARGUMENT not in behind:
-        return calls, ""
-    before, _, rest = behind.partition(ARGUMENT)
-    suffix = KEY_SUFFIX.match(rest)
-    if not before.strip() or suffix is None:
-        return calls, ""
-    return replace(calls, repeated=(before, suffix[0])), suffix[0]
-
-
-def _with_elements(
-    arguments: ArgumentsFormat, key_suffix: str, calls: CallTexts
-) -> ArgumentsFormat:
-    """The same with what stands behind a repeated name, and the name of the items of lists."""
-    if not key_suffix:
-        return arguments
-    suffix, found, behind = arguments.value_suffix.partition(REPEATED)
-    if not found or not arguments.name_prefix.strip():
-        return arguments
-    arguments = replace(arguments, value_suffix=suffix, key_suffix=behind)
-    listed = calls(call(0, {ARGUMENT: [VALUES[1], VALUES[0]]})).partition(ARGUMENT)[2]
-    _, opened, rest = listed.partition(VALUES[1])[0].rpartition(arguments.name_prefix.strip())
-    item = rest.partition(arguments.name_suffix.strip() or " ")[0].strip()
-    return replace(arguments, item=item if opened and WORD.fullmatch(item) else "")
 
 
 def _call_id(
@@ -186,7 +172,7 @@ def _call_id(
         return found, one, start, end, ""
     if probe in one.between:
         prefix, _, suffix = one.between.partition(probe)
-        key = "" if one.within is None else _texts(suffix)[-1]
+        key = "" if one.within is None else _last_of(suffix)
         suffix = suffix.removesuffix(key)
         found = CallIdFormat(position=Position.BETWEEN_FUNC_AND_ARGS, prefix=prefix, suffix=suffix)
         return found, replace(one, between=key), start, end, ""
@@ -200,7 +186,7 @@ def _call_id(
         prefix, suffix = one.between[: number.start()], one.between[number.end() :]
         if f"{FUNCTIONS[1]}{prefix}{int(number[0]) + 1}{suffix}" in pair:
             head = common_prefix(one.between, none)
-            key = one.between[len(head) :] if len(head) > number.end() else _texts(suffix)[-1]
+            key = one.between[len(head) :] if len(head) > number.end() else _last_of(suffix)
             found = CallIdFormat(
                 position=Position.BETWEEN_FUNC_AND_ARGS,
                 prefix=prefix,
@@ -215,17 +201,12 @@ def _call_id(
     return CallIdFormat(), one, start, end, ""
 
 
-def _without_arguments(calls: CallTexts) -> str:
-    """What stands behind the name in a call that has no arguments."""
-    return calls(call(0, {})).partition(FUNCTIONS[0])[2]
-
-
 def _before_name(call_id: CallIdFormat, start: str) -> tuple[CallIdFormat, str, str]:
     """T4: the marker of the call, and what stands between it and the name.
 
     Returns also the id, whose prefix stands there too where it comes first.
     """
-    texts = _texts(start)
+    texts = texts_of_markers(start)
     opened = segments(start.strip())[:1]
     if len(texts) > 1:
         call_start, prefix = texts[0], "".join(texts[1:])
@@ -250,104 +231,9 @@ def _json_arguments(one: Parts, end: str) -> tuple[ArgumentsFormat, str, str]:
     return ArgumentsFormat(end=own, quote=one.quote), one.between, end.removeprefix(own)
 
 
-def _tagged_arguments(one: Parts, end: str, calls: CallTexts) -> tuple[ArgumentsFormat, str, str]:
-    """T5, T6, A1, A2: the markers of arguments, what ends the name, and the call's closers."""
-    prefix, separator, suffix = _round_argument(one, end, calls)
-    head, closers = one.between.removesuffix(prefix), end.removeprefix(suffix)
-    name_suffix, closed = head, ""
-    none = _without_arguments(calls)
-    if none:
-        shared = common_prefix(head + prefix, none)
-        name_suffix = shared if head.startswith(shared) else head
-    opened = head.removeprefix(name_suffix)
-    if opened.strip() and none:
-        rest = common_suffix(closers, none.removeprefix(name_suffix))
-        closed, closers = closers.removesuffix(rest), rest
-    arguments = ArgumentsFormat(
-        start=opened, end=closed, name_prefix=prefix, separator=separator, value_suffix=suffix
-    )
-    return _with_values(arguments, one.within or "", calls), name_suffix, closers
-
-
-def _round_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, str]:
-    """T5: what begins each argument, what stands between two, and what ends each."""
-    two = calls(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
-    between = two.partition(VALUES[0])[2].partition(ARGUMENTS[1])[0]
-    prefix = common_suffix(one.between, between).lstrip() or segments(one.between)[-1].text
-    suffix = between.removesuffix(prefix)
-    if not between or not one.after.startswith(suffix):
-        suffix = common_prefix(between, one.after) if between else segments(one.after)[0].text
-    if end.strip() and not end.startswith(suffix):
-        # White space that the section's end begins with, and arguments are separated by.
-        suffix = common_prefix(suffix, end)
-    return prefix, between.removeprefix(suffix).removesuffix(prefix), suffix
-
-
-def _with_values(arguments: ArgumentsFormat, within: str, calls: CallTexts) -> ArgumentsFormat:
-    """A1 and A2: the same with what stands between names and values, and how these are written."""
-    suffix = arguments.value_suffix
-    markers = [part for part in segments(within) if part.marker]
-    name_suffix = _texts(within)[0] if len(markers) > 1 else within
-    quoted = QUOTED.replace('"', '\\"') in calls(call(0, {ARGUMENT: QUOTED}))
-    if quoted:
-        within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
-        name_suffix = name_suffix.removesuffix('"')
-    value_prefix = within.removeprefix(name_suffix)
-    # What stands there before a number: the marker may say that it is no string.
-    literal = calls(call(0, {ARGUMENT: NUMBER})).partition(ARGUMENT)[2].partition(str(NUMBER))[0]
-    typed = literal.endswith(value_prefix) and literal != within
-    types = ""
-    if typed:
-        truth = calls(call(0, {ARGUMENT: True})).partition(ARGUMENT)[2]
-        kinds = split(name_suffix, literal.removesuffix(value_prefix))
-        other = truth.removeprefix(kinds.prefix).partition(kinds.suffix or "\n")[0]
-        words = [kinds.left, kinds.right, other]
-        named = kinds.prefix.strip() and kinds.suffix.strip() and truth.startswith(kinds.prefix)
-        if named and all(map(WORD.fullmatch, words)) and other != words[1]:
-            name_suffix, types, typed = kinds.prefix, kinds.suffix, False
-    escape = _escape(within, suffix, calls) if not quoted else ("", "")
-    return replace(
-        arguments,
-        escape_start=escape[0],
-        escape_end=escape[1],
-        name_suffix=name_suffix,
-        type_suffix=types,
-        literal_name_suffix=literal.removesuffix(value_prefix) if typed else "",
-        value_prefix=value_prefix,
-        value_suffix=suffix,
-        quoted_strings=quoted,
-        python_literals=f"{literal}True" in calls(call(0, {ARGUMENT: True})),
-    )
-
-
-def _escape(within: str, suffix: str, calls: CallTexts) -> tuple[str, str]:
-    """What stands round a string that has markup in it, and round no other."""
-    shown = calls(call(0, {ARGUMENT: MARKED})).partition(ARGUMENT)[2]
-    before, found, behind = shown.partition(MARKED)
-    if not suffix.strip():
-        return "", ""
-    start, end = before.removeprefix(within), behind.partition(suffix.strip())[0]
-    if not found or not before.startswith(within) or not (start.strip() and end.strip()):
-        return "", ""
-    return start, end
-
-
 def _closers(text: str, *, wrapped: bool) -> tuple[str, str]:
     """The marker that closes the function, and the one that closes the call round it."""
-    texts = _texts(text)
+    texts = texts_of_markers(text)
     if len(texts) > 1:
         return "".join(texts[:-1]), texts[-1]
     return ("", text) if wrapped else (text, "")
-
-
-def _texts(text: str) -> list[str]:
-    """The markers of a text and what stands between them, none of them white space alone."""
-    texts: list[str] = []
-    for part in segments(text):
-        if texts and not texts[-1].strip():
-            texts[-1] += part.text
-        else:
-            texts.append(part.text)
-    if len(texts) > 1 and not texts[-1].strip():
-        texts[-2:] = ["".join(texts[-2:])]
-    return texts

@@ -54,6 +54,7 @@ MARKER_FIELDS: Mapping[str, tuple[str, ...]] = {
         "escape_start",
         "escape_end",
         "type_suffix",
+        "alternatives",
         "separator",
         "quote",
     ),

@@ -194,10 +194,25 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         if not (tools.name_field and tools.arguments_field):
             yield "JSON_NATIVE needs a name_field and an arguments_field, or name_is_key"
     if tools.format is ToolFormat.TAG_WITH_TAGGED:
-        if not fmt.arguments.name_prefix.strip() or not fmt.arguments.value_suffix.strip():
-            yield "TAG_WITH_TAGGED needs an arguments.name_prefix and a value_suffix"
+        yield from _no_arguments(fmt)
     if facts.is_tagged and facts.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
+
+
+def _no_arguments(fmt: WireFormat) -> Iterator[str]:
+    """What arguments in tags need, and have not."""
+    arguments = fmt.arguments
+    if not (arguments.name_prefix + arguments.name_suffix + arguments.value_prefix).strip():
+        yield "TAG_WITH_TAGGED needs an arguments.name_prefix or a name_suffix"
+    for way in arguments.ways:
+        blank = not way.value_suffix.strip() and "\n" not in way.value_suffix
+        if blank and (way.value_suffix or not arguments.name_prefix.strip()):
+            yield "TAG_WITH_TAGGED needs an arguments.value_suffix, or names behind a marker"
+    if not arguments.name_prefix.strip() and not (fmt.facts.closers or arguments.end.strip()):
+        if not fmt.facts.closes_by_name:
+            yield "arguments whose names stand behind no marker need one that ends them"
+    if len(arguments.alternatives) % 4:
+        yield "arguments.alternatives are ways, of each the types and three markers"
 
 
 def _too_long(group: Any) -> Iterator[str]:

@@ -18,11 +18,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_origin, get_type_hints
 
 from deltaparse.partial import FormatError
 
 __all__ = [
+    "ArgumentWay",
     "ArgumentsFormat",
     "CallIdFormat",
     "CallIdPosition",
@@ -294,13 +295,24 @@ class FunctionFormat(_Group):
     close_suffix: str = ""
 
 
+class ArgumentWay(NamedTuple):
+    """The markers of an argument whose value is of some types; `types` has blanks between them."""
+
+    types: str
+    name_prefix: str
+    name_suffix: str
+    value_suffix: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentsFormat(_Group):
     """The markers round arguments, outside JSON.
 
     start, end:                  the markers round all arguments of a call.
-    name_prefix, name_suffix:    the markers round an argument's name (TAG_WITH_TAGGED).
-    value_prefix, value_suffix:  the markers round its value.
+    name_prefix, name_suffix:    the markers round an argument's name (TAG_WITH_TAGGED). Where the
+                                 prefix is none, a name stands wherever an argument may.
+    value_prefix, value_suffix:  the markers round its value. A suffix may be a line end; where it
+                                 is "", what follows the argument ends the value.
     literal_name_suffix:  stands in the place of `name_suffix` before a value that is no string,
                           where the format tells them apart so.
     key_suffix:           stands behind the argument's name where the marker behind the value
@@ -311,6 +323,10 @@ class ArgumentsFormat(_Group):
                           within the markers of the value: `<![CDATA[`, `]]>`.
     type_suffix:          where not empty, the value's JSON type stands behind `name_suffix`, and
                           this behind it: `type="number">`.
+    type_first:           the type and `type_suffix` stand before the name, behind `name_prefix`.
+    alternatives:         other ways to write an argument, for values of other types: of each the
+                          types, with blanks between them, its name_prefix, name_suffix and
+                          value_suffix. `<s k="city">Ghent</s>`, but `<n k="days">3</n>`.
     separator:            the text between two arguments.
     quoted_strings:       a string between markers is JSON; otherwise it stands as it is.
     python_literals:      other values are what Python writes (`True`, `None`); otherwise JSON.
@@ -330,10 +346,20 @@ class ArgumentsFormat(_Group):
     escape_start: str = ""
     escape_end: str = ""
     type_suffix: str = ""
+    type_first: bool = False
+    alternatives: tuple[str, ...] = ()
     separator: str = ""
     quote: str = ""
     quoted_strings: bool = False
     python_literals: bool = False
+
+    @property
+    def ways(self) -> tuple[ArgumentWay, ...]:
+        """All ways to write an argument; the usual one, whose types are not said, comes first."""
+        usual = ArgumentWay("", self.name_prefix, self.name_suffix, self.value_suffix)
+        flat = self.alternatives
+        fours = zip(*(flat[at::4] for at in range(4)), strict=False)
+        return (usual, *(ArgumentWay(*four) for four in fours))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
-from deltaparse.partial import marker_set
+from deltaparse.partial import Markers, marker_set
 
-from .format import CallIdPosition, ToolFormat, WireFormat
+from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, spellings, stripped, without_attribute
 
-__all__ = ["TaggedMarkers", "tagged_markers"]
+__all__ = ["TaggedMarkers", "ValueMarkers", "tagged_markers"]
+
+
+class ValueMarkers(NamedTuple):
+    """What ends a value.
+
+    suffix:       the marker for it, a line end alone for one of white space; "" where what may
+                  follow the argument ends the value.
+    ends:         what may end it, the suffix among them; `ends_crlf` where the line before it
+                  ended with CRLF.
+    types:        the types that it has, as the format names them, blanks between.
+    """
+
+    suffix: str
+    ends: Markers
+    ends_crlf: Markers
+    types: str = ""
 
 
 class TaggedMarkers:
@@ -27,10 +44,11 @@ class TaggedMarkers:
     in_arguments:                    what may stand where an argument or the end of all does.
     key:                             the marker before an argument's name; none in a JSON object.
     key_end, value_prefix:           what ends the name, and the marker before the value.
-    value_ends:                      what may end a value; of these, `value_suffix` is the marker
-                                     for it, and `turn_ends` end the turn. `value_ends_crlf`: the
-                                     same for a value before which a line ended with CRLF.
-    key_suffix:                      what stands behind `value_suffix` and the argument's name,
+    names_unmarked:                  nothing stands before an argument's name.
+    usual, ways:                     what ends a value, usually, and by the cores of what stands
+                                     before and behind the argument's name.
+    turn_ends:                       the markers that end the turn.
+    key_suffix:                      what stands behind a value's suffix and the argument's name,
                                      where that is repeated there; None elsewhere.
     separator:                       the marker between arguments.
     behind_value:                    what may follow a value's own marker, and so proves that it
@@ -39,11 +57,13 @@ class TaggedMarkers:
                                      function, the call, or all calls; where neither function nor
                                      call has one, the next call too. Of these, `ends` end calls.
     has_ends:                        there are such markers, or `close`.
+    may_be_ended:                    what may stand where an argument does is looked for first.
     close, close_suffix:             what stands round the function's name in what closes a call,
                                      where that repeats it; none and "" elsewhere.
     element_ends:                    where elements nest, what may follow an argument's name in the
                                      place of its value: the next element, or the value's end.
     type_end:                        what ends the type of a value, where that is written.
+    type_first:                      the type stands before the argument's name.
     escape_start, escape_end:        the markers round a string that is escaped.
     """
 
@@ -67,30 +87,32 @@ class TaggedMarkers:
         "key",
         "key_end",
         "key_suffix",
+        "may_be_ended",
         "name_ends",
         "name_prefix",
+        "names_unmarked",
         "separator",
         "turn_ends",
         "type_end",
-        "value_ends",
-        "value_ends_crlf",
+        "type_first",
+        "usual",
         "value_prefix",
-        "value_suffix",
+        "ways",
     )
 
     def __init__(self, fmt: WireFormat) -> None:
         function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
         repeats_key = bool(arguments.key_suffix)
-        closing = arguments.value_suffix.lstrip() if repeats_key else arguments.value_suffix.strip()
+        closing = _closing(arguments.value_suffix, repeats_key=repeats_key)
         # Behind an element within a value stands the end of that value.
         inner = {closing} if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
-        key = stripped([arguments.name_prefix]) if tagged else set()
+        key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
         by_name = stripped([function.close]) if fmt.facts.closes_by_name else set()
         outer = ends | starts | turn_ends | by_name
-        around = key | stripped([arguments.start]) or {"{"}
+        around = key | stripped([arguments.start]) or set("{" * (not tagged))
         suffix = stripped([function.name_suffix]) or {function.name_suffix}
         id_start, id_end = stripped([call_id.prefix]), stripped([call_id.suffix])
         between = call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
@@ -98,10 +120,13 @@ class TaggedMarkers:
         if call_id.position is CallIdPosition.POST_ARGS:
             behind |= id_start
         # Models forget suffixes: then what stands behind the call may show it.
-        forgotten = (ends | by_name or starts) | turn_ends if key else set()
-        value_ends = {closing} - {""} | forgotten
-        gap = leading(arguments.value_suffix)
+        forgotten = (ends | by_name or starts) | turn_ends if tagged else set()
+        separator = stripped([arguments.separator])
+        following = key | outer | behind | separator | inner
 
+        self._mark_argument(arguments)
+        self._end_values(arguments, forgotten, following)
+        self.names_unmarked = tagged and not arguments.name_prefix.strip()
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         self.name_ends = marker_set(
             outer | around | suffix | (id_start | id_end if between else set())
@@ -112,34 +137,67 @@ class TaggedMarkers:
         self.id_ends = marker_set(outer | around | id_end | stripped([function.name_prefix]))
         self.arguments_start = marker_set(stripped([arguments.start]))
         self.arguments_end = marker_set(stripped([arguments.end]))
-        self.in_arguments = marker_set(key | outer | behind | (set() if key else {"null"}))
-        self.separator = marker_set(stripped([arguments.separator]))
+        self.in_arguments = marker_set(key | outer | behind | (set() if tagged else {"null"}))
+        self.separator = marker_set(separator)
         self.key = marker_set(key)
-        suffixes = [arguments.name_suffix, arguments.literal_name_suffix]
-        if arguments.literal_name_suffix.strip():
-            suffixes += [without_attribute(suffix) for suffix in suffixes]
-        self.key_end = marker_set(stripped([*suffixes, arguments.value_prefix]))
-        self.value_prefix = marker_set(stripped([arguments.value_prefix]))
-        self.value_suffix = marker_set({closing})
-        self.key_suffix = arguments.key_suffix.rstrip() if repeats_key else None
-        self.value_ends = marker_set(_behind(gap, value_ends))
-        self.value_ends_crlf = marker_set(_behind(gap.replace("\n", "\r\n"), value_ends))
-        self.behind_value = marker_set(
-            key | outer | behind | stripped([arguments.separator]) | inner
-            if ends | by_name
-            else set()
-        )
+        self.behind_value = marker_set(following if ends | by_name else set())
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
-        self.type_end = marker_set(stripped([arguments.type_suffix]))
-        self.escape_start = marker_set(stripped([arguments.escape_start]))
-        self.escape_end = marker_set(stripped([arguments.escape_end]))
         self.turn_ends = turn_ends
         own = stripped([function.close, fmt.tools.per_call_end])
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)
-        self.close = marker_set(by_name)
-        self.close_suffix = function.close_suffix.strip() if by_name else ""
+        self._close_by_name(by_name, function.close_suffix)
         self.has_ends = bool(ends | by_name)
+        self.may_be_ended = self.has_ends or self.names_unmarked
+
+    def _mark_argument(self, arguments: ArgumentsFormat) -> None:
+        """Say what stands between an argument's name and its value."""
+        suffixes = [way.name_suffix for way in arguments.ways] + [arguments.literal_name_suffix]
+        if arguments.literal_name_suffix.strip():
+            suffixes += [without_attribute(suffix) for suffix in suffixes]
+        self.key_end = marker_set(stripped([*suffixes, arguments.value_prefix]))
+        self.value_prefix = marker_set(stripped([arguments.value_prefix]))
+        self.key_suffix = arguments.key_suffix.rstrip() if arguments.key_suffix else None
+        self.type_end = marker_set(stripped([arguments.type_suffix]))
+        self.type_first = arguments.type_first
+        escape = arguments.escape_start, arguments.escape_end
+        self.escape_start, self.escape_end = (marker_set(stripped([text])) for text in escape)
+
+    def _close_by_name(self, marker: set[str], suffix: str) -> None:
+        self.close = marker_set(marker)
+        self.close_suffix = suffix.strip() if marker else ""
+
+    def _end_values(
+        self, arguments: ArgumentsFormat, forgotten: set[str], following: set[str]
+    ) -> None:
+        """Say what ends a value: its suffix, and what shows that it was forgotten.
+
+        `following` may stand behind an argument, and ends a value that has no suffix.
+        """
+
+        def ended(text: str, types: str = "") -> ValueMarkers:
+            suffix = _closing(text, repeats_key=bool(arguments.key_suffix))
+            gap = leading(text) if text.strip() else ""
+            line_end = {"\n", "\r\n"} if suffix == "\n" else set()
+            cores = {suffix} | forgotten if suffix else following
+            plain, crlf = (_behind(space, cores) | line_end for space in (gap, _crlf(gap)))
+            return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)
+
+        self.usual = ended(arguments.value_suffix)
+        self.ways = {
+            (way.name_prefix.strip(), way.name_suffix.strip()): ended(way.value_suffix, way.types)
+            for way in arguments.ways[1:]
+        }
+
+
+def _closing(suffix: str, *, repeats_key: bool) -> str:
+    """What ends a value, without the white space that may be left out."""
+    core = suffix.lstrip() if repeats_key else suffix.strip()
+    return core or "\n" * ("\n" in suffix)
+
+
+def _crlf(gap: str) -> str:
+    return gap.replace("\n", "\r\n")
 
 
 def _behind(gap: str, cores: set[str]) -> set[str]:

@@ -5,9 +5,9 @@
               | start { key-prefix key key-suffix value-prefix value value-suffix } end
                                                                             (TAG_WITH_TAGGED)
 
-The id stands in one of its places, or holds the name; what closes a call may repeat the name. White space at the edges of markers is
-optional, and of a value just that is taken away which the template adds. Arguments come in any
-order, also such as the schema does not know.
+The id stands in one of its places, or holds the name; what closes a call may repeat the name.
+White space at the edges of markers is optional, and of a value just that is taken away which the
+template adds. Arguments come in any order, also such as the schema does not know.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ from ..content import may_become
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .schema import argument_names
 from .tagged_elements import argument_name, argument_value
+from .tagged_head import argument_stands
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
 
@@ -25,17 +27,20 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     """Read arguments of which each stands in markers of its own, writing a JSON object."""
     src, sink = reading.src, reading.sink
     schema = sink.tools.get(call.name) if sink.tools else None
+    names = (argument_names(schema) or ()) if m.names_unmarked else ()
     call.started = True
     call.announce()
     call.emit("{")
     first = True
     while True:
         yield from json_space(src)
-        if m.has_ends and not (yield from at(src, m.in_arguments)):
-            yield from _junk(src, call, m)
-        if not (yield from _argument_here(src, m)):
+        if m.may_be_ended and not (yield from at(src, m.in_arguments)):
+            if not m.names_unmarked or not (yield from argument_stands(src, m, names)):
+                yield from _junk(src, call, m)
+        prefix = yield from _argument_here(src, m)
+        if prefix is None:
             break
-        argument = yield from argument_name(src, call, m)
+        argument = yield from argument_name(src, call, m, prefix)
         if argument is None:
             return CUT
         call.emit(("" if first else ", ") + encode_basestring(argument.name) + ": ")
@@ -51,11 +56,16 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     return WHOLE
 
 
-def _argument_here(src: Window, m: TaggedMarkers) -> Steps[bool]:
-    """Read the marker before an argument's name, if it stands here and is not one that ends."""
-    if m.has_ends and (yield from at(src, m.in_arguments)) not in m.key.literals:
-        return False
-    return (yield from skip_if_here(src, m.key))
+def _argument_here(src: Window, m: TaggedMarkers) -> Steps[str | None]:
+    """Read and return the marker before an argument's name; None if no argument stands here.
+
+    It must not be a longer marker that ends arguments. "" where nothing stands before names.
+    """
+    here = yield from at(src, m.in_arguments if m.may_be_ended else m.key)
+    if here in m.key.literals:
+        src.pos += len(here)
+        return here
+    return "" if m.names_unmarked and not here and src.unread else None
 
 
 def end_of_arguments(

@@ -1,6 +1,7 @@
 """An argument in markers of its own: its name, and its value, which may be made of elements.
 
     argument = key-prefix key key-suffix [type type-suffix] value-prefix value value-suffix
+             | key-prefix type type-suffix key key-suffix value-prefix value value-suffix
     value    = text | { element }                            element = argument
 
 Elements with the name that the format gives to items are a list, others are an object.
@@ -22,7 +23,7 @@ from deltaparse.partial import (
 )
 
 from ...wire.spellings import trailing
-from ...wire.tag_markers import TaggedMarkers
+from ...wire.tag_markers import TaggedMarkers, ValueMarkers
 from .call import Call
 from .ending import CUT, WHOLE, Ending
 from .schema import (
@@ -49,17 +50,19 @@ class Argument(NamedTuple):
     """What was read of an argument, and what stands between its name and its value.
 
     `kinds` are the types that the markers say that the value has, none if they do not; `crlf`:
-    the line before the value ended with CRLF.
+    the line before the value ended with CRLF; `way`: the markers that end the value.
     """
 
     name: str
     kinds: Kinds
     crlf: bool
+    way: ValueMarkers
 
     def end(self, m: TaggedMarkers) -> ValueEnd:
         """What ends the value."""
-        markers = m.value_ends_crlf if self.crlf else m.value_ends
-        return ValueEnd(markers, "" if m.key_suffix is None else self.name + m.key_suffix)
+        markers = self.way.ends_crlf if self.crlf else self.way.ends
+        name = "" if m.key_suffix is None else self.name + m.key_suffix
+        return ValueEnd(markers, name, self.way.suffix)
 
 
 class Typed(NamedTuple):
@@ -78,13 +81,25 @@ class Typed(NamedTuple):
         )
 
 
-def argument_name(src: Window, call: Call, m: TaggedMarkers) -> Steps[Argument | None]:
+def argument_name(
+    src: Window, call: Call, m: TaggedMarkers, prefix: str = ""
+) -> Steps[Argument | None]:
     """Read an argument's name and what stands between it and the value.
 
-    Returns None where the output ends in it.
+    `prefix` is the marker that was read before it. Returns None where the output ends in it.
     """
     arguments = call.fmt.arguments
     texts: list[str] = []
+    types: Kinds = {}
+    if m.type_first and m.type_end.literals:
+        word: list[str] = []
+        call.sink.held = word
+        ended = yield from until(src, m.type_end, word.append, certain=True)
+        if not ended:
+            call.not_emitted.append("".join(word))
+            return None
+        src.pos += len(ended)
+        types = types_named("".join(word))
     call.sink.held = texts
     if call.traces:
         call.begin_arguments()
@@ -92,7 +107,6 @@ def argument_name(src: Window, call: Call, m: TaggedMarkers) -> Steps[Argument |
     if call.traces:
         call.end_arguments()
     key = "".join(texts).strip()
-    types: Kinds = {}
     if not marker:
         call.not_emitted.append(key)
         return None
@@ -102,13 +116,17 @@ def argument_name(src: Window, call: Call, m: TaggedMarkers) -> Steps[Argument |
         types = NOT_STRING
     elif literal.strip() and marker == arguments.name_suffix.strip():
         types = STRING
+    way = m.usual
+    if m.ways:
+        way = m.ways.get((prefix, marker), m.usual)
+        types = types or _types_of(way, m)
     crlf = False
     if marker != before_value:
         suffix = literal if types is NOT_STRING else arguments.name_suffix
         gap = trailing(suffix)
         crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
-        if m.type_end.literals:
-            word: list[str] = []
+        if m.type_end.literals and not m.type_first:
+            word = []
             ended = yield from until(src, m.type_end, word.append, certain=True)
             if not ended:
                 call.not_emitted.append(key)
@@ -116,7 +134,7 @@ def argument_name(src: Window, call: Call, m: TaggedMarkers) -> Steps[Argument |
             crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
             types = types_named("".join(word))
         if not before_value:
-            return Argument(key, types, crlf)
+            return Argument(key, types, crlf, way)
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
         if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
@@ -124,7 +142,17 @@ def argument_name(src: Window, call: Call, m: TaggedMarkers) -> Steps[Argument |
             return None
     if marker:
         crlf = yield from _skip(src, marker, trailing(arguments.value_prefix))
-    return Argument(key, types, crlf)
+    return Argument(key, types, crlf, way)
+
+
+def _types_of(way: ValueMarkers, m: TaggedMarkers) -> Kinds:
+    """The types of a value that is written so: those of no other way, if it is the usual one."""
+    if way.types:
+        return {
+            kind: kinds[kind] for kinds in map(types_named, way.types.split()) for kind in kinds
+        }
+    others = {kind for one in m.ways.values() for kind in _types_of(one, m)}
+    return {kind: None for kind in ANY if kind not in others}
 
 
 def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
@@ -201,7 +229,7 @@ def _elements(
             call.emit("}" if opened == "{" else "]")
             return WHOLE
         src.pos += len(here)
-        element = yield from argument_name(src, call, m)
+        element = yield from argument_name(src, call, m, here)
         if element is None:
             return CUT
         if opened:

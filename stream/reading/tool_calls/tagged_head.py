@@ -15,7 +15,14 @@ from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, Ending
 
-__all__ = ["LONGEST_NAME", "is_readable", "read_name", "tagged_head"]
+__all__ = [
+    "LONGEST_NAME",
+    "argument_stands",
+    "is_readable",
+    "name_in",
+    "read_name",
+    "tagged_head",
+]
 
 LONGEST_NAME = 256
 """Characters that the name of a function, or an id, may have."""
@@ -41,6 +48,9 @@ def tagged_head(
             return CUT if may_become(src, m.name_prefix) else None
     start = src.offset
     name = yield from read_name(src, tools, m.name_ends)
+    if name is None and not m.has_ends and reading.sink.natural:
+        # Nothing ends such a call but what follows it, and nothing does.
+        name = _last_name(src, tools)
     if not name:
         return CUT if name is None else None
     call.written = name
@@ -74,20 +84,29 @@ def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str |
     limit = LONGEST_NAME + ends.longest
     while True:
         text = src.text[src.pos : src.pos + limit]
-        final = src.closed or len(text) == limit
-        start, end = ends.find(text, final=final)
-        head = text[:start]
-        name = head.strip()
-        if not NAME_SO_FAR.fullmatch(head) and not any(tool.startswith(name) for tool in known):
-            return ""
-        if end > start and start <= LONGEST_NAME:
-            src.pos += start
-            return name
-        if end > start or len(text) == limit:
-            return ""
+        head = name_in(text, ends, src.closed or len(text) == limit, known)
+        if head is not None:
+            src.pos += len(head)
+            return head.strip()
         if src.closed:
             return None
         yield
+
+
+def name_in(text: str, ends: Markers, final: bool, known: Collection[str] = ()) -> str | None:
+    """What a text begins with that is a name, up to what ends it; "" if it begins with none.
+
+    None where text that may follow would tell; `final`: none follows. White space round the name
+    is returned with it.
+    """
+    start, end = ends.find(text, final=final)
+    head = text[:start]
+    name = head.strip()
+    if not NAME_SO_FAR.fullmatch(head) and not any(tool.startswith(name) for tool in known):
+        return ""
+    if end > start:
+        return head if start <= LONGEST_NAME else ""
+    return "" if len(text) >= LONGEST_NAME + ends.longest else None
 
 
 def is_readable(written: str, known: Collection[str], ends: Markers) -> bool:
@@ -95,6 +114,26 @@ def is_readable(written: str, known: Collection[str], ends: Markers) -> bool:
     fits = len(written) <= LONGEST_NAME and written == written.strip()
     plain = NAME_SO_FAR.fullmatch(written) or written in known
     return fits and bool(plain) and not any(end in written for end in ends.literals)
+
+
+def _last_name(src: Window, tools: Collection[str]) -> str | None:
+    """Read the name of a tool, if the output ends in it."""
+    name = src.unread.strip()
+    if not src.closed or name not in tools:
+        return None
+    src.pos = len(src.text)
+    return name
+
+
+def argument_stands(src: Window, m: TaggedMarkers, known: Collection[str] = ()) -> Steps[bool]:
+    """Whether an argument's name stands here that no marker begins, or may begin here."""
+    limit = LONGEST_NAME + m.key_end.longest
+    while True:
+        text = src.text[src.pos : src.pos + limit]
+        name = name_in(text, m.key_end, src.closed or len(text) == limit, known)
+        if name is not None or src.closed:
+            return name != ""
+        yield
 
 
 def _without_namespace(name: str, namespace: str, known: Collection[str], *, holds: bool) -> str:
@@ -110,4 +149,6 @@ def _arguments_stand_here(src: Window, m: TaggedMarkers) -> Steps[bool]:
     char = yield from peek(src)
     if not char or (char in '{"' and not m.key.literals):
         return True
-    return bool((yield from at(src, m.in_arguments)))
+    if (yield from at(src, m.in_arguments)):
+        return True
+    return m.names_unmarked and (yield from argument_stands(src, m))

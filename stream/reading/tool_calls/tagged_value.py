@@ -18,6 +18,7 @@ from deltaparse.partial import (
     Window,
     at,
     json_space,
+    marker_set,
     skip_if_here,
     until,
 )
@@ -28,6 +29,7 @@ from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
 from .schema import Kinds
+from .tagged_head import LONGEST_NAME, name_in
 from .values import Value
 
 __all__ = ["ValueEnd", "name_stands", "space_behind", "text_value"]
@@ -37,14 +39,16 @@ STRING: Kinds = {"string": None}
 
 
 class ValueEnd(NamedTuple):
-    """What ends the value that is read: one of `markers`, and `name` behind its own suffix.
+    """What ends the value that is read: one of `markers`, and `name` behind its own `suffix`.
 
     `name` is that of the argument, with what stands behind it, where suffixes repeat it. It is no
-    marker: the model chose it, and markers are few and made once.
+    marker: the model chose it, and markers are few and made once. Where the suffix is "", any of
+    the markers ends it, and is left unread.
     """
 
     markers: Markers
     name: str
+    suffix: str
 
 
 def text_value(
@@ -87,7 +91,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
     value = Value(call.emit, lambda _: None, STRING)
     emit, string = value.write, value.string
     while (yield from until(src, m.escape_end, emit, certain=True, string=string)):
-        if (yield from _followed(src, m.escape_end.longest, m.value_suffix)):
+        if (yield from _followed(src, m.escape_end.longest, marker_set({end.suffix}))):
             value.end()
             yield from skip_if_here(src, m.escape_end)
             rest: list[str] = []
@@ -132,10 +136,14 @@ def _up_to_end(
     may hold the suffix. Without one, what shows that the call has ended breaks it, and is left
     unread.
     """
-    (suffix,) = m.value_suffix.literals or ("",)
+    suffix = end.suffix
     while True:
         marker = yield from until(src, end.markers, emit, certain=True, string=string)
-        core = marker.strip()
+        core = marker.strip() or "\n" * bool(marker)
+        if not suffix and (marker or call.sink.natural):
+            if call.traces:
+                call.end_arguments()
+            return WHOLE
         if not marker or core in m.turn_ends:
             if call.traces:
                 call.end_arguments()
@@ -147,7 +155,7 @@ def _up_to_end(
             if named is None:
                 return CUT
             length += len(end.name)
-            if named and (yield from _followed(src, length, m.behind_value)):
+            if named and (yield from _ends_there(src, length, m)):
                 if call.traces:
                     call.end_arguments()
                 src.pos += length
@@ -157,6 +165,23 @@ def _up_to_end(
             return CUT if cut else Ending.broken("an argument that does not end")
         call.ambiguous += 1
         emit(src.take(src.pos + 1))
+
+
+def _ends_there(src: Window, length: int, m: TaggedMarkers) -> Steps[bool]:
+    """Whether what follows an argument stands so many characters further: a marker, or a name."""
+    if (yield from _followed(src, length, m.behind_value)):
+        return True
+    if not m.names_unmarked or m.separator.literals:
+        return False
+    while True:
+        text = src.text
+        start = space_behind(text, src.pos + length)
+        read = name_in(
+            text[start : start + LONGEST_NAME + m.key_end.longest], m.key_end, src.closed
+        )
+        if read is not None:
+            return bool(read)
+        yield
 
 
 def name_stands(src: Window, length: int, end: ValueEnd) -> Steps[bool | None]:

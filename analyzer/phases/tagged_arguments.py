@@ -1,0 +1,286 @@
+"""Phases T5, T6, A1 and A2: the arguments of a call, each between markers of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deltaparse.stream import ArgumentsFormat
+
+from ..diff import common_prefix, common_suffix, segments, split
+from ..probes import (
+    ARGUMENT,
+    ARGUMENTS,
+    FUNCTIONS,
+    MARKED,
+    NUMBER,
+    QUOTED,
+    REPEATED,
+    VALUES,
+    call,
+)
+from .call_texts import CallTexts, Parts
+
+__all__ = [
+    "KEY_SUFFIX",
+    "tagged_arguments",
+    "texts_of_markers",
+    "with_elements",
+    "without_arguments",
+    "without_repeated_keys",
+]
+
+KEY_SUFFIX = re.compile(r"[^\w\s<\[]*[>\])}|](?:\ue00f>)?\s*")
+WORD = re.compile(r"[\w.-]+")
+OTHERS: Mapping[str, Any] = {
+    "integer": NUMBER,
+    "number": 73.5,
+    "boolean": True,
+    "null": None,
+    "array": [NUMBER],
+    "object": {ARGUMENTS[1]: NUMBER},
+}
+"""A value of each type but text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands before an argument's name, between that and its value, and behind this."""
+
+    prefix: str
+    within: str
+    suffix: str
+
+
+def tagged_arguments(
+    one: Parts, end: str, calls: CallTexts
+) -> tuple[ArgumentsFormat, str, str] | None:
+    """The markers of arguments, what ends the name, and the call's closers.
+
+    None where no line end or marker shows where a value ends.
+    """
+    prefix, separator, suffix = _round_argument(one, end, calls)
+    head, closers = one.between.removesuffix(prefix), end.removeprefix(suffix)
+    name_suffix, closed = head, ""
+    none = without_arguments(calls)
+    if none:
+        shared = common_prefix(head + prefix, none)
+        name_suffix = shared if head.startswith(shared) else head
+    opened = head.removeprefix(name_suffix)
+    if opened.strip() and none:
+        rest = common_suffix(closers, none.removeprefix(name_suffix))
+        closed, closers = closers.removesuffix(rest), rest
+    if not (prefix.strip() or closers.strip() or closed.strip()):
+        return None  # nothing would end the last of them
+    blank = not suffix.strip() and "\n" not in suffix
+    if blank and (suffix or not prefix.strip()):
+        return None
+    arguments = ArgumentsFormat(
+        start=opened, end=closed, name_prefix=prefix, separator=separator, value_suffix=suffix
+    )
+    behind = one.after.removeprefix(suffix)
+    around = Around(prefix, one.within or "", suffix)
+    return _with_values(arguments, around, _Others(head, behind, calls)), name_suffix, closers
+
+
+def without_arguments(calls: CallTexts) -> str:
+    """What stands behind the name in a call that has no arguments."""
+    return calls(call(0, {})).partition(FUNCTIONS[0])[2]
+
+
+def without_repeated_keys(calls: CallTexts) -> tuple[CallTexts, str]:
+    """The texts with one word for each argument's name in the marker behind its value.
+
+    Returns also what stands behind the name there, "" where no marker repeats it.
+    """
+    behind = calls(call()).partition(VALUES[0])[2]
+    if ARGUMENT not in behind:
+        return calls, ""
+    before, _, rest = behind.partition(ARGUMENT)
+    suffix = KEY_SUFFIX.match(rest)
+    if not before.strip() or suffix is None:
+        return calls, ""
+    return replace(calls, repeated=(before, suffix[0])), suffix[0]
+
+
+def with_elements(arguments: ArgumentsFormat, key_suffix: str, calls: CallTexts) -> ArgumentsFormat:
+    """The same with what stands behind a repeated name, and the name of the items of lists."""
+    if not key_suffix:
+        return arguments
+    suffix, found, behind = arguments.value_suffix.partition(REPEATED)
+    if not found or not arguments.name_prefix.strip():
+        return arguments
+    arguments = replace(arguments, value_suffix=suffix, key_suffix=behind)
+    listed = calls(call(0, {ARGUMENT: [VALUES[1], VALUES[0]]})).partition(ARGUMENT)[2]
+    _, opened, rest = listed.partition(VALUES[1])[0].rpartition(arguments.name_prefix.strip())
+    item = rest.partition(arguments.name_suffix.strip() or " ")[0].strip()
+    return replace(arguments, item=item if opened and WORD.fullmatch(item) else "")
+
+
+def texts_of_markers(text: str) -> list[str]:
+    """The markers of a text and what stands between them, none of them white space alone."""
+    texts: list[str] = []
+    for part in segments(text):
+        if texts and not texts[-1].strip():
+            texts[-1] += part.text
+        else:
+            texts.append(part.text)
+    if len(texts) > 1 and not texts[-1].strip():
+        texts[-2:] = ["".join(texts[-2:])]
+    return texts
+
+
+def _round_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, str]:
+    """T5: what begins each argument, what stands between two, and what ends each."""
+    two = calls(call(0, dict(zip(ARGUMENTS, VALUES, strict=True))))
+    between = two.partition(VALUES[0])[2].partition(ARGUMENTS[1])[0]
+    shared = common_suffix(one.between, between)
+    prefix = shared.lstrip() or (segments(one.between)[-1].text if one.between else "")
+    own = one.between.removeprefix(common_prefix(one.between, without_arguments(calls)))
+    if between and not shared.strip():
+        prefix = shared  # nothing but white space stands before names
+    if between and len(own) < len(prefix) and between.endswith(own):
+        prefix = own  # what ends the function's name ends a value too
+    suffix = between.removesuffix(prefix)
+    if not between or not one.after.startswith(suffix):
+        suffix = common_prefix(between, one.after) if between else segments(one.after)[0].text
+    if end.strip() and not end.startswith(suffix):
+        # White space that the section's end begins with, and arguments are separated by.
+        suffix = common_prefix(suffix, end)
+    return prefix, between.removeprefix(suffix).removesuffix(prefix), suffix
+
+
+def _with_values(arguments: ArgumentsFormat, around: Around, others: _Others) -> ArgumentsFormat:
+    """A1 and A2: the same with what stands between names and values, and how these are written."""
+    calls, within, suffix = others.calls, around.within, arguments.value_suffix
+    markers = [part for part in segments(within) if part.marker]
+    name_suffix = texts_of_markers(within)[0] if len(markers) > 1 else within
+    quoted = QUOTED.replace('"', '\\"') in calls(call(0, {ARGUMENT: QUOTED}))
+    if quoted:
+        within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
+        name_suffix = name_suffix.removesuffix('"')
+    number = None if quoted else others.around(NUMBER)
+    if number is not None and (number.prefix, number.suffix) != (around.prefix, around.suffix):
+        return _with_ways(arguments, around, number, others)
+    value_prefix = within.removeprefix(name_suffix)
+    # What stands there before a number: the marker may say that it is no string.
+    literal = calls(call(0, {ARGUMENT: NUMBER})).partition(ARGUMENT)[2].partition(str(NUMBER))[0]
+    typed = literal.endswith(value_prefix) and literal != within
+    types = ""
+    if typed:
+        truth = calls(call(0, {ARGUMENT: True})).partition(ARGUMENT)[2]
+        kinds = split(name_suffix, literal.removesuffix(value_prefix))
+        other = truth.removeprefix(kinds.prefix).partition(kinds.suffix or "\n")[0]
+        words = [kinds.left, kinds.right, other]
+        named = kinds.prefix.strip() and kinds.suffix.strip() and truth.startswith(kinds.prefix)
+        if named and all(map(WORD.fullmatch, words)) and other != words[1]:
+            name_suffix, types, typed = kinds.prefix, kinds.suffix, False
+    escape = _escape(within, suffix, calls) if not quoted else ("", "")
+    return replace(
+        arguments,
+        escape_start=escape[0],
+        escape_end=escape[1],
+        name_suffix=name_suffix,
+        type_suffix=types,
+        literal_name_suffix=literal.removesuffix(value_prefix) if typed else "",
+        value_prefix=value_prefix,
+        value_suffix=suffix,
+        quoted_strings=quoted,
+        python_literals=f"{literal}True" in calls(call(0, {ARGUMENT: True})),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """Values of other types than text, behind `head` and before `behind` in a call of one."""
+
+    head: str
+    behind: str
+    calls: CallTexts
+
+    def around(self, value: Any) -> Around | None:
+        """What stands round an argument with this value; None if it is not shown so."""
+        rest = self.calls(call(0, {ARGUMENT: value})).partition(FUNCTIONS[0])[2]
+        if not (rest.startswith(self.head) and rest.endswith(self.behind)):
+            return None
+        inner = rest[len(self.head) : len(rest) - len(self.behind)]
+        prefix, found, more = inner.partition(ARGUMENT)
+        for text in (json.dumps(value), json.dumps(value, separators=(",", ":")), repr(value)):
+            within, shown, suffix = more.partition(text)
+            if found and shown:
+                return Around(prefix, within, suffix)
+        return None
+
+    def all(self) -> Iterator[tuple[str, Around]]:
+        """Yield what stands round a value of each type that is shown."""
+        for kind, value in OTHERS.items():
+            if (around := self.around(value)) is not None:
+                yield kind, around
+
+    @property
+    def python(self) -> bool:
+        """Whether other values are written as Python has them."""
+        return "True" in self.calls(call(0, {ARGUMENT: True}))
+
+
+def _with_ways(
+    arguments: ArgumentsFormat, text: Around, number: Around, others: _Others
+) -> ArgumentsFormat:
+    """The same where an argument is marked otherwise, by the type of its value.
+
+    The type is a word in the marker before the name; or text alone has more round it, which is an
+    escape; or each type has markers of its own.
+    """
+    found = dict(others.all())
+    python = others.python
+    words = split(text.prefix, number.prefix)
+    same = (text.within, text.suffix) == (number.within, number.suffix)
+    kinds = {one.prefix for one in found.values()} | {text.prefix}
+    if same and len(kinds) > 2 and any(map(str.isalnum, words.prefix)) and words.suffix.strip():
+        return replace(
+            arguments,
+            name_prefix=words.prefix,
+            type_suffix=words.suffix,
+            type_first=True,
+            name_suffix=text.within,
+            python_literals=python,
+        )
+    if set(found.values()) == {number} and text.prefix == number.prefix:
+        if text.within.startswith(number.within) and text.suffix.endswith(number.suffix):
+            return replace(
+                arguments,
+                name_suffix=number.within,
+                value_suffix=number.suffix,
+                escape_start=text.within.removeprefix(number.within),
+                escape_end=text.suffix.removesuffix(number.suffix),
+                python_literals=python,
+            )
+    ways: dict[Around, list[str]] = {}
+    for kind, one in found.items():
+        if one != text:
+            ways.setdefault(one, []).append(kind)
+    if "null" not in found:
+        ways[number].append("null")
+    flat = [
+        part
+        for one, types in ways.items()
+        for part in (" ".join(types), one.prefix, one.within, one.suffix)
+    ]
+    return replace(
+        arguments, name_suffix=text.within, alternatives=tuple(flat), python_literals=python
+    )
+
+
+def _escape(within: str, suffix: str, calls: CallTexts) -> tuple[str, str]:
+    """What stands round a string that has markup in it, and round no other."""
+    shown = calls(call(0, {ARGUMENT: MARKED})).partition(ARGUMENT)[2]
+    before, found, behind = shown.partition(MARKED)
+    if not suffix.strip():
+        return "", ""
+    start, end = before.removeprefix(within), behind.partition(suffix.strip())[0]
+    if not found or not before.startswith(within) or not (start.strip() and end.strip()):
+        return "", ""
+    return start, end
