@@ -23,7 +23,7 @@ from deltaparse.partial import (
     until,
 )
 
-from ...wire.spellings import GAP
+from ...wire.spellings import GAP, MOST_GAP
 from ...wire.tag_markers import TaggedMarkers
 from .arguments import closers_of, object_value
 from .call import Call
@@ -35,6 +35,7 @@ from .values import Value
 __all__ = ["ValueEnd", "name_stands", "space_behind", "text_value"]
 
 SPACE = re.compile(GAP)
+INDENT = re.compile(rf"[ \t]{{0,{MOST_GAP}}}+")
 STRING: Kinds = {"string": None}
 
 
@@ -155,7 +156,7 @@ def _up_to_end(
             if named is None:
                 return CUT
             length += len(end.name)
-            if named and (yield from _ends_there(src, length, m)):
+            if named and (yield from _ends_there(src, length, end, m)):
                 if call.traces:
                     call.end_arguments()
                 src.pos += length
@@ -167,18 +168,20 @@ def _up_to_end(
         emit(src.take(src.pos + 1))
 
 
-def _ends_there(src: Window, length: int, m: TaggedMarkers) -> Steps[bool]:
-    """Whether what follows an argument stands so many characters further: a marker, or a name."""
-    if (yield from _followed(src, length, m.behind_value)):
+def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> Steps[bool]:
+    """Whether what follows an argument stands so many characters further: a marker, or a name.
+
+    Behind a line end it stands in the next line: those before it are the value's.
+    """
+    space = INDENT if end.suffix == "\n" else SPACE
+    if (yield from _followed(src, length, m.behind_value, space)):
         return True
     if not m.names_unmarked or m.separator.literals:
         return False
     while True:
-        text = src.text
-        start = space_behind(text, src.pos + length)
-        read = name_in(
-            text[start : start + LONGEST_NAME + m.key_end.longest], m.key_end, src.closed
-        )
+        start = space_behind(src.text, src.pos + length, space)
+        text = src.text[start : start + LONGEST_NAME + m.key_end.longest]
+        read = "" if text[:1].isspace() else name_in(text, m.key_end, src.closed)
         if read is not None:
             return bool(read)
         yield
@@ -218,19 +221,21 @@ def _call_ends(src: Window, call: Call, gap: int) -> Steps[bool]:
     return proof is not False
 
 
-def space_behind(text: str, pos: int) -> int:
+def space_behind(text: str, pos: int, space: re.Pattern[str] = SPACE) -> int:
     """Where the white space that may stand between two markers ends."""
-    found = SPACE.match(text, pos)
+    found = space.match(text, pos)
     return found.end() if found else pos
 
 
-def _followed(src: Window, length: int, behind: Markers) -> Steps[bool]:
+def _followed(
+    src: Window, length: int, behind: Markers, space: re.Pattern[str] = SPACE
+) -> Steps[bool]:
     """Whether, after `length` characters and white space, a marker stands, or the output ends."""
     if not behind.literals:
         return True
     while True:
         text = src.text
-        pos = space_behind(text, src.pos + length)
+        pos = space_behind(text, src.pos + length, space)
         end = behind.match(text, pos)
         # What is cut by the end of the output may have been a marker.
         if end > pos or (end == pos and src.closed):
