@@ -56,6 +56,7 @@ class TaggedMarkers:
     closers:                         what proves that a call has ended: the markers that end the
                                      function, the call, or all calls; where neither function nor
                                      call has one, the next call too. Of these, `ends` end calls.
+                                     `own_closers` are those of one function or call.
     has_ends:                        there are such markers, or `close`.
     may_be_ended:                    what may stand where an argument does is looked for first.
     close, close_suffix:             what stands round the function's name in what closes a call,
@@ -91,6 +92,7 @@ class TaggedMarkers:
         "name_ends",
         "name_prefix",
         "names_unmarked",
+        "own_closers",
         "separator",
         "turn_ends",
         "type_end",
@@ -107,6 +109,9 @@ class TaggedMarkers:
         # Behind an element within a value stands the end of that value.
         inner = {closing} if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
+        if fmt.facts.in_section:
+            # The next call begins with no more, and behind a separator.
+            starts |= stripped([function.name_prefix, fmt.tools.separator])
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
@@ -144,6 +149,7 @@ class TaggedMarkers:
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
         self.turn_ends = turn_ends
         own = stripped([function.close, fmt.tools.per_call_end])
+        self.own_closers = marker_set(own - by_name)
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)
         self._close_by_name(by_name, function.close_suffix)

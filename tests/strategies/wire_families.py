@@ -15,6 +15,7 @@ from deltaparse import ReasoningMode
 
 from . import wire_channels, wire_json_and_tags, wire_named, wire_pythonic
 from .wire_parts import markers_of, without
+from .wire_tag_forms import tag_form_formats
 
 
 def nothing(fmt, text):
@@ -112,6 +113,7 @@ FAMILIES = [
         tools=(*json_tools, None),
     ),
     family("tags", wire_json_and_tags, in_tags(), streamed_tags, tools=json_tools),
+    family("forms of tags", wire_json_and_tags, tag_form_formats(), tools=json_tools),
     family(
         "Python",
         wire_pythonic,

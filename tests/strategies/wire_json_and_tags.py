@@ -20,6 +20,7 @@ from deltaparse import (
     TurnFormat,
     WireFormat,
 )
+from deltaparse.stream.reading.tool_calls.schema import type_of
 
 from .wire_parts import (
     HEADER,
@@ -265,14 +266,21 @@ def write_any(fmt, name, values, call_id):
     wire += id_text if position == "BETWEEN_FUNC_AND_ARGS" else ""
     wire += fmt.arguments.start + body + fmt.arguments.end
     wire += id_text if position == "POST_ARGS" else ""
-    return wire + function.close
+    closer = name + function.close_suffix if function.close_suffix else ""
+    return wire + function.close + closer
 
 
 def write_argument(arguments, key, value):
     """One argument in tags."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    wire = arguments.name_prefix + key + arguments.name_suffix
-    return wire + arguments.value_prefix + text + arguments.value_suffix
+    kind = type_of(value)
+    usual, *others = arguments.ways
+    way = next((one for one in others if kind in one.types.split()), usual)
+    kind = kind + arguments.type_suffix if arguments.type_suffix else ""
+    head = [kind, key, way.name_suffix] if arguments.type_first else [key, way.name_suffix, kind]
+    closer = key + arguments.key_suffix if arguments.key_suffix else ""
+    head = way.name_prefix + "".join(head) + arguments.value_prefix
+    return head + text + way.value_suffix + closer
 
 
 def write_call(tools, name, values, call_id):

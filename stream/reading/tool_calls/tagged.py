@@ -25,6 +25,7 @@ from .ending import CUT, STRAY, WHOLE, Ending, not_another_call, settle
 from .json_native import beyond_separator
 from .tagged_arguments import end_of_arguments, tagged_arguments
 from .tagged_head import read_name, tagged_head
+from .tagged_value import space_behind
 
 __all__ = ["more_in_section", "tagged_call"]
 
@@ -70,8 +71,19 @@ def more_in_section(reading: Reading) -> Steps[None]:
 
 
 def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
-    """Where behind a separator another call may begin; -1 if none does, nothing being read."""
+    """Where behind a separator another call may begin; -1 if none does.
+
+    What closes the call before it is read.
+    """
     src, after = reading.src, reading.tables.after_call
+    while m.own_closers.literals:
+        space = space_behind(src.text, src.pos)
+        end = m.own_closers.match(src.text, space, final=src.closed)
+        src.pos = end if end > space else src.pos
+        if (end < 0 and space < len(src.text)) or src.closed:
+            break
+        if end <= space:
+            yield
     while True:
         char, start = yield from beyond_separator(src, reading.fmt.tools.separator.strip())
         ended = after.match(src.text, start, final=src.closed)

@@ -16,9 +16,8 @@ from ..content import may_become
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, Ending
-from .schema import argument_names
 from .tagged_elements import argument_name, argument_value
-from .tagged_head import argument_stands
+from .tagged_head import argument_stands, names_without_marker
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
 
@@ -27,7 +26,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     """Read arguments of which each stands in markers of its own, writing a JSON object."""
     src, sink = reading.src, reading.sink
     schema = sink.tools.get(call.name) if sink.tools else None
-    names = (argument_names(schema) or ()) if m.names_unmarked else ()
+    names = names_without_marker(reading, call.name, m)
     call.started = True
     call.announce()
     call.emit("{")
@@ -44,7 +43,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         if argument is None:
             return CUT
         call.emit(("" if first else ", ") + encode_basestring(argument.name) + ": ")
-        ending = yield from argument_value(src, call, m, argument, schema)
+        ending = yield from argument_value(src, call, m, argument, schema, names)
         if ending is not WHOLE:
             return ending
         first = False

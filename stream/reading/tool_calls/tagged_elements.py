@@ -9,6 +9,7 @@ Elements with the name that the format gives to items are a list, others are an 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from json.encoder import encode_basestring
 from typing import NamedTuple
 
@@ -58,11 +59,11 @@ class Argument(NamedTuple):
     crlf: bool
     way: ValueMarkers
 
-    def end(self, m: TaggedMarkers) -> ValueEnd:
-        """What ends the value."""
+    def end(self, m: TaggedMarkers, names: Collection[str] = ()) -> ValueEnd:
+        """What ends the value; `names` are those that arguments have."""
         markers = self.way.ends_crlf if self.crlf else self.way.ends
         name = "" if m.key_suffix is None else self.name + m.key_suffix
-        return ValueEnd(markers, name, self.way.suffix)
+        return ValueEnd(markers, name, self.way.suffix, names)
 
 
 class Typed(NamedTuple):
@@ -170,10 +171,18 @@ def _skip(src: Window, marker: str, space: str) -> Steps[bool]:
 
 # No generator itself: each that stands in another is resumed with every chunk.
 def argument_value(
-    src: Window, call: Call, m: TaggedMarkers, argument: Argument, schema: object
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    argument: Argument,
+    schema: object,
+    names: Collection[str] = (),
 ) -> Steps[Ending]:
-    """Read the value of an argument and what ends it; `schema` is that of all arguments."""
-    kinds, end = argument.kinds or argument_types(schema, argument.name), argument.end(m)
+    """Read the value of an argument and what ends it.
+
+    `schema` is that of all arguments, `names` are theirs where no marker stands before them.
+    """
+    kinds, end = argument.kinds or argument_types(schema, argument.name), argument.end(m, names)
     call.sink.held = []
     if m.element_ends.literals or end.name:
         typed = Typed(kinds, schema_of_argument(schema, argument.name))

@@ -14,12 +14,14 @@ from ..content import may_become
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .schema import argument_names
 
 __all__ = [
     "LONGEST_NAME",
     "argument_stands",
     "is_readable",
     "name_in",
+    "names_without_marker",
     "read_name",
     "tagged_head",
 ]
@@ -70,7 +72,7 @@ def tagged_head(
     yield from json_space(src)
     yield from skip_if_here(src, m.arguments_start)
     yield from json_space(src)
-    if not (yield from _arguments_stand_here(src, m)):
+    if not (yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))):
         return CUT if may_become(src, m.in_arguments) else None
     call.called(name, start)
     return WHOLE
@@ -125,7 +127,7 @@ def _last_name(src: Window, tools: Collection[str]) -> str | None:
     return name
 
 
-def argument_stands(src: Window, m: TaggedMarkers, known: Collection[str] = ()) -> Steps[bool]:
+def argument_stands(src: Window, m: TaggedMarkers, known: Collection[str]) -> Steps[bool]:
     """Whether an argument's name stands here that no marker begins, or may begin here."""
     limit = LONGEST_NAME + m.key_end.longest
     while True:
@@ -144,11 +146,17 @@ def _without_namespace(name: str, namespace: str, known: Collection[str], *, hol
     return short or name
 
 
-def _arguments_stand_here(src: Window, m: TaggedMarkers) -> Steps[bool]:
+def names_without_marker(reading: Reading, name: str, m: TaggedMarkers) -> Collection[str]:
+    """The names that the arguments of a function have, where no marker stands before them."""
+    tools = reading.sink.tools
+    return (argument_names(tools.get(name)) or ()) if m.names_unmarked and tools else ()
+
+
+def _arguments_stand_here(src: Window, m: TaggedMarkers, known: Collection[str]) -> Steps[bool]:
     """Whether arguments begin here, or the call ends: else what looked like one was text."""
     char = yield from peek(src)
     if not char or (char in '{"' and not m.key.literals):
         return True
     if (yield from at(src, m.in_arguments)):
         return True
-    return m.names_unmarked and (yield from argument_stands(src, m))
+    return m.names_unmarked and (yield from argument_stands(src, m, known))

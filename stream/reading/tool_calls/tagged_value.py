@@ -7,6 +7,7 @@ an argument. In formats whose suffixes repeat the argument's name, only with tha
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from deltaparse.partial import (
@@ -44,12 +45,14 @@ class ValueEnd(NamedTuple):
 
     `name` is that of the argument, with what stands behind it, where suffixes repeat it. It is no
     marker: the model chose it, and markers are few and made once. Where the suffix is "", any of
-    the markers ends it, and is left unread.
+    the markers ends it, and is left unread. `names` are those that the next argument may have,
+    where no marker stands before it.
     """
 
     markers: Markers
     name: str
     suffix: str
+    names: Collection[str] = ()
 
 
 def text_value(
@@ -164,7 +167,7 @@ def _up_to_end(
         if core != suffix and (yield from _call_ends(src, call, gap)):
             cut = src.closed and not call.sink.natural
             return CUT if cut else Ending.broken("an argument that does not end")
-        call.ambiguous += 1
+        call.ambiguous += core != "\n"
         emit(src.take(src.pos + 1))
 
 
@@ -181,7 +184,7 @@ def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> St
     while True:
         start = space_behind(src.text, src.pos + length, space)
         text = src.text[start : start + LONGEST_NAME + m.key_end.longest]
-        read = "" if text[:1].isspace() else name_in(text, m.key_end, src.closed)
+        read = "" if text[:1].isspace() else name_in(text, m.key_end, src.closed, end.names)
         if read is not None:
             return bool(read)
         yield
