@@ -43,11 +43,15 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     found = _json_with(calls.turn(call()), FUNCTIONS[0])
     if found is None or not isinstance(found.value, dict | list):
         return None
-    layout = _layout(found.value)
+    layout, pair = _layout(found.value), _json_pair(calls.turn(call(), call(1)))
+    if layout is None and (inner := _inner_list(found)):
+        # An object round the list of calls is no more than a marker with brackets in it.
+        found, layout = inner, _layout(inner.value)
+        both = _json_with(calls.turn(call(), call(1)), FUNCTIONS[0])
+        pair = _json_pair(both.text[both.text.index("[") :]) if both and "[" in both.text else None
     if layout is None:
         return ToolsFinding(issues=(NO_LAYOUT,))
     before, after = calls.outside(without_reasoning(found.before, calls.reasoning), found.after)
-    pair = _json_pair(calls.turn(call(), call(1)))
     markers = _markers(before, pair, after, in_array=layout.array_wrapped)
     gap = markers.first.removesuffix(markers.first.lstrip())
     markers = markers.trimmed()
@@ -65,6 +69,19 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     return ToolsFinding(
         format=_code_block(tools), arguments=ArgumentsFormat(python_literals=found.python)
     )
+
+
+def _inner_list(found: JsonInText) -> JsonInText | None:
+    """The list of calls that is the one member of an object, with what stands round it."""
+    value = found.value
+    if not isinstance(value, dict) or len(value) != 1 or found.python:
+        return None
+    at = found.text.index("[") if "[" in found.text else 0
+    listed, end = json_at(found.text, at)
+    if not isinstance(listed, list) or found.text[:at].count('"') != 2:
+        return None
+    before, after = found.before + found.text[:at], found.text[end:] + found.after
+    return JsonInText(before, found.text[at:end], after, listed)
 
 
 def _markers(

@@ -162,7 +162,8 @@ def _with_values(arguments: ArgumentsFormat, around: Around, others: _Others) ->
     if quoted:
         within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
         name_suffix = name_suffix.removesuffix('"')
-    number = None if quoted else others.around(NUMBER)
+    # Where a text is not found so, something else stands there too, such as an id.
+    number = others.around(NUMBER) if others.around(VALUES[0]) == around else None
     if number is not None and (number.prefix, number.suffix) != (around.prefix, around.suffix):
         return _with_ways(arguments, around, number, others)
     value_prefix = within.removeprefix(name_suffix)
@@ -208,7 +209,8 @@ class _Others:
             return None
         inner = rest[len(self.head) : len(rest) - len(self.behind)]
         prefix, found, more = inner.partition(ARGUMENT)
-        for text in (json.dumps(value), json.dumps(value, separators=(",", ":")), repr(value)):
+        spelled = (json.dumps(value), json.dumps(value, separators=(",", ":")), repr(value))
+        for text in (value,) if isinstance(value, str) else spelled:
             within, shown, suffix = more.partition(text)
             if found and shown:
                 return Around(prefix, within, suffix)
