@@ -163,7 +163,8 @@ def _with_values(arguments: ArgumentsFormat, around: Around, others: _Others) ->
         within, suffix = within.removesuffix('"'), suffix.removeprefix('"')
         name_suffix = name_suffix.removesuffix('"')
     # Where a text is not found so, something else stands there too, such as an id.
-    number = others.around(NUMBER) if others.around(VALUES[0]) == around else None
+    plain = not quoted and others.around(VALUES[0]) == around
+    number = others.around(NUMBER) if plain else None
     if number is not None and (number.prefix, number.suffix) != (around.prefix, around.suffix):
         return _with_ways(arguments, around, number, others)
     value_prefix = within.removeprefix(name_suffix)

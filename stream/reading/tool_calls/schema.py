@@ -26,6 +26,7 @@ __all__ = [
     "schema_of_items",
     "type_of",
     "types_named",
+    "words_for",
 ]
 
 ALL_TYPES = frozenset({"string", "number", "boolean", "null", "array", "object"})
@@ -108,6 +109,12 @@ def types_named(word: str) -> Kinds:
     """The types that one word means, as formats write it; none where it is no type."""
     kind = word.strip().lower()
     return NAMED.get(OTHER_WORDS.get(kind, kind), {})
+
+
+def words_for(kind: str) -> list[str]:
+    """The words for one type, as formats write it: JSON Schema's first."""
+    words = dict.fromkeys([kind, *NAMED, *OTHER_WORDS])
+    return [word for word in words if kind in types_named(word)]
 
 
 def argument_names(schema: object) -> frozenset[str] | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
-from deltaparse.stream.reading.tool_calls.schema import argument_types
+from deltaparse.stream.reading.tool_calls.schema import (
+    Kinds,
+    argument_types,
+    types_named,
+    words_for,
+)
 
 from ..rules.leading import lead
 from ..rules.rulebook import RuleBook
@@ -117,6 +122,8 @@ class Arguments:
     def tagged(self, tool: Tool) -> Expr:
         """Make arguments each of which stands in markers of its own."""
         marks = self.fmt.arguments
+        if not all(way.value_suffix for way in marks.ways):
+            raise UsageError("no grammar is made of values that only what follows them ends")
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
             key = parameter.key
@@ -124,27 +131,55 @@ class Arguments:
             if not key or key != key.strip() or any(mark in key for mark in end.in_names):
                 raise UsageError(f"{parameter.path}: this name cannot be written between markers")
             types = argument_types(tool.schema, key)
-            value = TaggedValue(compiler, parameter.schema, parameter.path, name, end)
-            ways = [(marks.name_suffix, value.any_of(types))]
-            if marks.literal_name_suffix.strip():
-                ways = [
-                    (marks.name_suffix, value.strings()),
-                    (marks.literal_name_suffix, value.others()),
-                ]
-            if marks.type_suffix.strip():
-                ways = [
-                    (f"{marks.name_suffix}{kind}{marks.type_suffix}", value.of_type(kind))
-                    for kind in types
-                ]
             if marks.item and not types.keys().isdisjoint(NESTING):
                 # They are JSON here, which is read all the same.
                 compiler.report(parameter.path, "type")
-            head = f"{marks.name_prefix}{key}"
+
+            def value(suffix: str) -> TaggedValue:
+                ended = ValueEnd(self.fmt, key, suffix)
+                return TaggedValue(compiler, parameter.schema, parameter.path, name, ended)
+
             return choice(
-                *(seq(literal(head + suffix + marks.value_prefix), text) for suffix, text in ways)
+                *(
+                    seq(literal(head + marks.value_prefix), text)
+                    for head, text in self._ways(key, value, types)
+                )
             )
 
         return self._in_order(tool, self.dialect, member, self._after(marks.separator))
+
+    def _ways(
+        self, key: str, value: Callable[[str], TaggedValue], types: Kinds
+    ) -> Iterator[tuple[str, Expr]]:
+        """Yield what may stand before the value of an argument, and the value with its end.
+
+        `value` makes it of its suffix; `types` are those that the schema allows.
+        """
+        marks = self.fmt.arguments
+        usual, *others = marks.ways
+        own = value(usual.value_suffix)
+        head = f"{marks.name_prefix}{key}"
+        if marks.type_suffix.strip():
+            for kind, word in [(one, word) for one in types for word in words_for(one)]:
+                said = f"{word}{marks.type_suffix}"
+                first = marks.name_prefix + said + key + marks.name_suffix
+                behind = head + marks.name_suffix + said
+                yield first if marks.type_first else behind, own.of_type(kind)
+        elif marks.literal_name_suffix.strip():
+            yield head + marks.name_suffix, own.strings()
+            yield head + marks.literal_name_suffix, own.others()
+        elif others:
+            yield head + marks.name_suffix, own.strings()
+            for way in others:
+                made = value(way.value_suffix)
+                for kind in _named(way.types):
+                    if kind in types:
+                        yield way.name_prefix + key + way.name_suffix, made.of_type(kind)
+        else:
+            yield head + marks.name_suffix, own.any_of(types)
+            if marks.escape_start.strip() and "string" in types:
+                escaped = value(marks.escape_end + marks.value_suffix)
+                yield head + marks.name_suffix + marks.escape_start, escaped.strings()
 
     def _in_order(
         self,
@@ -185,6 +220,11 @@ class Arguments:
         self, tool: Tool, found: Sequence[NotExpressed] | Mapping[NotExpressed, None]
     ) -> None:
         self.not_expressed += [NotExpressed(f"{tool.name}{at}", keyword) for at, keyword in found]
+
+
+def _named(words: str) -> Iterator[str]:
+    """The types that words name, each once."""
+    yield from dict.fromkeys(kind for word in words.split() for kind in types_named(word))
 
 
 def _dialect(fmt: WireFormat) -> Dialect:

@@ -13,7 +13,7 @@ from typing import Any
 
 from deltaparse.stream import WireFormat
 from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
-from deltaparse.stream.wire.spellings import stripped, trailing
+from deltaparse.stream.wire.spellings import stripped
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import NOTHING, Chars, Expr, choice, literal, seq, token, walk
@@ -39,12 +39,13 @@ class ValueEnd:
 
     __slots__ = ("in_names", "json", "marker", "others", "quotes", "trailing")
 
-    def __init__(self, fmt: WireFormat, key: str = "") -> None:
-        suffix = fmt.arguments.value_suffix
+    def __init__(self, fmt: WireFormat, key: str = "", suffix: str | None = None) -> None:
+        suffix = fmt.arguments.value_suffix if suffix is None else suffix
         if fmt.arguments.key_suffix and key:
             suffix += key + fmt.arguments.key_suffix
-        self.marker = suffix.rstrip()
-        self.trailing = trailing(suffix)
+        # A line end alone is a marker.
+        self.marker = suffix.rstrip() or suffix
+        self.trailing = suffix.removeprefix(self.marker)
         self.quotes = fmt.arguments.quoted_strings
         cores = stripped((suffix, *fmt.facts.closers, *fmt.turn.ends))
         inside = {core for core in cores if core in self.marker}
@@ -71,7 +72,7 @@ class ValueEnd:
         ranges = [span for expr in walk(text) for span in _spans(expr)]
         return any(
             all(any(low <= ord(char) <= high for low, high in ranges) for char in core)
-            for core in (self.marker.strip(), *self.others)
+            for core in (self.marker.strip() or self.marker, *self.others)
         )
 
 
