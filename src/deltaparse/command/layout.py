@@ -112,6 +112,9 @@ def _argument_rules(fmt: dp.WireFormat) -> Iterator[tuple[str, str]]:
             if arguments.literal_name_suffix:
                 other = replace(arguments, name_suffix=arguments.literal_name_suffix)
                 argument += f" | {_joined(_argument(fmt.replace(arguments=other)))}"
+            for _, prefix, suffix, end in arguments.ways[1:]:
+                other = replace(arguments, name_prefix=prefix, name_suffix=suffix, value_suffix=end)
+                argument += f" | {_joined(_argument(fmt.replace(arguments=other)))}"
             yield "argument", argument
             literal = PYTHON if arguments.python_literals else "JSON"
             plain = "JSON string" if arguments.quoted_strings else STRING
@@ -222,12 +225,15 @@ def _argument(fmt: dp.WireFormat) -> list[Element]:
     marks = fmt.arguments
     key, value = Slot("key", "KEY"), Slot("value", '"VALUE"' if marks.quoted_strings else "VALUE")
     between = marks.name_suffix + marks.value_prefix
-    if marks.type_suffix:
+    first = marks.name_prefix
+    if marks.type_suffix and marks.type_first:
+        first = f"{marks.name_prefix}string{marks.type_suffix}"
+    elif marks.type_suffix:
         between = f"{marks.name_suffix}string{marks.type_suffix}{marks.value_prefix}"
     closer: list[Element] = [marks.value_suffix]
     if marks.key_suffix:
         closer += [key, marks.key_suffix]
-    return [marks.name_prefix, key, between, value, *closer]
+    return [first, key, between, value, *closer]
 
 
 def _messages(fmt: dp.WireFormat) -> Iterator[Element]:

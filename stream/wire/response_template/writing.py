@@ -57,7 +57,8 @@ def to_response_template(fmt: WireFormat | str) -> dict[str, Any]:
 
 def _refuse(fmt: WireFormat) -> None:
     """Raise for what no response template can say."""
-    tools, facts = fmt.tools, fmt.facts
+    tools, facts, marks = fmt.tools, fmt.facts, fmt.arguments
+    tagged = tools.format is ToolFormat.TAG_WITH_TAGGED
     cannot = {
         "messages in channels": facts.has_channels,
         "a turn without a header": not fmt.turn.headers,
@@ -71,7 +72,13 @@ def _refuse(fmt: WireFormat) -> None:
         "arguments that are JSON in a text": tools.arguments_as_text,
         "ids that hold the name": fmt.call_id.holds_name,
         "ids behind the arguments": fmt.call_id.position is CallIdPosition.POST_ARGS,
-        "types that a marker names": fmt.arguments.literal_name_suffix.strip(),
+        "calls that are closed by name": facts.closes_by_name,
+        "calls that no marker begins": facts.in_section,
+        "types that a marker names": marks.literal_name_suffix.strip() or marks.type_suffix,
+        "arguments in several ways": marks.alternatives or marks.escape_start,
+        "arguments that no marker begins": tagged and not marks.name_prefix.strip(),
+        "values that no marker ends": tagged and not marks.value_suffix.strip(),
+        "names of arguments that are repeated": marks.key_suffix,
         "code": fmt.code.function,
     }
     found = [what for what, there in cannot.items() if there]
