@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from deltaparse.stream import ToolFormat, ToolsFormat
+from deltaparse.stream import FunctionFormat, ToolFormat, ToolsFormat
 
 from ..probes import ARGUMENT, FUNCTIONS, NUMBER, call
 from .call_texts import CallTexts, ToolsFinding, between_calls, parts_of
@@ -12,6 +13,7 @@ from .call_texts import CallTexts, ToolsFinding, between_calls, parts_of
 __all__ = ["find_pythonic"]
 
 QUOTES = ("", '"', "'")
+NAMESPACE = re.compile(r"[\w-]+\.\Z")
 AWKWARD = 'zqit\'s "so" \\ zq'
 ISSUES = {
     "strings": "the template writes strings without quotes",
@@ -39,12 +41,18 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     listed = before.rstrip().endswith("[") and after.lstrip().startswith("]")
     if listed:
         before, after = before.rstrip()[:-1], after.lstrip()[1:]
+    namespace, separator = NAMESPACE.search(before), between_calls(pair, closer) or ""
+    if namespace and (FUNCTIONS[1] not in pair or separator.endswith(namespace[0])):
+        before = before.removesuffix(namespace[0])
+        separator = separator.removesuffix(namespace[0])
+    else:
+        namespace = None
     behind = None if before.strip() else calls.behind_content("[" if listed else FUNCTIONS[0])
     tools = ToolsFormat(
         format=ToolFormat.PYTHONIC,
         section_start=before,
         section_end=after,
-        separator=between_calls(pair, closer) or "",
+        separator=separator,
         content_separator=calls.separator(before.strip(), default=behind or ""),
         behind_content=behind is not None and listed,
         array_wrapped=listed,
@@ -53,7 +61,8 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     )
     lost = tuple(_lost(quote, calls))
     issues = tuple(f"{ISSUES[what]}: {LEFT_OUT}" for what in lost)
-    return ToolsFinding(format=tools, lost=lost, losses=issues)
+    function = FunctionFormat(namespace=namespace[0] if namespace else "")
+    return ToolsFinding(format=tools, function=function, lost=lost, losses=issues)
 
 
 LEFT_OUT = (

@@ -172,8 +172,10 @@ def _call_id(
         return found, one, start, end, ""
     if probe in one.between:
         prefix, _, suffix = one.between.partition(probe)
-        key = "" if one.within is None else _last_of(suffix)
-        suffix = suffix.removesuffix(key)
+        head = common_prefix(one.between, none)
+        key = one.between[len(head) :] if probe in head else _last_of(suffix)
+        suffix = suffix.removesuffix(key if one.within is not None else "")
+        key = key if one.within is not None else ""
         found = CallIdFormat(position=Position.BETWEEN_FUNC_AND_ARGS, prefix=prefix, suffix=suffix)
         return found, replace(one, between=key), start, end, ""
     if probe in end:

@@ -95,7 +95,8 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
     value = Value(call.emit, lambda _: None, STRING)
     emit, string = value.write, value.string
     while (yield from until(src, m.escape_end, emit, certain=True, string=string)):
-        if (yield from _followed(src, m.escape_end.longest, marker_set({end.suffix}))):
+        space = INDENT if end.suffix == "\n" else SPACE
+        if (yield from _followed(src, m.escape_end.longest, marker_set({end.suffix}), space)):
             value.end()
             yield from skip_if_here(src, m.escape_end)
             rest: list[str] = []
