@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from deltaparse.stream import ReasoningFormat, ReasoningMode
 
-from ..diff import between, segments, split
+from ..diff import between, common_prefix, segments, split
 from ..probes import (
     CONTENT,
     FUNCTIONS,
@@ -88,7 +88,7 @@ def find_reasoning(
     """
     render = turns.render
     prompts = list(dict.fromkeys([render.prompt_tail() or "", *others]))
-    shown = _presence(turns)
+    shown = _presence(turns, prompts)
     beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
     if not end:
@@ -109,7 +109,7 @@ def find_reasoning(
 
 
 @phase("R1")
-def _presence(turns: Turns) -> tuple[str, str, str] | None:
+def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | None:
     """R1: start, end and key, from a turn with reasoning and content."""
     lead, tail = _round_content(turns)
     for key in _keys(turns.render):
@@ -127,6 +127,8 @@ def _presence(turns: Turns) -> tuple[str, str, str] | None:
         if not wrapper and len(markers) > 1 and (always or after.strip() != tail.strip()):
             # Content is wrapped, when there is reasoning or ever: its opening marker comes last.
             end = end[: end.rindex(markers[-1].text)]
+        if len(markers) > 1:
+            end = _without_content(turns, start, end, prompts)
         if not end.strip():
             continue
         own, theirs = end.strip(), lead.strip()
@@ -135,6 +137,22 @@ def _presence(turns: Turns) -> tuple[str, str, str] | None:
             start = _last_marker(turns.frame.header) + start
         return start, end, key
     return None
+
+
+def _without_content(turns: Turns, start: str, end: str, prompts: Sequence[str]) -> str:
+    """The end of reasoning before content, as far as it stands before calls or in a prompt too.
+
+    What follows it there is no part of content, so the rest of it is what content begins with.
+    """
+    begun, core = start.strip(), end.strip()
+    texts = [prompt.rpartition(begun)[2] for prompt in prompts if begun and begun in prompt]
+    called = between(views_with_reasoning(turns.render)[1], REASONING, FUNCTIONS[0])
+    for text in [called or "", *texts]:
+        shared = common_prefix(core, text.strip())
+        if shared != core and any(part.marker for part in segments(shared)):
+            rest = end.partition(shared)[2]
+            return end.removesuffix(rest.lstrip())
+    return end
 
 
 @phase("R3")
