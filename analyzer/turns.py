@@ -136,13 +136,21 @@ class Frame:
         return replace(self, turn=replace(self.turn, ends=(markers[-1], *ends[1:])))
 
     def without(self, marker: str) -> Frame:
-        """The same with a header that ends before `marker`, if that had got into it."""
+        """The same with a header that ends before `marker`, if that had got into it.
+
+        Where nothing is left of it, what ends the user's message is all that a turn begins with.
+        """
         if not marker or not any(marker in text for text in (self.header, *self.turn.headers)):
             return self
         header = self.header.partition(marker)[0]
         headers = (text.partition(marker)[0] for text in self.turn.headers)
         kept = tuple(text for text in headers if text.strip())
-        return replace(self, header=header, turn=replace(self.turn, headers=kept))
+        turn = replace(self.turn, headers=kept)
+        if not header.strip() and self.asked.strip() and self.asked not in kept:
+            header, prompt = self.asked, turn.generation_prompt
+            prompt = header + prompt if prompt.lstrip().startswith(marker) else prompt
+            turn = replace(turn, headers=(header, *kept), generation_prompt=prompt)
+        return replace(self, header=header, turn=turn)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,8 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     added = prompt.removeprefix(theirs)
     others = [text.removeprefix(theirs) for text in prompts]
     header, more = _header(render, prompt, added, others)
+    if not header.strip():
+        header = theirs  # prompts that have no more in common
     headers = [header]
     if after_tool := _header_after_tool(render, header):
         shared = common_suffix(header, after_tool)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from deltaparse.stream import FunctionFormat, ToolFormat, ToolsFormat
 
 from ..probes import ARGUMENT, FUNCTIONS, NUMBER, call
-from .call_texts import CallTexts, ToolsFinding, between_calls, parts_of
+from .call_texts import CallTexts, ToolsFinding, between_calls, markers_of, parts_of
 
 __all__ = ["find_pythonic"]
 
@@ -47,6 +47,11 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
         separator = separator.removesuffix(namespace[0])
     else:
         namespace = None
+    ends: tuple[str, ...] = ()
+    markers = markers_of(before, between_calls(pair, closer), after)
+    if not listed and markers.section_end.strip() and not markers.section_start.strip():
+        # Nothing has begun that this could end but the turn.
+        ends, after, separator = (markers.section_end.strip(),), markers.per_call_end, ""
     behind = None if before.strip() else calls.behind_content("[" if listed else FUNCTIONS[0])
     tools = ToolsFormat(
         format=ToolFormat.PYTHONIC,
@@ -62,7 +67,7 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     lost = tuple(_lost(quote, calls))
     issues = tuple(f"{ISSUES[what]}: {LEFT_OUT}" for what in lost)
     function = FunctionFormat(namespace=namespace[0] if namespace else "")
-    return ToolsFinding(format=tools, function=function, lost=lost, losses=issues)
+    return ToolsFinding(format=tools, function=function, ends=ends, lost=lost, losses=issues)
 
 
 LEFT_OUT = (

@@ -146,11 +146,17 @@ def _round_argument(one: Parts, end: str, calls: CallTexts) -> tuple[str, str, s
         prefix = own  # what ends the function's name ends a value too
     suffix = between.removesuffix(prefix)
     if not between or not one.after.startswith(suffix):
-        suffix = common_prefix(between, one.after) if between else segments(one.after)[0].text
+        suffix = common_prefix(between, one.after) if between else _first_of(one.after)
     if end.strip() and not end.startswith(suffix):
         # White space that the section's end begins with, and arguments are separated by.
         suffix = common_prefix(suffix, end)
     return prefix, between.removeprefix(suffix).removesuffix(prefix), suffix
+
+
+def _first_of(text: str) -> str:
+    """The first marker of a text, or what stands before it."""
+    parts = segments(text)
+    return parts[0].text if parts else ""
 
 
 def _with_values(arguments: ArgumentsFormat, around: Around, others: _Others) -> ArgumentsFormat:

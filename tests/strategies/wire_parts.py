@@ -59,7 +59,7 @@ def markers_of(fmt):
         tools.section_end,
         tools.per_call_start,
         tools.per_call_end,
-        tools.separator,
+        tools.separator * any(map(str.isalnum, tools.separator)),
         function.name_prefix,
         function.name_suffix,
         function.close,
