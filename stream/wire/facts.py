@@ -14,7 +14,7 @@ from .groups import (
     ToolsFormat,
     TurnFormat,
 )
-from .spellings import tag_starts
+from .spellings import has_word, tag_starts
 
 __all__ = ["Facts"]
 
@@ -106,7 +106,7 @@ class Facts:
         marked = self.has_channels or any(map(str.strip, starts))
         self.unmarked_calls = self.has_calls and not marked
         shared = [content.start.strip().startswith(marker.strip()) for marker in self.openers]
-        by_name = self.closes_by_name and not any(map(str.isalnum, "".join(self.openers)))
+        by_name = self.closes_by_name and not any(map(has_word, self.openers))
         self.unproven_calls = self.unmarked_calls or by_name or (any(shared) and all(shared))
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         self._turn = turn
@@ -186,5 +186,4 @@ def _is_opener(marker: str, outer: list[str]) -> bool:
 
     A bracket alone begins none where another marker does: text is full of them.
     """
-    named = any(char.isalnum() for text in outer for char in text)
-    return bool(marker.strip()) and (not named or any(map(str.isalnum, marker)))
+    return bool(marker.strip()) and (has_word(marker) or not any(map(has_word, outer)))

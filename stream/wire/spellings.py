@@ -17,6 +17,7 @@ __all__ = [
     "GAP",
     "MOST_GAP",
     "MOST_SPACE",
+    "has_word",
     "leading",
     "length",
     "preceded",
@@ -49,6 +50,11 @@ ABOUT_A_TOKEN = 16
 def length(marker: str) -> int:
     """How long a marker is about, with the text of special tokens for which a character stands."""
     return len(marker) + (0 if marker.isascii() else len(TOKEN.findall(marker)) * ABOUT_A_TOKEN)
+
+
+def has_word(marker: str) -> bool:
+    """Whether a marker is more than punctuation: has a letter, a digit or a special token."""
+    return any(map(str.isalnum, marker)) or TOKEN.search(marker) is not None
 
 
 def leading(marker: str) -> str:

@@ -112,8 +112,13 @@ FAMILIES = [
         in_json(streamed=True),
         tools=(*json_tools, None),
     ),
-    family("tags", wire_json_and_tags, in_tags(), streamed_tags, tools=json_tools),
-    family("forms of tags", wire_json_and_tags, tag_form_formats(), tools=json_tools),
+    family(
+        "tags",
+        wire_json_and_tags,
+        in_tags() | tag_form_formats(),
+        streamed_tags,
+        tools=json_tools,
+    ),
     family(
         "Python",
         wire_pythonic,

@@ -60,7 +60,7 @@ def markers_of(fmt):
         tools.per_call_start,
         tools.per_call_end,
         tools.separator * any(map(str.isalnum, tools.separator)),
-        function.name_prefix,
+        function.name_prefix * any(map(str.isalnum, function.name_prefix)),
         function.name_suffix,
         function.close,
         *[text for way in arguments.ways for text in way[1:]],
