@@ -154,6 +154,7 @@ def _up_to_end(
                 call.end_arguments()
             return CUT
         gap = len(marker) - len(core)
+        named: bool | None = True
         if core == suffix or (end.name and core.startswith(suffix)):
             length = gap + len(suffix)
             named = yield from name_stands(src, length, end)
@@ -168,7 +169,8 @@ def _up_to_end(
         if core != suffix and (yield from _call_ends(src, call, gap)):
             cut = src.closed and not call.sink.natural
             return CUT if cut else Ending.broken("an argument that does not end")
-        call.ambiguous += core != "\n"
+        # A line end, or what would be a closer with the argument's name, is text like any other.
+        call.ambiguous += bool(named) and core != "\n"
         emit(src.take(src.pos + 1))
 
 
