@@ -76,7 +76,7 @@ def whole(output, reasoning="", content="Dry.", calls=(LOOK, SAY), ids=()):
 
 
 NOT_UNDERSTOOD = (
-    "tool calls are rendered, but their syntax was not understood: describe it with "
+    "tool calls are rendered, but their syntax was not understood, {shown!r}: describe it with "
     "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
 )
 FORMS = {
@@ -805,7 +805,7 @@ FORMS = {
         Said("Dry.\nI do say text Hi</a>", content="Dry.\nI do say text Hi"),
         tools__format="NONE",
         tools__supports_tools=True,
-        issues=(NOT_UNDERSTOOD,),
+        issues=(NOT_UNDERSTOOD.format(shown="I do NAME KEY VALUE"),),
     ),
 }
 

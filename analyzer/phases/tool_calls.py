@@ -8,7 +8,19 @@ from dataclasses import replace
 from deltaparse.stream import ContentFormat, ReasoningFormat, ToolsFormat
 
 from ..diff import after
-from ..probes import ABSENT, CONTENT, FUNCTIONS, TOOLS, USER, assistant, call, user
+from ..probes import (
+    ABSENT,
+    ARGUMENT,
+    CALL_IDS,
+    CONTENT,
+    FUNCTIONS,
+    TOOLS,
+    USER,
+    VALUE,
+    assistant,
+    call,
+    user,
+)
 from ..renderer import CallStyle, Renderer
 from ..trace import phase
 from ..turns import Turns
@@ -33,15 +45,17 @@ OUTSIDE = (
     "what it shows of them stands outside of the assistant's turn, which begins with {header!r}"
 )
 NOT_UNDERSTOOD = (
-    "tool calls are rendered, but their syntax was not understood: describe it with "
+    "tool calls are rendered, but their syntax was not understood{shown}: describe it with "
     "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
 )
+LONGEST_SHOWN = 200
+"""Characters of a call that an issue shows."""
 
 
 def not_understood(found: ToolsFinding) -> ToolsFinding:
     """What is left of a finding of which no format can be made."""
     tools = ToolsFormat(supports_tools=found.format.supports_tools)
-    return ToolsFinding(format=tools, issues=(NOT_UNDERSTOOD,))
+    return ToolsFinding(format=tools, issues=(NOT_UNDERSTOOD.format(shown=""),))
 
 
 def not_rendered(what: str) -> str:
@@ -97,9 +111,18 @@ def find_tool_calls(
         return replace(none, issues=(not_rendered(what),)) if supports or reads else none
     found = find_json_calls(calls) or find_pythonic(calls) or find_tagged(calls)
     if found is None:
-        return replace(none, issues=(NOT_UNDERSTOOD,))
+        return replace(none, issues=(NOT_UNDERSTOOD.format(shown=_shown(calls)),))
     found = replace(found, addressed=calls.header is not None)
     return replace(none, issues=found.issues) if found.issues else found
+
+
+def _shown(calls: CallTexts) -> str:
+    """A call as the template writes it, with words for what is in it."""
+    text = calls(call())
+    words = {FUNCTIONS[0]: "NAME", ARGUMENT: "KEY", VALUE: "VALUE", CALL_IDS[0]: "ID"}
+    for probe, word in words.items():
+        text = text.replace(probe, word)
+    return f", {text[:LONGEST_SHOWN]!r}" if text else ""
 
 
 def _header_of_calls(calls: CallTexts) -> re.Pattern[str] | None:
