@@ -30,6 +30,15 @@ DEPARTURES = {
     # The template knows no reasoning; that a prompt ends in `<think>I'm` does not say so.
     "moonshotai-Kimi-K2:5216",
 }
+# Of the newer: what of the prompt the raw text would begin with, white space at the end of
+# arguments that are cut off, and markers that are written once too often, which are reported.
+NEWER_DEPARTURES = {
+    *("Qwen3.5-4B:2156", "Qwen3.5-4B:2377", "Cohere2MoE:2883", "Reka-Edge:5363"),
+    *("google-gemma-4-31B-it:3155", "google-gemma-4-31B-it:3173"),
+}
+NEWER = [row for row in corpus.rows("vectors-2026.jsonl") if row["id"] not in NEWER_DEPARTURES]
+TOKENS = ("<|tool_call_start|>", "<|tool_call_end|>")
+NOT_RENDERED = ("LFM2-8B-A1B", "LFM2.5-Instruct")
 VECTORS = [row for row in corpus.rows("vectors.jsonl") if row["id"] not in DEPARTURES]
 # What the other analysis does not look for: reasoning that is shown under a switch only.
 UNDER_A_SWITCH = {"unsloth-Apriel-1.5.jinja": "</thinking>"}
@@ -120,3 +129,37 @@ def test_recorded_outputs_become_the_right_message_at_every_cut(row):
     assert [(call.name, value(call.arguments)) for call in message.tool_calls] == expected
     for call, theirs in zip(message.tool_calls, want["tool_calls"], strict=True):
         assert not theirs["id"] or call.id == theirs["id"]
+
+
+def test_what_a_template_describes_is_proposed():
+    """Of two that render no calls, one shows a token of the format, the other nothing of it."""
+    shown, silent = (analyze(corpus.template(f"{name}.jinja")) for name in NOT_RENDERED)
+    assert (shown.suggested, silent.suggested) == ("lfm2", "")
+    for fmt in (shown, silent):
+        assert not fmt.verified
+        assert not_rendered(NOT_READ) in fmt.issues
+
+
+@pytest.mark.parametrize("row", NEWER, ids=lambda row: row["id"])
+def test_outputs_of_newer_models_become_the_right_message(row):
+    """Where no calls are rendered, the tokenizer's tokens say which format is meant."""
+    options, prompt, want = row["options"], row["generation_prompt"], row["expect"]
+    template = ChatTemplate(corpus.template(row["template"]), added_tokens=TOKENS)
+    given = row["messages"][-1] if options["continue_final_message"] != "none" else {}
+    prefill = {key: text for key, text in given.items() if key in want and text and text in prompt}
+    parser = StreamParser(
+        analyze(template, accept_suggestion=True),
+        tools=row["tools"] or None,
+        prompt=prompt,
+        reasoning="raw" if options["reasoning_format"] == "none" else "separate",
+        response_schema=options["json_schema"],
+    )
+    for char in row["input"]:
+        parser.feed(char)
+    parser.finish("length" if options["is_partial"] else "stop")
+    for key in ("content", "reasoning_content"):
+        got = prefill.get(key, "") + getattr(parser.message, key)
+        assert got.strip() == want[key].strip()
+    expected = [(call["name"], value(call["arguments"])) for call in want["tool_calls"]]
+    calls = parser.message.tool_calls
+    assert [(call.name, value(call.arguments)) for call in calls] == expected
