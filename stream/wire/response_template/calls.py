@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,14 +48,18 @@ class Opening:
     captures: tuple[tuple[str, str], ...]
 
 
-def read_calls(given: Field) -> Calls:
+def read_calls(given: Field, turn_ends: Collection[str] = ()) -> Calls:
     """The groups of a format that say how calls are written, from the field.
+
+    Args:
+        given: the field.
+        turn_ends: what closes content, and so the turn.
 
     Raises:
         FormatError: the field says what a wire format cannot.
     """
     opening = _opening(given)
-    closers, section_end, ends = _closers(given)
+    closers, section_end, ends = _closers(given, opening, turn_ends)
     roles = _roles(given)
     parser = given.get("content", "text")
     if parser == "json" and roles["name"][0] != "capture":
@@ -100,20 +104,35 @@ def _opening(given: Field) -> Opening:
     return Opening(section, tuple(before), namespace, tuple(captures))
 
 
-def _closers(given: Field) -> tuple[list[str], str, tuple[str, ...]]:
-    """The markers that close a call, that of the section, and those that end the turn instead."""
+def _closers(
+    given: Field, opening: Opening, turn_ends: Collection[str]
+) -> tuple[list[str], str, tuple[str, ...]]:
+    """The markers that close a call, that of the section, and those that end the turn instead.
+
+    Of several, one may close a call: the others end the turn. The end of the text, and what stands
+    ahead, close whatever is open.
+    """
     alternatives = [
         [part for part in parts if part.kind not in (PartKind.SPACE, PartKind.EDGE)]
         for parts in read_anchor(given, "close", WHERE)
     ]
     if any(part.kind is PartKind.CAPTURE for parts in alternatives for part in parts):
         raise FormatError(f"{WHERE}: a group in the close")
-    if len(alternatives) > 1:
-        ends = tuple(part.text for parts in alternatives for part in parts)
-        return [], "", ends
-    texts = [part.text for parts in alternatives for part in parts if part.kind is PartKind.TEXT]
-    section = [p.text for parts in alternatives for p in parts if p.kind is PartKind.OPTIONAL]
-    return texts, "".join(section), ()
+    closing = [parts for parts in alternatives if parts and not _are(parts, turn_ends)]
+    if len(closing) > 1:
+        own = [_own_end(marker) for marker in (opening.section, *opening.before)]
+        closing = [parts for parts in closing if _are(parts, own)]
+        if len(closing) != 1:
+            raise FormatError(f"{WHERE}: close has several texts that may end a call")
+    ends = [p.text for parts in alternatives for p in parts if parts not in closing]
+    texts = [part.text for parts in closing for part in parts if part.kind is PartKind.TEXT]
+    section = [p.text for parts in closing for p in parts if p.kind is PartKind.OPTIONAL]
+    return texts, "".join(section), tuple(ends)
+
+
+def _are(parts: list[AnchorPart], texts: Collection[str]) -> bool:
+    """Return whether all that an alternative stands for is among the texts."""
+    return all(part.text in texts for part in parts)
 
 
 def _roles(given: Field) -> dict[str, tuple[str, ...]]:
@@ -213,9 +232,9 @@ def _tagged_calls(
         behind["name"] = ""
     two = len(opening.before) > 1
     is_json = given.get("content") == "json"
+    if not is_json:
+        closers = _unsaid(opening, closers)
     close = f"{closers[0]}\n" if len(closers) > 1 else ""
-    if not is_json and len(closers) == 1:
-        close = _unsaid_close(opening, closers)
     arguments = _json_arguments(given) if is_json else _tagged_arguments(given)
     tools = ToolsFormat(
         format=ToolFormat.TAG_WITH_JSON if is_json else ToolFormat.TAG_WITH_TAGGED,
@@ -236,19 +255,30 @@ def _tagged_calls(
     return Calls(tools=tools, function=function, arguments=arguments, call_id=call_id, ends=ends)
 
 
-def _unsaid_close(opening: Opening, closers: list[str]) -> str:
-    """What ends the function's own tag where the close says only what ends the tag around it.
+def _unsaid(opening: Opening, closers: list[str]) -> list[str]:
+    """What ends a call from the inside out, with the ends that the close leaves out.
 
     The standard ignores text between the last argument and the close, whatever it is. Here it
-    would go on with the last argument, so that it must be known.
+    would go on with the last argument, so that it must be known: for tags, it is.
     """
-    tag = TAG.match(opening.before[-1] if opening.before else opening.section)
-    own = f"</{tag[1]}>" if tag else ""
-    if own in closers or (not own and len(opening.before) < 2):
-        return ""
-    if own:
-        return f"{own}\n"
-    raise FormatError(f"{WHERE}: close does not say what ends {opening.before[-1]!r}")
+    begun = [*reversed(opening.before or (opening.section,))]
+    if len(closers) > 1:
+        return closers
+    own = [_own_end(marker) for marker in begun]
+    inner = max(len(begun) - len(closers), 1)
+    missing = own[: own.index(closers[0]) if closers and closers[0] in own else inner]
+    if missing == [""] and len(begun) == 1:
+        # The marker that has no tag is ended by the close, or by nothing.
+        return closers
+    if "" in missing:
+        raise FormatError(f"{WHERE}: close does not say what ends {begun[missing.index('')]!r}")
+    return [*missing, *closers]
+
+
+def _own_end(marker: str) -> str:
+    """What ends the tag that a marker begins, "" where it is no tag."""
+    tag = TAG.match(marker)
+    return f"</{tag[1]}>" if tag else ""
 
 
 def _json_arguments(given: Field) -> ArgumentsFormat:

@@ -152,6 +152,60 @@ def test_text_between_the_last_argument_and_the_close_is_of_no_argument(close):
         assert parser.message.content == ""
 
 
+CLOSES = [
+    {"close": "</tool_call>"},
+    {"close": ["</tool_call>", "<|im_end|>"]},
+    {"close": ["<|eot|>", "</tool_call>"]},
+    {"close_pattern": r"</tool_call>|\Z"},
+    {"close_pattern": r"\s*</tool_call>|<\|im_end\|>|\Z"},
+    {"close_pattern": r"</function>\s*</tool_call>"},
+    {"close_pattern": r"(?:</function>\s*)?</tool_call>"},
+]
+UNCLOSED = [
+    {},
+    {"close": "<|im_end|>"},
+    {"close_pattern": r"<\|im_end\|>|(?=<tool_call>)|\Z"},
+]
+
+
+def closed_by(close):
+    """A template of tagged calls that ends them so."""
+    template = changed(CODER, "fields/tool_calls/close_pattern", None)
+    template["fields"]["tool_calls"].update(close)
+    return template
+
+
+@needs_transformers
+@pytest.mark.parametrize("close", CLOSES)
+@pytest.mark.parametrize("after", ["", "<|im_end|>", "Bye<|im_end|>"])
+def test_what_stands_behind_the_last_argument_is_read_as_by_the_judge(close, after):
+    template = closed_by(close)
+    call = (
+        "<tool_call>\n<function=f>\n<parameter=city>\nNYC\n</parameter>\n</function>\n</tool_call>"
+    )
+    for text in (call + after, f"{call}\n{call}{after}"):
+        parser = fed(from_response_template(template), text, tools=TOOLS)
+        assert ours(parser.message) == theirs(template, text)
+
+
+@needs_transformers
+@pytest.mark.parametrize("close", UNCLOSED)
+def test_where_no_close_ends_a_call_its_own_tags_do(close):
+    template = closed_by(close)
+    text = (
+        "<tool_call>\n<function=f>\n<parameter=city>\nNYC\n</parameter>\n</function>\n</tool_call>"
+    )
+    for after in ("", "<|im_end|>"):
+        parser = fed(from_response_template(template), text + after, tools=TOOLS)
+        assert ours(parser.message) == theirs(template, text + after)
+
+
+def test_several_texts_that_may_end_a_call_are_refused():
+    for close in (["</function>", "</tool_call>"], ["<|a|>", "<|b|>"]):
+        with pytest.raises(FormatError, match="'tool_calls': close has several texts"):
+            from_response_template(closed_by({"close": close}))
+
+
 def changed(template, path, value):
     """The template with one thing changed, or deleted where the value is None."""
     made = copy.deepcopy(template)
