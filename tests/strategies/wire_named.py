@@ -141,6 +141,42 @@ HUNYUAN = [
     "</tool_call>\n"
     for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
 ]
+SPACED_DSML = [
+    call.replace("invoke", " invoke").replace("parameter", " parameter") for call in DSML
+]
+HUNYUAN_4 = [call.replace("\n", "").replace("<tool_sep>", "") for call in HUNYUAN]
+IFM = [
+    f"<ifm|tool_call>{name}<ifm|arg_key>{key}</ifm|arg_key><ifm|arg_value>{value}</ifm|arg_value>"
+    "</ifm|tool_call>"
+    for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+]
+XTML = [
+    f'<|open|>call tool="{name}" index="{at}"<|sep|><|open|>argument key="{key}" type="{kind}"'
+    f"<|sep|>{value}<|close|>argument<|sep|><|close|>call<|sep|>"
+    for at, (name, key, kind, value) in enumerate(
+        (("f", "city", "string", "NYC"), ("g", "n", "number", "2")), 1
+    )
+]
+THOUGHT_XTML = "hm<|close|>think<|sep|>"
+NS = "]<]minimax[>["
+MINIMAX_3 = [
+    f'{NS}<invoke name="{name}">\n{NS}<{key}>{value}{NS}</{key}>\n{NS}</invoke>\n'
+    for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+]
+ATEM = [
+    f' to={name}<|message|><atem:function_calls>\n<atem:invoke name="{name}">\n'
+    f'<atem:parameter name="{key}">{value}</atem:parameter>\n</atem:invoke>\n'
+    "</atem:function_calls>"
+    for name, key, value in (("f", "city", "NYC"), ("g", "n", "2"))
+]
+PLAMO = [
+    "<|plamo:begin_tool_request:plamo|>"
+    f"<|plamo:begin_tool_name:plamo|>{name}<|plamo:end_tool_name:plamo|>"
+    "<|plamo:begin_tool_arguments:plamo|><|plamo:constrain|>json<|plamo:msg|>"
+    f"{arguments}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>"
+    for name, arguments in (("f", F), ("g", G))
+]
+PLAMO_SECTION = ("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>")
 IQUEST = [call.replace("tool_call", "iquest_tool_call") for call in GLM[2:]]
 PARAM = [
     '<function name="f"><param name="city">NYC</param></function>',
@@ -159,6 +195,15 @@ WIRES = {
         ),
         thinks="hm\n[BEGIN FINAL RESPONSE]\nHi",
         says="[BEGIN FINAL RESPONSE]\nHi",
+        before_calls="",
+    ),
+    "cohere_command4": Wire(
+        *(
+            "hm<|END_THINKING|>" + calls
+            for calls in listed("<|START_ACTION|>", "<|END_ACTION|>", NUMBERED, ",\n    ")
+        ),
+        thinks="hm<|END_THINKING|><|START_TEXT|>Hi<|END_TEXT|>",
+        says="<|END_THINKING|><|START_TEXT|>Hi<|END_TEXT|>",
         before_calls="",
     ),
     "command_r7b": Wire(
@@ -182,6 +227,9 @@ WIRES = {
     "deepseek_v4": Wire(
         *sections("\n\n<｜DSML｜tool_calls>\n", DSML, "</｜DSML｜tool_calls>"), TIGHT
     ),
+    "deepseek_v41": Wire(
+        *sections("\n\n<｜DSML｜ calls>\n", SPACED_DSML, "</｜DSML｜ calls>"), TIGHT
+    ),
     "devstral": Wire(ARGS[0], "".join(ARGS)),
     "dots": Wire(*sections("<dots_function_call>\n", DOTS, "</dots_function_call>"), TIGHT),
     "ernie45": Wire(
@@ -200,6 +248,7 @@ WIRES = {
     "functiongemma": Wire(ESCAPED[0], "".join(ESCAPED)),
     "gemma2": Wire("", ""),
     "gemma4": Wire(GEMMA[0], "".join(GEMMA), "<|channel>thought\nhm<channel|>Hi"),
+    "gigachat3": Wire("<|function_call|>" + NF, ""),
     "gigachat35": Wire(*sections("<｜GCML｜tool_calls>\n", GCML, "</｜GCML｜tool_calls>"), TIGHT),
     "glm45": Wire(GLM[0], "\n".join(GLM[:2]), "\n<think>hm</think>\nHi"),
     "glm47": Wire(
@@ -223,13 +272,38 @@ WIRES = {
         *listed("<tool_calls>", "</tool_calls>"), "<think>\nhm\n</think>\n<answer>\nHi\n</answer>"
     ),
     "hy_v3": Wire(*sections("<tool_calls>\n", HUNYUAN, "</tool_calls>"), TIGHT),
+    "hy_v4": Wire(
+        *(f"hm</think>{calls}" for calls in sections("<tool_calls>", HUNYUAN_4, "</tool_calls>")),
+        thinks="hm</think>Hi",
+        says="</think>Hi",
+        before_calls="",
+    ),
     "internlm": Wire(PLUGIN[0], "\n".join(PLUGIN)),
     "interns1": Wire(SPACED[0], "\n".join(SPACED), LINES),
     "iquest_q1": Wire(IQUEST[0], "\n".join(IQUEST), TIGHT),
     "jamba": Wire(*listed("<tool_calls>", "</tool_calls>", between=",\n    ")),
+    "k2_horizon": Wire(
+        *(
+            f"hm</ifm|think>{calls}"
+            for calls in sections("<ifm|tool_calls>", IFM, "</ifm|tool_calls>", "\n")
+        ),
+        thinks="hm</ifm|think>Hi",
+        says="</ifm|think>Hi",
+        before_calls="",
+    ),
     "kimi_k2": Wire(
         *sections("<|tool_calls_section_begin|>", KIMI, "<|tool_calls_section_end|>"), TIGHT
     ),
+    "kimi_k3": Wire(
+        *(
+            THOUGHT_XTML + calls
+            for calls in sections("<|open|>tools<|sep|>", XTML, "<|close|>tools<|sep|>")
+        ),
+        thinks=f"{THOUGHT_XTML}<|open|>response<|sep|>Hi<|close|>response<|sep|>",
+        says="<|close|>think<|sep|><|open|>response<|sep|>Hi<|close|>response<|sep|>",
+        before_calls="",
+    ),
+    "kimi_thinking": Wire("", "", "◁think▷hm◁/think▷Hi"),
     "lfm2": Wire(*listed("<|tool_call_start|>", "<|tool_call_end|>", PYTHON), LINES),
     "llama3_json": Wire(PF, f"<|python_tag|>{PF}; {PG}", before_calls=""),
     "llama4_json": Wire(PF, f"{PF}; {PG}", before_calls=""),
@@ -261,6 +335,17 @@ WIRES = {
         says="</think>Hi",
         before_calls="",
     ),
+    "minimax_m3": Wire(
+        *sections(f"{NS}<tool_call>\n", MINIMAX_3, f"{NS}</tool_call>"),
+        "<mm:think>hm</mm:think>Hi",
+    ),
+    "muse_glimmer": Wire(
+        ATEM[0] + "<|eot|>",
+        f"{ATEM[0]}<|eom|><|start|>assistant{ATEM[1]}<|eot|>",
+        " to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>Hi<|eot|>",
+        says=" to=user<|message|>Hi<|eot|>",
+        before_calls=" to=commentary<|message|>Hi<|eom|><|start|>assistant",
+    ),
     "nemotron_nano_v2": Wire(
         *(f"hm</think>{calls}" for calls in listed("<TOOLCALL>", "</TOOLCALL>")),
         thinks="hm</think>Hi",
@@ -269,6 +354,15 @@ WIRES = {
     ),
     "olmo3": Wire(*sections("<function_calls>", PYTHON, "</function_calls>", "\n"), TIGHT),
     "phi4_mini_json": Wire(*listed("functools", "")),
+    "plamo3": Wire(
+        *(
+            "hm<|plamo:end_think:plamo|>" + calls
+            for calls in sections(PLAMO_SECTION[0], PLAMO, PLAMO_SECTION[1])
+        ),
+        thinks="hm<|plamo:end_think:plamo|>Hi",
+        says="<|plamo:end_think:plamo|>Hi",
+        before_calls="",
+    ),
     "pythonic": Wire(*listed("", "", PYTHON), before_calls=""),
     "qwen25": Wire(*xml("\n"), LINES),
     "qwen3_coder": Wire(*tagged("<tool_call>", "</tool_call>")),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -41,13 +42,21 @@ class _Entry:
     aliases: tuple[str, ...]
     models: str = ""
     format: WireFormat | None = None
+    by_token: tuple[tuple[str, str], ...] = ()
+    """Tokens, and the formats that the name stands for where a tokenizer has them."""
 
 
-def get_format(name: str) -> WireFormat:
+def get_format(name: str, tokenizer: object = None) -> WireFormat:
     """The wire format of this name or alias, in upper or lower case, with `-` or `_`.
 
     It is not `verified`: no template was rendered to prove it. The parser wants the rendered
     prompt, as always; without it, the format's own generation prompt sets the state.
+
+    Args:
+        name: the name, or an alias.
+        tokenizer: a model's, with `get_vocab()`. Some names stand for another format where the
+            tokenizer has tokens that only that one is written with: "mistral" for those of all
+            its versions.
 
     Raises:
         UsageError: there is no such format; the text names those that are spelled like it.
@@ -55,7 +64,12 @@ def get_format(name: str) -> WireFormat:
     own = _own_name(name)
     if own is None:
         raise UsageError(f"no format is called {name!r}{nearest(name, _all_names())}")
-    return _entries()[own].format or _built_in(own)
+    entries = _entries()
+    if entries[own].by_token and tokenizer is not None and _plain(name) == own:
+        vocabulary = getattr(tokenizer, "get_vocab", dict)()
+        others = (other for token, other in entries[own].by_token if token in vocabulary)
+        own = next((other for other in others if other in entries), own)
+    return entries[own].format or _built_in(own)
 
 
 def list_formats() -> Mapping[str, tuple[str, ...]]:
@@ -100,7 +114,7 @@ def register_format(
                 kept = (
                     alias for alias in entry.aliases if _normalized(alias) not in (own, *others)
                 )
-                entries[known] = _Entry(tuple(kept), entry.models, entry.format)
+                entries[known] = replaced(entry, aliases=tuple(kept))
         entries[own] = _Entry(tuple(alias for alias in others if alias != own), "", made)
         # Replaced as a whole: other threads may be reading the old one.
         Registered.entries = entries
@@ -134,10 +148,16 @@ def _own_name(name: object) -> str | None:
     if spelled in entries:
         return spelled
     own = next((own for own in entries if spelled in map(_normalized, entries[own].aliases)), None)
-    if own is None and spelled.startswith(SERVERS):
+    if own is None and _plain(name) != spelled:
         # What a server calls it, where that is no other format than its plain name stands for.
-        return _own_name(spelled.partition(":")[2])
+        return _own_name(_plain(name))
     return own
+
+
+def _plain(name: object) -> str:
+    """A name without the server that calls something so."""
+    spelled = _normalized(name)
+    return spelled.partition(":")[2] if spelled.startswith(SERVERS) else spelled
 
 
 def _all_names() -> list[str]:
@@ -177,7 +197,11 @@ def _entries() -> Mapping[str, _Entry]:
     if entries is None:
         text = (files(__package__) / NAMES).read_text(encoding="utf-8")
         built_in = {
-            name: _Entry(tuple(entry["aliases"]), entry["models"])
+            name: _Entry(
+                tuple(entry["aliases"]),
+                entry["models"],
+                by_token=tuple(entry.get("by_token", {}).items()),
+            )
             for name, entry in json.loads(text).items()
         }
         with REGISTERING:
