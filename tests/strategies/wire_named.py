@@ -265,6 +265,10 @@ WIRES = {
         says="<|channel|>final<|message|>Hi<|return|>",
         before_calls="<|channel|>commentary<|message|>Hi<|end|><|start|>assistant",
     ),
+    "granite32": Wire(
+        *listed("<|tool_call|>", ""),
+        "Here is my thought process:\nhm\nHere is my response:\nHi",
+    ),
     "granite": Wire(*listed("<|tool_call|>", ""), "<think>hm</think><response>Hi</response>"),
     "granite_20b_fc": Wire(f"<function_call> {NF}", f"<function_call> {NF}\n<function_call> {NG}"),
     "hermes": Wire(*xml("\n")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,17 @@ from tests.strategies.wire_named import TOOLS, WIRES  # noqa: E402
 
 from deltaparse import WireFormat, get_format, parse  # noqa: E402
 
-__all__ = ["FUNCTIONS", "STRAY", "Case", "Expected", "Tokens", "cases", "cuts"]
+__all__ = [
+    "FUNCTIONS",
+    "STRAY",
+    "Case",
+    "Expected",
+    "Reader",
+    "Tokens",
+    "cases",
+    "cases_of",
+    "cuts",
+]
 
 FUNCTIONS = [{"type": "function", "function": tool} for tool in TOOLS]
 STRAY = "<|stray_of_no_format|>"
@@ -40,6 +50,27 @@ class Case:
         message = parse(self.text, self.fmt, tools=TOOLS, prompt=self.prompt, finish_reason="stop")
         calls = [(call.name, call.arguments) for call in message.tool_calls]
         return message.content, message.reasoning_content, calls
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A server's own parsers of a name.
+
+    Args:
+        calls, thinks: the name has a parser of calls, one of reasoning.
+        read: what they make of an output, in each state that a request can ask for.
+    """
+
+    calls: bool
+    thinks: bool
+    read: Callable[[Case], Iterable[Expected]]
+
+    def reads(self, case: Case) -> bool:
+        """Return whether there is a parser for all that an output has."""
+        thinks = any(
+            text.strip() and text.strip() in case.text for text in case.fmt.reasoning.pairs[0]
+        )
+        return (self.calls or not case.expected[2]) and (self.thinks or not thinks)
 
 
 class Tokens:
@@ -77,25 +108,30 @@ class Tokens:
 
 def cases() -> Iterator[Case]:
     """Every named format, with the prompts that it can have and what it writes behind each."""
-    for name, wire in sorted(WIRES.items()):
-        fmt = get_format(name)
-        header = next(iter(fmt.turn.headers), "")
-        for kind in wire._fields:
-            text = getattr(wire, kind) + (wire.one if kind == "before_calls" else "")
-            if not text:
-                continue
-            own = fmt.turn.generation_prompt or header
-            yield Case(name, fmt, "own", own, kind, text)
-            start, end = fmt.reasoning.start, fmt.reasoning.end
-            if not start.strip() or fmt.facts.has_channels or not header:
-                # Without a header our parser reads nothing of a prompt, and servers read its end.
-                continue
-            if "hm" in text and text.lstrip().startswith(start.strip()):
-                rest = text.lstrip().removeprefix(start.strip()).lstrip()
-                yield Case(name, fmt, "opened", header + start, kind, rest)
-            if "hm" not in text:
-                closed = text.removeprefix(end.strip())
-                yield Case(name, fmt, "closed", header + start + end, kind, closed)
+    for name in sorted(WIRES):
+        yield from cases_of(name, get_format(name))
+
+
+def cases_of(name: str, fmt: WireFormat) -> Iterator[Case]:
+    """What one format writes behind each of its prompts."""
+    wire = WIRES[name]
+    header = next(iter(fmt.turn.headers), "")
+    for kind in wire._fields:
+        text = getattr(wire, kind) + (wire.one if kind == "before_calls" else "")
+        if not text:
+            continue
+        own = fmt.turn.generation_prompt or header
+        yield Case(name, fmt, "own", own, kind, text)
+        start, end = fmt.reasoning.start, fmt.reasoning.end
+        if not start.strip() or fmt.facts.has_channels or not header:
+            # Without a header our parser reads nothing of a prompt, and servers read its end.
+            continue
+        if "hm" in text and text.lstrip().startswith(start.strip()):
+            rest = text.lstrip().removeprefix(start.strip()).lstrip()
+            yield Case(name, fmt, "opened", header + start, kind, rest)
+        if "hm" not in text:
+            closed = text.removeprefix(end.strip())
+            yield Case(name, fmt, "closed", header + start + end, kind, closed)
 
 
 def cuts(ids: list[int], seed: str) -> Iterator[tuple[str, list[list[int]]]]:

@@ -1,19 +1,105 @@
-"""Drives SGLang's two parsers with our plugins, in the order that its chat serving has."""
+"""Drives SGLang's chat serving with our plugins; reports each difference from our own parser."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 from cases import FUNCTIONS, Case, Expected, Tokens, cuts
-from sglang.srt.entrypoints.openai.protocol import Tool
-from sglang.srt.function_call.function_call_parser import FunctionCallParser
+from sglang.srt.entrypoints.openai import serving_chat
+from sglang.srt.entrypoints.openai.protocol import ChatCompletionRequest, Tool
 from sglang.srt.parser.reasoning_parser import ReasoningParser
 
 from deltaparse.servers import register_sglang_detector
 
-__all__ = ["differences"]
+__all__ = ["TOOLS", "Serving", "differences", "opens", "request"]
 
 TOOLS = [Tool(**tool) for tool in FUNCTIONS]
+
+
+class _Off:
+    """The settings of a server, all of them off."""
+
+    def __getattr__(self, name: str) -> bool:
+        return False
+
+
+serving_chat.get_serving = _Off
+serving_chat.build_endpoint_weight_version_metadata = Mock(return_value=None)
+serving_chat.should_include_usage = Mock(return_value=(False, False))
+
+
+def request(**fields: Any) -> Any:
+    """A request to SGLang."""
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": FUNCTIONS}
+    return ChatCompletionRequest(**asked | fields)
+
+
+class Serving(serving_chat.OpenAIServingChat):  # type: ignore[misc]
+    """SGLang's chat serving, from a model's output on.
+
+    What renders prompts and generates is left out: the output is given.
+
+    Args:
+        tokens: the tokenizer.
+        calls, thinks: the names of the parsers, None without.
+        opened: the prompt opens reasoning, as SGLang says of what its template renders.
+    """
+
+    def __init__(self, tokens: Any, calls: str | None, thinks: str | None, *, opened: bool) -> None:
+        self.tokenizer_manager = SimpleNamespace(tokenizer=tokens, generate_request=self._generated)
+        self.template_manager = SimpleNamespace(force_reasoning=opened, reasoning_config=None)
+        self.tool_call_parser = calls
+        self.reasoning_parser = thinks
+        self.chat_encoding_spec = self._encoding_adapter = self._reasoning_detector = None
+        if thinks:
+            self._reasoning_detector = ReasoningParser(thinks, tokenizer=tokens).detector
+        self._steps: list[str] = []
+
+    async def _generated(self, *asked: object) -> AsyncIterator[Any]:
+        del asked
+        for at, text in enumerate(self._steps):
+            yield returned(text, "stop" if at == len(self._steps) - 1 else None)
+
+    def whole(self, text: str, asked: Any) -> Expected:
+        """What a response that is not streamed has."""
+        response = self._build_chat_response(asked, [returned(text, "stop")], 0)
+        message = response.choices[0].message
+        calls = [(one.function.name, one.function.arguments) for one in message.tool_calls or []]
+        return message.content or "", message.reasoning_content or "", calls
+
+    def streamed(self, parts: list[str], asked: Any) -> Expected:
+        """What a response that is streamed adds up to."""
+        self._steps = ["".join(parts[: at + 1]) for at in range(len(parts))]
+        return asyncio.run(self._added_up(asked))
+
+    async def _added_up(self, asked: Any) -> Expected:
+        content, reasoning = "", ""
+        calls: list[list[str]] = []
+        async for event in self._generate_chat_stream(None, asked, None):
+            data = event.removeprefix("data: ").strip()
+            if data == "[DONE]":
+                continue
+            for choice in json.loads(data)["choices"]:
+                delta = choice["delta"]
+                content += delta.get("content") or ""
+                reasoning += delta.get("reasoning_content") or ""
+                for call in delta.get("tool_calls") or ():
+                    if call["function"].get("name"):
+                        calls.append([call["function"]["name"], ""])
+                    calls[call["index"]][1] += call["function"].get("arguments") or ""
+        return content, reasoning, [(name, arguments) for name, arguments in calls]
+
+
+def returned(text: str, reason: str | None) -> dict[str, Any]:
+    """What SGLang's engine returns for one step: the text so far."""
+    finish = {"type": reason} if reason else None
+    counts = {"prompt_tokens": 1, "completion_tokens": 1, "cached_tokens": 0}
+    return {"text": text, "meta_info": {"id": "x", "finish_reason": finish, **counts}}
 
 
 def differences(case: Case) -> list[str]:
@@ -23,62 +109,23 @@ def differences(case: Case) -> list[str]:
     channels = fmt.facts.has_channels
     register_sglang_detector("driven", fmt, whole=channels)
     tokens, expected = Tokens(fmt), case.expected
-    ids = tokens.encode(case.text)
-    # SGLang says so of what its template's rendering ended with.
-    start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
-    opened = bool(start) and case.prompt.rstrip().endswith(start)
-    opened = opened or (not start and not case.prompt.rstrip().endswith(end or "\0"))
+    thinks = None if channels else "driven"
 
-    def readers() -> tuple[Any, Any]:
-        thinking = None
-        if not channels:
-            thinking = ReasoningParser(
-                "driven", True, opened, tokenizer=tokens, tool_call_parser_active=True
-            )
-        return thinking, FunctionCallParser(TOOLS, "driven", tokenizer=tokens)
+    def serving() -> Serving:
+        return Serving(tokens, "driven", thinks, opened=opens(case))
 
     found = []
-    if (got := whole(*readers(), case.text)) != expected:
+    if (got := serving().whole(case.text, request())) != expected:
         found.append(f"whole: {got} instead of {expected}")
-    for way, parts in cuts(ids, case.text):
-        got = streamed(*readers(), [tokens.decode(part) for part in parts])
+    for way, parts in cuts(tokens.encode(case.text), case.text):
+        got = serving().streamed([tokens.decode(part) for part in parts], request(stream=True))
         if got != expected:
             found.append(f"streamed, {way}: {got} instead of {expected}")
     return found
 
 
-def whole(thinking: Any, calling: Any, text: str) -> Expected:
-    """What a response that is not streamed has."""
-    reasoning = ""
-    if thinking is not None:
-        reasoning, text = thinking.parse_non_stream(text)
-    content, calls = text, []
-    if calling.has_tool_call(text):
-        content, calls = calling.parse_non_stream(text)
-    elif calling.detector is not None:
-        content = calling.parse_non_stream(text)[0]
-    return content or "", reasoning or "", [(call.name, call.parameters) for call in calls]
-
-
-def streamed(thinking: Any, calling: Any, texts: list[str]) -> Expected:
-    """What a response that is streamed adds up to."""
-    content, reasoning = "", ""
-    calls: list[list[str]] = []
-    for at, chunk in enumerate(texts):
-        last = at == len(texts) - 1
-        rest = chunk
-        if thinking is not None:
-            thought, rest = thinking.parse_stream_chunk(chunk)
-            if last:
-                ended = thinking.parse_stream_end()
-                thought, rest = (thought or "") + (ended[0] or ""), (rest or "") + (ended[1] or "")
-            reasoning += thought or ""
-        steps = [calling.parse_stream_chunk(rest)] if rest or last else []
-        steps += [calling.parse_stream_end()] if last else []
-        for text, items in steps:
-            content += text or ""
-            for item in items:
-                if item.name:
-                    calls.append([item.name, ""])
-                calls[item.tool_index][1] += item.parameters
-    return content, reasoning, [(name, arguments) for name, arguments in calls]
+def opens(case: Case) -> bool:
+    """Return whether a prompt opens reasoning, as SGLang says of what its template renders."""
+    reasoning, prompt = case.fmt.reasoning, case.prompt.rstrip()
+    start, end = reasoning.start.strip(), reasoning.end.strip()
+    return prompt.endswith(start) if start else not prompt.endswith(end or "\0")

@@ -14,7 +14,7 @@ from vllm.parser.parser_manager import ParserManager
 
 from deltaparse.servers import register_vllm_parsers
 
-__all__ = ["differences"]
+__all__ = ["differences", "whole"]
 
 
 def request(**fields: Any) -> Any:
@@ -41,10 +41,12 @@ def differences(case: Case) -> list[str]:
     return found
 
 
-def whole(parser_class: Any, tokens: Tokens, prompt: list[int], ids: list[int], case: Case) -> Any:
+def whole(
+    parser_class: Any, tokens: Any, prompt: list[int], ids: list[int], case: Case, **switches: Any
+) -> Expected:
     """What a response that is not streamed has."""
-    parser = parser_class(tokens, FUNCTIONS, chat_template_kwargs={})
-    asked = parser.adjust_request(request())
+    parser = parser_class(tokens, request().tools, chat_template_kwargs=switches)
+    asked = parser.adjust_request(request(chat_template_kwargs=switches))
     parser.set_prompt_token_ids(prompt)
     reasoning, content, calls = parser.parse(case.text, asked, True, ids)
     fields = assemble_chat_message_fields(
@@ -59,10 +61,10 @@ def streamed(
 ) -> Expected:
     """What a response that is streamed adds up to."""
     asked = request(stream=True)
-    parser_class(tokens, FUNCTIONS, chat_template_kwargs={}).adjust_request(asked)
+    parser_class(tokens, asked.tools, chat_template_kwargs={}).adjust_request(asked)
     processor = ChatStreamProcessor(
         asked,
-        parser_class(tokens, FUNCTIONS, chat_template_kwargs={}),
+        parser_class(tokens, asked.tools, chat_template_kwargs={}),
         enable_auto_tools=True,
         parser_cls=parser_class,
     )

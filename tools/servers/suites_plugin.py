@@ -1,45 +1,155 @@
-"""The pytest plugin of `suites.py`: names of parsers stand for our plugins.
+"""The pytest plugin of `suites.py`: our plugins stand where vLLM's parsers stood.
 
-`ToolParserManager.get_tool_parser(name)` and `ReasoningParserManager.get_reasoning_parser(name)`,
-which the tests ask for the parser of a name, return ours where we have that name.
+Under the names of their registries and in the modules that define them, for each name that we have
+a format for. `SUITES_PARSERS=theirs` leaves vLLM's own parsers there: what fails with them too says
+nothing of ours. Tokenizers from a hub are stood in for (`stand_ins.py`). Streams are ended, as
+vLLM's serving ends them; its tests leave that out.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import warnings
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
 
 import peers
 
 warnings.simplefilter("ignore")
 peers.install(("vllm",))
 
-from vllm.reasoning.abs_reasoning_parsers import ReasoningParserManager  # noqa: E402
-from vllm.tool_parsers.abstract_tool_parser import ToolParserManager  # noqa: E402
+import tests.reasoning.utils as reasoning_utils  # noqa: E402
+import tests.tool_parsers.utils as tool_utils  # noqa: E402
+import transformers  # noqa: E402
+import vllm.tokenizers  # noqa: E402
+from stand_ins import stand_in  # noqa: E402
+from vllm.reasoning import ReasoningParserManager  # noqa: E402
+from vllm.tool_parsers import ToolParserManager  # noqa: E402
 
 from deltaparse import DeltaParseError  # noqa: E402
 from deltaparse.servers import vllm_reasoning_parser, vllm_tool_parser  # noqa: E402
 
-their_tools, their_reasoning = (
-    ToolParserManager.get_tool_parser,
-    ReasoningParserManager.get_reasoning_parser,
-)
+OURS = os.environ.get("SUITES_PARSERS") != "theirs"
 
 
 def tool_parser(name: str) -> type:
-    """Our tool parser of a name, theirs where we have none."""
-    try:
-        return vllm_tool_parser(f"vllm:{name}")
-    except DeltaParseError:
-        return their_tools(name)
+    """Our tool parser of a name; asked without tools, it takes any function's call.
+
+    vLLM takes a request without tools for one that wants no calls, and does not ask the tool
+    parser; its tests do.
+    """
+    ours: Any = vllm_tool_parser(f"vllm:{name}")
+
+    class Asked(ours):  # type: ignore[misc]
+        def _parser_of(self, request: Any) -> Any:
+            tools = getattr(request, "tools", None)
+            if request is None or isinstance(request, Mock) or not tools:
+                choice = getattr(request, "tool_choice", None)
+                choice = choice if self.tools and isinstance(choice, str) else "auto"
+                request = SimpleNamespace(tools=None, tool_choice=choice)
+            return super()._parser_of(request)
+
+    Asked.__name__ = Asked.__qualname__ = ours.__name__
+    return Asked
 
 
-def reasoning_parser(name: str) -> type:
-    """Our reasoning parser of a name, theirs where we have none."""
-    try:
-        return vllm_reasoning_parser(f"vllm:{name}")
-    except DeltaParseError:
-        return their_reasoning(name)
+def replace(listed: dict[str, tuple[str, str]], registered: dict[str, Any], made: Any) -> None:
+    """Put our classes in the place of those that vLLM lists."""
+    modules: dict[str, Any] = {}
+    for path, _ in listed.values():
+        # Where a stub is not enough for a module, its tests do not run either.
+        with suppress(Exception):
+            modules[path] = import_module(path)
+    for name, place in listed.items():
+        try:
+            ours = made(name)
+        except DeltaParseError:
+            continue
+        registered[name] = ours
+        path, class_name = place
+        # A class of several names has that of its file.
+        others = [one for one, other in listed.items() if other == place]
+        if path in modules and name == next((one for one in others if one in path), others[0]):
+            setattr(modules[path], class_name, ours)
 
 
-ToolParserManager.get_tool_parser = staticmethod(tool_parser)
-ReasoningParserManager.get_reasoning_parser = staticmethod(reasoning_parser)
+def ended(run: Any) -> Any:
+    """A helper of the tests that reads a stream, with the stream's end."""
+
+    def running(parser: Any, *args: Any, **named: Any) -> Any:
+        reconstructor = run(parser, *args, **named)
+        finish = getattr(parser, "finish_streaming", None)
+        last = finish() if finish is not None and parser.engine_based_streaming else None
+        if last is not None:
+            reconstructor.append_delta(last)
+        return reconstructor
+
+    return running
+
+
+if OURS:
+    replace(ToolParserManager.lazy_parsers, ToolParserManager.tool_parsers, tool_parser)
+    replace(
+        ReasoningParserManager.lazy_parsers,
+        ReasoningParserManager.reasoning_parsers,
+        lambda name: vllm_reasoning_parser(f"vllm:{name}"),
+    )
+    tool_utils.run_tool_extraction_streaming = ended(tool_utils.run_tool_extraction_streaming)
+    reasoning_utils.run_reasoning_extraction_streaming = ended(
+        reasoning_utils.run_reasoning_extraction_streaming
+    )
+
+
+def from_hub(name: Any = "", *args: Any, **named: Any) -> Any:
+    """Stand in for a tokenizer from a hub."""
+    del args
+    return stand_in(str(named.get("tokenizer_name", name)))
+
+
+transformers.AutoTokenizer.from_pretrained = from_hub
+vllm.tokenizers.get_tokenizer = from_hub
+
+
+@pytest.fixture(scope="module")
+def default_tokenizer() -> Any:
+    """The tokenizer of tests that do not want a certain one."""
+    return stand_in("gpt2")
+
+
+class Outcomes:
+    """What came of each test, written as JSON at the end."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[str]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a test came to, and what it said."""
+        if report.when != "call" and report.outcome == "passed":
+            return
+        said = getattr(getattr(report.longrepr, "reprcrash", None), "message", None)
+        where = getattr(getattr(report.longrepr, "reprcrash", None), "path", "")
+        said = str(report.longrepr or "") if said is None else said
+        outcome = "expected" if hasattr(report, "wasxfail") else report.outcome
+        self.found[report.nodeid] = [outcome, said, Path(where).name]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep which file could not be read."""
+        if report.failed:
+            said = str(report.longrepr).strip().splitlines()
+            self.found[report.nodeid] = ["error", said[-1] if said else "", ""]
+
+    def pytest_sessionfinish(self) -> None:
+        """Write all of it."""
+        Path(os.environ["SUITES_OUTCOMES"]).write_text(json.dumps(self.found), encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch the tests."""
+    config.pluginmanager.register(Outcomes())

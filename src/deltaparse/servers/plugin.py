@@ -132,7 +132,7 @@ def check_source(source: object) -> None:
 def format_of(source: FormatSource, tokenizer: object) -> WireFormat:
     """Return the format that a source stands for."""
     if isinstance(source, str):
-        return get_format(source)
+        return get_format(source, tokenizer)
     fmt: object = source if isinstance(source, WireFormat) else source(tokenizer)
     if not isinstance(fmt, WireFormat):
         raise UsageError(f"{source!r} returned no WireFormat but {type(fmt).__name__}")

@@ -66,7 +66,7 @@ class SglangReasoningDetector:
         self.think_end_token = fmt.reasoning.end.strip()
         self.stream_reasoning = stream_reasoning
         self.force_reasoning = bool(force_reasoning)
-        self.reasoning_default = "always" if self._opens(fmt.turn.generation_prompt) else "none"
+        self.reasoning_default = "always" if self._opens(fmt.turn.generation_prompt) else None
         self._tokenizer = tokenizer
         self._reader_follows = tool_call_parser_active
         self._nonempty = force_nonempty_content

@@ -31,9 +31,15 @@ def needs_special_tokens(fmt: WireFormat, tokenizer: object) -> bool:
 
 
 def with_special_tokens(request: Any, fmt: WireFormat, tokenizer: object) -> Any:
-    """Ask for the special tokens in a request's answer, if markers are among them; return it."""
+    """Ask for the special tokens in a request's answer, if markers are among them; return it.
+
+    Without the spaces that vLLM writes round added tokens where a tokenizer is no fast one: no
+    model wrote them.
+    """
     if needs_special_tokens(fmt, tokenizer):
         request.skip_special_tokens = False
+    if hasattr(request, "spaces_between_special_tokens"):
+        request.spaces_between_special_tokens = False
     return request
 
 

@@ -1,0 +1,42 @@
+"""vLLM's own parsers, by name, as its chat serving asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from cases import Case, Expected, Reader
+from drive_vllm import whole
+from vllm.parser.parser_manager import ParserManager
+from vllm.reasoning import ReasoningParserManager
+from vllm.tool_parsers import ToolParserManager
+
+__all__ = ["readers"]
+
+
+SWITCHES: tuple[dict[str, Any], ...] = (
+    {},
+    {"thinking": True, "enable_thinking": True, "reasoning_effort": "high"},
+    {"thinking": False, "enable_thinking": False},
+)
+"""What a request may say of thinking: vLLM's parsers look there, and not at the prompt."""
+
+
+def readers(tokenizer: Any) -> Iterator[tuple[str, Reader]]:
+    """Each name, with what reads an output under it."""
+    tools = ToolParserManager.list_registered()
+    reasoning = ReasoningParserManager.list_registered()
+    for name in dict.fromkeys((*tools, *reasoning)):
+        calls, thinks = name in tools, name in reasoning
+        yield name, Reader(calls, thinks, partial(read, tokenizer, name, calls, thinks))
+
+
+def read(tokenizer: Any, name: str, calls: bool, thinks: bool, case: Case) -> Iterator[Expected]:
+    """What vLLM's parsers of a name read, with each of the switches."""
+    parser_class = ParserManager.get_parser(
+        name if calls else None, name if thinks else None, enable_auto_tools=True
+    )
+    prompt, ids = tokenizer.encode(case.prompt), tokenizer.encode(case.text)
+    for switches in SWITCHES:
+        yield whole(parser_class, tokenizer, prompt, ids, case, **switches)

@@ -1,0 +1,68 @@
+"""Tokenizers for tests that want one from a hub: bytes in pairs, and every marker a token.
+
+A model's own tokenizer cannot be fetched where the tests run. What the tests want of it is that
+markers are tokens of their own and other text is cut in some way, and that a token may be part of
+a character: so a small byte-level BPE is trained on the tests themselves, and the markers that
+stand in the peers' parsers are added to it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+import peers
+from deltaparse import get_format, list_formats
+
+__all__ = ["markers", "stand_in"]
+
+MARKER = re.compile(r"""["'](</?[^<>"'\s{}()\\=]{1,60}>|\[/?[A-Z_]{3,}\])["']""")
+PLAIN = ("gpt2", "opt-125m")
+"""Models whose tokenizers know no markers."""
+FOLDERS = ("tool_parsers", "reasoning", "parser")
+
+
+@cache
+def markers() -> list[str]:
+    """The texts that models have tokens for: of our formats, and in vLLM's parsers."""
+    found = {text for name in list_formats() for text in get_format(name).preserved_tokens}
+    root = peers.fetch("vllm", peers.VERSIONS["vllm"]) / "vllm"
+    for folder in FOLDERS:
+        for path in sorted((root / folder).glob("**/*.py")):
+            found.update(MARKER.findall(path.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+@cache
+def _trained() -> str:
+    kept = peers.KEPT / "stand_in.json"
+    if not kept.exists():
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=4000,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        tests = sorted((peers.KEPT / "vllm-source" / "tests").glob("tool_parsers/*.py"))
+        tokenizer.train([str(path) for path in tests], trainer)
+        kept.write_text(tokenizer.to_str(), encoding="utf-8")
+    return kept.read_text(encoding="utf-8")
+
+
+@cache
+def stand_in(name: str | Path = "") -> Any:
+    """Return the tokenizer that stands in for a model's."""
+    tokenizer = Tokenizer.from_str(_trained())
+    if not str(name).endswith(PLAIN):
+        tokenizer.add_tokens([AddedToken(text, normalized=False) for text in markers()])
+    ends = {"bos_token": "<s>", "eos_token": "</s>"}
+    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
+    made.name_or_path = str(name)
+    return made
