@@ -46,6 +46,7 @@ test-wheel:
 test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with the plugins
 	$(BIN)/python tools/servers/moved.py
 	$(BIN)/python tools/servers/names.py
+	$(BIN)/python tools/servers/forced.py
 	$(BIN)/python tools/servers/drive.py $(ARGS)
 
 suites: .venv/servers.stamp ## run vLLM's own tests of its parsers with the plugins

@@ -12,6 +12,7 @@ from deltaparse import UsageError, get_format, list_formats
 from deltaparse.servers import plugin, vllm_tool_parser
 from deltaparse.servers.plugin import SERVERS, Options, imported, not_there
 
+from ..strategies.wire_named import WIRES
 from .fake_servers import put
 
 
@@ -45,7 +46,7 @@ def test_every_named_format_starts_behind_its_reasoning(name):
     fmt = get_format(name)
     parser = Options().parser(fmt, whole=False)
     assert not parser.in_reasoning
-    text = "<|channel|>final<|message|>Hi" if fmt.channels.message else "Hi"
+    text = WIRES[name].says if fmt.channels.message else "Hi"
     parser.feed(text)
     parser.finish("stop")
     assert (parser.message.reasoning_content, parser.issues) == ("", [])

@@ -282,7 +282,8 @@ def test_tokens_and_earlier_texts_are_not_looked_at(fmt):
 
 
 def test_a_request_is_asked_to_keep_special_tokens(monkeypatch):
-    asked = request(skip_special_tokens=True)
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    asked = request(skip_special_tokens=True, tools=tools)
     assert made(TAGS).adjust_request(asked) is asked
     assert asked.skip_special_tokens is False
     install_vllm(monkeypatch)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from deltaparse import Policies, get_format, parse
+from deltaparse import Policies, ToolFormat, get_format, parse
 from deltaparse.servers import vllm_reasoning_parser, vllm_tool_parser
 from deltaparse.servers.vllm_structure import calls_of
 
@@ -130,6 +130,30 @@ def test_structural_tags_hold_to_strict_tools_and_to_one_call(monkeypatch):
     put(monkeypatch, "vllm.envs", VLLM_ENFORCE_STRICT_TOOL_CALLING=False)
     assert parser.get_structural_tag(asked) is None
     assert parser.get_structural_tag(request(tools=[{"type": "web_search"}])) is None
+
+
+SEPARATE = (ToolFormat.TAG_WITH_TAGGED, ToolFormat.PYTHONIC)
+TAGGED = [name for name in WIRES if get_format(name).tools.format in SEPARATE]
+
+
+@pytest.mark.parametrize("name", TAGGED)
+def test_a_tool_that_is_not_strict_keeps_its_arguments_where_each_stands_for_itself(
+    monkeypatch, name
+):
+    tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
+    put(monkeypatch, "xgrammar", StructuralTag=tag)
+    properties = {"city": {"type": "string"}, "days": {"enum": ["overmorrow"]}}
+    schema = {"type": "object", "properties": properties, "required": ["city"]}
+    tool = {"name": "f", "parameters": schema, "strict": None}
+    asked = request(tools=[{"type": "function", "function": tool}], tool_choice="required")
+    parser = vllm_tool_parser(name)(Tokens())
+    free = str(parser.get_structural_tag(asked))
+    assert "city" in free
+    assert "days" in free
+    assert "overmorrow" not in free
+    # Arguments of any name cannot be said: then calls are forced as JSON.
+    tool["parameters"] = {"type": "object"}
+    assert parser.get_structural_tag(asked) is None
 
 
 CUSTOM = {"type": "custom", "name": "c"}
@@ -279,8 +303,9 @@ def test_text_that_looks_like_a_special_token_stays_where_tokens_are_known():
 
 
 def test_special_tokens_are_asked_for_only_where_a_marker_is_one():
+    tools = [{"type": "function", "function": {"name": "f"}}]
     for fmt, needed in ((TAGS, True), (LIST, False)):
-        asked = request(skip_special_tokens=True)
+        asked = request(skip_special_tokens=True, tools=tools)
         assert vllm_tool_parser(fmt)(Special()).adjust_request(asked) is asked
         assert asked.skip_special_tokens is not needed
         asked = request(skip_special_tokens=True)
@@ -299,3 +324,21 @@ def test_both_parsers_behind_each_other_give_the_same_streamed_and_whole():
             got = serve(thinking, calling, texts, request())
             assert got[:2] == whole[:2]
             assert [call[1:] for call in got[2]] == [call[1:] for call in whole[2]] != []
+
+
+def test_special_tokens_are_left_alone_where_nothing_can_be_called():
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    for fields in ({"tools": None}, {"tools": tools, "tool_choice": "none"}):
+        asked = request(skip_special_tokens=True, **fields)
+        assert vllm_tool_parser(TAGS)(Special()).adjust_request(asked).skip_special_tokens
+        # Without a reasoning parser this one reads reasoning too.
+        alone = vllm_tool_parser(TAGS)(Special())
+        alone.skip_reasoning_parsing = True
+        assert not alone.adjust_request(asked).skip_special_tokens
+
+
+def test_no_spaces_are_written_round_special_tokens():
+    for made in (vllm_tool_parser(TAGS), vllm_reasoning_parser(TAGS)):
+        tools = [{"type": "function", "function": {"name": "f"}}]
+        asked = request(tools=tools, spaces_between_special_tokens=True)
+        assert made(Special()).adjust_request(asked).spaces_between_special_tokens is False

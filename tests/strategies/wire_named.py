@@ -248,7 +248,8 @@ WIRES = {
     "functiongemma": Wire(ESCAPED[0], "".join(ESCAPED)),
     "gemma2": Wire("", ""),
     "gemma4": Wire(GEMMA[0], "".join(GEMMA), "<|channel>thought\nhm<channel|>Hi"),
-    "gigachat3": Wire("<|function_call|>" + NF, ""),
+    "gigachat3": Wire(f"<|message_sep|>\n\nfunction call<|role_sep|>\n{NF}", ""),
+    "gigachat31": Wire("<|function_call|>" + NF, ""),
     "gigachat35": Wire(*sections("<｜GCML｜tool_calls>\n", GCML, "</｜GCML｜tool_calls>"), TIGHT),
     "glm45": Wire(GLM[0], "\n".join(GLM[:2]), "\n<think>hm</think>\nHi"),
     "glm47": Wire(
@@ -265,6 +266,7 @@ WIRES = {
         says="<|channel|>final<|message|>Hi<|return|>",
         before_calls="<|channel|>commentary<|message|>Hi<|end|><|start|>assistant",
     ),
+    "granite31": Wire(*listed("<tool_call>", "")),
     "granite32": Wire(
         *listed("<|tool_call|>", ""),
         "Here is my thought process:\nhm\nHere is my response:\nHi",

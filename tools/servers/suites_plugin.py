@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings
 from contextlib import suppress
 from importlib import import_module
@@ -33,7 +34,6 @@ from stand_ins import stand_in  # noqa: E402
 from vllm.reasoning import ReasoningParserManager  # noqa: E402
 from vllm.tool_parsers import ToolParserManager  # noqa: E402
 
-from deltaparse import DeltaParseError  # noqa: E402
 from deltaparse.servers import vllm_reasoning_parser, vllm_tool_parser  # noqa: E402
 
 OURS = os.environ.get("SUITES_PARSERS") != "theirs"
@@ -51,9 +51,7 @@ def tool_parser(name: str) -> type:
         def _parser_of(self, request: Any) -> Any:
             tools = getattr(request, "tools", None)
             if request is None or isinstance(request, Mock) or not tools:
-                choice = getattr(request, "tool_choice", None)
-                choice = choice if self.tools and isinstance(choice, str) else "auto"
-                request = SimpleNamespace(tools=None, tool_choice=choice)
+                request = SimpleNamespace(tools=None, tool_choice="auto")
             return super()._parser_of(request)
 
     Asked.__name__ = Asked.__qualname__ = ours.__name__
@@ -61,23 +59,20 @@ def tool_parser(name: str) -> type:
 
 
 def replace(listed: dict[str, tuple[str, str]], registered: dict[str, Any], made: Any) -> None:
-    """Put our classes in the place of those that vLLM lists."""
-    modules: dict[str, Any] = {}
-    for path, _ in listed.values():
+    """Put our classes in the place of those that vLLM lists, wherever they are at hand."""
+    ours: dict[type, Any] = {}
+    for name, (path, class_name) in listed.items():
         # Where a stub is not enough for a module, its tests do not run either.
         with suppress(Exception):
-            modules[path] = import_module(path)
-    for name, place in listed.items():
-        try:
-            ours = made(name)
-        except DeltaParseError:
-            continue
-        registered[name] = ours
-        path, class_name = place
-        # A class of several names has that of its file.
-        others = [one for one, other in listed.items() if other == place]
-        if path in modules and name == next((one for one in others if one in path), others[0]):
-            setattr(modules[path], class_name, ours)
+            theirs = getattr(import_module(path), class_name)
+            registered[name] = made(name)
+            # A class of several names has that of its file.
+            if theirs not in ours or name in path:
+                ours[theirs] = registered[name]
+    for module in [one for name, one in sys.modules.items() if name.startswith("vllm.")]:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, type) and value in ours:
+                setattr(module, name, ours[value])
 
 
 def ended(run: Any) -> Any:
@@ -89,6 +84,10 @@ def ended(run: Any) -> Any:
         last = finish() if finish is not None and parser.engine_based_streaming else None
         if last is not None:
             reconstructor.append_delta(last)
+        # Some tests go on with the same parser, for which a server makes a new one.
+        for name in ("_parser", "_split", "_answer"):
+            if hasattr(parser, name):
+                setattr(parser, name, None)
         return reconstructor
 
     return running

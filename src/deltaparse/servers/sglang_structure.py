@@ -13,7 +13,10 @@ from .structural_tags import structural_tag_of
 
 __all__ = ["PROBE", "StructureInfo", "around", "sglang_tag"]
 
-PROBE = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+PROBE = {
+    "type": "function",
+    "function": {"name": "f", "parameters": {"type": "object", "properties": {}}},
+}
 """A tool to ask with whether a tag can say the format."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from deltaparse.grammar import structural_tag
 from deltaparse.partial import UsageError
-from deltaparse.stream import WireFormat
+from deltaparse.stream import ToolFormat, WireFormat
 from deltaparse.stream.tools import read_tools
 
 from .plugin import imported
@@ -31,7 +31,8 @@ def structural_tag_of(
     """Make xgrammar's `StructuralTag`, None where none can say it, or xgrammar is not there.
 
     A tool that is not strict has its name held to, and its arguments to be an object, as in the
-    servers' own tags.
+    servers' own tags. Where each argument stands for itself, they have the names of its schema:
+    without one, no tag can say it.
 
     Args:
         request: what has the `tool_choice`.
@@ -39,7 +40,7 @@ def structural_tag_of(
         reasons: the tag has the reasoning before the calls, which servers mostly let pass.
     """
     tags = imported(["xgrammar"], "StructuralTag")
-    given = _as_strict(tools, all_strict=all_strict)
+    given = _as_strict(fmt, tools, all_strict=all_strict)
     if tags is None or not given:
         return None
     try:
@@ -55,17 +56,34 @@ def structural_tag_of(
         return None
 
 
-def _as_strict(tools: Iterable[Any] | None, *, all_strict: bool) -> list[dict[str, Any]]:
-    """Return the tools, the arguments of those that are not strict left free."""
+def _as_strict(
+    fmt: WireFormat, tools: Iterable[Any] | None, *, all_strict: bool
+) -> list[dict[str, Any]]:
+    """Return the tools, the arguments of those that are not strict left free.
+
+    None at all where the names of arguments would have to be free too.
+    """
     found = []
+    named = fmt.tools.format in (ToolFormat.TAG_WITH_TAGGED, ToolFormat.PYTHONIC)
     for given in tools_of(tools) or ():
         for tool in read_tools([given]):
             function = dict(tool["function"])
             inner = _field(given, "function")
             if not all_strict and _field(inner or given, "strict") is not True:
-                function["parameters"] = FREE
+                free = _freed(function.get("parameters")) if named else FREE
+                if free is None:
+                    return []
+                function["parameters"] = free
             found.append({"type": "function", "function": function})
     return found
+
+
+def _freed(schema: Any) -> dict[str, Any] | None:
+    """Return a schema that has the names of another, each with any value; None without names."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if schema and not isinstance(properties, Mapping):
+        return None
+    return {**FREE, "properties": {name: {} for name in properties or ()}}
 
 
 def _field(value: Any, name: str) -> Any:

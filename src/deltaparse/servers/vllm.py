@@ -86,11 +86,15 @@ class VllmToolParser(CallsSoFar):
     def adjust_request(self, request: Any) -> Any:
         """Ask for the special tokens too, if markers are among them; constrain forced calls.
 
-        Returns the request.
+        Not where nothing can be called, and another parser reads the reasoning. Returns the
+        request.
         """
         adjust = getattr(super(), "adjust_request", None)
         request = request if adjust is None else adjust(request)
         constrain_to_json(request)
+        calls = bool(request.tools) and request.tool_choice != "none"
+        if not calls and not self.skip_reasoning_parsing:
+            return request
         return with_special_tokens(request, self.wire_format, self.model_tokenizer)
 
     def get_structural_tag(

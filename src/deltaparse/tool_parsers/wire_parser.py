@@ -87,9 +87,16 @@ class WireToolParser(BaseToolParser):
         calls = self._calls(text, self._read_as, self._prompt)
         if not calls:
             return None
-        last = calls[-1]
-        end = self._behind(text, last.span[1]) if last.complete else len(text)
-        return text[calls[0].span[0] : end].strip()
+        start, last = calls[0].span[0], calls[-1]
+        facts = self.wire_format.facts
+        in_messages = facts.has_channels and bool(facts.openers)
+        if in_messages:
+            start = self._message(text, start)[0]
+        end = len(text)
+        if last.complete:
+            pos = last.span[1]
+            end = self._message(text, pos)[1] if in_messages else self._behind(text, pos)
+        return text[start:end].strip()
 
     def parse_tool_string(self, tool_string: str) -> ParseResult:
         """Return the calls of a part that begins with one: reasoning is over before it."""
@@ -111,17 +118,25 @@ class WireToolParser(BaseToolParser):
         tables = marker_tables(self.wire_format, calls=True)
         end, brackets = pos, "]})`"
         while True:
-            while pos < len(text) and (text[pos].isspace() or text[pos] in brackets):
-                pos += 1
-                end = end if text[pos - 1].isspace() else pos
             after = max(
                 tables.after_call.match(text, pos, final=True),
                 tables.after_bad_call.match(text, pos, final=True),
             )
-            if after <= pos or tables.role(text[pos:after]) is not Role.TOOL_END:
+            if after > pos and tables.role(text[pos:after]) is Role.TOOL_END:
+                pos = end = after
+                brackets = ""
+            elif pos < len(text) and (text[pos].isspace() or text[pos] in brackets):
+                pos += 1
+                end = end if text[pos - 1].isspace() else pos
+            else:
                 return end
-            pos = end = after
-            brackets = ""
+
+    def _message(self, text: str, pos: int) -> tuple[int, int]:
+        """Return where the message stands that a call is in: its header belongs to the call."""
+        ends = self.wire_format.channels.ends
+        before = [text.rfind(end, 0, pos) + len(end) for end in ends if end in text[:pos]]
+        behind = [text.find(end, pos) for end in ends if end in text[pos:]]
+        return max(before, default=0), min(behind, default=len(text))
 
     def _result(self, calls: list[ToolCall]) -> ParseResult:
         whole = [call for call in calls if call.complete and _is_object(call.arguments)]

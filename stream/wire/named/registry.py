@@ -10,7 +10,7 @@ was at hand for.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from difflib import get_close_matches
@@ -66,7 +66,7 @@ def get_format(name: str, tokenizer: object = None) -> WireFormat:
         raise UsageError(f"no format is called {name!r}{nearest(name, _all_names())}")
     entries = _entries()
     if entries[own].by_token and tokenizer is not None and _plain(name) == own:
-        vocabulary = getattr(tokenizer, "get_vocab", dict)()
+        vocabulary: Container[str] = getattr(tokenizer, "get_vocab", dict)()
         others = (other for token, other in entries[own].by_token if token in vocabulary)
         own = next((other for other in others if other in entries), own)
     return entries[own].format or _built_in(own)

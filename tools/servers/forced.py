@@ -1,0 +1,87 @@
+"""Asks xgrammar whether forced calls can be written: part of `make test-servers`.
+
+For each named format, the structural tag that a request with `tool_choice="required"` gets, with
+strict tools and without, must let the format's own calls pass, with all their arguments.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections import Counter
+from types import SimpleNamespace
+
+from cases import FUNCTIONS
+from tests.strategies.wire_named import WIRES
+
+import peers
+from deltaparse import WireFormat, get_format
+from deltaparse.servers.structural_tags import structural_tag_of
+
+__all__ = ["main"]
+
+SPACE = "a model writes other white space here than the format has, to which a grammar holds it"
+ENDS = "the last marker ends the turn, which a tag leaves to the stop tokens"
+ONE = "the format has one call in a turn"
+REFUSES = {
+    "command_r_plus": SPACE,
+    "gpt_oss": ENDS,
+    "internlm": SPACE,
+    "interns1": SPACE,
+    "llama3_json": ONE,
+    "llama4_json": ONE,
+    "llama4_pythonic": "the markers round calls are read, and not asked for",
+    "muse_glimmer": ENDS,
+    "nemotron3_nano": SPACE,
+    "step3p5": SPACE,
+}
+"""Formats in which a tag does not let a text of `WIRES` pass, and why it need not."""
+
+FORCED = SimpleNamespace(tool_choice="required")
+
+
+def main() -> int:
+    """Print the formats whose tags do not let their own calls pass; return whether one did not."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    peers.install(("vllm",))
+    counts: Counter[str] = Counter()
+    for name, wire in sorted(WIRES.items()):
+        fmt = get_format(name)
+        for strict in (False, True):
+            for text in filter(None, (wire.one, wire.two)):
+                found = passes(fmt, behind_reasoning(fmt, text), strict=strict)
+                if found == "refused" and name in REFUSES:
+                    found = "refused for a reason"
+                counts[found] += 1
+                if found == "refused":
+                    print(f"{name}, {'strict' if strict else 'not strict'}: refused: {text!r}")
+    print("forced calls:", dict(counts))
+    return min(counts["refused"], 1)
+
+
+def behind_reasoning(fmt: WireFormat, text: str) -> str:
+    """Calls without the reasoning before them, which servers let pass."""
+    end = fmt.reasoning.end.strip()
+    return text.rpartition(end)[2].lstrip() if end else text
+
+
+def passes(fmt: WireFormat, text: str, *, strict: bool) -> str:
+    """Say whether the tag of a format lets a text pass."""
+    from xgrammar import Grammar
+    from xgrammar.testing import _is_grammar_accept_string
+
+    tools = [
+        {"type": "function", "function": {**tool["function"], "strict": strict}}
+        for tool in FUNCTIONS
+    ]
+    tag = structural_tag_of(fmt, tools, FORCED, parallel=True)
+    if tag is None:
+        return "no tag"
+    grammar = Grammar.from_structural_tag(tag.model_dump_json())
+    return "passes" if _is_grammar_accept_string(grammar, text) else "refused"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
