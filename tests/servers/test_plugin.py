@@ -69,3 +69,23 @@ def test_what_does_not_find_its_place_names_the_version_it_is_made_for(monkeypat
     assert said.endswith(made_for)
     monkeypatch.setattr(plugin, "version", lambda name: "9.9")
     assert f"{words} 9.9: it is made for {made_for}" in not_there("register()", server)
+
+
+OPENED = [
+    name
+    for name in WIRES
+    if (start := get_format(name).reasoning.start.strip())
+    and get_format(name).turn.generation_prompt.rstrip().endswith(start)
+]
+
+
+@pytest.mark.parametrize("name", OPENED)
+def test_without_a_prompt_no_answer_is_lost_in_reasoning_that_nobody_opened(name):
+    fmt = get_format(name)
+    calls = WIRES[name].one.rpartition(fmt.reasoning.end.strip())[2].lstrip()
+    for text, content, count in (("Hi", "Hi", 0), (WIRES[name].says, "Hi", 0), (calls, "", 1)):
+        parser = Options().parser(fmt, whole=True, reasoning="inline")
+        parser.feed(text)
+        parser.finish()
+        assert parser.message.content == content
+        assert len(parser.message.tool_calls) == count

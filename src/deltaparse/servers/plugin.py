@@ -11,6 +11,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import (
     IdFactory,
     Policies,
+    ReasoningMode,
     StreamParser,
     WireFormat,
     get_format,
@@ -69,9 +70,7 @@ class Options:
 
     def parser(self, fmt: WireFormat, *, whole: bool, **request: Any) -> StreamParser:
         """Make a parser of one output; `request` are further arguments of a `StreamParser`."""
-        prompt = ""
-        if not whole:
-            fmt, prompt = behind_reasoning(fmt)
+        fmt, prompt = _unopened(fmt) if whole else behind_reasoning(fmt)
         return StreamParser(
             fmt, policies=self.policies, id_factory=self.id_factory, prompt=prompt, **request
         )
@@ -110,6 +109,22 @@ class CallsSoFar:
     def current_tool_name_sent(self) -> bool:
         """Whether a call has begun: its name comes with its first delta."""
         return self.current_tool_id >= 0
+
+
+def _unopened(fmt: WireFormat) -> tuple[WireFormat, str]:
+    """A format and a prompt for an output of which nobody says whether its prompt opened reasoning.
+
+    What a model writes in a prompt that opened it is content then, and calls are calls: taken for
+    reasoning, the answer of a prompt that had closed it would be lost.
+    """
+    start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
+    prompt, header = fmt.turn.generation_prompt, next(iter(fmt.turn.headers), "")
+    if not start or prompt.rfind(start) <= prompt.rfind(end):
+        return fmt, ""
+    if header:
+        return fmt, header
+    closed = {"mode": ReasoningMode.TAG_BASED}
+    return fmt.replace(turn={"generation_prompt": ""}, reasoning=closed), ""
 
 
 def check_source(source: object) -> None:
