@@ -2,27 +2,30 @@
 
     python tools/servers/suites.py [FILE ...]
 
-The tests come with vLLM's source distribution; SGLang publishes wheels only. In each test file the
-server's parser is replaced by ours, of the same name. A test that fails is counted by what it
-says; `REASONS` has the reason of each class that was looked into, others are printed. vLLM's
-`conftest.py` is left out: tests that want its fixtures, or a tokenizer from a hub, cannot run.
+The tests come with vLLM's source distribution; SGLang publishes wheels only. They run twice: with
+vLLM's own parsers, for what fails so says nothing of ours (the tokenizers are stand-ins, the engine
+is none), and with ours in their place. What fails only then has a reason in `suites_reasons.py`, or
+is printed.
 """
 
 from __future__ import annotations
 
-import re
+import json
+import os
 import subprocess
 import sys
 import tarfile
 from collections import Counter
 from pathlib import Path
 
+from suites_reasons import reason_of
+
 import peers
 
 PARTS = ("tests/tool_parsers", "tests/reasoning")
-REASONS = (
-    (r"OSError|ConnectionError|HTTPError|LocalEntryNotFound|offline", "needs a model's tokenizer"),
-)
+OPTIONS = "-q -p suites_plugin -p no:cacheprovider --noconftest --tb=no -c /dev/null"
+Outcomes = dict[str, list[str]]
+"""What came of each test, and what it said."""
 
 
 def source() -> Path:
@@ -50,54 +53,49 @@ def source() -> Path:
 
 def main(files: list[str]) -> int:
     """Run the tests, print what passed and each class of difference."""
-    root = source()
+    root = source().parent
     chosen = files or [
-        str(path) for part in PARTS for path in sorted((root.parent / part).glob("test_*.py"))
+        str(path) for part in PARTS for path in sorted((root / part).glob("test_*.py"))
     ]
-    here = Path(__file__).parent
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "suites_plugin",
-        "-p",
-        "no:cacheprovider",
-        "--noconftest",
-    ]
-    command += [
-        "--tb=line",
-        "-rfE",
-        "--continue-on-collection-errors",
-        "-c",
-        "/dev/null",
-        "--rootdir",
-        str(root.parent),
-    ]
-    environment = {
-        "COLUMNS": "300",
-        "HF_HUB_OFFLINE": "1",
-        "PYTHONPATH": f"{here}:{here.parents[1] / 'src'}:{root.parent}",
-    }
-    ran = subprocess.run(
-        [*command, *chosen], capture_output=True, text=True, env=environment, check=False
-    )
-    counts: Counter[str] = Counter()
+    theirs, ours = (outcomes(root, whose, chosen) for whose in ("theirs", "ours"))
+    fails = {test for test, (outcome, *_) in theirs.items() if outcome in ("failed", "error")}
+    counts = Counter(outcome for test, (outcome, *_) in ours.items() if test not in fails)
+    counts["fails with vLLM's own parsers too"] = len(fails)
+    classes: Counter[str] = Counter()
     unexplained = []
-    for line in ran.stdout.splitlines():
-        if not line.startswith(("FAILED", "ERROR")):
+    for test, (outcome, said, *_) in ours.items():
+        if outcome not in ("failed", "error") or test in fails:
             continue
-        said = line.partition(" - ")[2]
-        reason = next((why for words, why in REASONS if re.search(words, said)), "")
-        counts[reason or "without a reason"] += 1
+        reason = reason_of(test, said)
+        classes[reason or "without a reason"] += 1
         if not reason:
-            unexplained.append(line)
-    print(ran.stdout.splitlines()[-1] if ran.stdout else ran.stderr[-2000:])
-    for reason, count in counts.most_common():
+            unexplained.append(f"{test}\n    {' '.join(said.split())[:300]}")
+    print(", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()))
+    for reason, count in classes.most_common():
         print(f"{count:5}  {reason}")
-    print("\n".join(unexplained[:20]))
-    return 1 if unexplained else 0
+    print("\n".join(unexplained))
+    return 1 if unexplained or not ours else 0
+
+
+def outcomes(root: Path, whose: str, files: list[str]) -> Outcomes:
+    """Run the tests with parsers of vLLM's, or of ours."""
+    here, kept = Path(__file__).parent, peers.KEPT / f"outcomes-{whose}.json"
+    kept.unlink(missing_ok=True)
+    paths = [here, here.parents[1] / "src", here.parents[1], root]
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        "SUITES_OUTCOMES": str(kept),
+        "SUITES_PARSERS": whose,
+    }
+    command = [sys.executable, "-m", "pytest", *OPTIONS.split(), "--rootdir", str(root)]
+    command += ["--continue-on-collection-errors", *files]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if not kept.exists():
+        raise SystemExit(ran.stdout[-2000:] + ran.stderr[-2000:])
+    found: Outcomes = json.loads(kept.read_text(encoding="utf-8"))
+    return found
 
 
 if __name__ == "__main__":

@@ -135,7 +135,9 @@ class Outcomes:
         said = getattr(getattr(report.longrepr, "reprcrash", None), "message", None)
         where = getattr(getattr(report.longrepr, "reprcrash", None), "path", "")
         said = str(report.longrepr or "") if said is None else said
-        outcome = "expected" if hasattr(report, "wasxfail") else report.outcome
+        outcome = "expected to fail" if hasattr(report, "wasxfail") else str(report.outcome)
+        if said.startswith("[XPASS"):
+            outcome = "passed, and expected to fail"
         self.found[report.nodeid] = [outcome, said, Path(where).name]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
