@@ -89,3 +89,9 @@ def test_without_a_prompt_no_answer_is_lost_in_reasoning_that_nobody_opened(name
         parser.finish()
         assert parser.message.content == content
         assert len(parser.message.tool_calls) == count
+
+
+def test_the_recipe_has_both_plugin_flags():
+    # The engine's own process imports only the second.
+    recipe = (Path(__file__).parents[2] / "docs" / "servers.md").read_text("utf-8")
+    assert "--tool-parser-plugin plugin.py --reasoning-parser-plugin plugin.py" in recipe

@@ -110,7 +110,7 @@ RULES = [
     (r"test_single_tool_call", r"'\{\"location\"", JSON_TEXT),
     (
         r"",
-        r"'(\\n)*Thank|hellohi|prefix|check|Outro|Tail|After tools|grocery|think>|'' == ' '|called",
+        r"'(\\n)*(Thank|Checking)|hellohi|prefix|check|Outro|Tail|After tools|grocery|think>|'' == ' '|called",
         AROUND,
     ),
     (r"dots.*fallback", r"", OTHER_FORM),

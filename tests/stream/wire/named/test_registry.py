@@ -22,7 +22,9 @@ gpt_oss"""
 PEERS = """hermes mistral llama3_json llama3 llama4_json llama4_pythonic pythonic glm glm45 glm47
 kimi_k2 seed_oss minimax_m2 minimax-m2 step3 step3p5 granite granite4 granite-20b-fc apertus
 cohere_command3 deepseek_v3 deepseekv3 gpt-oss openai qwen3_xml mimo internlm interns1 jamba lfm2
-olmo3 phi4_mini_json longcat ernie45 hunyuan hunyuan_a13b"""
+olmo3 phi4_mini_json longcat ernie45 hunyuan hunyuan_a13b deepseek_v41 cohere_command4 gigachat3
+hy_v4 k2_horizon kimi_k3 minimax-m3 muse_glimmer plamo3 holo2 qwen3-thinking nemotron_3
+granite_thinking_parser"""
 
 
 @pytest.mark.parametrize("name", [*OURS.split(), *PEERS.split()])
@@ -60,8 +62,45 @@ def test_a_name_like_no_other_is_reported_with_all():
         get_format("zzzzzz")
 
 
+class Vocabulary:
+    """A tokenizer, as far as a name is concerned."""
+
+    def __init__(self, *tokens):
+        self.tokens = tokens
+
+    def get_vocab(self):
+        return {token: at for at, token in enumerate(self.tokens)}
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "meant"),
+    [
+        ("mistral", (), "mistral"),
+        ("vllm:mistral", ("[TOOL_CALLS]", "[ARGS]"), "mistral_small"),
+        ("sglang:mistral", ("[TOOL_CALLS]", "[ARGS]", "[THINK]"), "ministral"),
+        # A name of one version means that version.
+        ("mistral_v3", ("[TOOL_CALLS]", "[ARGS]"), "mistral"),
+        ("gigachat3", ("<|function_call|>",), "gigachat31"),
+        ("hermes", ("[ARGS]",), "hermes"),
+    ],
+)
+def test_a_tokenizer_may_decide_what_a_name_means(name, tokens, meant):
+    assert get_format(name, Vocabulary(*tokens)) is get_format(meant)
+    assert get_format(name, object()) is get_format(name)
+
+
+def test_a_format_that_a_tokenizer_would_mean_may_be_replaced():
+    register_format("ministral", MINE, replace=True)
+    assert get_format("mistral", Vocabulary("[THINK]")) is MINE
+    register_format("mistral", MINE, replace=True)
+    assert get_format("mistral", Vocabulary("[ARGS]")) is MINE
+
+
 def test_a_name_may_say_which_server_means_it():
     assert get_format("sglang:hunyuan") == get_format("hy_v3") != get_format("hunyuan")
+    assert get_format("vllm:granite") == get_format("granite32") != get_format("granite")
+    assert get_format("sglang:kimi") == get_format("kimi_thinking") != get_format("kimi")
+    assert get_format("sglang:muse") == get_format("muse_glimmer")
     assert get_format("vllm:hunyuan_a13b") == get_format("hunyuan")
     assert get_format("vLLM:Hermes") == get_format("hermes")
     with pytest.raises(UsageError, match="no format is called 'vllm:zzzzzz'"):
