@@ -294,3 +294,22 @@ def test_objects_share_nothing():
         two.parse_streaming_increment(second, None)
     names = [detector.prev_tool_call_arr[0]["name"] for detector in (one, two)]
     assert names == ["f", "g"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "default"),
+    [
+        ({}, None),
+        ({"mode": "FORCED_OPEN"}, "enable_thinking"),
+        ({"mode": "FORCED_OPEN", "switches": {"thinking": ["prompt"]}}, "thinking"),
+        ({"mode": "FORCED_OPEN", "verified": True}, "always"),
+    ],
+)
+def test_sglang_learns_whether_a_prompt_opens_reasoning(changes, default):
+    changes = dict(changes)
+    fmt = TAGS
+    if mode := changes.pop("mode", None):
+        opened = fmt.turn.headers[0] + fmt.reasoning.start
+        fmt = fmt.replace(reasoning={"mode": mode}, turn={"generation_prompt": opened})
+    fmt = fmt.replace(**changes)
+    assert sglang_reasoning_detector(fmt)().reasoning_default == default

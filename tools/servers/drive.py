@@ -22,7 +22,8 @@ REASONS: dict[tuple[str, str, str, str], str] = {
     ("vllm", name, "own", "thinks"): CLOSED for name in ("command_r7b", "deepseekv31", "qwq")
 }
 for server in peers.VERSIONS:
-    REASONS[server, "gpt_oss", "own", "thinks"] = "no field for reasoning in the tool parser"
+    for name in ("gpt_oss", "muse_glimmer"):
+        REASONS[server, name, "own", "thinks"] = "no field for reasoning in the tool parser"
 """Why a result may differ, by server, format, prompt and output."""
 
 

@@ -111,14 +111,19 @@ def differences(case: Case) -> list[str]:
     tokens, expected = Tokens(fmt), case.expected
     thinks = None if channels else "driven"
 
+    # What a request says for such a prompt.
+    switched = {"enable_thinking": case.prompt_kind != "closed"}
+
     def serving() -> Serving:
         return Serving(tokens, "driven", thinks, opened=opens(case))
 
     found = []
-    if (got := serving().whole(case.text, request())) != expected:
+    asked = request(chat_template_kwargs=switched)
+    if (got := serving().whole(case.text, asked)) != expected:
         found.append(f"whole: {got} instead of {expected}")
     for way, parts in cuts(tokens.encode(case.text), case.text):
-        got = serving().streamed([tokens.decode(part) for part in parts], request(stream=True))
+        asked = request(chat_template_kwargs=switched, stream=True)
+        got = serving().streamed([tokens.decode(part) for part in parts], asked)
         if got != expected:
             found.append(f"streamed, {way}: {got} instead of {expected}")
     return found

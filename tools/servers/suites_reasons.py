@@ -110,9 +110,10 @@ RULES = [
     (r"test_single_tool_call", r"'\{\"location\"", JSON_TEXT),
     (
         r"",
-        r"'(\\n)*(Thank|Checking)|hellohi|prefix|check|Outro|Tail|After tools|grocery|think>|'' == ' '|called",
+        r"'(\\n)*(Thank|Checking)|hellohi|prefix|check|Outro|Tail|After tools|grocer|think>|called",
         AROUND,
     ),
+    (r"jamba", r"'' == ' '", AROUND),
     (r"dots.*fallback", r"", OTHER_FORM),
 ]
 

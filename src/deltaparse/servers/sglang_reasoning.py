@@ -18,6 +18,9 @@ from .reasoning_split import ReasoningSplit
 
 __all__ = ["ReasoningResult", "SglangReasoningDetector"]
 
+SWITCHES = ("enable_thinking", "thinking")
+"""The switches of templates that SGLang knows."""
+
 
 @dataclass
 class ReasoningResult:
@@ -66,7 +69,7 @@ class SglangReasoningDetector:
         self.think_end_token = fmt.reasoning.end.strip()
         self.stream_reasoning = stream_reasoning
         self.force_reasoning = bool(force_reasoning)
-        self.reasoning_default = "always" if self._opens(fmt.turn.generation_prompt) else None
+        self.reasoning_default = self._default()
         self._tokenizer = tokenizer
         self._reader_follows = tool_call_parser_active
         self._nonempty = force_nonempty_content
@@ -147,6 +150,19 @@ class SglangReasoningDetector:
             return header + reasoning.start
         # A format whose reasoning nothing opens has it closed by the prompt.
         return header if reasoning.start.strip() else header + reasoning.end
+
+    def _default(self) -> str | None:
+        """Return what SGLang goes by where it learns nothing from the template.
+
+        "always": the prompt opens reasoning. A switch of these: it does unless a request turns it
+        off. None: the model opens it itself.
+        """
+        fmt = self.wire_format
+        if not self._opens(fmt.turn.generation_prompt):
+            return None
+        known = [name for name in SWITCHES if name in fmt.switches]
+        # Of a named format it is not known whether its template has a switch: most have.
+        return "".join(known[:1]) or ("always" if fmt.verified else SWITCHES[0])
 
     def _opens(self, prompt: str) -> bool:
         start, end = self.think_start_token, self.think_end_token
