@@ -16,12 +16,21 @@ from ..strategies.wire_named import WIRES
 from ..support import cuts
 
 OTHERS = [{"name": "other", "parameters": {"type": "object", "properties": {}}}]
-REASONS = re.compile(r"^hm\n?(?:</think>|\[BEGIN FINAL RESPONSE\])\n?\n?")
+ENDS = [
+    "</think>",
+    "[BEGIN FINAL RESPONSE]",
+    "<|END_THINKING|>",
+    "</ifm|think>",
+    "<|close|>think<|sep|>",
+    "<|plamo:end_think:plamo|>",
+]
+REASONS = re.compile(rf"^hm\n?(?:{'|'.join(map(re.escape, ENDS))})\n?\n?")
+CHANNELS = ("gpt_oss", "muse_glimmer")
 NAMED = [
     (name, REASONS.sub("", text), REASONS.match(text))
     for name in WIRES
     # Where nothing marks a call, its name does; a message in a channel has a header of its own.
-    for text in dict.fromkeys([WIRES[name].one, WIRES[name].two][: 1 + (name != "gpt_oss")])
+    for text in dict.fromkeys([WIRES[name].one, WIRES[name].two][: 1 + (name not in CHANNELS)])
     if text and name != "llama4_pythonic"
 ]
 

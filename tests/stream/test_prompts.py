@@ -27,7 +27,11 @@ from ..strategies.wire_parts import markers_of, mixed
 from .invariants import in_families
 
 NAMED = [name for name in list_formats() if name in WIRES]
-HEADERLESS = [name for name in NAMED if not get_format(name).turn.headers]
+HEADERLESS = [
+    name
+    for name in NAMED
+    if not (get_format(name).turn.headers or get_format(name).turn.generation_prompt)
+]
 PARAMETERS = {"type": "object", "properties": {"a": {"type": "integer", "description": "n"}}}
 FUNCTION = {"name": "f", "description": "does", "parameters": PARAMETERS}
 TOOLS = [{"type": "function", "function": FUNCTION}]
@@ -99,7 +103,8 @@ def test_markers_in_a_question_change_nothing(name, said):
     """Each marker of each format, in a question that no header stands behind."""
     fmt, wire = get_format(name), WIRES[name]
     shown = fmt.turn.generation_prompt
-    for marker in [*markers_of(fmt), fmt.reasoning.start + "x", wire.one[:20], wire.one]:
+    markers = [*markers_of(fmt), fmt.reasoning.start + "x", wire.one[:20], wire.one]
+    for marker in filter(None, markers):
         for answer in (wire.one, "Hi", wire.thinks):
             asked = seen(fmt, said.format(marker) + shown, answer)
             assert asked == seen(fmt, said.format("Hi") + shown, answer)
@@ -108,7 +113,7 @@ def test_markers_in_a_question_change_nothing(name, said):
 @pytest.mark.parametrize("name", HEADERLESS)
 def test_a_format_without_a_header_takes_nothing_from_a_prompt(name):
     fmt, wire = get_format(name), WIRES[name]
-    for prompt in ("What is <think>?", "<think>\n", wire.one[:30], "Hi"):
+    for prompt in ("What is <think>?", "<think>\n", wire.one[:30] or "x", "Hi"):
         for output in (wire.one, wire.thinks, "</think>Hi"):
             parser, alone = fed(fmt, output, prompt=prompt), fed(fmt, output)
             assert parser.message.to_openai().keys() == alone.message.to_openai().keys()

@@ -27,6 +27,8 @@ FORMATS = [
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     and not fmt.arguments.quoted_strings
     and not fmt.arguments.literal_name_suffix
+    # Of these not every value is a text between two markers.
+    and not (fmt.arguments.key_suffix or fmt.arguments.type_suffix or fmt.channels.message)
 ]
 
 

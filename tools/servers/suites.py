@@ -81,7 +81,7 @@ def outcomes(root: Path, whose: str, files: list[str]) -> Outcomes:
     """Run the tests with parsers of vLLM's, or of ours."""
     here, kept = Path(__file__).parent, peers.KEPT / f"outcomes-{whose}.json"
     kept.unlink(missing_ok=True)
-    paths = [here, here.parents[1] / "src", here.parents[1], root]
+    paths = [here, here.parents[1] / "src", root]
     environment = {
         **os.environ,
         "HF_HUB_OFFLINE": "1",

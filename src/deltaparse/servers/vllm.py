@@ -92,7 +92,7 @@ class VllmToolParser(CallsSoFar):
         adjust = getattr(super(), "adjust_request", None)
         request = request if adjust is None else adjust(request)
         constrain_to_json(request)
-        calls = bool(request.tools) and request.tool_choice != "none"
+        calls = getattr(request, "tools", None) and getattr(request, "tool_choice", "") != "none"
         if not calls and not self.skip_reasoning_parsing:
             return request
         return with_special_tokens(request, self.wire_format, self.model_tokenizer)
