@@ -4,6 +4,7 @@ Users import what is here. Nothing of it is lazy, because all of it needs Jinja.
 """
 
 from .analysis import analyze
+from .response_template import ResponseTemplateCheck, check_response_template
 from .template.chat_template import ChatTemplate
 from .trace import Comparison, Evidence, Rendering, Trace
 
@@ -12,6 +13,8 @@ __all__ = [
     "Comparison",
     "Evidence",
     "Rendering",
+    "ResponseTemplateCheck",
     "Trace",
     "analyze",
+    "check_response_template",
 ]

@@ -208,6 +208,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     render = turns.render
     proof = prove(turns, reasoning, fmt, chosen, others, tools.lost)
     trace.proved, trace.disproved = tuple(proof.labels), tuple(proof.failed)
+    trace.shown = tuple(proof.shown)
     trace.conversations = {part: sum(getattr(proof, part).values()) for part in PARTS}
     # Where what ends turns is missing, that is why turns do not come back.
     failed = [NEEDS_EOS_TOKEN] if needs_eos_token(render) else proof.failed

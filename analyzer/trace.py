@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from deltaparse.stream import WireFormat
 
 from .diff import Split, split
 from .format_texts import texts_of
 from .probes import ARGUMENT, ARGUMENTS, CALL_IDS, CONTENT, FUNCTIONS, REASONING, USER
+
+if TYPE_CHECKING:
+    from .proof.proof import Shown
 
 __all__ = ["Comparison", "Evidence", "Rendering", "Trace", "phase"]
 
@@ -120,6 +123,7 @@ class Trace:
         disproved: for each of the others, what was wrong.
         conversations: in how many conversations content, reasoning and calls came back.
         rendered: how many conversations each phase had rendered that none before had.
+        shown: the turns that came back, as the template writes them.
     """
 
     def __init__(self) -> None:
@@ -128,6 +132,7 @@ class Trace:
         self.disproved: tuple[str, ...] = ()
         self.conversations: Mapping[str, int] = {}
         self.rendered: Counter[str] = Counter()
+        self.shown: tuple[Shown, ...] = ()
         self._phase = "frame"
 
     @contextmanager

@@ -20,7 +20,7 @@ from .settings import other_settings
 from .trial import Trial, beside
 from .wires import Wire
 
-__all__ = ["Proof", "prove", "verify"]
+__all__ = ["Proof", "Shown", "prove", "verify"]
 
 # A format is right if the parser reads with it what the model writes. There is no model here, but
 # the template writes down what models have written: so a turn that is rendered and parsed must
@@ -65,17 +65,28 @@ MOST_RENDERINGS = 160
 NOT_BACK = " did not come back"
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A turn that came back: what was said, how it is written, and whether there were tools."""
+
+    turn: Turn
+    wire: Wire
+    tools: bool
+
+
 @dataclass(slots=True)
 class Proof:
     """What came back, and what did not.
 
     `labels` are those of the turns that did, under the settings the format was found in; `failed`
-    say what is wrong with the others. The rest names for each part of a turn the settings under
-    which it came back, and says in how many conversations.
+    say what is wrong with the others; `shown` are all turns that came back, under any setting. The
+    rest names for each part of a turn the settings under which it came back, and says in how many
+    conversations.
     """
 
     labels: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    shown: list[Shown] = field(default_factory=list)
     content: dict[str, int] = field(default_factory=dict)
     reasoning: dict[str, int] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
@@ -101,6 +112,7 @@ class Proof:
             if not any(text.startswith(told) for text in self.failed):
                 self.failed.append(words)
         if wire is not None:
+            self.shown.append(Shown(turn, wire, tools))
             self.note(wire, setting.label + ", tools" * tools)
             shown = bool(wire.reasoning) or "reasoning" not in turn.label
             if first and shown and turn.label not in self.labels:

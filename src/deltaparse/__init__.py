@@ -38,7 +38,12 @@ if isfile(join(__path__[0], "partial")):  # noqa: PTH113, PTH118
 
 if TYPE_CHECKING:
     from . import partial
-    from .analyzer import ChatTemplate, analyze
+    from .analyzer import (
+        ChatTemplate,
+        ResponseTemplateCheck,
+        analyze,
+        check_response_template,
+    )
     from .gate import Candidate, Candidates, Decision, ExecutableCall, Telemetry, ToolGate
     from .grammar import Grammar, gbnf, structural_tag
     from .partial import DeltaParseError, FormatError, MalformedOutput, TemplateError, UsageError
@@ -92,7 +97,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            ".analyzer": "ChatTemplate analyze",
+            ".analyzer": "ChatTemplate ResponseTemplateCheck analyze check_response_template",
             ".gate": "Candidate Candidates Decision ExecutableCall Telemetry ToolGate",
             ".grammar": "Grammar gbnf structural_tag",
             ".partial": "DeltaParseError FormatError MalformedOutput TemplateError UsageError",
@@ -140,6 +145,7 @@ __all__ = [
     "ReasoningDelta",
     "ReasoningFormat",
     "ReasoningMode",
+    "ResponseTemplateCheck",
     "StreamParser",
     "Suggestion",
     "Telemetry",
@@ -161,6 +167,7 @@ __all__ = [
     "analyze",
     "call_id",
     "chat_completion_chunks",
+    "check_response_template",
     "check_tokenizer",
     "create_tool_parser",
     "from_response_template",

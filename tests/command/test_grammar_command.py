@@ -95,6 +95,37 @@ def test_options(run, argv, options):
     assert json.loads(tag) == dp.structural_tag(dp.analyze(PLAIN), TOOLS, **options)
 
 
+def test_the_whole_turn(run):
+    out = printed(run, "--tools", "tools.json", "--eager")
+    assert out.endswith(dp.gbnf(dp.analyze(PLAIN), TOOLS, lazy=False).text)
+    assert "begins at" not in out
+
+
+@pytest.mark.parametrize("form", ["gbnf", "lark", "structural-tag"])
+def test_a_grammar_of_tokens(run, tmp_path, form):
+    characters = {chr(code): code for code in range(33, 127)}
+    special = {"id": 300, "content": "<use>", "special": True}
+    document = {"model": {"type": "BPE", "vocab": characters, "merges": []}, "decoder": None}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(
+        json.dumps({**document, "added_tokens": [special], "decoder": {"type": "ByteLevel"}})
+    )
+    vocabulary = dp.Vocabulary.load(path)
+    options = ("--tools", "tools.json", "--as", form)
+    out = printed(run, *options, "--vocabulary", "tokenizer.json")
+    grammar = dp.gbnf(dp.analyze(PLAIN), TOOLS, vocabulary=vocabulary)
+    made = {
+        "gbnf": grammar.text,
+        "lark": grammar.as_lark(),
+        "structural-tag": json.dumps(
+            dp.structural_tag(dp.analyze(PLAIN), TOOLS, vocabulary=vocabulary), indent=2
+        ),
+    }
+    assert out.strip().endswith(made[form].strip())
+    assert "300" in out
+    assert "300" not in printed(run, *options)
+
+
 def test_an_answer_without_tools(run):
     out = printed(run, "--response-schema", "schema.json")
     assert out.startswith("root ::= ")
@@ -114,6 +145,8 @@ def test_an_answer_without_tools(run):
         (["--response-schema", "list.json"], "list.json: not a JSON Schema"),
         (["--response-schema", "t.jinja"], "t.jinja: not JSON"),
         (["--as", "bnf"], "--as"),
+        (["--tools", "list.json", "--vocabulary", "nowhere.json"], "nowhere.json: "),
+        (["--tools", "list.json", "--vocabulary", "list.json"], "list.json: "),
     ],
 )
 def test_bad_input(run, tmp_path, argv, words):

@@ -45,6 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--response-schema", metavar="FILE", help="the JSON Schema of the content")
     add("--prompt", metavar="FILE", help="the rendered prompt, or its end")
     add(
+        "--vocabulary",
+        metavar="SOURCE",
+        help="the model's tokens: a tokenizer.json, a tekken.json, a model's folder, a GGUF file; "
+        "markers that are special tokens are these in the grammar, and not their texts",
+    )
+    add("--eager", action="store_true", help="the whole turn, for engines that know no triggers")
+    add(
         "--check",
         action="store_true",
         help="exit with status 1 if the grammar does not hold the model to all of the schemas",
@@ -73,13 +80,14 @@ def _text(options: argparse.Namespace) -> tuple[str, bool]:
         "parallel_tool_calls": not options.single,
         "response_schema": _schema(options.response_schema),
         "prompt": prompt,
+        "vocabulary": _vocabulary(options.vocabulary),
     }
     try:
         if options.form == "structural-tag":
             tag = dp.structural_tag(fmt, tools, **request)
             loose = bool(dp.gbnf(fmt, tools, **request).not_expressed)
             return json.dumps(tag, ensure_ascii=False, indent=2), loose
-        grammar = dp.gbnf(fmt, tools, **request)
+        grammar = dp.gbnf(fmt, tools, **request, lazy=not options.eager)
     except dp.UsageError as error:
         raise BadInput(f"{options.tools or _source(options)}: {error}") from error
     if not grammar.text:
@@ -94,6 +102,15 @@ def _choice(text: str) -> str | Mapping[str, Any]:
     if text in CHOICES:
         return text
     return {"type": "function", "function": {"name": text}}
+
+
+def _vocabulary(source: str | None) -> dp.Vocabulary | None:
+    if not source:
+        return None
+    try:
+        return dp.Vocabulary.load(source)
+    except dp.DeltaParseError as error:
+        raise BadInput(f"{source}: {str(error).removeprefix(f'{source}: ')}") from error
 
 
 def _schema(name: str | None) -> Mapping[str, Any] | None:

@@ -25,13 +25,17 @@ from .inputs import BadInput
 from .inspect_command import INSPECT
 from .parse_command import PARSE
 from .replay_command import REPLAY
+from .response_template_command import RESPONSE_TEMPLATE
 from .serve_command import SERVE
 from .subcommand import complain
 
 __all__ = ["main"]
 
 SHELLS = ("bash", "zsh", "tcsh")
-SUBCOMMANDS = (DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR, DOCTOR, REPLAY, INSPECT, SERVE)
+SUBCOMMANDS = (
+    *(DEMO, PARSE, ANALYZE, FORMATS, GRAMMAR, RESPONSE_TEMPLATE),
+    *(DOCTOR, REPLAY, INSPECT, SERVE),
+)
 DESCRIPTION = """\
 Turn a language model's output into content, reasoning and tool calls, as it comes.
 How the model writes is found out from its chat template; common formats have names, too.
@@ -43,6 +47,7 @@ How the model writes is found out from its chat template; common formats have na
   deltaparse parse --format hermes out.txt             the same, without a template
   deltaparse formats                                   the formats that have names
   deltaparse grammar --template template.jinja --tools tools.json
+  deltaparse response-template model/                  what transformers reads it with
   deltaparse doctor model/ --tools tools.json          is all well with them
   deltaparse serve --upstream http://127.0.0.1:8000    a gateway for OpenAI's clients
   deltaparse replay --template template.jinja --in log.jsonl --out results.jsonl
