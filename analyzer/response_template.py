@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaparse.partial import FormatError
-from deltaparse.stream import Message, WireFormat, parse
+from deltaparse.stream import CallIdPosition, Message, StreamParser, WireFormat
 
 from .analysis import analyze
 from .proof.conversations import PROOF_TOOLS
@@ -35,7 +35,9 @@ CUT = (0.35, 0.6, 0.85)
 
 CUT_CALL = "a call that is cut off"
 LONGEST_QUOTE = 70
-MISSING = object()
+MISSING, IDS = object(), object()
+HOLDS = "that holds "
+REASONING = ("thinking", "reasoning_content", "reasoning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ def check_response_template(
     read = engine.reader(deepcopy(dict(response_template)))
     if isinstance(read, str):
         return ResponseTemplateCheck(response_template, engine.name, lost=(read,))
-    return _Trial(fmt, read).check(response_template, engine, trace.shown, fmt.issues)
+    found = _Trial(fmt, read).check(response_template, engine, trace.shown)
+    return replace(found, lost=found.lost + fmt.issues) if written else found
 
 
 class _Trial:
@@ -109,21 +112,15 @@ class _Trial:
         self.proved: dict[str, None] = {}
 
     def check(
-        self,
-        response_template: Mapping[str, Any],
-        engine: Judge,
-        shown: Sequence[Shown],
-        issues: tuple[str, ...],
+        self, response_template: Mapping[str, Any], engine: Judge, shown: Sequence[Shown]
     ) -> ResponseTemplateCheck:
-        """Read all turns, a few of them in chunks and cut off too."""
+        """Read all turns, each kind of them in chunks and cut off too."""
         broken: set[str] = set()
-        streamed: set[str] = set()
         for one in shown:
-            label, wire = one.turn.label, one.wire
-            ends = dict.fromkeys((wire.end.rstrip(), ""))
-            found = [problem for end in ends for problem in self._whole(one, wire.text + end)]
-            if not found and label not in streamed:
-                streamed.add(label)
+            label = one.turn.label
+            ends = dict.fromkeys((one.wire.end.rstrip(), ""))
+            found = [problem for end in ends for problem in self._whole(one, one.wire.text + end)]
+            if not found and label not in self.proved:
                 found += self._in_chunks(one)
                 self._cut_off(one)
             if found:
@@ -136,84 +133,129 @@ class _Trial:
             response_template,
             engine.name,
             tuple(label for label in self.proved if label not in broken),
-            tuple(f"{words} ({label})" for words, label in self.lost.items()) + issues,
+            tuple(f"{words} ({label})" for words, label in self.lost.items()),
             tuple(f"{words} ({label})" for words, label in self.limits.items()),
         )
 
     def _whole(self, one: Shown, text: str) -> Iterator[str]:
-        tools = PROOF_TOOLS if one.tools else None
-        ours = parse(text, self.fmt, prompt=one.wire.prompt, tools=tools, finish_reason="stop")
-        theirs = self.read([text], one.wire.prompt, tools)
-        if isinstance(theirs, str):
-            yield theirs
-            return
-        yield from _differences(ours, theirs, ids=self.fmt.facts.writes_ids)
+        """What is lost of a whole turn, without what no response template could bring back."""
+        ours = self._ours(one, text, "stop")
+        theirs = self.read([self._to_its_end(one, text)], one.wire.prompt, _tools(one))
+        ids = self.fmt.facts.writes_ids
+        for problem, value in _problems(ours.message, theirs, ids=ids):
+            beyond = self._beyond(one, ours, value)
+            if beyond:
+                self.limits.setdefault(beyond, one.turn.label)
+            else:
+                yield problem
+
+    def _beyond(self, one: Shown, ours: StreamParser, value: object) -> str:
+        """What the standard has no words for, where that is why a value did not come back."""
+        marks = self.fmt.arguments
+        if self.fmt.facts.turn_in(one.wire.prompt) is None:
+            return "a prompt that does not show where the turn begins"
+        if value is IDS and self.fmt.call_id.position is CallIdPosition.POST_ARGS:
+            return "ids behind the arguments"
+        if isinstance(value, Mapping | list) and (marks.python_literals or marks.item):
+            return "objects and lists that are not JSON"
+        if any(issue.kind == "repaired_arguments" for issue in ours.issues):
+            return "arguments that are not quite JSON"
+        if one.turn.calls and HOLDS in one.turn.label:
+            return "a text in a call that holds the marker behind it"
+        end = self.fmt.facts.reasoning_in(self.fmt.facts.turn_so_far(one.wire.prompt))[1].strip()
+        if ours.message.reasoning_content and ours.message.tool_calls and end not in one.wire.text:
+            return "a call that ends reasoning"
+        return ""
+
+    def _to_its_end(self, one: Shown, text: str) -> str:
+        """A turn without what stands behind its end, where no more of it does."""
+        ends = [at for end in self.fmt.turn.ends if (at := text.find(end.strip())) >= 0]
+        if not ends or self.fmt.turn.several_messages:
+            return text
+        mine = self._ours(one, text, "stop").message
+        cut = next(
+            (
+                part
+                for part in (text[: min(ends)],)
+                if self._ours(one, part, "stop").message == mine
+            ),
+            text,
+        )
+        return cut if len(text) - len(cut) > len(one.wire.end) else text
+
+    def _ours(self, one: Shown, text: str, reason: str) -> StreamParser:
+        parser = StreamParser(self.fmt, tools=_tools(one), prompt=one.wire.prompt)
+        parser.feed(text)
+        parser.finish(reason)
+        return parser
 
     def _in_chunks(self, one: Shown) -> Iterator[str]:
-        tools = PROOF_TOOLS if one.tools else None
-        text, prompt = one.wire.text + one.wire.end.rstrip(), one.wire.prompt
+        text = self._to_its_end(one, one.wire.text + one.wire.end.rstrip())
         chunks = [text[at : at + STREAMED] for at in range(0, len(text), STREAMED)]
-        if self.read(chunks, prompt, tools) != self.read([text], prompt, tools):
+        whole = self.read([text], one.wire.prompt, _tools(one))
+        if self.read(chunks, one.wire.prompt, _tools(one)) != whole:
             yield "in chunks, it is read differently"
 
     def _cut_off(self, one: Shown) -> None:
         """Note what is lost of a turn that is cut off in a text, or in a call."""
         wire, turn = one.wire, one.turn
-        in_texts = [text for text in (wire.reasoning, wire.content) if text and not turn.calls]
-        for said in in_texts:
+        for said in (wire.reasoning, wire.content) if not turn.calls else ():
             at = wire.text.find(said) + len(said) // 2
-            for problem in self._cut_at(one, at):
+            for problem, _ in self._cut_at(one, at) if said else ():
                 self.lost.setdefault(f"cut off in a text: {problem}", turn.label)
         for part in CUT if turn.calls else ():
-            for problem in self._cut_at(one, int(len(wire.text) * part)):
+            for problem, _ in self._cut_at(one, int(len(wire.text) * part)):
                 if not any(words.startswith(CUT_CALL) for words in self.limits):
                     self.limits[f"{CUT_CALL}: {problem}"] = turn.label
 
-    def _cut_at(self, one: Shown, at: int) -> Iterator[str]:
-        tools = PROOF_TOOLS if one.tools else None
-        text, prompt = one.wire.text[:at], one.wire.prompt
-        ours = parse(text, self.fmt, prompt=prompt, tools=tools, finish_reason="length")
-        theirs = self.read([text], prompt, tools)
-        if isinstance(theirs, str):
-            yield theirs
-        else:
-            yield from _differences(ours, theirs, ids=False)
+    def _cut_at(self, one: Shown, at: int) -> Iterator[tuple[str, object]]:
+        text = one.wire.text[:at]
+        ours = self._ours(one, text, "length")
+        theirs = self.read([text], one.wire.prompt, _tools(one))
+        return _problems(ours.message, theirs, ids=False)
 
 
-def _differences(ours: Message, theirs: Mapping[str, Any], *, ids: bool) -> Iterator[str]:
-    """What of a message another parser has otherwise, in words."""
-    reasoning = next(
-        (theirs[key] for key in ("thinking", "reasoning_content", "reasoning") if key in theirs), ""
-    )
+def _tools(one: Shown) -> list[dict[str, Any]] | None:
+    return PROOF_TOOLS if one.tools else None
+
+
+def _problems(
+    ours: Message, theirs: Mapping[str, Any] | str, *, ids: bool
+) -> Iterator[tuple[str, object]]:
+    """What of a message another parser has otherwise, in words, with the value where it is one."""
+    if isinstance(theirs, str):
+        yield theirs, None
+        return
+    reasoning = next((theirs[key] for key in REASONING if key in theirs), "")
     for what, mine, other in (
         ("reasoning", ours.reasoning_content, reasoning),
         ("content", ours.content, theirs.get("content") or ""),
     ):
         if not isinstance(other, str) or mine.strip() != other.strip():
-            yield f"{what}: {_short(other)}, not {_short(mine)}"
+            yield f"{what}: {_short(other)}, not {_short(mine)}", None
     calls = theirs.get("tool_calls") or []
     found = [call.get("function", {}) if isinstance(call, Mapping) else {} for call in calls]
     names, expected = [one.get("name") for one in found], [one.name for one in ours.tool_calls]
     if names != expected:
-        yield f"calls: of {_short(names)}, not of {_short(expected)}"
+        yield f"calls: of {_short(names)}, not of {_short(expected)}", None
         return
     for call, made, whole in zip(ours.tool_calls, found, calls, strict=True):
         yield from _arguments(_value(call.arguments), made.get("arguments"))
         if ids and call.id != whole.get("id"):
-            yield "ids of calls"
+            yield "ids of calls", IDS
 
 
-def _arguments(mine: Any, other: Any) -> Iterator[str]:
+def _arguments(mine: Any, other: Any) -> Iterator[tuple[str, object]]:
     if isinstance(other, str):
-        yield "arguments: a text, not an object"
+        yield "arguments: a text, not an object", None
     elif not isinstance(mine, Mapping) or not isinstance(other, Mapping):
         if mine != other:
-            yield f"arguments: {_short(other)}, not {_short(mine)}"
+            yield f"arguments: {_short(other)}, not {_short(mine)}", None
     else:
         for key in dict.fromkeys((*mine, *other)):
             value, read = mine.get(key, MISSING), other.get(key, MISSING)
             if value != read or type(value) is not type(read):
-                yield f"arguments: {key} is {_short(read)}, not {_short(value)}"
+                yield f"arguments: {key} is {_short(read)}, not {_short(value)}", value
 
 
 def _value(arguments: str) -> Any:

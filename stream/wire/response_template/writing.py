@@ -9,7 +9,7 @@ from deltaparse.partial import FormatError
 from ..format import ContentMode, ReasoningMode, ToolFormat, WireFormat
 from ..given import as_format
 from .marker_patterns import SPACE, any_of, core, cores, optional
-from .writing_calls import calls_field
+from .writing_calls import after_last_call, calls_field
 from .writing_channels import channel_fields
 
 __all__ = ["beyond_response_template", "to_response_template"]
@@ -78,7 +78,11 @@ def _anchor(fmt: WireFormat) -> dict[str, Any]:
     """What the turn begins behind, in a prompt."""
     turn = fmt.turn
     if turn.headers:
-        return {"start_anchor": list(turn.headers)}
+        anchors = [*turn.headers]
+        if fmt.reasoning.mode is ReasoningMode.DELIMITER and turn.generation_prompt:
+            # What the template writes of the reasoning is no part of it.
+            anchors.append(turn.generation_prompt)
+        return {"start_anchor": list(dict.fromkeys(anchors))}
     # Nothing of the prompt is the turn's, but reasoning that it opens or closes at its end.
     opened = "|".join(
         optional(core(start) + SPACE + optional(core(end) + SPACE)) + END
@@ -105,12 +109,18 @@ def _fields(fmt: WireFormat) -> dict[str, Any]:
         marks.append(content.end)
     if content.mode is ContentMode.ALWAYS_WRAPPED:
         fields["content"]["open"] = content.start.strip()
+        # Calls stand within content, or begin without its end.
+        calls = [] if fmt.facts.unmarked_calls else cores(fmt.facts.openers)
+        ends = [*cores(marks), *(f"(?={text})" for text in calls)]
     else:
         # Where no content is, these close nothing, and are no content themselves.
-        marks.append(fmt.tools.section_end)
-        if content.mode is ContentMode.WRAPPED_WITH_REASONING:
-            marks.append(content.start)
-    if ends := cores(marks):
+        wrapped = content.mode is ContentMode.WRAPPED_WITH_REASONING
+        ends = cores([*marks, content.start if wrapped else ""])
+        ends += filter(None, [after_last_call(fmt)])
+        over, headers = cores(fmt.turn.ends), cores(fmt.turn.headers)
+        ends += [rf"(?<={end}\s*){header}" for end in over for header in headers]
+        ends += [rf"(?<=\A\s*){end}" for end in cores(end for _, end in fmt.reasoning.pairs)]
+    if ends:
         fields["content"]["close_pattern"] = SPACE + any_of(ends) + SPACE
     return fields
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..format import CallIdPosition, ToolFormat, WireFormat
 from .marker_patterns import SPACE, any_of, core, cores, optional, written
 
-__all__ = ["calls_field"]
+__all__ = ["after_last_call", "calls_field"]
 
 NAME = r"(?P<name>[^\s<\[{]+?)"
 ID = r"(?P<id>[^\s<\[{]+?)"
@@ -18,7 +18,9 @@ KIND = r"\w+"
 def calls_field(fmt: WireFormat) -> dict[str, Any]:
     """The field that reads the calls of a format."""
     tools = fmt.tools
-    field: dict[str, Any] = {"open_pattern": _opener(fmt), "close_pattern": _closer(fmt)}
+    field: dict[str, Any] = {"open_pattern": _opener(fmt)}
+    if close := "|".join(_closers(fmt)):
+        field["close_pattern"] = close
     function: Any = {"name": "{name}", "arguments": "{content}"}
     field["content"] = "json"
     if tools.format is ToolFormat.TAG_WITH_TAGGED:
@@ -37,8 +39,9 @@ def calls_field(fmt: WireFormat) -> dict[str, Any]:
             "arguments": f"{{{inner}{tools.arguments_field}}}",
         }
     transform: dict[str, Any] = {"type": "function", "function": function}
-    if tools.format is ToolFormat.JSON_NATIVE and tools.id_field:
-        transform["id"] = f"{{{root}{tools.id_field}}}"
+    id_field = tools.id_field or tools.generated_id_field
+    if tools.format is ToolFormat.JSON_NATIVE and id_field:
+        transform["id"] = f"{{{root}{id_field}}}"
     elif fmt.call_id.position not in (CallIdPosition.NONE, CallIdPosition.POST_ARGS):
         transform["id"] = "{id}"
     field["transform"] = transform
@@ -54,6 +57,14 @@ def _before(fmt: WireFormat) -> str:
     return SPACE + optional(ends + SPACE + headers + SPACE)
 
 
+def _begun(fmt: WireFormat, start: str) -> str:
+    """The pattern of a marker whose beginning may have ended what stood before it."""
+    for end in cores(fmt.turn.ends):
+        if start.startswith(end) and start != end:
+            return f"(?:{end}|(?<={end})){start.removeprefix(end)}"
+    return start
+
+
 def _opener(fmt: WireFormat) -> str:
     """The pattern up to the JSON, or to the first argument."""
     tools, function, arguments = fmt.tools, fmt.function, fmt.arguments
@@ -63,7 +74,9 @@ def _opener(fmt: WireFormat) -> str:
         starts = cores([tools.section_start, tools.per_call_start])
         if len(starts) > 1 and not tools.array_wrapped:
             starts[0] = optional(starts[0])
-        return _before(fmt) + SPACE.join(starts)
+        if _in_a_row(fmt):
+            return rf"(?:{SPACE}{starts[0]}|{_between(fmt)}){SPACE}(?={_head(fmt)})"
+        return _before(fmt) + SPACE.join([_begun(fmt, starts[0]), *starts[1:]])
     starts = cores([tools.per_call_start, function.name_prefix])
     if tools.section_start.strip():
         # Without another marker it is written once, and opens the first call only.
@@ -71,6 +84,7 @@ def _opener(fmt: WireFormat) -> str:
         starts = [optional(section), *starts] if starts else [section]
     suffix = function.name_suffix.strip() or arguments.start.strip()
     behind = SPACE + written(suffix) + SPACE if suffix else r"(?=\s|[<\[{])" + SPACE
+    starts[:1] = [_begun(fmt, text) for text in starts[:1]]
     return _before(fmt) + SPACE.join(starts) + (SPACE if starts else "") + _named(fmt) + behind
 
 
@@ -90,30 +104,75 @@ def _named(fmt: WireFormat) -> str:
 
 def _unmarked(fmt: WireFormat) -> str:
     """The pattern that nothing opens: a turn, or what is behind reasoning, that begins so."""
+    if fmt.tools.behind_content:
+        return f"{SPACE}(?={_head(fmt)})"
     ends = cores(end for _, end in fmt.reasoning.pairs)
-    behind = "".join(rf"|(?<={end}\s*)" for end in ends)
-    brackets = r"\[\s*\{" if fmt.tools.array_wrapped else r"\{"
-    return rf'(?:\A{behind}){SPACE}(?={brackets}\s*"{re.escape(fmt.tools.name_field)}"\s*:)'
+    places = [r"\A", *(rf"(?<={end}\s*)" for end in ends)]
+    if _in_a_row(fmt):
+        places.append(_between(fmt))
+    return rf"(?:{'|'.join(places)}){SPACE}(?={_head(fmt)})"
 
 
-def _closer(fmt: WireFormat) -> str:
-    """The pattern behind the JSON, or behind the last argument."""
+def _in_a_row(fmt: WireFormat) -> bool:
+    """Whether several calls that are JSON stand in a row, with no markers round each."""
+    tools = fmt.tools
+    return (
+        tools.format is ToolFormat.JSON_NATIVE
+        and not tools.array_wrapped
+        and tools.supports_parallel_calls
+        and not tools.per_call_start.strip()
+    )
+
+
+def _between(fmt: WireFormat) -> str:
+    """The pattern of what stands between two calls in a row."""
+    return r"(?<=\})" + "".join(SPACE + text for text in cores([fmt.tools.separator]))
+
+
+def _head(fmt: WireFormat) -> str:
+    """The pattern that the JSON of a call, or of a list of them, begins with."""
+    tools = fmt.tools
+    brackets = r"\[\s*\{" if tools.array_wrapped else r"\{"
+    key = tools.function_field or next(iter(tools.field_order), tools.name_field)
+    return rf'{brackets}\s*"{re.escape(key)}"\s*:'
+
+
+def after_last_call(fmt: WireFormat) -> str:
+    """A pattern for what ends the section of calls, where a call has just ended; "" for none."""
+    ends, section = _own_ends(fmt), cores([fmt.tools.section_end])
+    if not ends or not section or section[0] in ends:
+        return ""
+    return rf"(?<={ends[-1]}\s*){section[0]}"
+
+
+def _own_ends(fmt: WireFormat) -> list[str]:
+    """The patterns that a call ends with, one behind the other."""
     tools, function, arguments, call_id = fmt.tools, fmt.function, fmt.arguments, fmt.call_id
     ends = cores([arguments.end])
     if call_id.position is CallIdPosition.POST_ARGS:
         ends.append(rf"{core(call_id.prefix)}[^\s<\[{{]+{core(call_id.suffix)}")
     ends += cores([function.close, tools.per_call_end])
-    section = cores([tools.section_end])
     if tools.array_wrapped or (tools.format is ToolFormat.JSON_NATIVE and not ends):
-        ends += section
-    if ends:
-        # What ends the section is not looked for here: transformers closes what it can at once.
-        return SPACE + SPACE.join(ends) + SPACE
+        ends += cores([tools.section_end])
+    return ends
+
+
+def _closers(fmt: WireFormat) -> list[str]:
+    """The patterns behind the JSON, or behind the last argument, any of which ends a call.
+
+    The end of the output ends it without one. None may match more where more text has come: the
+    parser closes what it can at once.
+    """
+    tools = fmt.tools
+    next_call = [rf"(?={_between(fmt)}{SPACE}{_head(fmt)})"] if _in_a_row(fmt) else []
+    if ends := _own_ends(fmt):
+        return [SPACE + SPACE.join(ends) + SPACE, *next_call]
     # Nothing closes a call but another, the end of all, and the end of the output.
-    starts = cores([tools.per_call_start or tools.section_start or function.name_prefix])
-    edges = [] if tools.array_wrapped else [f"(?={SPACE}{text})" for text in starts]
-    over = [SPACE + text for text in (*section, *cores(fmt.turn.ends))]
-    return "|".join([*over, *edges, r"\Z"])
+    starts = cores([tools.per_call_start or tools.section_start or fmt.function.name_prefix])
+    ends = cores((tools.section_end, *fmt.turn.ends))
+    others = [text for text in starts if not any(map(text.startswith, ends))]
+    edges = [] if tools.array_wrapped else [f"(?={SPACE}{text})" for text in others]
+    return [*edges, *(SPACE + end for end in ends), *next_call]
 
 
 def _argument(fmt: WireFormat) -> str:

@@ -28,7 +28,7 @@ def channel_fields(fmt: WireFormat, reasoning: str) -> dict[str, Any]:
     thought = any_of(map(re.escape, channels.reasoning)) if channels.reasoning else "(?!)"
     form = [optional(text) for text in cores([channels.constrain])]
     kind = optional("".join([r"\s*", *form, r"\w+"]))
-    to = rf"\s*{re.escape(channels.recipient.strip())}" if channels.recipient.strip() else "(?!)"
+    to = rf"\s*{core(channels.recipient)}\s*" if channels.recipient.strip() else "(?!)"
     name = re.escape(fmt.function.namespace) + NAME
     called = rf"(?:{to}{name}\s*{where}{WORD}|{where}{WORD}{to}{name})"
     transform = {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}

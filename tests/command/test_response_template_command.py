@@ -1,0 +1,121 @@
+"""`deltaparse response-template`: what is written, what is checked, and the exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import deltaparse as dp
+from deltaparse.analyzer import response_template
+from deltaparse.analyzer.transformers_parser import judge
+
+from .plain import PLAIN
+
+needs_transformers = pytest.mark.skipif(
+    judge() is None, reason="the installed transformers has no parser of responses"
+)
+WRITTEN = dp.to_response_template(dp.analyze(PLAIN))
+NO_CALLS = {**WRITTEN, "fields": {"content": WRITTEN["fields"]["content"]}}
+PYTHON = PLAIN.replace(
+    '{"tool": "{{ call.function.name }}", "with": ', "[{{ call.function.name }}("
+)
+PYTHON = PYTHON.replace(
+    "{{ call.function.arguments | tojson }}}",
+    "{% for k, v in call.function.arguments.items() %}{{ k }}={{ v | tojson }}"
+    "{{ ', ' if not loop.last }}{% endfor %})]",
+)
+
+
+@pytest.fixture
+def model(files):
+    """A model's folder whose tokenizer has a response template, if one is given."""
+
+    def model(shipped=None):
+        Path("model").mkdir(exist_ok=True)
+        files("model/chat_template.jinja", PLAIN)
+        files("model/tokenizer_config.json", {"response_template": shipped} if shipped else {})
+        return "model"
+
+    return model
+
+
+@needs_transformers
+def test_a_response_template_is_written_and_proved(tried, files):
+    code, out, err = tried("response-template", "t.jinja")
+    assert code == 0
+    assert json.loads(out) == WRITTEN
+    assert "transformers" in err
+    assert "the standard cannot say: a call that is cut off" in err
+    assert "loses" not in err
+
+
+def test_without_transformers_nothing_is_proved(tried, files, monkeypatch):
+    monkeypatch.setattr(response_template, "judge", lambda: None)
+    code, out, err = tried("response-template", "t.jinja")
+    assert code == 0
+    assert json.loads(out) == WRITTEN
+    assert "not proved: transformers is not installed" in err
+    code, out, _ = tried(
+        "response-template", "t.jinja", "--check", "--shipped", files("r.json", WRITTEN)
+    )
+    assert code == 1
+    assert "not proved: transformers is not installed" in out
+
+
+@pytest.mark.parametrize(
+    "options", [["--check"], ["--check", "--shipped", "r.json"], ["--shipped", "r.json"]]
+)
+@needs_transformers
+def test_one_that_loses_nothing(tried, model, files, options):
+    files("r.json", {"response_template": WRITTEN})
+    code, out, err = tried("response-template", model(WRITTEN), *options)
+    assert (code, err) == (0, "")
+    assert "loses" not in out
+
+
+@needs_transformers
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (NO_CALLS, "loses calls: of []"),
+        ({**WRITTEN, "start_anchor": "<nowhere>"}, "loses content"),
+        ({**WRITTEN, "odd": 1}, "loses transformers refuses it: Unknown keys"),
+        ({**WRITTEN, "fields": {}}, "loses transformers refuses it"),
+    ],
+)
+def test_what_one_loses(tried, model, change, words):
+    code, out, err = tried("response-template", model(change), "--check")
+    assert (code, err) == (1, "")
+    assert words in out
+
+
+def test_what_the_standard_cannot_express(tried, files):
+    code, out, err = tried("response-template", files("p.jinja", PYTHON))
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1
+    assert "a response template cannot say: calls in Python" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["nowhere.jinja"], "nowhere.jinja: "),
+        (["model", "--check"], "tokenizer_config.json: no response_template in it"),
+        (["t.jinja", "--check"], "tokenizer_config.json: "),
+        (["t.jinja", "--shipped", "t.jinja"], "tokenizer_config.json: "),
+        (["t.jinja", "--shipped", "bad.json"], "bad.json: not JSON"),
+        (["t.jinja", "--shipped", "list.json"], "list.json: no response_template in it"),
+        (["t.jinja", "--switch", "odd=1"], "the template does not read 'odd'"),
+        (["t.jinja", "--switch", "odd"], "--switch odd: write it as name=value"),
+    ],
+)
+def test_bad_input(tried, model, files, argv, words):
+    model()
+    files("bad.json", "{")
+    files("list.json", [])
+    code, out, err = tried("response-template", *argv)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert words in err
