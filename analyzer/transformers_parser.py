@@ -8,7 +8,6 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 __all__ = ["Judge", "Reader", "judge"]
@@ -53,6 +52,8 @@ class Judge:
 @cache
 def judge() -> Judge | None:
     """Find the parser; None where transformers is not installed, or has none yet."""
+    from importlib.metadata import PackageNotFoundError, version  # slow, and seldom needed
+
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # it advises to install what is not needed here
     try:

@@ -7,7 +7,7 @@ What a capture matches is not looked at: the markers round it say where it ends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import chain, product
@@ -17,7 +17,7 @@ from typing import Any
 from deltaparse.partial import FormatError, UsageError
 from deltaparse.partial.patterns.parse import Atom, Group, Kind, Node, Repeat, parse_pattern
 
-__all__ = ["AnchorPart", "PartKind", "literals", "read_anchor"]
+__all__ = ["AnchorPart", "PartKind", "is_conditional", "literals", "read_anchor"]
 
 CONTROL = {r"\n": "\n", r"\t": "\t", r"\r": "\r", r"\f": "\f"}
 SPACES = frozenset({r"\s", r"\n", " ", r"\ ", r"[ \n]", r"[\s]", r"[\n ]", r"[ \t]", "\n"})
@@ -57,6 +57,8 @@ def literals(field: Mapping[str, Any], key: str, where: str) -> list[str]:
     """
     found = []
     for parts in read_anchor(field, key, where):
+        if key == "close" and is_conditional(parts):
+            continue
         kinds = {part.kind for part in parts}
         texts = [part.text for part in parts if part.kind is PartKind.TEXT]
         if kinds & {PartKind.CAPTURE, PartKind.OPTIONAL} or len(texts) > 1:
@@ -65,6 +67,12 @@ def literals(field: Mapping[str, Any], key: str, where: str) -> list[str]:
             raise FormatError(f"{where}: {key}_pattern opens it without a text too")
         found += texts
     return found
+
+
+def is_conditional(parts: Sequence[AnchorPart]) -> bool:
+    """Whether an alternative holds only behind something else, where nothing is open."""
+    kinds = [part.kind for part in parts if part.kind is not PartKind.SPACE]
+    return kinds[:1] == [PartKind.EDGE] and PartKind.TEXT in kinds
 
 
 def read_anchor(field: Mapping[str, Any], key: str, where: str) -> list[list[AnchorPart]]:

@@ -17,6 +17,7 @@ from ..format import (
 )
 from .anchors import literals
 from .calls import Calls, read_calls
+from .strays import with_strays
 
 __all__ = ["from_response_template"]
 
@@ -61,7 +62,7 @@ def from_response_template(template: Mapping[str, Any]) -> WireFormat:
     headers = literals(template, "start_anchor", "response_template")
     content, ends = _content(given.get(CONTENT))
     calls = read_calls(given[CALLS], ends) if CALLS in given else Calls()
-    return WireFormat(
+    made = WireFormat(
         turn=TurnFormat(headers=tuple(headers), ends=tuple(dict.fromkeys((*ends, *calls.ends)))),
         reasoning=_reasoning(given),
         content=content,
@@ -70,6 +71,7 @@ def from_response_template(template: Mapping[str, Any]) -> WireFormat:
         arguments=calls.arguments,
         call_id=calls.call_id,
     )
+    return with_strays(made, given.get(CONTENT))
 
 
 def _checked(template: object) -> Mapping[str, Any]:

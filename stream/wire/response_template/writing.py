@@ -114,12 +114,14 @@ def _fields(fmt: WireFormat) -> dict[str, Any]:
         ends = [*cores(marks), *(f"(?={text})" for text in calls)]
     else:
         # Where no content is, these close nothing, and are no content themselves.
-        wrapped = content.mode is ContentMode.WRAPPED_WITH_REASONING
-        ends = cores([*marks, content.start if wrapped else ""])
-        ends += filter(None, [after_last_call(fmt)])
+        # Conditions before them say where that is.
+        ends = cores(marks) + list(filter(None, [after_last_call(fmt)]))
         over, headers = cores(fmt.turn.ends), cores(fmt.turn.headers)
         ends += [rf"(?<={end}\s*){header}" for end in over for header in headers]
-        ends += [rf"(?<=\A\s*){end}" for end in cores(end for _, end in fmt.reasoning.pairs)]
+        thought = cores(end for _, end in fmt.reasoning.pairs)
+        ends += [rf"(?<=\A\s*){end}" for end in thought]
+        if content.mode is ContentMode.WRAPPED_WITH_REASONING:
+            ends += [rf"(?<={end}\s*){core(content.start)}" for end in thought]
     if ends:
         fields["content"]["close_pattern"] = SPACE + any_of(ends) + SPACE
     return fields

@@ -104,29 +104,33 @@ def _named(fmt: WireFormat) -> str:
 
 def _unmarked(fmt: WireFormat) -> str:
     """The pattern that nothing opens: a turn, or what is behind reasoning, that begins so."""
+    code = optional(core(fmt.code.start) + SPACE) if fmt.code.start.strip() else ""
     if fmt.tools.behind_content:
-        return f"{SPACE}(?={_head(fmt)})"
+        return f"{SPACE}{code}(?={_head(fmt)})"
     ends = cores(end for _, end in fmt.reasoning.pairs)
     places = [r"\A", *(rf"(?<={end}\s*)" for end in ends)]
     if _in_a_row(fmt):
         places.append(_between(fmt))
-    return rf"(?:{'|'.join(places)}){SPACE}(?={_head(fmt)})"
+    return rf"(?:{'|'.join(places)}){SPACE}{code}(?={_head(fmt)})"
 
 
 def _in_a_row(fmt: WireFormat) -> bool:
-    """Whether several calls that are JSON stand in a row, with no markers round each."""
+    """Whether several calls that are JSON may stand in a row, with no markers round each."""
     tools = fmt.tools
     return (
         tools.format is ToolFormat.JSON_NATIVE
         and not tools.array_wrapped
-        and tools.supports_parallel_calls
         and not tools.per_call_start.strip()
+        and (tools.supports_parallel_calls or fmt.facts.unmarked_calls)
     )
 
 
 def _between(fmt: WireFormat) -> str:
     """The pattern of what stands between two calls in a row."""
-    return r"(?<=\})" + "".join(SPACE + text for text in cores([fmt.tools.separator]))
+    separators = cores([fmt.tools.separator])
+    if not separators and fmt.facts.unmarked_calls:
+        separators = [optional(";")]
+    return r"(?<=\})" + "".join(SPACE + text for text in separators)
 
 
 def _head(fmt: WireFormat) -> str:
