@@ -11,12 +11,14 @@ from ..diff import after
 from ..probes import (
     ABSENT,
     ARGUMENT,
+    ARGUMENTS,
     CALL_IDS,
     CONTENT,
     FUNCTIONS,
     TOOLS,
     USER,
     VALUE,
+    VALUES,
     assistant,
     call,
     user,
@@ -112,8 +114,17 @@ def find_tool_calls(
     found = find_json_calls(calls) or find_pythonic(calls) or find_tagged(calls)
     if found is None:
         return replace(none, issues=(NOT_UNDERSTOOD.format(shown=_shown(calls)),))
-    found = replace(found, addressed=calls.header is not None)
+    arguments = replace(found.arguments, sorted_names=_sorts(calls))
+    found = replace(found, arguments=arguments, addressed=calls.header is not None)
     return replace(none, issues=found.issues) if found.issues else found
+
+
+def _sorts(calls: CallTexts) -> bool:
+    """Whether arguments come sorted by their names, though they were not given so."""
+    given = dict(zip(reversed(ARGUMENTS), VALUES, strict=True))
+    text = calls.turn(call(0, given))
+    first, last = (text.find(value) for value in VALUES)
+    return 0 <= last < first
 
 
 def _shown(calls: CallTexts) -> str:

@@ -330,6 +330,8 @@ class ArgumentsFormat(_Group):
     separator:            the text between two arguments.
     quoted_strings:       a string between markers is JSON; otherwise it stands as it is.
     python_literals:      other values are what Python writes (`True`, `None`); otherwise JSON.
+    sorted_names:         a template writes arguments, and the members of objects in them, sorted by
+                          their names, whatever their order; a grammar has them so.
     quote:                what stands round strings in place of `"`, in arguments that are one
                           object; its keys stand unquoted then.
     """
@@ -352,6 +354,7 @@ class ArgumentsFormat(_Group):
     quote: str = ""
     quoted_strings: bool = False
     python_literals: bool = False
+    sorted_names: bool = False
 
     @property
     def ways(self) -> tuple[ArgumentWay, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from functools import cache
@@ -73,6 +74,8 @@ LEFT_OUT = {
 }
 
 
+EVERY = bool(os.environ.get("DELTAPARSE_EVERY_TEMPLATE"))
+
 # These show calls within content, and free text has them behind it.
 INSIDE_CONTENT = {"calls_inside_content"}
 
@@ -84,7 +87,8 @@ def template_of(name):
 
 def names():
     """The templates that show calls, those of the corpus marked so."""
-    real = [pytest.param(path.name, marks=corpus.needs_corpus) for path in corpus.templates()]
+    paths = [*corpus.templates(), *(corpus.newer_templates() if EVERY else ())]
+    real = [pytest.param(path.name, marks=corpus.needs_corpus) for path in paths]
     found = [*(pytest.param(name) for name in SOURCES if name not in LEFT_OUT), *real]
     return [each for each in found if has_tools(analyze(template_of(*each.values)))]
 

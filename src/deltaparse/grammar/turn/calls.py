@@ -28,6 +28,7 @@ from ..rules.rules import (
     choice,
     except_chars,
     literal,
+    may_be_empty,
     repeat,
     seq,
     token,
@@ -160,6 +161,9 @@ class Calls:
             given = seq(literal(call_id.prefix), ID, literal(call_id.suffix))
         if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
             values = self.arguments.tagged(tool)
+            if function.name_suffix.endswith("\n") and may_be_empty(values):
+                # Where there are none, templates leave their line empty.
+                values = choice(values, literal("\n"))
         else:
             values = self.arguments.json(tool)
         at = dict.fromkeys(CallIdPosition, EMPTY) | {call_id.position: given}

@@ -83,8 +83,10 @@ class FreeText:
         else:
             ends = text_until(content.end.strip(), *self._behind_end(content.end))
             said = seq(literal(opening), ends, optional(self._plain()))
-        called = EMPTY if begun == NOTHING else begun
-        return choice(*([called] if called != EMPTY else [self._calls]), said)
+        if begun != NOTHING:
+            return choice(begun, said)
+        space = token(repeat(chars(*WHITE), 1, 8))
+        return choice(self._calls, seq(space, self._behind), said)
 
     def _behind_end(self, end: str) -> list[str]:
         return [other for other in (*self._words, *self._others) if other not in end]

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaparse.partial import UsageError
 from deltaparse.stream.tools import Choice, ToolChoice, read_choice, read_tools
 
-__all__ = ["Tool", "offered"]
+__all__ = ["Tool", "offered", "with_sorted_names"]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that may be called, and the JSON Schema of its arguments, which are an object."""
+    """A function that may be called, and the JSON Schema of its arguments, which are an object.
+
+    `strict`: it is held to its schema; otherwise its arguments may have any values.
+    """
 
     name: str
     schema: Mapping[str, Any]
+    strict: bool = True
 
 
 def offered(
@@ -32,14 +36,27 @@ def offered(
     Raises:
         UsageError: a tool or the choice is none, or names what is not there.
     """
-    schemas = read_tools(() if tools is None else tools).schemas
-    found = [Tool(name, _arguments(name, schema)) for name, schema in schemas.items()]
+    given = read_tools(() if tools is None else tools)
+    schemas = given.schemas
+    loose = {one["function"]["name"] for one in given if one["function"].get("strict") is False}
+    found = [
+        Tool(name, _loosened(name, schema), strict=False)
+        if name in loose
+        else Tool(name, _arguments(name, schema))
+        for name, schema in schemas.items()
+    ]
     choice = read_choice(tool_choice, schemas)
     if choice.allowed is not None:
         found = [tool for tool in found if tool.name in choice.allowed]
     if choice.mode == "required" and not found:
         raise UsageError('tool_choice="required", and there are no tools')
     return [] if choice.mode == "none" else found, choice
+
+
+def _loosened(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The schema of a tool that is not strict: arguments of these names, with any values."""
+    properties = _arguments(name, schema).get("properties", {})
+    return {"type": "object", "properties": dict.fromkeys(properties, True)}
 
 
 def _arguments(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -50,3 +67,24 @@ def _arguments(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]
     if types != "object" and not (isinstance(types, list) and "object" in types):
         raise UsageError(f"tool {name!r}: #/type: arguments are an object, not {types!r}")
     return {**schema, "type": "object"}
+
+
+def with_sorted_names(tool: Tool) -> Tool:
+    """The tool with the members of all its objects sorted as templates sort them."""
+    return replace(tool, schema=_sorted(tool.schema))
+
+
+def _sorted(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_sorted(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    made = {key: _sorted(part) for key, part in schema.items()}
+    properties = made.get("properties")
+    if isinstance(properties, dict):
+        made["properties"] = {key: properties[key] for key in sorted(properties, key=_as_jinja)}
+    return made
+
+
+def _as_jinja(key: str) -> tuple[str, str]:
+    return key.lower(), key

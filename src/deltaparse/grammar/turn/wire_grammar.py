@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
-from deltaparse.stream import Vocabulary, WireFormat
+from deltaparse.stream import ContentMode, Vocabulary, WireFormat
 from deltaparse.stream.request import check_flag, check_response_schema
 from deltaparse.stream.tools import ToolChoice
 from deltaparse.stream.wire.given import as_format
@@ -37,7 +37,7 @@ from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
 from .calls import Calls
 from .channel_calls import ChannelCalls
 from .free_text import FreeText, is_wrapped
-from .request import Tool, offered
+from .request import Tool, offered, with_sorted_names
 from .special_tokens import with_tokens
 from .triggers import Trigger, triggers
 from .turn_start import Thought, TurnStart, turn_start, with_opened_pair
@@ -131,10 +131,15 @@ def gbnf(
         raise UsageError("a call is required, and the format has no tool calls")
     if response_schema is not None and facts.unmarked_calls and not forced:
         found = []
+    pairs = fmt.reasoning.pairs
     fmt = with_opened_pair(fmt, prompt)
     start = turn_start(fmt, prompt, reasons=reasoning == "include")
     offers = found if facts.has_calls else []
+    if fmt.arguments.sorted_names:
+        offers = [with_sorted_names(tool) for tool in offers]
     turn = _TurnRules(fmt, offers, start, spacing, parallel_tool_calls, tokens)
+    if start.thought is Thought.POSSIBLE:
+        turn.pairs = pairs
     if forced or response_schema is not None:
         return turn.grammar(turn.whole(response_schema if not forced else None))
     if not turn.tools:
@@ -167,7 +172,10 @@ class _TurnRules:
         own = fmt.facts.calls_in_messages
         body = self.calls.of if own else self.calls.arguments.json
         self.channels = ChannelCalls(fmt, tools, self.rules, body)
-        self.not_expressed: list[NotExpressed] = []
+        self.pairs = (fmt.reasoning.pairs[:1]) if fmt.facts.has_reasoning else ()
+        self.not_expressed: list[NotExpressed] = [
+            NotExpressed(f"{tool.name}#", "strict") for tool in tools if not tool.strict
+        ]
 
     def whole(self, response_schema: Mapping[str, Any] | None) -> Expr:
         """Make the turn from its start: calls, or content of a schema where there is one."""
@@ -181,6 +189,10 @@ class _TurnRules:
             gap = self.fmt.tools.content_separator
             if gap and rest == calls:
                 ways.append(lead(gap, calls, self.rules))
+            content = self.fmt.content
+            if content.mode is ContentMode.ALWAYS_WRAPPED and content.end.strip():
+                # Some templates write the markers of content where there is none.
+                ways.append(lead(content.start + content.end, calls, self.rules))
         return self._after_reasoning(choice(*ways))
 
     def free(self) -> Expr:
@@ -246,16 +258,20 @@ class _TurnRules:
             return seq(self.channels.reasoning(), rest)
         if self.start.thought is Thought.NONE:
             return rest
-        reasoning = self.fmt.reasoning
-        end = reasoning.end.strip()
+        ways = [self._section(start, end, rest, gap) for start, end in self.pairs]
+        return choice(*ways) if self.start.thought is Thought.OPEN else choice(*ways, rest)
+
+    def _section(self, start: str, end: str, rest: Expr, gap: str | None) -> Expr:
+        """Make reasoning between two markers, and the rest behind it."""
+        between = trailing(end) if gap is None else gap
+        end = end.strip()
         # A call in reasoning would be a draft; and behind the end of the turn comes nothing.
         cores = stripped((*self.fmt.facts.openers, self.fmt.code.start, *self.fmt.turn.ends))
         others = sorted(core for core in cores if core not in end)
-        between = trailing(reasoning.end) if gap is None else gap
         section = seq(text_until(end, *others), lead(between, rest, self.rules))
         if self.start.thought is Thought.OPEN:
             return section
-        return choice(lead(reasoning.start, section, self.rules), rest)
+        return lead(start, section, self.rules)
 
 
 def _markers(fmt: WireFormat, tokens: Tokens) -> tuple[str, ...]:
