@@ -12,7 +12,8 @@ import deltaparse as dp
 from .grammar.machines import llguidance, xgrammar
 
 PAGE = (Path(__file__).parents[1] / "docs" / "constrain.md").read_text(encoding="utf-8")
-RECIPES = dict(re.findall(r"<!-- recipe: (\w+) -->\n```python\n(.*?)^```", PAGE, re.S | re.M))
+RECIPE = re.compile(r"<!-- recipe: (\w+) -->\n```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+RECIPES = dict(RECIPE.findall(PAGE))
 TOOLS = [
     {
         "type": "function",

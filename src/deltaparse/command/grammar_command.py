@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import deltaparse as dp
@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the model's tokens: a tokenizer.json, a tekken.json, a model's folder, a GGUF file; "
         "markers that are special tokens are these in the grammar, and not their texts",
     )
+    add("--reasoning-budget", metavar="N", type=int, help="the most tokens of reasoning")
     add("--eager", action="store_true", help="the whole turn, for engines that know no triggers")
     add(
         "--check",
@@ -87,15 +88,18 @@ def _text(options: argparse.Namespace) -> tuple[str, bool]:
             tag = dp.structural_tag(fmt, tools, **request)
             loose = bool(dp.gbnf(fmt, tools, **request).not_expressed)
             return json.dumps(tag, ensure_ascii=False, indent=2), loose
-        grammar = dp.gbnf(fmt, tools, **request, lazy=not options.eager)
+        budget = options.reasoning_budget
+        grammar = dp.gbnf(fmt, tools, **request, lazy=not options.eager, reasoning_budget=budget)
     except dp.UsageError as error:
         raise BadInput(f"{options.tools or _source(options)}: {error}") from error
     if not grammar.text:
         raise BadInput(_nothing(fmt, options))
-    text = grammar.text if options.form == "gbnf" else grammar.as_lark()
+    is_gbnf = options.form == "gbnf"
+    text = grammar.text if is_gbnf else grammar.as_lark()
+    left_out = grammar.not_expressed if is_gbnf else grammar.not_expressed_in_lark
     comment = COMMENTS[options.form]
-    notes = "".join(f"{comment} {line}\n" for line in _notes(grammar))
-    return notes + text.rstrip("\n"), bool(grammar.not_expressed)
+    notes = "".join(f"{comment} {line}\n" for line in _notes(grammar, left_out))
+    return notes + text.rstrip("\n"), bool(left_out)
 
 
 def _choice(text: str) -> str | Mapping[str, Any]:
@@ -136,10 +140,10 @@ def _source(options: argparse.Namespace) -> str:
     return str(options.template or options.format)
 
 
-def _notes(grammar: dp.Grammar) -> list[str]:
+def _notes(grammar: dp.Grammar, left_out: Sequence[tuple[str, str]]) -> list[str]:
     return [
         *(f"begins at the {kind} {json.dumps(value)}" for kind, value in grammar.triggers),
-        *(f"not held to: {keyword} of {place}" for place, keyword in grammar.not_expressed),
+        *(f"not held to: {keyword} of {place}" for place, keyword in left_out),
     ]
 
 

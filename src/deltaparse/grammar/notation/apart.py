@@ -67,8 +67,8 @@ class _Apart:
                 return self._split(body)
             case TextUntil():
                 return self._raw(expr)
-            case TextWithout(others, end):
-                return TextWithout(tuple(filter(is_whole, others)), end)
+            case TextWithout(others, end, most):
+                return TextWithout(tuple(filter(is_whole, others)), end, most)
             case _:
                 return expr
 
@@ -123,7 +123,9 @@ class _Apart:
         at = next((i for i, char in enumerate(until.marker) if is_special(char)), None)
         if at is None:
             return TextUntil(until.marker, others)
-        text = TextWithout(others, until.marker[:at])
+        # Where the text must end in some way, it cannot be ended after so many tokens.
+        most = None if at else until.most_tokens
+        text = TextWithout(others, until.marker[:at], most)
         return seq(text if at else optional(text), literal(until.marker[at:]))
 
 

@@ -60,6 +60,7 @@ class _Writer:
         self._rules = tokens_apart(grammar)
         self._terminals = _terminal_rules(self._rules)
         self._tokens: dict[Expr, str] = {}
+        self._limited: dict[TextWithout, str] = {}
 
     def text(self) -> str:
         lines = []
@@ -68,6 +69,9 @@ class _Writer:
             inner = body.body if name in self._terminals and isinstance(body, Token) else body
             text = self._terminal if name in self._terminals else self._rule
             lines.append(f"{self._name(name)}: {text(inner)}")
+        for body, name in self._limited.items():
+            text_of = TextWithout(body.others, body.end)
+            lines.append(f"{name}[max_tokens={body.most_tokens}]: {self._token(text_of)}")
         done = 0
         while done < len(self._tokens):
             body, name = list(self._tokens.items())[done]
@@ -106,6 +110,9 @@ class _Writer:
                 return self._name(name)
             case Token(body):
                 return self._token(body)
+            case TextWithout(most_tokens=int()):
+                # Only a rule can have a limit, and only of one terminal.
+                return self._limited.setdefault(expr, f"limited-{len(self._limited) + 1}")
             case TextUntil() | TextWithout():
                 return self._token(expr)
 

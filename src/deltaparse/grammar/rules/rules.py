@@ -114,18 +114,26 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class TextUntil:
-    """Any text that ends with its first `marker`, and has none of `others` before that in it."""
+    """Any text that ends with its first `marker`, and has none of `others` before that in it.
+
+    `most_tokens`: what stands before the marker has no more; for writers that can count tokens.
+    """
 
     marker: str
     others: tuple[str, ...] = ()
+    most_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TextWithout:
-    """Any text, not empty, that has none of `others` in it, and ends with `end`."""
+    """Any text, not empty, that has none of `others` in it, and ends with `end`.
+
+    `most_tokens`: as in `TextUntil`.
+    """
 
     others: tuple[str, ...] = ()
     end: str = ""
+    most_tokens: int | None = None
 
 
 Expr: TypeAlias = (

@@ -35,7 +35,7 @@ MAX_MARKERS = 1_000
 """Characters, of each of which the automaton remembers whether it was the last."""
 
 
-def text_until(marker: str, *others: str) -> TextUntil:
+def text_until(marker: str, *others: str, most_tokens: int | None = None) -> TextUntil:
     r"""Make the texts that end with their first `marker`, and have none of `others` in them.
 
     An argument that ends at `marker` alone is written so, and a parser that stops at the first
@@ -48,7 +48,7 @@ def text_until(marker: str, *others: str) -> TextUntil:
     markers = (marker, *others)
     if not all(markers) or sum(map(len, markers)) > MAX_MARKERS:
         raise UsageError(f"markers must not be empty, nor longer than {MAX_MARKERS} together")
-    return TextUntil(marker, others)
+    return TextUntil(marker, others, most_tokens)
 
 
 def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping[str, Expr]:

@@ -30,7 +30,17 @@ from ..notation.write_gbnf import to_gbnf
 from ..notation.write_lark import to_lark
 from ..rules.leading import lead, without
 from ..rules.rulebook import GrammarRules, RuleBook, Tokens
-from ..rules.rules import EMPTY, NOTHING, Expr, choice, literal, seq
+from ..rules.rules import (
+    EMPTY,
+    NOTHING,
+    Expr,
+    TextUntil,
+    choice,
+    is_special,
+    literal,
+    seq,
+    walk,
+)
 from ..rules.until import text_until
 from ..schema.json_schema import NotExpressed, schema_rules
 from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
@@ -45,6 +55,8 @@ from .turn_start import Thought, TurnStart, turn_start, with_opened_pair
 __all__ = ["Grammar", "JsonSpacing", "gbnf"]
 
 JsonSpacing = Literal["flexible", "compact", "dumps", "either"]
+
+BUDGET = NotExpressed("reasoning", "max_tokens")
 
 SPACINGS = {"flexible": FLEXIBLE, "compact": COMPACT, "dumps": DUMPS, "either": EITHER}
 
@@ -68,6 +80,17 @@ class Grammar:
     not_expressed: tuple[NotExpressed, ...] = ()
     rules: GrammarRules | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def not_expressed_in_lark(self) -> tuple[NotExpressed, ...]:
+        """What `as_lark` leaves out too: unlike GBNF, it can count the tokens of reasoning."""
+        rules = self.rules.rules.values() if self.rules else ()
+        parts = (part for body in rules for part in walk(body))
+        counted = any(
+            isinstance(part, TextUntil) and part.most_tokens and is_special(part.marker[0])
+            for part in parts
+        )
+        return tuple(one for one in self.not_expressed if not (counted and one == BUDGET))
+
     def as_lark(self) -> str:
         """The same in the dialect of Lark that llguidance reads."""
         return to_lark(self.rules) if self.rules else ""
@@ -85,6 +108,7 @@ def gbnf(
     spacing: JsonSpacing = "flexible",
     vocabulary: Vocabulary | None = None,
     lazy: bool = True,
+    reasoning_budget: int | None = None,
 ) -> Grammar:
     """Make the grammar that keeps a model to a format, to its tools, and to their schemas.
 
@@ -110,6 +134,9 @@ def gbnf(
             and not the characters of their texts, which a grammar of characters does not take.
         lazy: False: with "auto", the grammar is the whole turn: text, in which no call begins, and
             then calls or none. For engines that know no triggers.
+        reasoning_budget: the most tokens that reasoning may have. llguidance counts them, where a
+            vocabulary is given and the end of reasoning is one special token; otherwise it is in
+            `not_expressed`, as it always is for GBNF.
 
     Raises:
         UsageError: an argument makes no sense; a tool has no valid schema, one that allows
@@ -121,6 +148,10 @@ def gbnf(
     fmt = as_format(fmt)
     check_flag("parallel_tool_calls", parallel_tool_calls)
     check_flag("lazy", lazy)
+    if reasoning_budget is not None and not (
+        type(reasoning_budget) is int and reasoning_budget > 0
+    ):
+        raise UsageError(f"reasoning_budget={reasoning_budget!r}: a number of tokens, 1 or more")
     if response_schema is not None:
         check_response_schema(response_schema)
     found, asked = offered(tools, tool_choice)
@@ -140,6 +171,9 @@ def gbnf(
     turn = _TurnRules(fmt, offers, start, spacing, parallel_tool_calls, tokens)
     if start.thought is Thought.POSSIBLE:
         turn.pairs = pairs
+    if reasoning_budget is not None and facts.has_reasoning and reasoning == "include":
+        turn.budget = reasoning_budget
+        turn.not_expressed.append(BUDGET)
     if forced or response_schema is not None:
         return turn.grammar(turn.whole(response_schema if not forced else None))
     if not turn.tools:
@@ -173,6 +207,7 @@ class _TurnRules:
         body = self.calls.of if own else self.calls.arguments.json
         self.channels = ChannelCalls(fmt, tools, self.rules, body)
         self.pairs = (fmt.reasoning.pairs[:1]) if fmt.facts.has_reasoning else ()
+        self.budget: int | None = None
         self.not_expressed: list[NotExpressed] = [
             NotExpressed(f"{tool.name}#", "strict") for tool in tools if not tool.strict
         ]
@@ -268,7 +303,8 @@ class _TurnRules:
         # A call in reasoning would be a draft; and behind the end of the turn comes nothing.
         cores = stripped((*self.fmt.facts.openers, self.fmt.code.start, *self.fmt.turn.ends))
         others = sorted(core for core in cores if core not in end)
-        section = seq(text_until(end, *others), lead(between, rest, self.rules))
+        text = text_until(end, *others, most_tokens=self.budget)
+        section = seq(text, lead(between, rest, self.rules))
         if self.start.thought is Thought.OPEN:
             return section
         return lead(start, section, self.rules)
