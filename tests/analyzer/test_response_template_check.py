@@ -7,11 +7,20 @@ said of response templates that lose something.
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
+from pathlib import Path
 
 import pytest
 
-from deltaparse import ChatTemplate, analyze, check_response_template, to_response_template
+from deltaparse import (
+    ChatTemplate,
+    analyze,
+    check_response_template,
+    from_response_template,
+    to_response_template,
+)
 from deltaparse.analyzer import response_template
 from deltaparse.analyzer.transformers_parser import judge
 
@@ -56,7 +65,7 @@ def source(name):
 def names():
     real = [path.name for path in (*corpus.templates(), *corpus.newer_templates())]
     chosen = real if EVERY else [name for name in real if name in SAMPLE]
-    own = SOURCES if EVERY else list(SOURCES)[::3]
+    own = SOURCES if EVERY else list(SOURCES)[::6]
     return [*own, *(pytest.param(name, marks=corpus.needs_corpus) for name in chosen)]
 
 
@@ -154,6 +163,49 @@ class TestShipped:
         assert found.ok
         (words,) = found.limits
         assert words.startswith("a call that is cut off: ")
+
+
+def of_transformers():
+    """The response templates that transformers has for checkpoints without, by what is in them."""
+    home = importlib.util.find_spec("transformers")
+    path = Path(home.origin).parent / "cli" / "serving" / "utils.py" if home else None
+    if path is None or not path.is_file():
+        return {}
+    found = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Dict) and "fields" in {getattr(k, "value", 0) for k in node.keys}:
+            value = ast.literal_eval(node)
+            found[value["fields"]["tool_calls"]["content"], str(value["start_anchor"])] = value
+    return found
+
+
+@needs_transformers
+@corpus.needs_corpus
+class TestOfTransformers:
+    """Those that transformers serves with, against the templates that they are for."""
+
+    def checked(self, content, name):
+        given = [value for key, value in of_transformers().items() if key[0] == content]
+        if not given:
+            pytest.skip("the installed transformers has them elsewhere")
+        return [check_response_template(corpus_template(name), value) for value in given]
+
+    def test_all_are_read_by_us_too(self):
+        for value in of_transformers().values():
+            fmt = from_response_template(value)
+            assert fmt.facts.has_calls
+
+    def test_qwen3_keeps_all(self):
+        assert any(one.ok for one in self.checked("json", "Qwen-Qwen3-0.6B.jinja"))
+
+    def test_qwen35_strips_values(self):
+        (found,) = self.checked("xml-inline", "Qwen3.5-4B.jinja")
+        assert not found.ok
+        assert any("padded is 'two spaces before, a newline behind'" in one for one in found.lost)
+
+
+def corpus_template(name):
+    return ChatTemplate(corpus.template(name))
 
 
 def test_without_transformers_nothing_was_proved(monkeypatch):
