@@ -43,6 +43,8 @@ __all__ = ["Calls"]
 ID = Token(repeat(chars("az", "AZ", "09", "_", "-"), 1, 64))
 """A call's id, as models make them; a format does not say which letters, and how many."""
 
+POST = CallIdPosition.POST_ARGS
+
 INDEX = Token(repeat(chars("09"), 1, 4))
 
 COUNT = choice(token(Literal("0")), token(seq(chars("19"), repeat(chars("09"), 0, 3))))
@@ -161,7 +163,9 @@ class Calls:
             given = seq(literal(call_id.prefix), ID, literal(call_id.suffix))
         if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
             values = self.arguments.tagged(tool)
-            if function.name_suffix.endswith("\n") and may_be_empty(values):
+            behind = marks.end or function.close
+            plain = not marks.start and behind[:1].strip() and call_id.position is not POST
+            if function.name_suffix.endswith("\n") and plain and may_be_empty(values):
                 # Where there are none, templates leave their line empty.
                 values = choice(values, literal("\n"))
         else:
