@@ -12,7 +12,7 @@ from .marker_patterns import SPACE, any_of, core, cores, optional
 from .writing_calls import after_last_call, calls_field
 from .writing_channels import channel_fields
 
-__all__ = ["beyond_response_template", "to_response_template"]
+__all__ = ["to_response_template"]
 
 END = r"\Z"
 REASONING = "thinking"
@@ -39,23 +39,10 @@ def to_response_template(fmt: WireFormat | str) -> dict[str, Any]:
     }
 
 
-def beyond_response_template(fmt: WireFormat | str) -> tuple[str, ...]:
-    """What of a wire format its response template leaves out, in words."""
-    fmt = as_format(fmt)
-    code = fmt.code.function or fmt.code.start.strip() or fmt.code.method
-    there = {
-        "code that is an argument as it stands": bool(code),
-        "objects and lists that are elements": bool(fmt.arguments.item),
-        "content behind a call, which takes the place of that before it": fmt.facts.has_calls,
-        "a call that is cut off": fmt.facts.has_calls,
-    }
-    return tuple(words for words, found in there.items() if found)
-
-
 def _refuse(fmt: WireFormat) -> None:
     """Raise for what no response template can say."""
     tools, facts = fmt.tools, fmt.facts
-    array = facts.unmarked_calls and tools.name_field not in tools.field_order[:1]
+    name_is_later = facts.unmarked_calls and tools.name_field not in tools.field_order[:1]
     cannot = {
         "calls in messages that have a syntax of their own": facts.calls_in_messages,
         "recipients in the place of channels": (
@@ -63,7 +50,7 @@ def _refuse(fmt: WireFormat) -> None:
         ),
         "calls in Python": tools.format is ToolFormat.PYTHONIC,
         "calls in no markers that do not begin with their name": (
-            tools.format is ToolFormat.JSON_NATIVE and array
+            tools.format is ToolFormat.JSON_NATIVE and name_is_later
         ),
         "calls that begin like content": facts.unproven_calls and not facts.unmarked_calls,
         "names that are keys": tools.name_is_key,
