@@ -41,7 +41,8 @@ def to_response_template(fmt: WireFormat | str) -> dict[str, Any]:
 
 def _refuse(fmt: WireFormat) -> None:
     """Raise for what no response template can say."""
-    tools, facts = fmt.tools, fmt.facts
+    tools, facts, marks = fmt.tools, fmt.facts, fmt.arguments
+    tagged = tools.format is ToolFormat.TAG_WITH_TAGGED
     name_is_later = facts.unmarked_calls and tools.name_field not in tools.field_order[:1]
     cannot = {
         "calls in messages that have a syntax of their own": facts.calls_in_messages,
@@ -55,6 +56,12 @@ def _refuse(fmt: WireFormat) -> None:
         "calls that begin like content": facts.unproven_calls and not facts.unmarked_calls,
         "names that are keys": tools.name_is_key,
         "arguments that are JSON in a text": tools.arguments_as_text,
+        "calls that are closed by name": facts.closes_by_name,
+        "calls that no marker begins": facts.in_section,
+        "arguments in several ways": marks.alternatives,
+        "types before the names": marks.type_first,
+        "arguments that no marker begins": tagged and not marks.name_prefix.strip(),
+        "values that no marker ends": tagged and not marks.value_suffix.strip(),
     }
     found = [what for what, there in cannot.items() if there]
     if found:
