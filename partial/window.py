@@ -100,6 +100,14 @@ class Window:
         return 0 if self.emits_prompt else max(-self.base, 0)
 
     @property
+    def held(self) -> int:
+        """How many characters have come and may be read again: what is unread, or behind a mark."""
+        first = self.offset
+        if self._marks:
+            first = self._offsets[0] if self._offsets else self._kept_to
+        return self.end - max(first, 0) if self.end > 0 else 0
+
+    @property
     def unread(self) -> str:
         """The unread text, for a look ahead or for what follows the end of a parse."""
         return self.text[self.pos :]

@@ -166,6 +166,11 @@ class TurnParser(Feeder):
         return self._sink.amounts.section == "reasoning"
 
     @property
+    def held(self) -> int:
+        """How many characters came and are held back, for what follows decides what they are."""
+        return self._window.held + len(self._held)
+
+    @property
     def counts(self) -> Counts:
         """How much has come of content, of reasoning and of tool calls: characters and chunks."""
         self._settle()

@@ -14,7 +14,7 @@ httpx = pytest.importorskip("httpx")
 uvicorn = pytest.importorskip("uvicorn")
 
 from deltaparse import ChatTemplate, analyze  # noqa: E402
-from deltaparse.gateway import Gateway, Model, Settings, upstream_client  # noqa: E402
+from deltaparse.gateway import Gateway, HttpClient, Model, Records, Settings  # noqa: E402,F401
 from deltaparse.gateway.upstreams.llama_cpp import LlamaCpp  # noqa: E402
 from deltaparse.gateway.upstreams.openai import OpenAI  # noqa: E402
 from deltaparse.gateway.upstreams.sglang import SGLang  # noqa: E402
@@ -34,11 +34,22 @@ def model_of(name, **tokens):
 class Running:
     """A gateway on a port, in a thread of its own."""
 
-    def __init__(self, upstream, *, model="json_in_tags", kind="openai", options=(), **settings):
+    def __init__(
+        self,
+        upstream,
+        *,
+        model="json_in_tags",
+        kind="openai",
+        grammars="structured_outputs",
+        options=(),
+        records=None,
+        **settings,
+    ):
         self.model = model_of(model, bos_token="<s>")
-        made = KINDS[kind](**dict(options))
+        made = KINDS[kind](**({"grammars": grammars} if kind == "openai" else {}), **dict(options))
         chosen = Settings(**settings)
-        self.gateway = Gateway(self.model, made, upstream_client(upstream.url, chosen), chosen)
+        client = HttpClient(upstream.url, chosen, key=chosen.upstream_key)
+        self.gateway = Gateway(self.model, made, client, chosen, records)
         config = uvicorn.Config(
             self.gateway.app(), port=0, log_level="critical", timeout_graceful_shutdown=1
         )

@@ -22,7 +22,7 @@ DIALECTS = {
 class Script:
     """What the next answers are.
 
-    `fault` at the end of the chunks: "die" (the connection breaks), "cut" (the stream ends without
+    `after` waits behind the reason, before the numbers. `fault` at the end of the chunks: "die" (the connection breaks), "cut" (the stream ends without
     a reason), "rubbish", "hang", "error" (an event that is one), "line" (one without end).
     """
 
@@ -35,16 +35,28 @@ class Script:
     wait: float = 0.0
     usage: object = True
     whole: bool = False
+    after: float = 0.0
     headers: dict = field(default_factory=dict)
 
 
-def openai_events(script, _body):
-    for text in script.chunks:
-        yield {"choices": [{"index": 0, "text": text, "finish_reason": None}]}
+def likely(text, number):
+    """The tokens that a script says are likely: its own, and another."""
+    return [(text, -0.5), *[(f"{n}?", -1.0 - n) for n in range(1, number)]]
+
+
+def openai_events(script, body):
+    top = body.get("logprobs")
+    for at, text in enumerate(script.chunks):
+        choice = {"index": 0, "text": text, "finish_reason": None, "token_ids": [at]}
+        if top is not None:
+            said = {"tokens": [text], "token_logprobs": [-0.5]}
+            choice["logprobs"] = said | {"top_logprobs": [dict(likely(text, top))] if top else None}
+        yield {"choices": [choice]}
     if script.fault:
         return
     end = {"index": 0, "text": "", "finish_reason": script.reason, "stop_reason": script.stopped_at}
     yield {"choices": [end]}
+    yield script.after
     if script.usage is not False:
         count = len(script.chunks)
         usage = {"prompt_tokens": 7, "completion_tokens": count, "total_tokens": 7 + count}
@@ -52,9 +64,13 @@ def openai_events(script, _body):
     yield None
 
 
-def llama_events(script, _body):
+def llama_events(script, body):
     for text in script.chunks:
-        yield {"index": 0, "content": text, "tokens": [1], "stop": False}
+        event = {"index": 0, "content": text, "tokens": [1], "stop": False}
+        if top := body.get("n_probs"):
+            tops = [{"id": 1, "token": t, "bytes": [], "logprob": n} for t, n in likely(text, top)]
+            event["completion_probabilities"] = [tops[0] | {"top_logprobs": tops}]
+        yield event
     if script.fault:
         return
     kind = {"stop": "word" if script.stopped_at else "eos", "length": "limit"}[script.reason]
@@ -63,21 +79,30 @@ def llama_events(script, _body):
     yield end | numbers | {"stopping_word": script.stopped_at or ""}
 
 
-def sglang_events(script, _body):
+def sglang_events(script, body):
     text = ""
     for at, chunk in enumerate(script.chunks):
         text += chunk
         about = {"prompt_tokens": 7, "completion_tokens": at + 1, "finish_reason": None}
         if at == len(script.chunks) - 1 and not script.fault:
             about["finish_reason"] = {"type": script.reason, "matched": script.stopped_at or 9}
+        if body.get("return_logprob"):
+            so_far, top = script.chunks[: at + 1], body["top_logprobs_num"]
+            about["output_token_logprobs"] = [[-0.5, 7, chunk] for chunk in so_far]
+            about["output_top_logprobs"] = [
+                [[n, 7, t] for t, n in likely(chunk, top)] if top else None for chunk in so_far
+            ]
         yield {"text": text, "meta_info": about}
     if not script.fault:
         yield None
 
 
-def tgi_events(script, _body):
+def tgi_events(script, body):
     for at, text in enumerate(script.chunks):
-        event = {"token": {"id": 1, "text": text, "special": False}, "generated_text": None}
+        token = {"id": 1, "text": text, "logprob": -0.5, "special": False}
+        event = {"token": token, "generated_text": None}
+        if top := body["parameters"].get("top_n_tokens"):
+            event["top_tokens"] = [{"id": 1, "text": t, "logprob": n} for t, n in likely(text, top)]
         event["details"] = None
         if at == len(script.chunks) - 1 and not script.fault:
             reason = {"stop": "eos_token"}.get(script.reason, script.reason)
@@ -171,11 +196,16 @@ class ScriptedUpstream:
             await self._send(writer, 200, json.dumps({"choices": [choice]}).encode(), {})
             return True
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n")
+        for name, value in script.headers.items():
+            writer.write(f"{name}: {value}\r\n".encode())
         writer.write(b"transfer-encoding: chunked\r\n\r\n")
         watch = asyncio.ensure_future(reader.read(1))
         watch.add_done_callback(lambda _: self.gone.set())
         try:
             for event in EVENTS[DIALECTS[path]](script, asked):
+                if isinstance(event, float):
+                    await asyncio.sleep(event)
+                    continue
                 text = "[DONE]" if event is None else json.dumps(event)
                 await self._chunk(writer, f"data: {text}\n\n".encode())
                 self.sent += 1

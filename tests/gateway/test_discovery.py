@@ -14,7 +14,7 @@ import pytest
 
 from deltaparse import TemplateError, UsageError
 from deltaparse.command.main import main
-from deltaparse.gateway import Settings, discover, upstream_client
+from deltaparse.gateway import HttpClient, Settings, discover
 
 from .conftest import TEMPLATES
 
@@ -37,7 +37,7 @@ def documents(upstream):
 
 
 async def found(url, kind="auto", template=FILE):
-    async with upstream_client(url, Settings(connect_timeout=1)) as client:
+    async with HttpClient(url, Settings(connect_timeout=1)) as client:
         return await discover(client, kind, template)
 
 

@@ -184,7 +184,7 @@ def test_no_numbers_are_lost_with_an_end_that_breaks(gateway, upstream):
     upstream.plays(chunks=["The sum"], usage=False)
     answer = gateway.post(PATHS[0], ASKED[PATHS[0]]).json()
     assert answer["choices"][0]["message"]["content"] == "The sum"
-    assert "usage" not in answer
+    assert answer["usage"]["completion_tokens"] == 1
 
 
 @pytest.mark.parametrize("usage", ["many", [], {}, {"prompt_tokens": "7"}, {"prompt_tokens": None}])

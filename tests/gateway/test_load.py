@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deltaparse import parse
 from deltaparse.gateway.faults import Fault
 from deltaparse.gateway.stops import Stops
-from deltaparse.gateway.upstreams.events import server_sent_events
+from deltaparse.gateway.upstreams.events import EventReader
 
 from .asking import ASKED, PATHS, READERS, TOOL, TOOLS
 from .scripted import Script
@@ -57,7 +57,7 @@ async def test_each_answer_is_that_of_its_own_request(gateways, upstream):
         assert plain(got) == plain(want), number
         broke = FAULTS[number % len(FAULTS)] is not None
         assert ("stream_error" in {issue.kind for issue in got.issues}) is broke, number
-    assert gateway.gateway._open == 0
+    assert gateway.gateway.open == 0
 
 
 @given(
@@ -90,22 +90,14 @@ def test_events_are_the_same_at_every_chunking(texts, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
     blocks = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
 
-    async def read():
-        async def arriving():
-            for block in blocks:
-                yield block
-
-        return [event.decode() async for event in server_sent_events(arriving(), 1000)]
-
-    assert asyncio.run(read()) == texts
+    reader = EventReader(1000)
+    found = [event for block in blocks for event in reader.feed(block)]
+    assert [event.decode() for event in found + reader.end()] == texts
 
 
 @pytest.mark.parametrize("block", [b"data: " + b"x" * 99, b"data: x\n" * 30, b"x" * 200])
-async def test_an_event_has_an_end(block):
-    async def arriving():
-        while True:
-            yield block
-
+def test_an_event_has_an_end(block):
+    reader = EventReader(1000)
     with pytest.raises(Fault, match="more than 1000 bytes"):
-        async for _ in server_sent_events(arriving(), 1000):
-            pass
+        for _ in range(100):
+            reader.feed(block)

@@ -8,7 +8,6 @@ import json
 import logging
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["SERVE"]
 
 KINDS = ("auto", "openai", "llama.cpp", "sglang", "tgi")
+GRAMMARS = ("auto", "structured_outputs", "guided", "gbnf", "none")
+PATHS = "/v1/chat/completions, /v1/responses, /v1/messages"
 MISSING = "serve needs the packages of an extra: pip install 'deltaparse[serve]'"
 
 
@@ -36,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE",
         default="auto",
         help="the model's chat template, or the model's folder; auto asks the upstream (default)",
+    )
+    add(
+        "--grammars",
+        choices=GRAMMARS,
+        default="auto",
+        help="how an upstream of kind openai takes grammars: as vLLM, as vLLM before 0.11, as "
+        "llama-server, or not; auto asks it (default)",
     )
     add("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     add("--port", type=_whole(0), default=8080, help="the port to listen on (default: 8080)")
@@ -68,6 +76,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=3600.0,
         help="how long an answer may take (3600)",
     )
+    add("--workers", type=_whole(1), metavar="N", default=1, help="processes that serve (1)")
+    add(
+        "--grace",
+        type=_whole(0),
+        metavar="SECONDS",
+        default=30,
+        help="how long open answers may go on when the service is told to stop (30)",
+    )
     add("--record", metavar="FILE", help="write each turn there: prompts and raw outputs, as JSONL")
     add("--log", action="store_true", help="write a line of JSON to stderr for each request")
 
@@ -80,53 +96,51 @@ def run(options: argparse.Namespace) -> None:
             of the extra are not installed.
     """
     try:
-        import uvicorn
-
-        from deltaparse.gateway import Gateway, upstream_client
+        from deltaparse.gateway.serving import Service, bound_socket, serve
     except ImportError as error:
         raise BadInput(f"{MISSING} ({error})") from error
     settings = _settings(options)
-    found = asyncio.run(_discovered(options, settings))
-    fmt = found.model.fmt
-    if not fmt.verified:
-        why = fmt.issues[0] if fmt.issues else "nothing proves it"
-        complain(f"note: what was found in the template is not verified: {why}")
     if options.log:
         _log_as_json()
-    with ExitStack() as stack:
-        record = None
-        if options.record:
-            try:
-                record = stack.enter_context(Path(options.record).open("a", encoding="utf-8"))
-            except OSError as error:
-                raise BadInput(f"{options.record}: {error.strerror}") from error
-        client = upstream_client(options.upstream, settings)
-        gateway = Gateway(found.model, found.upstream, client, settings, record)
-        complain(f"{found.upstream.kind} at {options.upstream}, on port {options.port}")
-        uvicorn.run(
-            gateway.app(),
-            host=options.host,
-            port=options.port,
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=30,
+    try:
+        found = asyncio.run(_discovered(options, settings))
+        listening = bound_socket(options.host, options.port)
+        record = _record(options.record)
+        for line in found.said:
+            complain(line)
+        host, port = listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        complain(f"listening  http://{shown}:{port}: {PATHS}")
+        service = Service(
+            found=found,
+            settings=settings,
+            url=options.upstream,
+            record=record,
+            workers=options.workers,
+            grace=options.grace,
         )
+        serve(service, listening)
+    except dp.DeltaParseError as error:
+        raise BadInput(str(error)) from error
 
 
 async def _discovered(options: argparse.Namespace, settings: Settings) -> Found:
-    import httpx
+    from deltaparse.gateway import HttpClient, discover
 
-    from deltaparse.gateway import discover, upstream_client
+    async with HttpClient(options.upstream, settings, key=settings.upstream_key) as client:
+        return await discover(client, options.kind, options.template, options.grammars)
 
+
+def _record(name: str | None) -> Path | None:
+    """Return the file for records, which can be written to."""
+    if name is None:
+        return None
     try:
-        async with upstream_client(options.upstream, settings) as client:
-            if settings.upstream_key:
-                client.headers["authorization"] = f"Bearer {settings.upstream_key}"
-            return await discover(client, options.kind, options.template)
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise BadInput(f"{options.upstream}: not the URL of a server: {error}") from error
-    except dp.DeltaParseError as error:
-        raise BadInput(str(error)) from error
+        with Path(name).open("a", encoding="ascii"):
+            pass
+    except OSError as error:
+        raise BadInput(f"{name}: {error.strerror}") from error
+    return Path(name).absolute()
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import anyio
 from starlette.types import Send
 
 from deltaparse.protocols import ChatCompletions, Encoder
+from deltaparse.protocols.wire_text import json_bytes
 from deltaparse.stream import Delta
 
 from .asked import Asked
 from .faults import Fault
+from .logprobs import TokenTexts
 from .protocol import Protocol
 from .turn import Turn
 
-__all__ = ["Answer", "ClientGone", "StreamedAnswer", "WholeAnswer", "send_json"]
+__all__ = ["Answer", "ClientGone", "StreamedAnswer", "WholeAnswer", "whole_response"]
 
 
 class ClientGone(Exception):
@@ -27,7 +28,11 @@ class ClientGone(Exception):
 
 
 class Answer(ABC):
-    """One answer on its way to a client. A choice begins, takes deltas, and ends."""
+    """One answer on its way to a client. A choice begins, takes deltas, and ends.
+
+    `waits_since` says since when a client has been sent something that it has not taken, None
+    where nothing waits.
+    """
 
     def __init__(
         self,
@@ -35,21 +40,31 @@ class Answer(ABC):
         protocol: Protocol,
         head: Mapping[str, Any],
         send: Send,
-        patience: float,
         headers: Mapping[str, str],
     ) -> None:
         self.asked = asked
         self.began = False
+        self.ended = False
         self.first: float | None = None
+        self.waits_since: float | None = None
+        self.tokens = [
+            None if asked.sampling.logprobs is None else TokenTexts()
+            for _ in range(asked.sampling.n)
+        ]
         self._protocol = protocol
         self._send = send
-        self._patience = patience
+        self._waiting = 0
         self._headers = headers
         self._encoders: list[Encoder] = [
-            protocol.encoder(head, asked.request, asked.thinking, index)
-            for index in range(asked.sampling.n)
+            protocol.encoder(head, asked.thinking, tokens, index)
+            for index, tokens in enumerate(self.tokens)
         ]
         self._turns: list[Turn | None] = [None] * len(self._encoders)
+
+    @property
+    @abstractmethod
+    def collects(self) -> bool:
+        """Whether parsers must keep the message."""
 
     @abstractmethod
     async def begin(self) -> None:
@@ -66,17 +81,17 @@ class Answer(ABC):
     async def fail(self, fault: Fault) -> None:
         """Say that there is no answer."""
         body = self._protocol.error(fault, self._headers["x-request-id"])
-        await self._sent(send_json(self._send, body, fault.status, self._headers, fault))
+        await self._sent_whole(body, fault.status, fault)
 
     def _usage(self) -> dict[str, Any] | None:
         """Return what all choices took; they share the prompt."""
-        usages = [turn.usage for turn in self._turns if turn is not None and turn.usage is not None]
-        if not usages:
+        usages = [turn.usage for turn in self._turns if turn is not None]
+        if not usages or not self.asked.with_usage:
             return None
-        whole, made = usages[0], "completion_tokens"
+        whole, made = dict(usages[0]), "completion_tokens"
         if len(usages) > 1:
-            whole[made] = sum(usage.get(made) or 0 for usage in usages)
-            whole["total_tokens"] = (whole.get("prompt_tokens") or 0) + whole[made]
+            whole[made] = sum(usage[made] for usage in usages)
+            whole["total_tokens"] = whole["prompt_tokens"] + whole[made]
             thought = sum(
                 (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
                 for usage in usages
@@ -84,39 +99,59 @@ class Answer(ABC):
             whole["completion_tokens_details"] = {"reasoning_tokens": thought}
         return whole
 
-    async def _sent(self, sending: Any) -> None:
-        """Send, and give up on a client that does not take it."""
+    async def _sent(self, message: Any) -> None:
+        """Send a message; who sends waits for the client."""
+        self._waiting += 1
+        if self._waiting == 1:
+            self.waits_since = time.monotonic()
         try:
-            with anyio.fail_after(self._patience):
-                await sending
-        except (OSError, TimeoutError) as error:
+            await self._send(message)
+        except OSError as error:
             raise ClientGone from error
+        finally:
+            self._waiting -= 1
+            self.waits_since = time.monotonic() if self._waiting else None
+
+    async def _sent_whole(self, body: Any, status: int, fault: Fault | None = None) -> None:
+        """Send a JSON object as the whole response."""
+        self.ended = True
+        for message in whole_response(body, status, self._headers, fault):
+            await self._sent(message)
 
 
 class StreamedAnswer(Answer):
-    """Deltas as server-sent events, as they come."""
+    """Deltas as server-sent events, as they come.
+
+    Each write is whole events, so choices that come at a time need not wait for each other.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._lock = anyio.Lock()
         self._open = len(self._encoders)
+        self._started = asyncio.Event()
+
+    @property
+    def collects(self) -> bool:
+        """Whether parsers must keep the message."""
+        return False
 
     async def begin(self) -> None:
         """Send what stands before all parts, once."""
-        async with self._lock:
-            if self.began:
-                return
-            self.began = True
-            headers = {
-                "content-type": "text/event-stream; charset=utf-8",
-                "cache-control": "no-cache",
-                "x-accel-buffering": "no",
-                **self._headers,
-            }
-            start = {"type": "http.response.start", "status": 200, "headers": raw(headers)}
-            await self._sent(self._send(start))
-            events = [encoder.sse(encoder.start()) for encoder in self._encoders]
-            await self._write(b"".join(events))
+        if self.began:
+            await self._started.wait()
+            return
+        self.began = True
+        headers = {
+            "content-type": "text/event-stream; charset=utf-8",
+            "cache-control": "no-cache",
+            "x-accel-buffering": "no",
+            **self._headers,
+        }
+        start = {"type": "http.response.start", "status": 200, "headers": raw(headers)}
+        events = b"".join([encoder.sse(encoder.start()) for encoder in self._encoders])
+        await self._sent(start)
+        await self._write(events)
+        self._started.set()
 
     async def take(self, index: int, deltas: list[Delta]) -> None:
         """Send the events of deltas; whoever sends them waits for the client."""
@@ -124,49 +159,61 @@ class StreamedAnswer(Answer):
             self.first = time.monotonic()
         data = self._encoders[index].push_bytes(deltas)
         if data:
-            async with self._lock:
-                await self._write(data)
+            await self._write(data)
 
     async def end(self, index: int, turn: Turn) -> None:
         """Send the end of a choice, and behind the last one the end of all."""
-        async with self._lock:
-            self._turns[index] = turn
-            self._open -= 1
-            last = self._open == 0
-            usage = self._usage() if last and self.asked.with_usage else None
-            encoder = self._encoders[index]
-            if isinstance(encoder, ChatCompletions):
-                events = encoder.finish(turn.finish_reason, usage, last_choice=last)
-            else:
-                events = encoder.finish(turn.finish_reason, usage, stop_sequence=turn.stop)
-            await self._write(encoder.sse(events), more=not last)
+        self._turns[index] = turn
+        self._open -= 1
+        last = self._open == 0
+        usage = self._usage() if last else None
+        encoder = self._encoders[index]
+        if isinstance(encoder, ChatCompletions):
+            events = encoder.finish(turn.finish_reason, usage, last_choice=last)
+        else:
+            events = encoder.finish(turn.finish_reason, usage, stop_sequence=turn.stop)
+        if self.asked.with_raw:
+            for event in events:
+                self._protocol.add_raw(event, turn.text)
+        await self._write(encoder.sse(events), more=not last)
 
     async def fail(self, fault: Fault) -> None:
         """Send the protocol's error, as an event where the answer has begun."""
         if not self.began:
             await super().fail(fault)
-            return
-        async with self._lock:
+        elif not self.ended:
             encoder = self._encoders[0]
-            data = encoder.sse(encoder.error(**self._protocol.failure(fault)))
-            await self._write(data, more=False)
+            failure = encoder.error(**self._protocol.failure(fault))
+            await self._write(encoder.sse(failure), more=False)
 
     async def _write(self, data: bytes, *, more: bool = True) -> None:
-        message = {"type": "http.response.body", "body": data, "more_body": more}
-        await self._sent(self._send(message))
+        self.ended = self.ended or not more
+        await self._sent({"type": "http.response.body", "body": data, "more_body": more})
 
 
 class WholeAnswer(Answer):
     """One JSON object, when all choices have ended."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._logprobs: list[list[Any]] = [[] for _ in self._encoders]
+
+    @property
+    def collects(self) -> bool:
+        """Whether parsers must keep the message."""
+        return True
 
     async def begin(self) -> None:
         """Wait: a whole answer begins when it has ended."""
 
     async def take(self, index: int, deltas: list[Delta]) -> None:
         """Take deltas; the parser keeps the message."""
-        del index, deltas
         if self.first is None:
             self.first = time.monotonic()
+        tokens = self.tokens[index]
+        if tokens is not None:
+            for delta in deltas:
+                self._logprobs[index] += tokens.of(delta) or ()
 
     async def end(self, index: int, turn: Turn) -> None:
         """Send the answer when the last choice has ended."""
@@ -174,17 +221,21 @@ class WholeAnswer(Answer):
         turns = [turn for turn in self._turns if turn is not None]
         if len(turns) == len(self._encoders):
             self.began = True
-            body = self._whole(turns)
-            await self._sent(send_json(self._send, body, 200, self._headers))
+            await self._sent_whole(self._whole(turns), 200)
 
     def _whole(self, turns: Sequence[Turn]) -> dict[str, Any]:
         usage = self._usage()
-        responses = [
-            encoder.response(
+        responses = []
+        for index, turn in enumerate(turns):
+            encoder = self._encoders[index]
+            made = encoder.response(
                 turn.parser.message, turn.finish_reason, usage, stop_sequence=turn.stop
             )
-            for encoder, turn in zip(self._encoders, turns, strict=True)
-        ]
+            if self.tokens[index] is not None:
+                self._protocol.add_logprobs(made, self._logprobs[index])
+            if self.asked.with_raw:
+                self._protocol.add_raw(made, turn.text)
+            responses.append(made)
         first = responses[0]
         if len(responses) > 1:
             first["choices"] = [response["choices"][0] for response in responses]
@@ -196,13 +247,15 @@ def raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
-async def send_json(
-    send: Send, body: Any, status: int, headers: Mapping[str, str], fault: Fault | None = None
-) -> None:
-    """Send a JSON object as the whole response."""
-    text = json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
+def whole_response(
+    body: Any, status: int, headers: Mapping[str, str], fault: Fault | None = None
+) -> list[dict[str, Any]]:
+    """Return the messages that are a JSON object as the whole response."""
+    text = json_bytes(body)
     said = {"content-type": "application/json", "content-length": str(len(text)), **headers}
     if fault is not None and fault.retry_after is not None:
         said["retry-after"] = fault.retry_after
-    await send({"type": "http.response.start", "status": status, "headers": raw(said)})
-    await send({"type": "http.response.body", "body": text, "more_body": False})
+    return [
+        {"type": "http.response.start", "status": status, "headers": raw(said)},
+        {"type": "http.response.body", "body": text, "more_body": False},
+    ]

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import httpx
+from typing import Any, Literal
 
 from deltaparse.analyzer import ChatTemplate, analyze
-from deltaparse.partial import DeltaParseError, UsageError
+from deltaparse.partial import UsageError
 
 from .model import Model
+from .upstreams.http_client import HttpClient
 from .upstreams.llama_cpp import LlamaCpp
-from .upstreams.openai import OpenAI
+from .upstreams.openai import Grammars, OpenAI
 from .upstreams.sglang import SGLang
 from .upstreams.tgi import TGI
-from .upstreams.upstream import Upstream
+from .upstreams.upstream import Upstream, token_count
 
 __all__ = ["KINDS", "Found", "discover"]
 
@@ -32,21 +31,29 @@ SIGNS = (
 PATIENCE = 10.0
 
 
+FIRST_WITH_STRUCTURED_OUTPUTS = (0, 11)
+"""The first version of vLLM that takes grammars under `structured_outputs`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What to serve."""
+    """What to serve, and in words how it was found."""
 
     model: Model
     upstream: Upstream
+    said: tuple[str, ...] = ()
 
 
-async def discover(client: httpx.AsyncClient, kind: str, template: str) -> Found:
+async def discover(
+    client: HttpClient, kind: str, template: str, grammars: Grammars | Literal["auto"] = "auto"
+) -> Found:
     """Find out what stands behind an address.
 
     Args:
         client: what asks.
         kind: one of `KINDS`; "auto" asks the upstream.
         template: what `ChatTemplate.load` takes; "auto" asks the upstream.
+        grammars: how an upstream of kind "openai" takes grammars; "auto" asks it.
 
     Raises:
         UsageError: the upstream does not say, or cannot be reached.
@@ -56,26 +63,48 @@ async def discover(client: httpx.AsyncClient, kind: str, template: str) -> Found
         raise UsageError(f"kind={kind!r} is none of {', '.join(KINDS)}")
     if kind == "auto":
         kind = await _kind(client)
-    found = await _template(client) if template == "auto" else ChatTemplate.load(template)
-    return Found(Model(found, analyze(found)), await _upstream(client, kind, found.bos_token))
+    if template == "auto":
+        found, source = await _template(client)
+    else:
+        found, source = ChatTemplate.load(template), template
+    model = Model(found, analyze(found))
+    model.prepare()
+    upstream = await _upstream(client, kind, found.bos_token, grammars)
+    return Found(model, upstream, _said(client, upstream, model, source))
 
 
-async def _get(client: httpx.AsyncClient, path: str) -> Any:
+def _said(client: HttpClient, upstream: Upstream, model: Model, source: str) -> tuple[str, ...]:
+    """Say what was found."""
+    fmt = model.fmt
+    proof = "proved by parsing back what it renders"
+    if not fmt.verified:
+        proof = f"NOT proved: {fmt.issues[0] if fmt.issues else 'nothing proves it'}"
+    parts = [fmt.tools.format.value if fmt.facts.has_calls else "no tool calls"]
+    if fmt.reasoning.start or fmt.reasoning.end or fmt.facts.has_channels:
+        parts.append("reasoning")
+    held = ", ".join(sorted(upstream.ways)) or "none: --grammars names a way, if it has one"
+    bos = f"; it adds {model.template.bos_token!r} itself" if upstream.adds_bos else ""
+    return (
+        f"upstream   {upstream.kind} at {client.url}{bos}",
+        f"template   {source}: {', '.join(parts)}; {proof}",
+        f"grammars   {held}",
+    )
+
+
+async def _get(client: HttpClient, path: str) -> Any:
     """Return the JSON at a path, None where there is none.
 
     Raises:
         UsageError: the upstream cannot be reached.
     """
     try:
-        answer = await client.get(path, timeout=PATIENCE)
-        return answer.json() if answer.is_success else None
-    except httpx.TransportError as error:
-        raise UsageError(f"{client.base_url}: the upstream cannot be reached: {error}") from error
-    except ValueError:
-        return None
+        return await client.json(path, patience=PATIENCE)
+    except OSError as error:
+        why = str(error) or "it does not answer in time"
+        raise UsageError(f"{client.url}: the upstream cannot be reached: {why}") from error
 
 
-async def _kind(client: httpx.AsyncClient) -> str:
+async def _kind(client: HttpClient) -> str:
     for kind, path, signs in SIGNS:
         said = await _get(client, path)
         if isinstance(said, Mapping) and any(sign in said for sign in signs):
@@ -83,19 +112,17 @@ async def _kind(client: httpx.AsyncClient) -> str:
     return "openai"
 
 
-async def _template(client: httpx.AsyncClient) -> ChatTemplate:
-    """Return the template that llama-server tells, or that lies in the model's own folder."""
+async def _template(client: HttpClient) -> tuple[ChatTemplate, str]:
+    """Return the template, and where it is from: llama-server tells it, or a folder is told."""
     said = await _get(client, "/props")
     if isinstance(said, Mapping) and isinstance(said.get("chat_template"), str):
         bos, eos = (str(said.get(name) or "") for name in ("bos_token", "eos_token"))
-        return ChatTemplate(said["chat_template"], bos_token=bos, eos_token=eos)
+        return ChatTemplate(said["chat_template"], bos_token=bos, eos_token=eos), "/props"
     models = await _get(client, "/v1/models")
     folder = _own_folder(models.get("data") if isinstance(models, Mapping) else None)
     if folder is not None:
-        return ChatTemplate.load(folder)
-    raise UsageError(
-        f"{client.base_url}: the upstream tells no chat template: name one with --template"
-    )
+        return ChatTemplate.load(folder), folder
+    raise UsageError(f"{client.url}: the upstream tells no chat template: name one with --template")
 
 
 def _own_folder(models: Any) -> str | None:
@@ -108,42 +135,51 @@ def _own_folder(models: Any) -> str | None:
     return None
 
 
-async def _upstream(client: httpx.AsyncClient, kind: str, bos: str) -> Upstream:
+async def _upstream(
+    client: HttpClient, kind: str, bos: str, grammars: Grammars | Literal["auto"]
+) -> Upstream:
     """Make an upstream of a kind."""
-    if kind == "openai":
-        return OpenAI()  # it is asked to add nothing
-    adds_bos = bool(bos) and await _adds_bos(client, kind)
+    if kind == "openai":  # it is asked to add no BOS token
+        return OpenAI(grammars=await _grammars(client) if grammars == "auto" else grammars)
     if kind == "llama.cpp":
-        return LlamaCpp(adds_bos=adds_bos)
+        return LlamaCpp(adds_bos=await _adds_bos(client, LlamaCpp(), bos))
     if kind == "tgi":
-        return TGI(adds_bos=adds_bos)
+        return TGI(adds_bos=await _adds_bos(client, TGI(), bos))
     info = await _optional(client, "/get_server_info")
     args = info if isinstance(info, Mapping) else {}
     increments = any(args.get(name) for name in ("incremental_streaming_output", "stream_output"))
-    return SGLang(adds_bos=adds_bos, increments=increments)
+    return SGLang(adds_bos=await _adds_bos(client, SGLang(), bos), increments=increments)
 
 
-async def _adds_bos(client: httpx.AsyncClient, kind: str) -> bool:
+async def _grammars(client: HttpClient) -> Grammars:
+    """Return how the upstream takes grammars: vLLM tells its version, llama-server its settings."""
+    said = await _optional(client, "/version")
+    version = said.get("version") if isinstance(said, Mapping) else None
+    if isinstance(version, str):
+        parts = version.split(".")[:2]
+        numbers = [int(part) for part in parts if part.isascii() and part.isdigit()]
+        new = len(numbers) < 2 or tuple(numbers) >= FIRST_WITH_STRUCTURED_OUTPUTS
+        return "structured_outputs" if new else "guided"
+    props = await _optional(client, "/props")
+    return "gbnf" if isinstance(props, Mapping) and "chat_template" in props else "none"
+
+
+async def _adds_bos(client: HttpClient, upstream: Upstream, bos: str) -> bool:
     """Return whether a text is given a token before it: whether no text at all has one.
 
     An upstream that does not tell is one that does: tokenizers with a BOS token mostly do.
     """
-    questions: dict[str, Any] = {
-        "llama.cpp": {"content": "", "add_special": True},
-        "sglang": {"prompt": "", "add_special_tokens": True},
-        "tgi": {"inputs": "", "parameters": {}},
-    }
+    if not bos:
+        return False
     try:
-        answer = await client.post("/tokenize", json=questions[kind], timeout=PATIENCE)
-        tokens = answer.raise_for_status().json()
-        if isinstance(tokens, Mapping):
-            tokens = tokens["tokens"]
-        return len(tokens) > 0
-    except (httpx.HTTPError, DeltaParseError, KeyError, TypeError, ValueError):
-        return True
+        asked = upstream.tokenizing("", None, special=True)
+        count = token_count(await client.json("/tokenize", asked, patience=PATIENCE))
+    except OSError:
+        count = None
+    return count is None or count > 0
 
 
-async def _optional(client: httpx.AsyncClient, path: str) -> Any:
+async def _optional(client: HttpClient, path: str) -> Any:
     try:
         return await _get(client, path)
     except UsageError:

@@ -40,9 +40,15 @@ class Fault(Exception):
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
-    """Make the errors of the library, raised within, the fault of the request."""
+def refusing(param: str | None = None) -> Iterator[None]:
+    """Make the errors of the library, raised within, the fault of the request.
+
+    What is nested deeper than Python goes is the request's fault too: templates, schemas and
+    messages are walked by functions that call themselves.
+    """
     try:
         yield
     except DeltaParseError as error:
-        raise Fault(str(error)) from error
+        raise Fault(str(error), param=param) from error
+    except RecursionError as error:
+        raise Fault("the request is nested too deep", param=param) from error

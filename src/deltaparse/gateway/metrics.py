@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 from bisect import bisect_left
 from collections import Counter as Sums
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-__all__ = ["Counter", "Gauge", "Histogram", "Metrics"]
+__all__ = ["Counter", "Gauge", "Histogram", "Metrics", "SharedNumbers"]
 
 
 class Counter:
@@ -23,6 +28,15 @@ class Counter:
         """Add to the number with these labels."""
         self.sums[values] += by  # type: ignore[assignment]
 
+    def dump(self) -> Any:
+        """Return the numbers as JSON has them."""
+        return list(self.sums.items())
+
+    def add_dump(self, dumped: Any) -> None:
+        """Add the numbers of another process."""
+        for values, number in dumped:
+            self.sums[tuple(values)] += number
+
     def lines(self) -> list[str]:
         """Return the lines of the numbers."""
         sums = self.sums or ({} if self.labels else {(): 0})
@@ -36,6 +50,10 @@ class Gauge(Counter):
     """A number that goes up and down."""
 
     kind = "gauge"
+
+    def set(self, value: float) -> None:
+        """Set the number, where there are no labels."""
+        self.sums[()] = value  # type: ignore[assignment]
 
 
 class Histogram(Counter):
@@ -53,6 +71,18 @@ class Histogram(Counter):
         found = self._found.setdefault(values, [0] * (len(self.bounds) + 1))
         found[bisect_left(self.bounds, value)] += 1
         self.add(*values, by=value)
+
+    def dump(self) -> Any:
+        """Return the numbers as JSON has them."""
+        return [super().dump(), list(self._found.items())]
+
+    def add_dump(self, dumped: Any) -> None:
+        """Add the numbers of another process."""
+        sums, found = dumped
+        super().add_dump(sums)
+        for values, numbers in found:
+            own = self._found.setdefault(tuple(values), [0] * (len(self.bounds) + 1))
+            own[:] = [a + b for a, b in zip(own, numbers, strict=True)]
 
     def lines(self) -> list[str]:
         """Return the lines of the numbers."""
@@ -89,11 +119,12 @@ class Metrics:
         self.calls = Counter("calls_total", "Calls that were begun, by what became.", "status")
         self.issues = Counter("issues_total", "Issues that parsers reported.", "kind")
         self.truncated = Counter("truncated_total", "Turns that were cut off.")
-        self.upstream = Counter("upstream_faults_total", "Faults of the upstream.", "status")
+        self.faults = Counter("faults_total", "Answers that failed, by their status.", "status")
         self.gone = Counter("clients_gone_total", "Clients that left before the end.")
         self.tokens = Counter("tokens_total", "Tokens, by part.", "part")
         self.characters = Counter("characters_total", "Characters emitted, by part.", "part")
         self.open = Gauge("open_answers", "Answers that are being made.")
+        self.held = Gauge("held_characters", "Characters held back now, in all open answers.")
         self.first = Histogram(
             "first_delta_seconds",
             "Time from the request to the first delta.",
@@ -112,3 +143,54 @@ class Metrics:
             lines += [f"# HELP {metric.name} {metric.help}", f"# TYPE {metric.name} {metric.kind}"]
             lines += metric.lines()
         return "\n".join(lines) + "\n"
+
+    def dump(self) -> dict[str, Any]:
+        """Return all numbers as JSON has them."""
+        return {name: metric.dump() for name, metric in vars(self).items()}
+
+    def add_dump(self, dumped: Mapping[str, Any], *, lives: bool) -> None:
+        """Add the numbers of another process; what is now is only so where that still `lives`."""
+        for name, metric in vars(self).items():
+            if lives or not isinstance(metric, Gauge):
+                metric.add_dump(dumped[name])
+
+
+class SharedNumbers:
+    """Numbers of several processes, each of which writes its own into a folder.
+
+    Whichever is asked for metrics adds up those of all. What a process counted before it ended
+    stays counted.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._own = folder / f"{os.getpid()}.json"
+        self._written = ""
+
+    def write(self, metrics: Metrics) -> None:
+        """Write this process's numbers, where they have changed."""
+        text = json.dumps(metrics.dump())
+        if text == self._written:
+            return
+        new = self._own.with_suffix(".new")
+        new.write_text(text, encoding="ascii")
+        new.replace(self._own)
+        self._written = text
+
+    def total(self, metrics: Metrics) -> Metrics:
+        """Return the numbers of all processes, this one's as they are now."""
+        whole = Metrics()
+        whole.add_dump(metrics.dump(), lives=True)
+        for file in sorted(self._folder.glob("*.json")):
+            if file != self._own:
+                whole.add_dump(json.loads(file.read_bytes()), lives=is_alive(int(file.stem)))
+        return whole
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process is there."""
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,14 @@ from typing import Any
 from deltaparse.analyzer import ChatTemplate
 from deltaparse.partial import TemplateError
 from deltaparse.protocols import Request
-from deltaparse.stream import CallPlace, IdFactory, WireFormat, nine_character_id, random_call_id
+from deltaparse.stream import (
+    CallPlace,
+    IdFactory,
+    StreamParser,
+    WireFormat,
+    nine_character_id,
+    random_call_id,
+)
 
 from .faults import Fault, refusing
 
@@ -30,12 +37,14 @@ class Thinking:
 
     on: whether there is to be any, None if it does not say.
     effort: how much, in a word.
+    budget: how many tokens at most, None for any number.
     shown: whether the client is sent it.
     switches: values for switches of the template, by name.
     """
 
     on: bool | None = None
     effort: str | None = None
+    budget: int | None = None
     shown: bool = True
     switches: Mapping[str, Any] = field(default_factory=dict)
 
@@ -47,22 +56,73 @@ class Model:
     template: ChatTemplate
     fmt: WireFormat
 
-    def prompt(self, request: Request, thinking: Thinking) -> str:
+    def prompt(self, request: Request, thinking: Thinking, *, continues: bool = False) -> str:
         """Render the prompt of a request.
 
+        Args:
+            request: what is asked.
+            thinking: what it says of reasoning.
+            continues: whether the last message is the beginning of the answer.
+
         Raises:
-            Fault: the template refuses the conversation, or a switch is none of the client's.
+            Fault: the template refuses the conversation, or cannot be continued within its last
+                message; or a switch is none of the client's.
         """
         for name in OWN:
             if name in thinking.switches:
                 raise Fault(f"chat_template_kwargs: {name} is not the client's to set")
         switches = {**self._switched(thinking), **thinking.switches}
-        # A template that knows no tools is not asked to show them.
-        tools = request.tools if request.choice.mode != "none" else None
+        tools = shown_tools(request)
         with refusing():
-            return self.template.render(
-                request.messages, tools=tools, add_generation_prompt=True, **switches
+            if continues:
+                return self._continued(request.messages, tools, switches)
+            return self._rendered(
+                request.messages, tools, {**switches, "add_generation_prompt": True}
             )
+
+    def forced_end(self, output: str, prompt: str) -> str:
+        """Return the text that ends reasoning in a turn, "" if the format has none.
+
+        Args:
+            output: what the model wrote so far.
+            prompt: the rendered prompt.
+        """
+        fmt = self.fmt
+        if fmt.facts.has_channels:
+            # The message ends, and another begins.
+            ends = [end for end in fmt.channels.ends if end not in fmt.turn.ends]
+            return ends[0] + fmt.turn.headers[0] if ends and fmt.turn.headers else ""
+        turn = fmt.facts.turn_so_far(prompt) + output
+        return fmt.facts.reasoning_in(turn)[1]
+
+    def prepare(self) -> None:
+        """Find out what requests will ask for, before the first one waits for it."""
+        self.id_factory, self._turns_on  # noqa: B018
+
+    def _continued(
+        self, messages: Sequence[Mapping[str, Any]], tools: Any, switches: Mapping[str, Any]
+    ) -> str:
+        """Render a conversation up to the end of the text of its last message.
+
+        Where that is, a text tells that nobody could have written. What stands before it must end
+        with the text as it was given, and a parser must take it for what it is: a template that
+        writes it otherwise cannot be continued.
+        """
+        *before, last = messages
+        key = "content"
+        if not last.get("content") and last.get("reasoning_content"):
+            key = "reasoning_content"
+        text, mark = last.get(key) or "", secrets.token_hex(12)
+        if last.get("tool_calls"):
+            raise Fault("the last message has tool calls: it cannot be continued", param="messages")
+        marked = {**last, key: text + mark}
+        rendered = self._rendered([*before, marked], tools, switches)
+        prompt, found, behind = rendered.partition(mark)
+        if found and mark not in behind and prompt.endswith(text.lstrip()):
+            if StreamParser(self.fmt, prompt=prompt).in_reasoning is (key != "content"):
+                return prompt
+        message = "the template writes no assistant's message that could be continued"
+        raise Fault(message, param="messages")
 
     @cached_property
     def id_factory(self) -> IdFactory:
@@ -80,6 +140,19 @@ class Model:
                 continue
             return make
         return random_call_id
+
+    def _rendered(self, messages: Any, tools: Any, context: Mapping[str, Any]) -> str:
+        """Render a conversation; without tools, a template may want none of them as a list."""
+        try:
+            return self.template.render(messages, tools=tools, **context)
+        except TemplateError:
+            if tools is not None:
+                raise
+            try:
+                return self.template.render(messages, tools=[], **context)
+            except TemplateError:
+                pass
+            raise
 
     def _switched(self, thinking: Thinking) -> dict[str, Any]:
         """Return the values of switches that do what a request says of reasoning."""
@@ -121,3 +194,16 @@ class Model:
 
 def _random_short_id(place: CallPlace) -> str:
     return nine_character_id(replace(place, prompt=secrets.token_hex(12)))
+
+
+def shown_tools(request: Request) -> list[Mapping[str, Any]] | None:
+    """Return the tools that the template shows: those that may be called.
+
+    A template that knows no tools is not asked to show them.
+    """
+    choice = request.choice
+    if request.tools is None or choice.mode == "none":
+        return None
+    allowed = choice.allowed
+    shown = [tool for tool in request.tools if not allowed or tool["function"]["name"] in allowed]
+    return shown or None

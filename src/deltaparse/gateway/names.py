@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 
-import httpx
-
 from .settings import Settings
+from .upstreams.http_client import HttpClient
 
 __all__ = ["Names"]
 
@@ -18,44 +18,56 @@ FRESH = 10.0
 class Names:
     """Asked of the upstream when they are first needed, and again where one is not known.
 
-    An upstream that names none takes any name.
+    An upstream that names none takes any name. Where clients show the upstream keys of their own,
+    what it tells one is not for another: then nothing is remembered.
     """
 
-    def __init__(self, client: httpx.AsyncClient, settings: Settings) -> None:
+    def __init__(self, client: HttpClient, settings: Settings) -> None:
         self._client = client
         self._given = settings.models
+        self._shares = not settings.forward_authorization
         self._found: tuple[str, ...] = ()
         self._asked = -FRESH
+        self._one_asks = asyncio.Lock()
 
     async def served(self, headers: Mapping[str, str]) -> tuple[str, ...]:
         """Return the names for clients."""
         return self._given or await self._known(headers)
 
-    async def knows(self, name: str, headers: Mapping[str, str]) -> bool:
-        """Return whether a client may ask for this name."""
-        if self._given:
-            return name in self._given
-        names = await self._known(headers)
-        if names and name not in names:
-            names = await self._known(headers, again=True)
-        return not names or name in names
+    async def resolve(
+        self, name: str | None, headers: Mapping[str, str]
+    ) -> tuple[bool, str | None]:
+        """Return whether a client may ask for a name, and what the upstream calls that model.
 
-    async def upstream(self, name: str | None, headers: Mapping[str, str]) -> str | None:
-        """Return what the upstream calls a model: as the client does, or its first one."""
+        That is what the client calls it, or the upstream's first one.
+        """
         names = await self._known(headers)
-        if name in names or not names:
-            return name
-        return names[0]
+        if self._given:
+            fits = name is None or name in self._given
+        else:
+            if names and name is not None and name not in names:
+                names = await self._known(headers, again=True)
+            fits = not names or name is None or name in names
+        return fits, name if name in names or not names else names[0]
 
     async def _known(self, headers: Mapping[str, str], *, again: bool = False) -> tuple[str, ...]:
-        now = time.monotonic()
-        if (self._found and not again) or now - self._asked < FRESH:
+        if not self._shares:
+            return await self._listed(headers) or ()
+        if self._found and not again:
             return self._found
-        self._asked = now
-        try:
-            answer = await self._client.get("/v1/models", headers=headers, timeout=PATIENCE)
-            listed = answer.raise_for_status().json()["data"]
-            self._found = tuple(str(model["id"]) for model in listed)
-        except (httpx.HTTPError, KeyError, TypeError, ValueError):
-            pass  # then the names are not known
+        async with self._one_asks:
+            now = time.monotonic()
+            if now - self._asked >= FRESH:
+                found = await self._listed(headers)
+                self._asked = now
+                if found is not None:
+                    self._found = found
         return self._found
+
+    async def _listed(self, headers: Mapping[str, str]) -> tuple[str, ...] | None:
+        """Return the names that the upstream lists, None where it lists none."""
+        try:
+            said = await self._client.json("/v1/models", headers=headers, patience=PATIENCE)
+            return tuple(str(model["id"]) for model in said["data"])
+        except (OSError, KeyError, TypeError):
+            return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -19,10 +20,13 @@ from deltaparse.protocols import (
 )
 
 from .faults import Fault, refusing
+from .logprobs import TokenTexts
 from .model import Thinking
-from .sampling import Sampling, flag, member, read_sampling
+from .sampling import Sampling, flag, member, read_sampling, whole_number
 
 __all__ = ["PROTOCOLS", "Protocol"]
+
+MOST_LOGPROBS = 20
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -55,6 +59,8 @@ class Protocol(ABC):
     refused: ClassVar[tuple[str, ...]] = ()
     messages: ClassVar[str] = "messages"
     has_choices: ClassVar[bool] = False
+    schema_member: ClassVar[str]
+    """What asks for JSON of a schema."""
     repeated: ClassVar[tuple[str, ...]] = ()
     """Members of a request that its answer has as well."""
 
@@ -86,16 +92,35 @@ class Protocol(ABC):
     def sampling(self, body: Mapping[str, Any], choices: int) -> Sampling:
         """Read how the model is to be sampled."""
         most = choices if self.has_choices else 1
-        return read_sampling(body, limits=self.limits, stop=self.stop, choices=most)
+        sampling = read_sampling(body, limits=self.limits, stop=self.stop, choices=most)
+        return replace(sampling, logprobs=self._logprobs(body))
+
+    def continues(self, body: Mapping[str, Any], request: Request) -> bool:  # noqa: ARG002
+        """Return whether the last message is the beginning of the answer.
+
+        Raises:
+            Fault: it cannot be.
+        """
+        return False
+
+    def strict(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a tool asks that its calls be held to its schema."""
+        for tool in body.get("tools") or ():
+            inner = tool.get("function")
+            said = inner.get("strict") if isinstance(inner, Mapping) else tool.get("strict")
+            if said is True:
+                return True
+        return False
 
     def thinking(self, body: Mapping[str, Any]) -> Thinking:
         """Read what is said of reasoning."""
         on, effort = self._effort(body)
+        budget = self._budget(body)
         switches = member(
             body, "chat_template_kwargs", lambda value: isinstance(value, dict), "an object"
         )
         shown = body.get("include_reasoning") is not False
-        return Thinking(on=on, effort=effort, shown=shown, switches=switches or {})
+        return Thinking(on=on, effort=effort, budget=budget, shown=shown, switches=switches or {})
 
     def with_usage(self, body: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """Return whether a stream says what it took."""
@@ -103,9 +128,22 @@ class Protocol(ABC):
 
     @abstractmethod
     def encoder(
-        self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
+        self,
+        head: Mapping[str, Any],
+        thinking: Thinking,
+        tokens: TokenTexts | None = None,
+        index: int = 0,
     ) -> Encoder:
-        """Return what writes a response, or one choice of it."""
+        """Return what writes a response, or one choice of it, with the `tokens` of its deltas."""
+
+    @abstractmethod
+    def add_raw(self, body: dict[str, Any], raw: str) -> None:
+        """Add the output as it came to a response, or to the event of a stream that ends it."""
+
+    def add_logprobs(  # noqa: B027 - a protocol may have no place for them
+        self, body: dict[str, Any], entries: list[dict[str, Any]]
+    ) -> None:
+        """Add the log probabilities of the tokens of content to a whole response."""
 
     @abstractmethod
     def error(self, fault: Fault, id: str) -> dict[str, Any]:
@@ -122,6 +160,15 @@ class Protocol(ABC):
 
     def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
         return read_effort(body, "reasoning_effort")
+
+    def _budget(self, body: Mapping[str, Any]) -> int | None:
+        """Read how many tokens of reasoning there may be."""
+        asked = member(body, "reasoning", lambda value: isinstance(value, dict), "an object") or {}
+        return whole_number(asked, "max_tokens", least=0)
+
+    def _logprobs(self, body: Mapping[str, Any]) -> int | None:  # noqa: ARG002
+        """Read how many of the likeliest tokens are wanted, None for no probabilities."""
+        return None
 
     def _check_tools(self, tools: Any) -> None:
         """Refuse tools that a provider would run itself: none is run here."""
@@ -149,31 +196,76 @@ class Chat(_OpenAI):
     limits = ("max_completion_tokens", "max_tokens")
     stop = "stop"
     has_choices = True
+    schema_member = "response_format"
     refused = (
         "audio",
         "functions",
         "function_call",
         "logit_bias",
-        "logprobs",
         "prediction",
         "store",
         "web_search_options",
     )
 
     def with_usage(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a stream says what it took: if it is asked to."""
+        """Return whether an answer says what it took: a stream if it is asked to."""
         options = member(body, "stream_options", lambda value: isinstance(value, dict), "an object")
         if options and not body.get("stream"):
             raise Fault("stream_options is for streams", param="stream_options")
-        return flag(options or {}, "include_usage")
+        return flag(options or {}, "include_usage") or not body.get("stream")
+
+    def continues(self, body: Mapping[str, Any], request: Request) -> bool:
+        """Return whether the last message is the beginning of the answer: where it is asked for.
+
+        The members are vLLM's.
+        """
+        continued = flag(body, "continue_final_message")
+        opened = member(
+            body, "add_generation_prompt", lambda value: isinstance(value, bool), "true or false"
+        )
+        if not continued:
+            if opened is False:
+                message = "add_generation_prompt: false is for continue_final_message"
+                raise Fault(message, param="add_generation_prompt")
+            return False
+        if opened or request.messages[-1]["role"] != "assistant":
+            message = "continue_final_message continues a last message of the assistant's"
+            raise Fault(message, param="continue_final_message")
+        return True
 
     def encoder(
-        self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
+        self,
+        head: Mapping[str, Any],
+        thinking: Thinking,
+        tokens: TokenTexts | None = None,
+        index: int = 0,
     ) -> Encoder:
-        """Return what writes a response, or one choice of it."""
-        del request
+        """Return what writes a response, or one choice of it, with the `tokens` of its deltas."""
         reasoning: Any = "reasoning_content" if thinking.shown else "none"
-        return ChatCompletions(**head, index=index, reasoning=reasoning)
+        logprobs = tokens.of if tokens is not None else None
+        return ChatCompletions(**head, index=index, reasoning=reasoning, logprobs=logprobs)
+
+    def add_raw(self, body: dict[str, Any], raw: str) -> None:
+        """Add the output as it came to the choice that has ended."""
+        for choice in body["choices"]:
+            if choice["finish_reason"] is not None:
+                choice["raw"] = raw
+
+    def add_logprobs(self, body: dict[str, Any], entries: list[dict[str, Any]]) -> None:
+        """Add the log probabilities of the tokens of content to the one choice."""
+        body["choices"][0]["logprobs"] = {"content": entries, "refusal": None}
+
+    def _budget(self, body: Mapping[str, Any]) -> int | None:
+        own = whole_number(body, "thinking_budget", least=0)
+        return super()._budget(body) if own is None else own
+
+    def _logprobs(self, body: Mapping[str, Any]) -> int | None:
+        top = whole_number(body, "top_logprobs", least=0, most=MOST_LOGPROBS)
+        if flag(body, "logprobs"):
+            return top or 0
+        if top is not None:
+            raise Fault("top_logprobs is for logprobs", param="top_logprobs")
+        return None
 
     def _read(self, body: Mapping[str, Any]) -> Request:
         if body.get("modalities") not in (None, ["text"]):
@@ -184,6 +276,12 @@ class Chat(_OpenAI):
         return json_asked_for(read_chat_completions_request(body), body.get("response_format"))
 
 
+LOGPROBS = "message.output_text.logprobs"
+"""What a request includes to be told the log probabilities of its answer."""
+
+ENDS = ("response.completed", "response.incomplete")
+
+
 class ResponsesProtocol(_OpenAI):
     """Responses."""
 
@@ -192,7 +290,8 @@ class ResponsesProtocol(_OpenAI):
     id_prefix = "resp_"
     limits = ("max_output_tokens",)
     messages = "input"
-    refused = ("background", "store", "top_logprobs", "max_tool_calls")
+    schema_member = "text.format"
+    refused = ("background", "store", "max_tool_calls")
     repeated = (
         "instructions",
         "max_output_tokens",
@@ -207,11 +306,43 @@ class ResponsesProtocol(_OpenAI):
     )
 
     def encoder(
-        self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
+        self,
+        head: Mapping[str, Any],
+        thinking: Thinking,
+        tokens: TokenTexts | None = None,
+        index: int = 0,
     ) -> Encoder:
-        """Return what writes a response."""
-        del request, index
-        return Responses(**head, reasoning="text" if thinking.shown else "none")
+        """Return what writes a response, with the `tokens` of its deltas."""
+        del index
+        logprobs = tokens.of if tokens is not None else None
+        reasoning: Any = "text" if thinking.shown else "none"
+        return Responses(**head, reasoning=reasoning, logprobs=logprobs)
+
+    def add_raw(self, body: dict[str, Any], raw: str) -> None:
+        """Add the output as it came to the response."""
+        if body.get("object") == "response":
+            body["raw"] = raw
+        elif body["type"] in ENDS:
+            body["response"]["raw"] = raw
+
+    def add_logprobs(self, body: dict[str, Any], entries: list[dict[str, Any]]) -> None:
+        """Add the log probabilities of the tokens to the texts of the response that they are of.
+
+        Each text takes those that it is as long as.
+        """
+        waiting = deque(entries)
+        for item in body["output"]:
+            for part in item.get("content") or () if item["type"] == "message" else ():
+                size = 0
+                while waiting and size < len(part["text"]):
+                    entry = waiting.popleft()
+                    part["logprobs"].append(entry)
+                    size += len(entry["token"])
+
+    def _logprobs(self, body: Mapping[str, Any]) -> int | None:
+        top = whole_number(body, "top_logprobs", least=0, most=MOST_LOGPROBS)
+        included = member(body, "include", lambda value: isinstance(value, list), "a list") or ()
+        return top if top is not None or LOGPROBS not in included else 0
 
     def _read(self, body: Mapping[str, Any]) -> Request:
         text = member(body, "text", lambda value: isinstance(value, dict), "an object") or {}
@@ -230,6 +361,7 @@ class Messages(Protocol):
     id_prefix = "msg_"
     limits = ("max_tokens",)
     stop = "stop_sequences"
+    schema_member = "output_config.format"
     refused = ("container", "mcp_servers")
 
     def sampling(self, body: Mapping[str, Any], choices: int) -> Sampling:
@@ -238,12 +370,25 @@ class Messages(Protocol):
             raise Fault("max_tokens is missing", param="max_tokens")
         return super().sampling(body, choices)
 
+    def continues(self, body: Mapping[str, Any], request: Request) -> bool:  # noqa: ARG002
+        """Return whether the last message is the beginning of the answer: the assistant's is."""
+        return bool(request.messages) and request.messages[-1]["role"] == "assistant"
+
     def encoder(
-        self, head: Mapping[str, Any], request: Request, thinking: Thinking, index: int = 0
+        self,
+        head: Mapping[str, Any],
+        thinking: Thinking,
+        tokens: TokenTexts | None = None,
+        index: int = 0,
     ) -> Encoder:
-        """Return what writes a response."""
-        del request, index
+        """Return what writes a response; the protocol has no place for tokens."""
+        del tokens, index
         return AnthropicMessages(**head, reasoning=thinking.shown)
+
+    def add_raw(self, body: dict[str, Any], raw: str) -> None:
+        """Add the output as it came to the message, or beside what ends it."""
+        if body["type"] in ("message", "message_delta"):
+            body["raw"] = raw
 
     def error(self, fault: Fault, id: str) -> dict[str, Any]:
         """Return the body that says what went wrong."""
@@ -261,10 +406,11 @@ class Messages(Protocol):
         return replace(found, shown=found.shown and found.on is not False)
 
     def _read(self, body: Mapping[str, Any]) -> Request:
-        request = read_messages_request(body)
-        if request.messages and request.messages[-1]["role"] == "assistant":
-            raise Fault("the last message is the assistant's: none is continued here")
-        return request
+        return read_messages_request(body)
+
+    def _budget(self, body: Mapping[str, Any]) -> int | None:
+        asked = member(body, "thinking", lambda value: isinstance(value, dict), "an object") or {}
+        return whole_number(asked, "budget_tokens", least=0)
 
     def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
         asked = member(body, "thinking", lambda value: isinstance(value, dict), "an object") or {}

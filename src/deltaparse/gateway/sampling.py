@@ -17,7 +17,10 @@ LONGEST_STOP = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a model is to be sampled; what the request does not say is None."""
+    """How a model is to be sampled; what the request does not say is None.
+
+    logprobs: how many of the likeliest tokens are wanted beside each; None for no probabilities.
+    """
 
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
@@ -30,6 +33,7 @@ class Sampling:
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     repetition_penalty: float | None = None
+    logprobs: int | None = None
 
     def numbers(self) -> dict[str, float | int]:
         """Return what was said, by the names that most upstreams have for it."""

@@ -19,9 +19,11 @@ class Settings:
     forward_authorization: whether a client's own `Authorization` goes to the upstream.
     max_tokens: for requests that name no number; None leaves it to the upstream.
     max_body: bytes of a request.
+    body_timeout: until a request is there.
     max_line: bytes of one event of the upstream.
     max_streams: answers at a time; more are refused, and told to come again.
     max_choices: `n` of a request.
+    inspect: how many of the last turns are kept for `/inspect`; 0 for none, and no such page.
     connect_timeout: until the upstream takes a connection.
     idle_timeout: between two events of the upstream.
     total_timeout: of one answer.
@@ -37,6 +39,8 @@ class Settings:
     max_line: int = 4 * MEBI
     max_streams: int = 1024
     max_choices: int = 16
+    inspect: int = 0
+    body_timeout: float = 60.0
     connect_timeout: float = 5.0
     idle_timeout: float = 120.0
     total_timeout: float = 3600.0

@@ -45,6 +45,11 @@ class Stops:
         self._held = tail
         return text[: len(text) - len(tail)]
 
+    @property
+    def held(self) -> int:
+        """How many characters are held back."""
+        return len(self._held)
+
     def rest(self) -> str:
         """Return what was held back and came to nothing."""
         text, self._held = self._held, ""

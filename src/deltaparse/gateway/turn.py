@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-
-import anyio
 
 from deltaparse.stream import Delta, StreamParser
 
 from .faults import Fault
+from .logprobs import TokenTexts
 from .stops import Stops
 from .upstreams.connection import Connection
 from .upstreams.upstream import Received, plain_usage
@@ -18,89 +18,208 @@ __all__ = ["Emit", "Turn"]
 
 Emit = Callable[[list[Delta]], Awaitable[None]]
 
+AFTER_END = 2.0
+"""Seconds in which an upstream may send its numbers, once the output has ended."""
+
+MOST_FORCED = 4
+"""How often reasoning is ended for a model that begins it again and again."""
+
 
 class Turn:
-    """Reads one output to its end.
+    """Reads one output to its end, over one connection or, where reasoning was ended, several.
 
-    Afterwards `reason` says why the turn ended, `stop` at which stop string, `usage` what it took
-    as far as that is known, and `fault` what went wrong: what came until then has been emitted.
+    Afterwards `reason` says why the turn ended, `told` what the parser was told of it, `stop` at
+    which stop string, and `fault` what went wrong: what came until then has been emitted.
+
+    Args:
+        parser: reads the output.
+        stop: the stop strings of the client.
+        keep: whether `chunks` and `ids` are kept: the output as it came, and its tokens as far as
+            the upstream says them.
+        budget: how many tokens of reasoning there may be, None for any number.
+        tokens: says of which tokens each delta is, where that is wanted.
     """
 
-    def __init__(self, parser: StreamParser, stop: tuple[str, ...], deadline: float) -> None:
+    def __init__(
+        self,
+        parser: StreamParser,
+        stop: tuple[str, ...] = (),
+        *,
+        keep: bool = False,
+        budget: int | None = None,
+        tokens: TokenTexts | None = None,
+    ) -> None:
         self.parser = parser
         self.reason: str | None = None
         self.stop: str | None = None
         self.fault: Fault | None = None
+        self.overspent = False
+        self.ended = False
         self.chunks: list[str] = []
+        self.ids: list[int] = []
+        self.prompt_tokens: int | None = None
+        self.told: str | None = None
         self._asked = stop
         self._stops = Stops(stop)
-        self._deadline = deadline
+        self._keep = keep or budget is not None
+        self._budget = budget
+        self._forced = 0
+        self._token_texts = tokens
         self._last: Received | None = None
-        self._usage: Mapping[str, Any] | None = None
+        self._usage: Any = None
+        # Tokens over this connection, over those before it, and those of reasoning.
         self._tokens = 0
+        self._tokens_before = 0
         self._reasoning_tokens = 0
 
-    async def run(self, connection: Connection, emit: Emit, *, record: bool = False) -> None:
-        """Read all that comes, and emit its deltas; a slow taker makes a slow reader."""
-        feed, parser = self.parser.feed, self.parser
+    async def read(self, connection: Connection, emit: Emit) -> None:
+        """Read what comes, and emit its deltas; a slow taker makes a slow reader.
+
+        Returns when the output has ended or failed, or has reasoned for longer than it may:
+        `overspent` says so.
+        """
+        feed, parser, stops = self.parser.feed, self.parser, self._stops
+        receive, simple = connection.receive, not self._asked
+        self.overspent = False
         try:
-            while (received := await self._received(connection)) is not None:
+            while (received := await receive()) is not None:
                 if received.usage is not None:
-                    self._usage = plain_usage(received.usage) or self._usage
-                if received.text and self._stops.found is None and self._last is None:
-                    text = self._stops.feed(received.text)
-                    self._count(received)
-                    if record:
-                        self.chunks.append(text)
-                    if deltas := feed(text):
+                    self._usage = received.usage
+                text = received.text
+                if text and self._last is None and stops.found is None:
+                    tokens = received.tokens or 1
+                    self._tokens += tokens
+                    if parser.in_reasoning:
+                        self._reasoning_tokens += tokens
+                    fed = text if simple else stops.feed(text)
+                    if self._keep:
+                        self._kept(fed, received)
+                    deltas = feed(fed)
+                    if self._token_texts is not None:
+                        self._token_texts.came(text, received.logprobs)
+                        self._token_texts.place(deltas, self.held)
+                    if deltas:
                         await emit(deltas)
+                    if self._budget is not None and self._is_overspent(received):
+                        self.overspent = True
+                        return
+                    if self._stops.found is not None:
+                        self._only_numbers(connection)
                 if received.reason is not None:
+                    if self._last is None:
+                        self._only_numbers(connection)
                     self._last = received
-                if self._stops.found is not None:
-                    break
-            if self._last is None and self._stops.found is None:
+            if self._last is None and stops.found is None:
                 self.fault = Fault("the upstream broke off its answer", status=502)
         except Fault as fault:
             # Behind the end of the output only numbers were missing.
-            self.fault = fault if self._last is None else None
+            if self._last is None and stops.found is None:
+                self.fault = fault
+
+    async def end_reasoning(self, marker: str, emit: Emit) -> None:
+        """Go on as if the model had ended its reasoning."""
+        text = self._stops.rest() + marker
+        self.chunks.append(text)
+        self._forced += 1
+        if self._forced == MOST_FORCED:
+            self._budget = None
+        self._next_leg()
+        if deltas := self.parser.feed(text):
+            await emit(deltas)
+
+    def cut(self) -> None:
+        """Take note that the output has all the tokens that it may have."""
+        self._last = Received(reason="length")
+
+    async def finish(self, emit: Emit) -> None:
+        """End the output, and emit what is left of it."""
         rest = self._stops.rest()
-        if record and rest:
+        if self._keep and rest:
             self.chunks.append(rest)
-        deltas = [*feed(rest), *parser.finish(self._ended())]
+        self.told = self._ended()
+        deltas = [*self.parser.feed(rest), *self.parser.finish(self.told)]
+        self.ended = True
+        if self._token_texts is not None:
+            self._token_texts.place(deltas, 0)
         if deltas:
             await emit(deltas)
 
     @property
-    def usage(self) -> dict[str, Any] | None:
-        """What the upstream says that it took, with the tokens of reasoning where they are known.
+    def text(self) -> str:
+        """The output as it came, where it is kept."""
+        return "".join(self.chunks)
 
-        Those are counted by what the upstream says of each chunk; where it says nothing, a chunk
-        is taken for a token.
+    @property
+    def held(self) -> int:
+        """How many characters are held back, for what follows decides what they mean."""
+        return self.parser.held + self._stops.held
+
+    @property
+    def made(self) -> int:
+        """How many tokens were made so far."""
+        said = plain_usage(self._usage) or {}
+        return self._tokens_before + int(said.get("completion_tokens", self._tokens))
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """What the turn took: what the upstream says, and what it does not say counted.
+
+        A chunk of which the upstream does not say how many tokens it is counts as one; those of
+        reasoning are counted so in any case.
         """
-        if self._usage is None:
-            return None
-        usage = dict(self._usage)
-        details = dict(usage.get("completion_tokens_details") or {})
-        made = usage.get("completion_tokens")
-        if self._reasoning_tokens and isinstance(made, int):
+        said = plain_usage(self._usage) or {}
+        read = self.prompt_tokens
+        if read is None:
+            read = max(said.get("prompt_tokens", 0) - self._tokens_before, 0)
+        made = self.made
+        usage = said | {
+            "prompt_tokens": read,
+            "completion_tokens": made,
+            "total_tokens": read + made,
+        }
+        details = dict(said.get("completion_tokens_details") or {})
+        if self._reasoning_tokens:
             details.setdefault("reasoning_tokens", min(self._reasoning_tokens, made))
-            usage["completion_tokens_details"] = details
-        return usage
+        return usage | {"completion_tokens_details": details} if details else usage
 
-    async def _received(self, connection: Connection) -> Received | None:
-        try:
-            with anyio.fail_after(max(self._deadline - anyio.current_time(), 0)):
-                return await connection.receive()
-        except TimeoutError as error:
-            raise Fault("the answer takes longer than it may", status=504) from error
+    @property
+    def knows_prompt_tokens(self) -> bool:
+        """Whether it is known how many tokens the prompt has."""
+        return self.prompt_tokens is not None or "prompt_tokens" in (plain_usage(self._usage) or {})
 
-    def _count(self, received: Received) -> None:
-        tokens = received.tokens or 1
-        self._tokens += tokens
-        if self.parser.in_reasoning:
-            self._reasoning_tokens += tokens
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the turn ended, in the words of Chat Completions; None while it has not."""
+        if self.reason == "content_filter":
+            return self.reason
+        return self.parser.finish_reason if self.ended else None
 
-    def _ended(self) -> Any:
+    def _kept(self, text: str, received: Received) -> None:
+        self.chunks.append(text)
+        self.ids += [id for id in received.ids if type(id) is int]
+
+    def _is_overspent(self, received: Received) -> bool:
+        return (
+            self._budget is not None
+            and self._reasoning_tokens >= self._budget
+            and self.parser.in_reasoning
+            and received.reason is None
+            and self._stops.found is None
+        )
+
+    def _next_leg(self) -> None:
+        """Count what was made until now, for the next connection counts from the start."""
+        said: Mapping[str, Any] = plain_usage(self._usage) or {}
+        if self.prompt_tokens is None and "prompt_tokens" in said:
+            self.prompt_tokens = max(said["prompt_tokens"] - self._tokens_before, 0)
+        self._tokens_before = self.made
+        self._usage, self._tokens = None, 0
+
+    def _only_numbers(self, connection: Connection) -> None:
+        """Read on for what the output took, and no longer than that may take."""
+        connection.limit(asyncio.get_running_loop().time() + AFTER_END)
+
+    def _ended(self) -> str | None:
         """Note why the turn ended, and return what the parser is told.
 
         A stop string of the client's cuts a turn anywhere: nothing that is missing there counts as
@@ -120,10 +239,3 @@ class Turn:
             self.stop = last.stop
             return None
         return "stop"
-
-    @property
-    def finish_reason(self) -> str:
-        """Why the turn ended, in the words of Chat Completions."""
-        if self.reason == "content_filter":
-            return self.reason
-        return self.parser.finish_reason or "stop"

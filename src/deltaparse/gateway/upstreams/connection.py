@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any
-
-import httpx
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 
 from ..faults import Fault
-from ..settings import Settings
-from .events import server_sent_events, whole_body
+from .events import EventReader
+from .http_client import BadAnswer, HttpAnswer, HttpClient, Unreachable
 from .upstream import Generation, Reader, Received, Upstream, error_text
 
-__all__ = ["Connection", "json_of", "opened"]
+__all__ = ["Connection", "opened"]
 
 DONE = b"[DONE]"
 PASSED_STATUSES = (400, 413, 422, 429, 503)
 """What an upstream says of the request, or of its load, is what the client is told."""
 
+LONGEST_RETRY_AFTER = 40
+LONGEST_REFUSAL = 1 << 16
+
 
 class Connection:
     """A stream of one generation; `receive` until it returns None."""
 
-    def __init__(self, events: AsyncGenerator[bytes], read: Reader) -> None:
-        self._events = events
+    def __init__(self, answer: HttpAnswer, read: Reader, limit: int) -> None:
+        self._answer = answer
         self._read = read
+        self._limit = limit
+        self._events = EventReader(limit)
+        self._waiting: deque[bytes] = deque()
         self._ended = False
 
     async def receive(self) -> Received | None:
@@ -37,31 +41,51 @@ class Connection:
         """
         if self._ended:
             return None
-        try:
-            data = await anext(self._events, None)
-        except httpx.TimeoutException as error:
-            raise Fault("the upstream has fallen silent", status=504) from error
-        except httpx.HTTPError as error:
-            raise Fault("the upstream broke off its answer", status=502) from error
+        data = self._waiting.popleft() if self._waiting else await self._next()
         if data is None or data.strip() == DONE:
             self._ended = True
             return None if data is None else Received(done=True)
         received = self._received(data)
-        self._ended = received.done
+        if received.done:
+            self._ended = True
         return received
 
-    async def close(self) -> None:
-        """Stop reading."""
-        await self._events.aclose()
+    def limit(self, deadline: float) -> None:
+        """Set when the stream ends at the latest, in the time of the event loop."""
+        self._answer.limit(deadline)
+
+    async def _next(self) -> bytes | None:
+        """Return the data of the next event, None at the end of the stream.
+
+        An answer that is no stream is one event.
+        """
+        try:
+            if "json" in self._answer.headers.get("content-type", ""):
+                self._waiting.append(await _whole(self._answer, self._limit))
+                self._answer.headers = {}
+            while not self._waiting:
+                block = await self._answer.read()
+                if not block:
+                    return next(iter(self._events.end()), None)
+                self._waiting += self._events.feed(block)
+        except TimeoutError as error:
+            raise Fault("the upstream has fallen silent, or takes too long", status=504) from error
+        except OSError as error:
+            raise Fault("the upstream broke off its answer", status=502) from error
+        return self._waiting.popleft()
 
     def _received(self, data: bytes) -> Received:
-        event = json_of(data)
-        failed = error_text(event)
-        if failed is not None:
-            raise Fault(f"the upstream failed: {failed}", status=502)
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise Fault("the upstream sent what is no JSON", status=502) from error
+        if b'"error"' in data or b'"detail"' in data:
+            failed = error_text(event)
+            if failed is not None:
+                raise Fault(f"the upstream failed: {failed}", status=502)
         try:
             received = self._read(event)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, AttributeError, TypeError, ValueError) as error:
             raise Fault("the upstream sent an event of another kind", status=502) from error
         text: object = received.text
         if not isinstance(text, str):
@@ -71,72 +95,61 @@ class Connection:
 
 @asynccontextmanager
 async def opened(
-    client: httpx.AsyncClient,
+    client: HttpClient,
     upstream: Upstream,
     generation: Generation,
-    settings: Settings,
     headers: Mapping[str, str],
+    deadline: float,
 ) -> AsyncIterator[Connection]:
     """Ask an upstream for a stream, and close it in the end.
 
     Raises:
         Fault: it cannot be reached, or refuses.
     """
-    request = client.build_request(
-        "POST", upstream.path, json=upstream.body(generation), headers=dict(headers)
-    )
+    limit = client.settings.max_line
     try:
-        response = await client.send(request, stream=True)
-    except httpx.ConnectTimeout as error:
-        raise Fault("the upstream cannot be reached in time", status=504) from error
-    except httpx.TimeoutException as error:
+        answer = await client.ask(upstream.path, upstream.body(generation), headers)
+    except TimeoutError as error:
         raise Fault("the upstream does not answer in time", status=504) from error
-    except httpx.HTTPError as error:
+    except Unreachable as error:
         raise Fault("the upstream cannot be reached", status=502) from error
+    except BadAnswer as error:
+        raise Fault("the upstream broke off before it answered", status=502) from error
     try:
-        if not response.is_success:
-            raise await _refusal(response, settings.max_line)
-        connection = Connection(_data(response, settings.max_line), upstream.reader())
-        try:
-            yield connection
-        finally:
-            await connection.close()
+        answer.limit(deadline)
+        if not 200 <= answer.status < 300:
+            raise await _refusal(answer)
+        yield Connection(answer, upstream.reader(), limit)
     finally:
-        await response.aclose()
+        answer.close()
 
 
-async def _data(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
-    """Iterate over the events; an answer that is no stream is one event."""
-    if "json" in response.headers.get("content-type", ""):
-        yield await whole_body(response.aiter_bytes(), limit)
-        return
-    async for data in server_sent_events(response.aiter_bytes(), limit):
-        yield data
+async def _whole(answer: HttpAnswer, limit: int) -> bytes:
+    """Return all of a body.
+
+    Raises:
+        Fault: it has more bytes than the limit.
+    """
+    body = bytearray()
+    while block := await answer.read():
+        body += block
+        if len(body) > limit:
+            message = f"the upstream sent an event of more than {limit} bytes"
+            raise Fault(message, status=502)
+    return bytes(body)
 
 
-async def _refusal(response: httpx.Response, limit: int) -> Fault:
+async def _refusal(answer: HttpAnswer) -> Fault:
     """Return the fault that an upstream's status says."""
     words = None
-    try:
-        body = await whole_body(response.aiter_bytes(), min(limit, 1 << 16))
-        words = error_text(json.loads(body))
-    except (Fault, httpx.HTTPError, ValueError, RecursionError):
-        pass
-    said = response.status_code
+    with suppress(Fault, OSError, ValueError, RecursionError):
+        words = error_text(json.loads(await _whole(answer, LONGEST_REFUSAL)))
+    said = answer.status
     status = said if said in PASSED_STATUSES else 502
     if status == 422:
         status = 400
     message = f"the upstream refuses with status {said}" + (f": {words}" if words else "")
-    return Fault(message, status=status, retry_after=response.headers.get("retry-after"))
-
-
-def json_of(data: bytes) -> Any:
-    """Read JSON of an upstream.
-
-    Raises:
-        Fault: it is none.
-    """
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise Fault("the upstream sent what is no JSON", status=502) from error
+    again = answer.headers.get("retry-after", "")
+    if not (again.isascii() and again.isprintable() and 0 < len(again) <= LONGEST_RETRY_AFTER):
+        again = ""
+    return Fault(message, status=status, retry_after=again or None)

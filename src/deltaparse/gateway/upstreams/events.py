@@ -2,57 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator
-
 from ..faults import Fault
 
-__all__ = ["server_sent_events", "whole_body"]
+__all__ = ["EventReader"]
 
 
-async def server_sent_events(blocks: AsyncIterable[bytes], limit: int) -> AsyncIterator[bytes]:
-    """Iterate over the data of the events.
+class EventReader:
+    r"""Blocks of bytes in, the data of whole events out.
 
     A line that the end of the stream cuts off is none.
 
-    Raises:
-        Fault: an event has more than `limit` bytes.
+    >>> events = EventReader(limit=1000)
+    >>> events.feed(b'data: {"a": 1}\n\ndata: {"b"'), events.feed(b": 2}\n\n: ping\n\n")
+    ([b'{"a": 1}'], [b'{"b": 2}'])
     """
-    line: list[bytes] = []
-    data: list[bytes] = []
-    size = 0
-    async for block in blocks:
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._line: list[bytes] = []
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, block: bytes) -> list[bytes]:
+        """Return the data of the events that a block ends.
+
+        Raises:
+            Fault: an event has more bytes than the limit.
+        """
+        if block.startswith(b"data: ") and not (self._line or self._data):
+            # Nearly always a block is one event.
+            if block.find(b"\n") == len(block) - 2 and block.endswith(b"\n\n"):
+                self._check(len(block))
+                return [block[6:-2]]
+        found: list[bytes] = []
         *ends, rest = block.split(b"\n")
         for end in ends:
-            whole = b"".join([*line, end]).rstrip(b"\r")
-            line = []
-            size += len(end)
-            _check(size, limit)
-            if whole.startswith(b"data:"):
-                data.append(whole[5:].removeprefix(b" "))
-            elif not whole:
-                if data:
-                    yield b"\n".join(data)
-                data, size = [], 0
-        line.append(rest)
-        size += len(rest)
-        _check(size, limit)
-    if data:
-        yield b"\n".join(data)
+            line = b"".join([*self._line, end]).rstrip(b"\r") if self._line else end.rstrip(b"\r")
+            self._line = []
+            self._size += len(end)
+            self._check(self._size)
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" "))
+            elif not line:
+                found += self.end()
+        if rest:
+            self._line.append(rest)
+            self._size += len(rest)
+            self._check(self._size)
+        return found
 
+    def end(self) -> list[bytes]:
+        """Return the data of the event that the end of the stream ends, if there is one."""
+        data, self._data, self._size = self._data, [], 0
+        return [b"\n".join(data)] if data else []
 
-async def whole_body(blocks: AsyncIterable[bytes], limit: int) -> bytes:
-    """Return all bytes.
-
-    Raises:
-        Fault: they are more than `limit`.
-    """
-    body = bytearray()
-    async for block in blocks:
-        body += block
-        _check(len(body), limit)
-    return bytes(body)
-
-
-def _check(size: int, limit: int) -> None:
-    if size > limit:
-        raise Fault(f"the upstream sent an event of more than {limit} bytes", status=502)
+    def _check(self, size: int) -> None:
+        if size > self._limit:
+            message = f"the upstream sent an event of more than {self._limit} bytes"
+            raise Fault(message, status=502)

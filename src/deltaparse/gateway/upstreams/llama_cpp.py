@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .upstream import Generation, Reader, Received, Upstream, read_reason
+from deltaparse.grammar import Grammar, Trigger
 
-__all__ = ["LlamaCpp"]
+from .upstream import (
+    Generation,
+    Reader,
+    Received,
+    Upstream,
+    Way,
+    logprob_entry,
+    read_reason,
+    usage_of,
+)
+
+__all__ = ["LlamaCpp", "gbnf_body"]
 
 NAMES = {"repetition_penalty": "repeat_penalty"}
+
+TRIGGERS = {"token": 0, "word": 1, "pattern": 2}
+"""The numbers that llama.cpp has for the kinds of triggers."""
 
 
 class LlamaCpp(Upstream):
@@ -17,6 +31,11 @@ class LlamaCpp(Upstream):
 
     kind = "llama.cpp"
     path = "/completion"
+
+    @property
+    def ways(self) -> frozenset[Way]:
+        """How it holds a model to what is asked."""
+        return frozenset({"grammar", "triggers"})
 
     def body(self, generation: Generation) -> dict[str, Any]:
         """Return the request for a stream."""
@@ -32,35 +51,59 @@ class LlamaCpp(Upstream):
         }
         if sampling.stop:
             body["stop"] = list(sampling.stop)
-        if generation.grammar is not None:
-            body["grammar"] = generation.grammar.text
-            body["preserved_tokens"] = list(generation.grammar.preserved_tokens)
+        if sampling.logprobs is not None:
+            body["n_probs"] = max(sampling.logprobs, 1)
+        if generation.constraint is not None and generation.constraint.grammar is not None:
+            body |= gbnf_body(generation.constraint.grammar)
         return body
 
     def reader(self) -> Reader:
         """Return what reads the events of one stream."""
         return _read
 
+    def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
+        """Return the request to `/tokenize`."""
+        del model
+        return {"content": text, "add_special": special, "parse_special": True}
+
+
+def gbnf_body(grammar: Grammar) -> dict[str, Any]:
+    """Return the members of a request to llama-server that hold a model to a grammar."""
+    body = {"grammar": grammar.text, "preserved_tokens": list(grammar.preserved_tokens)}
+    if not grammar.lazy:
+        return body
+    triggers = [_trigger(trigger) for trigger in grammar.triggers]
+    return {**body, "grammar_lazy": True, "grammar_triggers": triggers}
+
+
+def _trigger(trigger: Trigger) -> dict[str, Any]:
+    said: dict[str, Any] = {"type": TRIGGERS[trigger.kind], "value": trigger.value}
+    return said | {"token": int(trigger.value)} if trigger.kind == "token" else said
+
 
 def _read(event: Mapping[str, Any]) -> Received:
-    text, tokens = event["content"], len(event.get("tokens") or ())
+    text, ids = event["content"], event.get("tokens") or ()
+    logprobs = [_entry(one) for one in event.get("completion_probabilities") or ()]
     if not event.get("stop"):
-        return Received(text=text, tokens=tokens)
+        return Received(text, len(ids), ids=ids, logprobs=logprobs)
     stop_type = event.get("stop_type")
     if stop_type is None:  # as older servers say it
         stop_type = next(
             (kind for kind in ("limit", "eos", "word") if event.get(f"stopped_{kind}")), "eos"
         )
-    usage = None
-    if isinstance(predicted := event.get("tokens_predicted"), int):
-        read = event.get("tokens_evaluated") or 0
-        usage = {
-            "prompt_tokens": read,
-            "completion_tokens": predicted,
-            "total_tokens": read + predicted,
-        }
-    word = event.get("stopping_word") or ""
-    reason = "eos" if stop_type == "none" else stop_type
+    # The last event repeats what all had, where they were streamed: none of it is new.
     return Received(
-        text=text, tokens=tokens, reason=read_reason(reason), stop=word, usage=usage, done=True
+        text,
+        len(ids),
+        read_reason("eos" if stop_type == "none" else stop_type),
+        event.get("stopping_word") or "",
+        usage_of(event.get("tokens_evaluated"), event.get("tokens_predicted")),
+        done=True,
+        ids=ids,
+        logprobs=logprobs if text else (),
     )
+
+
+def _entry(said: Mapping[str, Any]) -> dict[str, Any]:
+    top = [logprob_entry(one["token"], one["logprob"], None) for one in said["top_logprobs"]]
+    return logprob_entry(said["token"], said["logprob"], top)

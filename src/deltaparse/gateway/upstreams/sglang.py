@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .upstream import Generation, Reader, Received, Upstream, read_reason
+from .upstream import (
+    Generation,
+    Reader,
+    Received,
+    Upstream,
+    Way,
+    logprob_entry,
+    read_reason,
+    usage_of,
+)
 
 __all__ = ["SGLang"]
 
@@ -25,6 +35,11 @@ class SGLang(Upstream):
         super().__init__(adds_bos=adds_bos)
         self.increments = increments
 
+    @property
+    def ways(self) -> frozenset[Way]:
+        """How it holds a model to what is asked."""
+        return frozenset({"grammar", "tag"})
+
     def body(self, generation: Generation) -> dict[str, Any]:
         """Return the request for a stream."""
         sampling = generation.sampling
@@ -39,13 +54,25 @@ class SGLang(Upstream):
         }
         if sampling.stop:
             asked["stop"] = list(sampling.stop)
-        if generation.grammar is not None:
-            asked["ebnf"] = generation.grammar.text
-        return {"text": generation.prompt, "stream": True, "sampling_params": asked}
+        constraint = generation.constraint
+        if constraint is not None and constraint.tag is not None:
+            asked["structural_tag"] = json.dumps(constraint.tag)
+        elif constraint is not None and constraint.grammar is not None:
+            asked["ebnf"] = constraint.grammar.text
+        body = {"text": generation.prompt, "stream": True, "sampling_params": asked}
+        if sampling.logprobs is not None:
+            body |= {"return_logprob": True, "top_logprobs_num": sampling.logprobs}
+            body |= {"return_text_in_logprobs": True, "logprob_start_len": -1}
+        return body
 
     def reader(self) -> Reader:
         """Return what reads the events of one stream."""
         return _Reader(self.increments)
+
+    def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
+        """Return the request to `/tokenize`."""
+        del model
+        return {"prompt": text, "add_special_tokens": special}
 
 
 class _Reader:
@@ -53,27 +80,44 @@ class _Reader:
         self._increments = increments
         self._text = 0
         self._tokens = 0
+        self._ids = 0
+        self._logprobs = 0
 
     def __call__(self, event: Mapping[str, Any]) -> Received:
         text, about = event["text"], event["meta_info"]
         if not self._increments:
             # What was sent stays; the end of it may be half a character until it is whole.
             text, self._text = text[self._text :], max(self._text, len(text))
+        ids = event.get("output_ids") or ()
+        if not self._increments:
+            ids, self._ids = ids[self._ids :], len(ids)
         made = about.get("completion_tokens")
         tokens = 0
         if isinstance(made, int):
             tokens, self._tokens = max(made - self._tokens, 0), made
+        usage = usage_of(about.get("prompt_tokens"), made)
+        if usage is not None and about.get("cached_tokens"):
+            usage["prompt_tokens_details"] = {"cached_tokens": about["cached_tokens"]}
+        logprobs = self._new_logprobs(about) if about.get("output_token_logprobs") else ()
         ended = about.get("finish_reason")
         if ended is None:
-            return Received(text=text, tokens=tokens)
+            return Received(text, tokens, usage=usage, ids=ids, logprobs=logprobs)
         if not isinstance(ended, Mapping):
             ended = {"type": ended}
-        usage = None
-        if isinstance(made, int):
-            read = about.get("prompt_tokens") or 0
-            usage = {"prompt_tokens": read, "completion_tokens": made, "total_tokens": read + made}
-            if about.get("cached_tokens"):
-                usage["prompt_tokens_details"] = {"cached_tokens": about["cached_tokens"]}
         stop = ended["matched"] if isinstance(ended.get("matched"), str) else ""
         reason = read_reason(ended.get("type"))
-        return Received(text=text, tokens=tokens, reason=reason, stop=stop, usage=usage)
+        return Received(text, tokens, reason, stop, usage, ids=ids, logprobs=logprobs)
+
+    def _new_logprobs(self, about: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the entries of the tokens that were not there before.
+
+        Each is `[logprob, id, text]`, here as in the lists of the likeliest.
+        """
+        said: Sequence[Any] = about["output_token_logprobs"]
+        tops: Sequence[Any] = about.get("output_top_logprobs") or [()] * len(said)
+        start = 0 if self._increments else self._logprobs
+        self._logprobs = len(said)
+        return [
+            logprob_entry(text, logprob, [logprob_entry(t, n, None) for n, _, t in top or ()])
+            for (logprob, _, text), top in zip(said[start:], tops[start:], strict=True)
+        ]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .upstream import Generation, Reader, Received, Upstream, read_reason
+from .upstream import (
+    Generation,
+    Reader,
+    Received,
+    Upstream,
+    Way,
+    logprob_entry,
+    read_reason,
+    usage_of,
+)
 
 __all__ = ["TGI"]
 
@@ -13,11 +22,15 @@ NAMES = {"temperature", "top_k", "frequency_penalty", "repetition_penalty", "see
 
 
 class TGI(Upstream):
-    """`/generate_stream`. It takes schemas, but no grammars."""
+    """`/generate_stream`. It holds a model to JSON of a schema, and to no other grammar."""
 
     kind = "tgi"
     path = "/generate_stream"
-    takes_grammars = False
+
+    @property
+    def ways(self) -> frozenset[Way]:
+        """How it holds a model to what is asked."""
+        return frozenset({"schema"})
 
     def body(self, generation: Generation) -> dict[str, Any]:
         """Return the request for a stream.
@@ -38,24 +51,40 @@ class TGI(Upstream):
             asked["top_p"] = sampling.top_p
         if sampling.stop:
             asked["stop"] = list(sampling.stop)
+        if sampling.logprobs:
+            asked["top_n_tokens"] = sampling.logprobs
+        if generation.constraint is not None and generation.constraint.schema is not None:
+            asked["grammar"] = {"type": "json", "value": generation.constraint.schema}
         return {"inputs": generation.prompt, "parameters": asked, "stream": True}
 
     def reader(self) -> Reader:
         """Return what reads the events of one stream."""
         return _read
 
+    def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
+        """Return the request to `/tokenize`."""
+        del model, special
+        return {"inputs": text, "parameters": {}}
+
 
 def _read(event: Mapping[str, Any]) -> Received:
-    text, details = event["token"]["text"], event.get("details")
+    token, details = event["token"], event.get("details")
+    text, ids = token["text"], [token["id"]] if "id" in token else ()
+    logprobs: tuple[dict[str, Any], ...] = ()
+    if token.get("logprob") is not None:
+        top = [logprob_entry(o["text"], o["logprob"], None) for o in event.get("top_tokens") or ()]
+        logprobs = (logprob_entry(text, token["logprob"], top),)
     if event.get("generated_text") is None and details is None:
-        return Received(text=text, tokens=1)
+        return Received(text, 1, ids=ids, logprobs=logprobs)
     details = details or {}
     reason = details.get("finish_reason") or "eos_token"
-    usage = None
-    if isinstance(made := details.get("generated_tokens"), int):
-        read = details.get("input_length") or 0
-        usage = {"prompt_tokens": read, "completion_tokens": made, "total_tokens": read + made}
-    stop = None if reason == "stop_sequence" else ""
     return Received(
-        text=text, tokens=1, reason=read_reason(reason), stop=stop, usage=usage, done=True
+        text,
+        1,
+        read_reason(reason),
+        None if reason == "stop_sequence" else "",
+        usage_of(details.get("input_length"), details.get("generated_tokens")),
+        done=True,
+        ids=ids,
+        logprobs=logprobs,
     )

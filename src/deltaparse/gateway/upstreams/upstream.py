@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from deltaparse.grammar import Grammar
 from deltaparse.stream.finish_reasons import how_it_ended
@@ -14,13 +14,18 @@ from ..faults import Fault
 from ..sampling import Sampling
 
 __all__ = [
+    "Constraint",
     "Generation",
     "Reader",
     "Received",
     "Upstream",
+    "Way",
     "error_text",
+    "logprob_entry",
     "plain_usage",
     "read_reason",
+    "token_count",
+    "usage_of",
 ]
 
 Reason = Literal["stop", "length", "content_filter"]
@@ -33,6 +38,24 @@ REASONS: dict[str, Reason] = {
 """The ways in which an output may end that is an answer."""
 
 
+Way = Literal["grammar", "triggers", "tag", "schema"]
+"""How an upstream holds a model: to a grammar from the start, to one from a trigger on, to a
+structural tag, or to JSON of a schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """What a model is held to, in one of the ways that its upstream has.
+
+    calls: how the calls of such an output are written, as a parser is told.
+    """
+
+    grammar: Grammar | None = None
+    tag: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | None = None
+    calls: Literal["format", "json"] = "format"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """What is to be generated: one choice of one request."""
@@ -40,19 +63,20 @@ class Generation:
     prompt: str
     model: str | None
     sampling: Sampling = field(default=Sampling())
-    grammar: Grammar | None = None
+    constraint: Constraint | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
+class Received(NamedTuple):
     """What one event of an upstream says.
 
     text: more of the output.
     tokens: how many tokens the text is, 0 if that is not said.
     reason: why the output has ended, None if it goes on.
     stop: the stop string at which it ended; "" if it did so by itself, None if that is not said.
-    usage: numbers of tokens, in OpenAI's shape.
+    usage: numbers of tokens, in OpenAI's shape, so far or in all.
     done: whether nothing follows.
+    ids: the tokens of the text, as far as they are said.
+    logprobs: an entry of OpenAI's `logprobs.content` for each token, where they were asked for.
     """
 
     text: str = ""
@@ -61,6 +85,8 @@ class Received:
     stop: str | None = None
     usage: Mapping[str, Any] | None = None
     done: bool = False
+    ids: Sequence[int] = ()
+    logprobs: Sequence[dict[str, Any]] = ()
 
 
 Reader = Callable[[Any], Received]
@@ -76,10 +102,14 @@ class Upstream(ABC):
 
     kind: ClassVar[str]
     path: ClassVar[str]
-    takes_grammars: ClassVar[bool] = True
 
     def __init__(self, *, adds_bos: bool = False) -> None:
         self.adds_bos = adds_bos
+
+    @property
+    @abstractmethod
+    def ways(self) -> frozenset[Way]:
+        """How it holds a model to what is asked."""
 
     @abstractmethod
     def body(self, generation: Generation) -> dict[str, Any]:
@@ -91,6 +121,43 @@ class Upstream(ABC):
 
         It may raise anything where an event is not what this kind sends.
         """
+
+    @abstractmethod
+    def tokenizing(self, text: str, model: str | None, *, special: bool) -> dict[str, Any]:
+        """Return the request to `/tokenize`; `special`: with what stands before every text."""
+
+
+def token_count(answer: Any) -> int | None:
+    """Return how many tokens `/tokenize` says that there are, in the answer of any kind."""
+    tokens = answer.get("tokens") if isinstance(answer, Mapping) else answer
+    return len(tokens) if isinstance(tokens, list) else None
+
+
+def usage_of(read: Any, made: Any) -> dict[str, Any] | None:
+    """Return a usage of OpenAI's shape, None where the numbers are none."""
+    if type(made) is not int:
+        return None
+    if type(read) is not int:
+        return {"completion_tokens": made}
+    return {"prompt_tokens": read, "completion_tokens": made, "total_tokens": read + made}
+
+
+def logprob_entry(token: str, logprob: Any, top: Sequence[Any] | None = ()) -> dict[str, Any]:
+    """Return an entry of OpenAI's `logprobs.content`.
+
+    Args:
+        token: its text.
+        logprob: the logarithm of its probability.
+        top: entries of the likeliest tokens in its place; None for an entry that is one of those.
+
+    Raises:
+        TypeError: the text or the number is none.
+    """
+    if not isinstance(token, str):
+        raise TypeError("a token is text")
+    data = token.encode(errors="replace")
+    entry = {"token": token, "logprob": float(logprob), "bytes": list(data)}
+    return entry if top is None else entry | {"top_logprobs": list(top)}
 
 
 def read_reason(reason: Any) -> Reason:

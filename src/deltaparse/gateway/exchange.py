@@ -1,0 +1,337 @@
+"""One request and its answer.
+
+A request is understood first, then the upstream is asked, for each choice by itself, and only when
+it takes the request does the answer begin: until then a fault has a status of its own. While an
+answer is made somebody listens whether the client is still there; when it is gone, all that was
+opened for it is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+import traceback
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio import to_thread
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from .answers import Answer, ClientGone, StreamedAnswer, WholeAnswer, whole_response
+from .asked import Asked, asked, read_body
+from .faults import Fault
+from .protocol import Protocol
+from .turn import Turn
+from .upstreams.connection import opened
+from .upstreams.upstream import Generation
+
+if TYPE_CHECKING:
+    from .gateway import Gateway
+
+__all__ = ["Exchange", "unknown_model"]
+
+LOG = logging.getLogger("deltaparse.gateway")
+
+BREAKING_OFF = 1.0
+"""Seconds in which a client is told that its answer is broken off."""
+
+
+class Exchange:
+    """One request and its answer."""
+
+    def __init__(
+        self, gateway: Gateway, protocol: Protocol, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        self.gateway = gateway
+        self.protocol = protocol
+        self.headers = Headers(scope=scope)
+        self.id = secrets.token_hex(12)
+        self._receive = receive
+        self._plain_send = send
+        self._began = time.monotonic()
+        self._status = 0
+        self._gone = False
+        self._fault: Fault | None = None
+
+    async def answer(self) -> None:
+        """Answer, and say in the log and in the metrics what came of it."""
+        try:
+            await self._answered()
+        except ClientGone:
+            self._gone = True
+        except Exception as error:  # noqa: BLE001 - a bug is the request's end, not the server's
+            await self._refuse(self._internal(error))
+        finally:
+            self._note()
+
+    async def _answered(self) -> None:
+        gateway = self.gateway
+        try:
+            gateway.check_key(self.headers)
+            async with gateway.place():
+                body = read_body(await self._body())
+                name = await self._model(body.get("model"))
+                understood = await self._understood(body)
+                answer = self._answer_of(understood, body.get("model") or name or "")
+                await self._listening(answer, name)
+        except Fault as fault:
+            await self._refuse(fault)
+
+    async def _understood(self, body: Mapping[str, Any]) -> Asked:
+        gateway = self.gateway
+        async with gateway.renders:
+            return await to_thread.run_sync(
+                asked, body, self.protocol, gateway.model, gateway.upstream, gateway.settings
+            )
+
+    async def _listening(self, answer: Answer, name: str | None) -> None:
+        """Make an answer while the client is there and takes it."""
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._watch, answer, group.cancel_scope)
+                try:
+                    await self._choices(answer, name)
+                except ClientGone:
+                    self._gone = True
+                group.cancel_scope.cancel()
+        except asyncio.CancelledError:
+            # The server stops, and waits no longer.
+            if not self._gone:
+                with anyio.move_on_after(BREAKING_OFF, shield=True):
+                    await self._fail(answer, Fault("the gateway is stopping", status=503))
+            raise
+        if answer.first is not None:
+            self.gateway.metrics.first.observe(value=answer.first - self._began)
+
+    async def _watch(self, answer: Answer, scope: anyio.CancelScope) -> None:
+        """End an answer whose client has gone, or takes nothing for too long."""
+        patience = self.gateway.settings.send_timeout
+        while True:
+            with anyio.move_on_after(patience / 4):
+                if (await self._receive())["type"] == "http.disconnect":
+                    break
+            since = answer.waits_since
+            if since is not None and time.monotonic() - since > patience:
+                break
+        self._gone = True
+        scope.cancel()
+
+    async def _choices(self, answer: Answer, name: str | None) -> None:
+        """Make all choices of an answer at a time; the first fault ends all."""
+        if answer.asked.sampling.n == 1:
+            try:
+                await self._choice(answer, 0, name)
+            except Fault as fault:
+                await self._fail(answer, fault)
+            except ClientGone:
+                raise
+            except Exception as error:  # noqa: BLE001 - the protocol has an error for it
+                await self._fail(answer, self._internal(error))
+            return
+        ended: list[Exception] = []
+        async with anyio.create_task_group() as group:
+
+            async def make(index: int) -> None:
+                try:
+                    await self._choice(answer, index, name)
+                except Exception as error:  # noqa: BLE001 - looked at below
+                    ended.append(error)
+                    group.cancel_scope.cancel()
+
+            for index in range(answer.asked.sampling.n):
+                group.start_soon(make, index)
+        first = ended[0] if ended else None
+        if isinstance(first, ClientGone):
+            raise first
+        if first is not None:
+            await self._fail(answer, first if isinstance(first, Fault) else self._internal(first))
+
+    async def _choice(self, answer: Answer, index: int, name: str | None) -> None:
+        gateway, understood = self.gateway, answer.asked
+        deadline = asyncio.get_running_loop().time() + gateway.settings.total_timeout
+        records = gateway.records.wanted
+        turn = Turn(
+            understood.parser(collect=answer.collects or records),
+            understood.sampling.stop,
+            keep=records or understood.with_raw,
+            budget=understood.budget,
+            tokens=answer.tokens[index],
+        )
+        gateway.turns.add(turn)
+        try:
+            await self._read(turn, understood.generation(name, index), answer, index, deadline)
+            if understood.with_usage and not turn.knows_prompt_tokens:
+                turn.prompt_tokens = await gateway.count_tokens(
+                    understood.generation(name, index).prompt, name, self._authorization
+                )
+        finally:
+            gateway.turns.discard(turn)
+            self._count(turn)
+            gateway.records.add(f"{self.id}-{index}", name, understood, turn)
+        if turn.fault is not None:
+            raise turn.fault
+        await answer.end(index, turn)
+
+    async def _read(
+        self, turn: Turn, generation: Generation, answer: Answer, index: int, deadline: float
+    ) -> None:
+        """Read a turn to its end; one that reasons for too long goes on without reasoning."""
+        gateway, emit = self.gateway, partial(answer.take, index)
+        asking: Generation | None = generation
+        while asking is not None:
+            stream = opened(gateway.client, gateway.upstream, asking, self._authorization, deadline)
+            try:
+                async with stream as connection:
+                    await answer.begin()
+                    await turn.read(connection, emit)
+                asking = None
+                if turn.overspent:
+                    understood = answer.asked
+                    await turn.end_reasoning(understood.forced_end(turn.text), emit)
+                    async with gateway.renders:
+                        asking = await to_thread.run_sync(
+                            understood.resumed, generation, turn.text, turn.made
+                        )
+                    if asking is None:
+                        turn.cut()
+            except Fault as fault:
+                if not turn.overspent:
+                    raise
+                turn.fault, asking = fault, None  # what came before stays
+        await turn.finish(emit)
+
+    def _answer_of(self, understood: Asked, model: str) -> Answer:
+        head = {
+            "id": f"{self.protocol.id_prefix}{self.id}",
+            "model": model,
+            "created": int(time.time()),
+            "fields": understood.repeated,
+        }
+        make = StreamedAnswer if understood.stream else WholeAnswer
+        return make(understood, self.protocol, head, self._send, self._own_headers())
+
+    async def _body(self) -> bytes:
+        """Return the body of the request.
+
+        Raises:
+            Fault: it is too large, or does not come.
+            ClientGone: the client has gone.
+        """
+        settings = self.gateway.settings
+        blocks: list[bytes] = []
+        size, more = 0, True
+        try:
+            with anyio.fail_after(settings.body_timeout):
+                while more:
+                    message = await self._receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientGone
+                    blocks.append(message.get("body", b""))
+                    size += len(blocks[-1])
+                    if size > settings.max_body:
+                        words = f"a request has at most {settings.max_body} bytes"
+                        raise Fault(words, status=413)
+                    more = message.get("more_body", False)
+        except TimeoutError as error:
+            raise Fault("the request does not come", status=408) from error
+        return b"".join(blocks)
+
+    async def _model(self, given: Any) -> str | None:
+        """Return the upstream's name of the model that a request names.
+
+        Raises:
+            Fault: there is no such model.
+        """
+        if given is not None and not isinstance(given, str):
+            raise Fault(f"model is a name, not {given!r:.80}", param="model")
+        fits, name = await self.gateway.names.resolve(given or None, self._authorization)
+        if not fits:
+            raise unknown_model(given or "")
+        return name
+
+    @property
+    def _authorization(self) -> dict[str, str]:
+        return self.gateway.authorization(self.headers)
+
+    async def _fail(self, answer: Answer, fault: Fault) -> None:
+        self._fault = fault
+        await answer.fail(fault)
+
+    async def _refuse(self, fault: Fault) -> None:
+        """Answer with what went wrong, where nothing was answered yet."""
+        self._fault = fault
+        if self._status:
+            return  # the connection ends in the middle: no client takes that for an answer
+        body = self.protocol.error(fault, self._own_headers()["x-request-id"])
+        for message in whole_response(body, fault.status, self._own_headers(), fault):
+            await self._send(message)
+
+    async def _send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+        await self._plain_send(message)
+
+    def _own_headers(self) -> dict[str, str]:
+        return {"x-request-id": f"req_{self.id}", "request-id": f"req_{self.id}"}
+
+    def _internal(self, error: Exception) -> Fault:
+        """Log a bug, by its place and not by its words, which may be those of a request."""
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        frames = traceback.extract_tb(error.__traceback__)
+        where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        kind = type(error).__name__
+        more = {"request_id": self.id, "where": where}
+        LOG.error("internal error: %s at %s", kind, where[-1] if where else "?", extra=more)
+        return Fault("the gateway failed", status=500)
+
+    def _count(self, turn: Turn) -> None:
+        """Count what came of a turn."""
+        metrics, parser = self.gateway.metrics, turn.parser
+        ended = "fault" if turn.fault else turn.finish_reason or "cancelled"
+        metrics.finished.add(ended)
+        metrics.truncated.add(by=parser.finish_reason == "length")
+        for attempt in parser.attempts:
+            metrics.calls.add(attempt.status)
+        for issue in parser.issues:
+            metrics.issues.add(issue.kind)
+        counts = parser.counts
+        for part in ("content", "reasoning", "tool_calls"):
+            metrics.characters.add(part, by=getattr(counts, part).characters)
+        usage = turn.usage
+        thought = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+        metrics.tokens.add("prompt", by=usage["prompt_tokens"])
+        metrics.tokens.add("reasoning", by=thought)
+        metrics.tokens.add("answer", by=max(usage["completion_tokens"] - thought, 0))
+
+    def _note(self) -> None:
+        metrics, seconds = self.gateway.metrics, time.monotonic() - self._began
+        status = self._status or 499
+        metrics.requests.add(self.protocol.name, str(status))
+        metrics.seconds.observe(value=seconds)
+        if self._gone:
+            metrics.gone.add()
+        if self._fault is not None and self._fault.status >= 500:
+            metrics.faults.add(str(self._fault.status))
+        LOG.info(
+            "answered",
+            extra={
+                "request_id": self.id,
+                "protocol": self.protocol.name,
+                "status": status,
+                "seconds": round(seconds, 4),
+                "client_gone": self._gone,
+                "fault": self._fault.status if self._fault else None,
+            },
+        )
+
+
+def unknown_model(name: str) -> Fault:
+    """Return the fault of a request for a model that is not there."""
+    message = f"there is no model {name!r:.200}"
+    return Fault(message, status=404, code="model_not_found", param="model")

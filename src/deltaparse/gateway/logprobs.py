@@ -1,0 +1,82 @@
+"""Which tokens each delta of content is made of, for their log probabilities.
+
+Upstreams say how likely each token was, and of a parser comes text. What is emitted stands in the
+output as it came, in order, and ends before what the parser holds back: so the text of a delta is
+looked for from there backwards, and the tokens in it are its own. Those of markers, of reasoning
+and of calls belong to no content.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from deltaparse.stream import ContentDelta, Delta, ReasoningDelta
+
+__all__ = ["TokenTexts"]
+
+Entry = dict[str, Any]
+
+
+class TokenTexts:
+    """The tokens of one output, and the deltas of content that have them.
+
+    >>> tokens = TokenTexts()
+    >>> tokens.came("<think>", [{"token": "<think>"}])
+    >>> tokens.came("Hi", [{"token": "H"}, {"token": "i"}])
+    >>> delta = ContentDelta("Hi")
+    >>> tokens.place([delta], held=0)
+    >>> tokens.of(delta)
+    [{'token': 'H'}, {'token': 'i'}]
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._base = 0
+        self._entries: deque[tuple[int, Entry]] = deque()
+        self._placed: dict[int, list[Entry]] = {}
+
+    def came(self, text: str, entries: Sequence[Entry]) -> None:
+        """Take more of the output, and the tokens that it is.
+
+        The text of a token that is a part of a character is not what comes of it, so the last
+        token ends where the text does; one that brought no text counts for what follows.
+        """
+        start = self._base + len(self._text)
+        self._text += text
+        end = self._base + len(self._text)
+        at = start
+        for place, entry in enumerate(entries, 1):
+            at = end if place == len(entries) else min(at + len(entry["token"]), end)
+            self._entries.append((max(at, start + 1), entry))
+
+    def place(self, deltas: Sequence[Delta], held: int) -> None:
+        """Say which tokens belong to deltas, `held` characters being held back behind them."""
+        end = len(self._text) - held
+        spans = []
+        for delta in reversed(deltas):
+            if isinstance(delta, ContentDelta | ReasoningDelta) and delta.text:
+                at = self._text.rfind(delta.text, 0, max(end, 0))
+                if at >= 0:
+                    spans.append((delta, at, at + len(delta.text)))
+                    end = at
+        for delta, start, end in reversed(spans):
+            found = self._taken(self._base + start, self._base + end)
+            if isinstance(delta, ContentDelta):
+                self._placed[id(delta)] = found
+        if spans:
+            behind = spans[0][2]
+            self._text, self._base = self._text[behind:], self._base + behind
+
+    def of(self, delta: Delta) -> list[Entry] | None:
+        """Return the tokens of a delta that was placed, once; None if it is no content."""
+        return self._placed.pop(id(delta), None)
+
+    def _taken(self, start: int, end: int) -> list[Entry]:
+        found: list[Entry] = []
+        while self._entries and self._entries[0][0] <= end:
+            at, entry = self._entries.popleft()
+            if at > start:
+                found.append(entry)
+        return found

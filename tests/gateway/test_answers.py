@@ -1,0 +1,465 @@
+"""What clients get beside the message: tokens, the raw output, what was held to, what was begun."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import ContentDelta, StreamParser, get_format
+from deltaparse.gateway import Model
+from deltaparse.gateway.faults import Fault
+from deltaparse.gateway.logprobs import TokenTexts
+from deltaparse.gateway.model import Thinking
+from deltaparse.protocols import read_chat_completions_request
+from deltaparse.replay import Replayer
+
+from .asking import ASKED, CHAT, HI, KINDS, MESSAGES, PATHS, READERS, RESPONSES, TOOL, TOOLS
+from .asking import error_of, streamed
+from .conftest import Records, Running, model_of
+from .scripted import Script
+
+THOUGHT = ["<ponder>\n", "So ", "it ", "is", ".\n</ponder>\n\n", "The ", "sum", "."]
+CALL = '<call>\n{"name": "add", "arguments": {"a": 1}}\n</call>'
+
+
+def events_of(answer):
+    lines = [line for line in answer.text.splitlines() if line.startswith("data: {")]
+    return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+
+def prompt_of(body):
+    return body.get("prompt") or body.get("text") or body.get("inputs")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_log_probabilities_are_those_of_the_tokens_of_content(gateways, upstream, kind, stream):
+    upstream.plays(chunks=THOUGHT)
+    gateway = gateways(kind=kind)
+    asked = {"logprobs": True, "top_logprobs": 2, "stream": stream}
+    answer = gateway.post(CHAT, ASKED[CHAT] | asked)
+    entries = []
+    if stream:
+        for event in events_of(answer):
+            (choice,) = event["choices"]
+            if choice["logprobs"]:
+                text = "".join(entry["token"] for entry in choice["logprobs"]["content"])
+                assert choice["delta"]["content"] == text
+                entries += choice["logprobs"]["content"]
+    else:
+        entries = answer.json()["choices"][0]["logprobs"]["content"]
+    assert [entry["token"] for entry in entries] == ["The ", "sum", "."]
+    for entry in entries:
+        assert entry["logprob"] == -0.5
+        assert bytes(entry["bytes"]).decode() == entry["token"]
+        assert [top["token"] for top in entry["top_logprobs"]] == [entry["token"], "1?"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_log_probabilities_in_responses(gateways, upstream, kind, stream):
+    upstream.plays(chunks=THOUGHT)
+    asked = {"include": ["message.output_text.logprobs"], "top_logprobs": 1, "stream": stream}
+    answer = gateways(kind=kind).post(RESPONSES, ASKED[RESPONSES] | asked)
+    response = events_of(answer)[-1]["response"] if stream else answer.json()
+    (part,) = [part for item in response["output"] for part in item["content"]][-1:]
+    assert [entry["token"] for entry in part["logprobs"]] == ["The ", "sum", "."]
+
+
+@given(st.lists(st.text("ab<think> /\n", min_size=1, max_size=6), max_size=12))
+def test_each_token_of_content_belongs_to_one_delta(chunks):
+    parser, tokens, placed, text = StreamParser(get_format("qwen3")), TokenTexts(), [], ""
+
+    def take(deltas):
+        tokens.place(deltas, parser.held)
+        for delta in deltas:
+            found = tokens.of(delta)
+            assert (found is not None) is isinstance(delta, ContentDelta)
+            placed.extend(found or ())
+
+    for number, chunk in enumerate(chunks):
+        tokens.came(chunk, [{"token": chunk, "number": number}])
+        take(parser.feed(chunk))
+        text += chunk
+        assert parser.held <= len(text)
+    take(parser.finish("stop"))
+    numbers = [entry["number"] for entry in placed]
+    assert numbers == sorted(set(numbers))
+    whole = parser.message.content == text
+    assert numbers == list(range(len(chunks))) or not whole
+
+
+def test_tokens_that_are_parts_of_characters_count_for_the_character():
+    tokens = TokenTexts()
+    tokens.came("", [{"token": "\ufffd"}])
+    tokens.came("é!", [{"token": "\ufffd"}, {"token": "!"}])
+    delta = ContentDelta("é!")
+    tokens.place([delta], held=0)
+    assert [entry["token"] for entry in tokens.of(delta)] == ["\ufffd", "\ufffd", "!"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_raw_output_beside_the_parsed(gateway, upstream, path, stream):
+    upstream.plays(chunks=THOUGHT)
+    answer = gateway.post(path, ASKED[path] | {"stream": stream, "include_raw": True})
+    said = events_of(answer) if stream else [answer.json()]
+    found = [raw for one in said for raw in raws(one)]
+    assert found == ["".join(THOUGHT)]
+    plain = gateway.post(path, ASKED[path] | {"stream": stream})
+    assert '"raw"' not in plain.text
+
+
+def raws(value):
+    """All that a JSON value has under `raw`."""
+    if isinstance(value, dict):
+        own = [value["raw"]] if "raw" in value else []
+        return own + [raw for inner in value.values() for raw in raws(inner)]
+    return [raw for inner in value for raw in raws(inner)] if isinstance(value, list) else []
+
+
+def test_each_choice_has_a_raw_output(gateway, upstream):
+    upstream.plays(chunks=THOUGHT)
+    answer = gateway.post(CHAT, ASKED[CHAT] | {"n": 3, "include_raw": True}).json()
+    assert raws(answer) == ["".join(THOUGHT)] * 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("path", PATHS)
+def test_what_it_took_is_said_where_a_stop_string_was_found_here(
+    gateways, upstream, kind, stream, path
+):
+    """The upstream ends its answer by itself, or is left; either way the numbers are there."""
+    upstream.plays(chunks=["one ", "two END", " three"])
+    upstream.documents["/tokenize"] = {"tokens": [1, 2, 3, 4, 5]}
+    stop = "stop_sequences" if path == MESSAGES else "stop"
+    asked = {stop: ["END"], "stream": stream} | (
+        {"stream_options": {"include_usage": True}} if path == CHAT and stream else {}
+    )
+    answer = gateways(kind=kind).post(path, ASKED[path] | asked)
+    del upstream.documents["/tokenize"]
+    events = events_of(answer) if stream else [answer.json()]
+    numbers = [n for event in events for n in used(event)]
+    assert {"completion_tokens", "output_tokens"} & set().union(*numbers)
+    read = [n.get("prompt_tokens", n.get("input_tokens", 0)) for n in numbers]
+    assert max(read) in (5, 7)
+
+
+def used(value):
+    """All usages in a JSON value."""
+    if isinstance(value, dict):
+        own = [value["usage"]] if value.get("usage") else []
+        return own + [
+            found for key, inner in value.items() if key != "usage" for found in used(inner)
+        ]
+    return [found for inner in value for found in used(inner)] if isinstance(value, list) else []
+
+
+def test_numbers_that_do_not_come_are_not_waited_for(gateway, upstream):
+    upstream.plays(chunks=["one "], after=20.0)
+    answer = gateway.post(CHAT, ASKED[CHAT])
+    assert answer.elapsed.total_seconds() < 10
+    assert answer.json()["choices"][0]["message"]["content"] == "one "
+    assert answer.json()["usage"]["completion_tokens"] == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_reasoning_has_a_budget(gateways, upstream, kind, path, stream):
+    """Behind it, the model goes on as if it had ended its reasoning itself."""
+    upstream.plays(chunks=["<ponder>\n", *["hm "] * 500], pause=0.001)
+    upstream.by_prompt["hm \n</ponder>\n\n"] = Script(chunks=["It ", "is ", "26."])
+    asked = {
+        CHAT: {"thinking_budget": 10, "max_tokens": 400},
+        RESPONSES: {"reasoning": {"max_tokens": 10}, "max_output_tokens": 400},
+        MESSAGES: {"thinking": {"type": "enabled", "budget_tokens": 10}, "max_tokens": 400},
+    }[path]
+    if path == CHAT and stream:
+        asked["stream_options"] = {"include_usage": True}
+    gateway = gateways(kind=kind)
+    answer = gateway.post(path, ASKED[path] | asked | {"stream": stream})
+    message = READERS[path](answer.content if stream else answer.json())
+    assert message.content == "It is 26."
+    thought = len(message.reasoning_content.split())
+    assert 8 <= thought <= 40
+    first, second = upstream.bodies
+    assert prompt_of(second).startswith(prompt_of(first) + "<ponder>\nhm hm ")
+    assert prompt_of(second).endswith("hm \n</ponder>\n\n")
+    left = [limit_of(body) for body in upstream.bodies]
+    assert left[0] == 400
+    assert 300 < left[1] < 400
+    events = events_of(answer) if stream else [answer.json()]
+    numbers = [n for event in events for n in used(event)][-1]
+    made = numbers.get("completion_tokens", numbers.get("output_tokens"))
+    assert made >= thought + 3
+
+
+def limit_of(body):
+    names = ("max_tokens", "n_predict", "max_new_tokens")
+    inner = body | body.get("sampling_params", {}) | body.get("parameters", {})
+    return next(inner[name] for name in names if name in inner)
+
+
+def test_a_model_that_reasons_again_and_again_is_left_alone(gateway, upstream):
+    upstream.plays(chunks=["<ponder>\n", *["hm "] * 20])
+    answer = gateway.post(CHAT, ASKED[CHAT] | {"thinking_budget": 3})
+    assert answer.status_code == 200
+    assert 2 <= len(upstream.bodies) <= 6
+
+
+def test_a_budget_that_is_not_spent_changes_nothing(gateway, upstream):
+    upstream.plays(chunks=THOUGHT)
+    plain = gateway.post(CHAT, ASKED[CHAT]).json()["choices"]
+    assert gateway.post(CHAT, ASKED[CHAT] | {"thinking_budget": 100}).json()["choices"] == plain
+    assert len(upstream.bodies) == 2
+
+
+def test_a_budget_that_takes_all_tokens_cuts_the_turn(gateway, upstream):
+    upstream.plays(chunks=["<ponder>\n", *["hm "] * 20])
+    asked = {"thinking_budget": 5, "max_tokens": 5}
+    (choice,) = gateway.post(CHAT, ASKED[CHAT] | asked).json()["choices"]
+    assert choice["finish_reason"] == "length"
+    assert len(upstream.bodies) == 1
+
+
+def test_an_upstream_that_fails_behind_the_budget(gateway, upstream):
+    upstream.plays(chunks=["<ponder>\n", *["hm "] * 20])
+    upstream.by_prompt["hm \n</ponder>"] = Script(status=500)
+    message = READERS[CHAT](streamed(gateway, CHAT, thinking_budget=3).content)
+    assert message.reasoning_content.startswith("hm hm")
+    assert "stream_error" in {issue.kind for issue in message.issues}
+    assert gateway.post(CHAT, ASKED[CHAT] | {"thinking_budget": 3}).status_code == 502
+
+
+MANY = ("json_in_tags", "channels", "reasoning_in_several_markers", "reasoning_forced_closed")
+
+
+@pytest.mark.parametrize(
+    "name", [*MANY, "reasoning_up_to_a_delimiter", "sections_that_the_next_one_ends"]
+)
+def test_what_ends_reasoning_ends_it_in_every_format(name):
+    model = model_of(name, bos_token="<s>")
+    fmt = model.fmt
+    prompt = model.prompt(read_chat_completions_request({"messages": HI}), Thinking(on=True))
+    for start, end in fmt.reasoning.pairs:
+        opened = start if not StreamParser(fmt, prompt=prompt).in_reasoning else ""
+        if fmt.facts.has_channels:
+            channels = fmt.channels
+            opened = channels.channel + channels.reasoning[0] + channels.message
+        parser = StreamParser(fmt, prompt=prompt)
+        output = opened + "Hm, hm"
+        parser.feed(output)
+        assert parser.in_reasoning
+        forced = model.forced_end(output, prompt)
+        assert fmt.facts.has_channels or opened == "" or forced == end
+        parser.feed(forced)
+        assert not parser.in_reasoning
+
+
+@pytest.mark.parametrize("name", [*MANY, "wrapped_content", "escaped_values", "python_unmarked"])
+def test_a_prompt_ends_where_the_last_message_does(name):
+    """And the parser goes on in it: what the model adds is all that comes out."""
+    model = model_of(name, bos_token="<s>")
+    said = {"role": "assistant", "content": "The sum is"}
+    request = read_chat_completions_request({"messages": [*HI, said]})
+    prompt = model.prompt(request, Thinking(), continues=True)
+    assert prompt.endswith("The sum is")
+    parser = StreamParser(model.fmt, tools=[], prompt=prompt)
+    parser.feed(" 26.")
+    parser.finish("stop")
+    assert parser.message.content == " 26."
+    assert not parser.message.reasoning_content
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"content": None, "tool_calls": [{"id": "call_1", **TOOL}]},
+        {"content": "", "reasoning_content": "So"},
+    ],
+)
+def test_what_cannot_be_continued(last):
+    model = model_of("reasoning_up_to_a_delimiter")
+    if "tool_calls" in last:
+        call = {"name": "add", "arguments": "{}"}
+        last = last | {"tool_calls": [{"id": "call_1", "type": "function", "function": call}]}
+    request = read_chat_completions_request({"messages": [*HI, {"role": "assistant", **last}]})
+    dropping = Model(
+        type(model.template)("{% for m in messages %}{{ m.content }}{% endfor %}"), model.fmt
+    )
+    with pytest.raises(Fault, match="continued") as caught:
+        dropping.prompt(request, Thinking(), continues=True)
+    assert caught.value.param == "messages"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_answers_that_were_begun_are_continued(gateway, upstream, stream):
+    begun = [*HI, {"role": "assistant", "content": "The sum"}]
+    for path, more in ((MESSAGES, {}), (CHAT, {"continue_final_message": True})):
+        upstream.plays(chunks=[" is ", "26."])
+        body = ASKED[path] | {"messages": begun, "stream": stream} | more
+        answer = gateway.post(path, body)
+        message = READERS[path](answer.content if stream else answer.json())
+        assert message.content == " is 26."
+        assert upstream.bodies[-1]["prompt"].endswith("<|turn|>assistant\nThe sum")
+    upstream.plays()
+    gateway.post(CHAT, ASKED[CHAT] | {"messages": begun})
+    assert upstream.bodies[-1]["prompt"].endswith("The sum<|done|>\n<|turn|>assistant\n")
+
+
+STRICT = {
+    CHAT: [{**TOOL, "function": TOOL["function"] | {"strict": True}}],
+    RESPONSES: [{"type": "function", "strict": True, **TOOL["function"]}],
+    MESSAGES: [{"name": "add", "input_schema": TOOL["function"]["parameters"], "strict": True}],
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_strict_tools_are_held_to_their_schemas_where_a_call_begins(gateways, upstream, path):
+    def asked_of(kind, **options):
+        upstream.plays(chunks=[CALL])
+        body = ASKED[path] | {"tools": STRICT[path]}
+        answer = gateways(kind=kind, **options).post(path, body)
+        return answer, upstream.bodies[-1] if upstream.bodies else None
+
+    _, llama = asked_of("llama.cpp")
+    assert llama["grammar_lazy"] is True
+    (trigger,) = llama["grammar_triggers"]
+    assert trigger["type"] == 2
+    assert re.search(trigger["value"], "Well.\n<call>")[1] == "<call>"
+    assert not re.search(trigger["value"], "<ponder>\n<call>")
+    assert "<call>" in llama["preserved_tokens"]
+    assert llama["grammar"].startswith("root ::=")
+    _, vllm = asked_of("openai")
+    tag = json.loads(vllm["structured_outputs"]["structural_tag"])
+    assert tag["type"] == "structural_tag"
+    assert "add" in json.dumps(tag)
+    _, sglang = asked_of("sglang")
+    assert json.loads(sglang["sampling_params"]["structural_tag"]) == tag
+    _, old = asked_of("openai", grammars="guided")
+    assert old["guided_grammar"].startswith("root ::=")
+    _, server = asked_of("openai", grammars="gbnf")
+    assert server["grammar_lazy"] is True
+    for kind, options in (("tgi", {}), ("openai", {"grammars": "none"})):
+        refused, _ = asked_of(kind, **options)
+        assert refused.status_code == 400
+        assert "tools asks for strict calls" in error_of(path, refused.json())[1]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_tools_that_are_not_strict_are_free(gateways, upstream, path):
+    for kind in KINDS:
+        upstream.plays(chunks=[CALL])
+        assert (
+            gateways(kind=kind).post(path, ASKED[path] | {"tools": TOOLS[path]}).status_code == 200
+        )
+        assert not {"grammar", "structured_outputs"} & set(upstream.bodies[-1])
+
+
+SCHEMA_ASKED = {
+    CHAT: ("response_format", {"type": "json_object"}),
+    RESPONSES: ("text", {"format": {"type": "json_object"}}),
+    MESSAGES: ("output_config", {"format": {"type": "json_schema", "schema": {"type": "object"}}}),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_upstream_that_takes_no_grammar_is_named_with_the_member(gateways, upstream, path):
+    upstream.plays()
+    gateway = gateways(grammars="none")
+    required = {"type": "any"} if path == MESSAGES else "required"
+    member, value = SCHEMA_ASKED[path]
+    for asked, named in (
+        ({"tools": TOOLS[path], "tool_choice": required}, "tool_choice"),
+        ({member: value}, member),
+    ):
+        answer = gateway.post(path, ASKED[path] | asked)
+        assert answer.status_code == 400
+        error = answer.json()["error"]
+        assert error["message"].startswith(named)
+        assert error.get("param", named).startswith(named)
+    assert upstream.bodies == []
+
+
+def test_json_behind_reasoning_that_the_prompt_opens_is_refused_where_only_schemas_are_taken(
+    gateways,
+):
+    gateway = gateways(kind="tgi", model="reasoning_forced_open")
+    asked = {"response_format": {"type": "json_object"}}
+    answer = gateway.post(CHAT, ASKED[CHAT] | asked)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == "response_format"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_calls_that_were_held_to_a_schema(gateways, upstream, named):
+    arguments = '{"a": 1}'
+    choice = {"type": "function", "function": {"name": "add"}} if named else "required"
+    call = arguments if named else f'[{{"name": "add", "arguments": {arguments}}}]'
+    upstream.plays(chunks=[call[at : at + 3] for at in range(0, len(call), 3)])
+    body = ASKED[CHAT] | {"tools": [TOOL], "tool_choice": choice}
+    for stream in (True, False):
+        answer = gateways(kind="tgi").post(CHAT, body | {"stream": stream})
+        message = READERS[CHAT](answer.content if stream else answer.json())
+        assert [(c.name, c.arguments) for c in message.tool_calls] == [("add", arguments)]
+
+
+@pytest.mark.parametrize("mode", ["auto", "required"])
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+def test_only_allowed_tools_are_shown(gateway, upstream, path, mode):
+    other = json.loads(json.dumps(TOOLS[path]).replace("add", "subtract"))
+    upstream.plays(chunks=[CALL])
+    name = {"type": "function", "name": "add"}
+    if path == CHAT:
+        name = {"type": "function", "function": {"name": "add"}}
+    allowed = {"mode": mode, "tools": [name]}
+    choice = {"type": "allowed_tools", **({"allowed_tools": allowed} if path == CHAT else allowed)}
+    answer = gateway.post(
+        path, ASKED[path] | {"tools": [*TOOLS[path], *other], "tool_choice": choice}
+    )
+    assert answer.status_code == 200
+    (body,) = upstream.bodies
+    assert "subtract" not in body["prompt"]
+    assert ("structured_outputs" in body) is (mode == "required")
+    assert "add" in answer.text
+
+
+def test_a_record_is_what_replay_reads(upstream, tmp_path):
+    file = tmp_path / "turns.jsonl"
+    records = Records(file, latest=2)
+    gateway = Running(upstream, records=records)
+    try:
+        for path in PATHS:
+            upstream.plays(chunks=[*THOUGHT, "\n", CALL])
+            streamed(gateway, path, tools=TOOLS[path])
+    finally:
+        gateway.stop()
+    kept = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(kept) == 3
+    assert [json.loads(json.dumps(one)) for one in records.latest] == kept[1:]
+    replayer = Replayer(gateway.model.fmt)
+    for record in kept:
+        assert "".join(record["chunks"]) == "".join(THOUGHT) + "\n" + CALL
+        assert record["token_ids"] == list(range(len(record["chunks"])))
+        assert replayer(record)["class"] == "same"
+
+
+def test_held_characters_are_measured(gateway, upstream):
+    upstream.plays(chunks=["one <pon"], fault="hang")
+    with httpx.stream("POST", gateway.url + CHAT, json=ASKED[CHAT] | {"stream": True}) as answer:
+        arriving = answer.iter_text()
+        text = next(arriving)
+        while "one" not in text:
+            text += next(arriving)
+        lines = httpx.get(gateway.url + "/metrics").text.splitlines()
+        assert [line for line in lines if line.startswith("deltaparse_held_characters ")] == [
+            "deltaparse_held_characters 4"
+        ]
+    assert upstream.gone.wait(1.0)
