@@ -22,8 +22,9 @@ DIALECTS = {
 class Script:
     """What the next answers are.
 
-    `after` waits behind the reason, before the numbers. `fault` at the end of the chunks: "die" (the connection breaks), "cut" (the stream ends without
-    a reason), "rubbish", "hang", "error" (an event that is one), "line" (one without end).
+    `after` waits behind the reason, before the numbers. `fault` at the end of the chunks: "die"
+    (the connection breaks), "cut" (the stream ends without a reason), "rubbish", "hang", "error"
+    (an event that is one), "line" (one without end).
     """
 
     chunks: list = field(default_factory=lambda: ["Hi."])

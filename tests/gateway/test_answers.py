@@ -18,8 +18,20 @@ from deltaparse.gateway.model import Thinking
 from deltaparse.protocols import read_chat_completions_request
 from deltaparse.replay import Replayer
 
-from .asking import ASKED, CHAT, HI, KINDS, MESSAGES, PATHS, READERS, RESPONSES, TOOL, TOOLS
-from .asking import error_of, streamed
+from .asking import (
+    ASKED,
+    CHAT,
+    HI,
+    KINDS,
+    MESSAGES,
+    PATHS,
+    READERS,
+    RESPONSES,
+    TOOL,
+    TOOLS,
+    error_of,
+    streamed,
+)
 from .conftest import Records, Running, model_of
 from .scripted import Script
 

@@ -15,7 +15,6 @@ from deltaparse.stream import CallPlace
 from .asking import (
     ASKED,
     CHAT,
-    HI,
     KINDS,
     MESSAGES,
     PATHS,

@@ -104,7 +104,8 @@ class Exchange:
             if not self._gone:
                 with anyio.move_on_after(BREAKING_OFF, shield=True):
                     await self._fail(answer, Fault("the gateway is stopping", status=503))
-            raise
+            if not answer.ended:
+                raise
         if answer.first is not None:
             self.gateway.metrics.first.observe(value=answer.first - self._began)
 

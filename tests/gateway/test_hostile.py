@@ -1,0 +1,450 @@
+"""What a client or an upstream may do that means harm, or that no honest one does."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaparse.gateway import HttpClient, Settings
+from deltaparse.gateway.answers import StreamedAnswer
+from deltaparse.gateway.asked import Asked, asked, read_body
+from deltaparse.gateway.faults import Fault
+from deltaparse.gateway.protocol import PROTOCOLS
+from deltaparse.gateway.upstreams.http_client import BadAnswer, HttpAnswer, _Wire
+from deltaparse.gateway.upstreams.openai import OpenAI
+
+from .asking import ASKED, CHAT, HI, MESSAGES, PATHS, READERS, RESPONSES, TOOLS, error_of, streamed
+from .conftest import Records, Running, model_of
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
+
+
+class NoTransport:
+    """Takes what is written, and says what was done to it."""
+
+    def __init__(self):
+        self.closed = False
+
+    def pause_reading(self):
+        """Nothing is read."""
+
+    resume_reading = pause_reading
+
+    def is_closing(self):
+        return self.closed
+
+    def close(self):
+        self.closed = True
+
+    abort = close
+
+
+async def body_of(blocks):
+    """Read an answer that comes in these blocks; say whether its connection was kept."""
+    client = HttpClient("http://127.0.0.1:9", Settings(idle_timeout=5))
+    wire = _Wire()
+    wire.transport = NoTransport()
+    answer = HttpAnswer(client, wire)
+    for block in blocks:
+        wire.data_received(block)
+        await asyncio.sleep(0)
+    wire.ended = not blocks
+    reading = asyncio.ensure_future(read_all(answer))
+    await asyncio.sleep(0)
+    wire.eof_received()
+    try:
+        return await reading, not wire.transport.closed
+    finally:
+        answer.close()
+
+
+async def read_all(answer):
+    await answer.begin()
+    body = b""
+    while block := await answer.read():
+        body += block
+    answer.close()
+    return body
+
+
+def cut(data, cuts):
+    places = sorted({0, len(data), *(at % (len(data) + 1) for at in cuts)})
+    return [data[a:b] for a, b in zip(places, places[1:], strict=False)]
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.lists(st.integers(0, 999)))
+@settings(max_examples=60)
+def test_a_body_is_the_same_however_it_is_sent_and_cut(parts, cuts):
+    whole = b"".join(parts)
+    chunks = b"".join(b"%x; a=b\r\n%b\r\n" % (len(part), part) for part in parts)
+    for data in (
+        CHUNKED + chunks + b"0\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" + CHUNKED + chunks + b"0\r\nx: y\r\n\r\n",
+        OK + b"content-length: %d\r\n\r\n" % len(whole) + whole,
+        b"HTTP/1.0 200 OK\r\n\r\n" + whole,
+    ):
+        assert asyncio.run(body_of(cut(data, cuts)))[0] == whole
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"nonsense\r\n\r\n",
+        b"HTTP/2 200 OK\r\n\r\n",
+        b"HTTP/1.1 0 OK\r\n\r\n",
+        OK,
+        OK + b"x" * 70_000,
+        OK + b"no colon\r\n\r\n",
+        OK + b"a : b\r\n\r\n",
+        OK + b"content-length: 5\r\ncontent-length: 6\r\n\r\nabcdef",
+        OK + b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        OK + b"content-length: -5\r\n\r\n",
+        OK + b"content-length: 5\r\n\r\nabc",
+        OK + b"transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        OK + b"content-encoding: gzip\r\ncontent-length: 3\r\n\r\nabc",
+        *[
+            CHUNKED + size + b"\r\nabcdefghijklmnopqrstuvwxyz"
+            for size in (b"-1", b"+1", b"0x1", b"1_0", b"", b" 1", b"g", b"f" * 20, b";", b"1")
+        ],
+        CHUNKED + b"3\r\nabc",
+        CHUNKED + b"3\r\nabc\r\n",
+        CHUNKED + b"1" * 5000,
+    ],
+)
+def test_what_is_no_http_is_refused(data):
+    with pytest.raises(BadAnswer):
+        asyncio.run(body_of([data]))
+
+
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        (OK + b"content-length: 2\r\n\r\nab", True),
+        (CHUNKED + b"2\r\nab\r\n0\r\n\r\n", True),
+        (OK + b"connection: close\r\ncontent-length: 2\r\n\r\nab", False),
+        (OK + b"content-length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n\r\n", False),
+        (CHUNKED + b"2\r\nab\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", False),
+        (b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nab", False),
+    ],
+)
+def test_a_connection_is_kept_only_where_nothing_is_left_in_it(data, kept):
+    """Else the next request would have the end of this one for its answer."""
+
+    async def ask():
+        client = HttpClient("http://127.0.0.1:9", Settings())
+        wire = _Wire()
+        wire.transport = NoTransport()
+        wire.data_received(data)
+        assert await read_all(HttpAnswer(client, wire)) == b"ab"
+        return not wire.transport.closed
+
+    assert asyncio.run(ask()) is kept
+
+
+def test_a_connection_is_used_again_and_a_stale_one_is_not(gateways, upstream):
+    upstream.plays()
+    gateway = gateways(idle_timeout=3.0)
+    for _ in range(3):
+        assert gateway.post(CHAT, ASKED[CHAT]).status_code == 200
+
+
+def test_no_cookie_is_kept(gateway, upstream):
+    upstream.plays(headers={"set-cookie": "session=of-another; path=/"})
+    gateway.post(CHAT, ASKED[CHAT])
+    gateway.post(CHAT, ASKED[CHAT])
+    assert all("cookie" not in head for head in upstream.heads)
+
+
+@pytest.mark.parametrize("again", ["é", "x" * 99, "1\x0b2"])
+def test_a_header_of_the_upstream_that_is_none(gateway, upstream, again):
+    upstream.plays(status=503, headers={"retry-after": again})
+    answer = gateway.post(CHAT, ASKED[CHAT])
+    assert answer.status_code == 503
+    assert "retry-after" not in answer.headers
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_half_a_character_is_replaced(gateway, upstream, path):
+    upstream.plays(chunks=["Hi \ud800", "."])
+    body = json.dumps(ASKED[path] | {"stream": True}).replace("Hi", "Hi \\ud800 \\ud83d\\ude00")
+    answer = httpx.post(gateway.url + path, content=body)
+    assert READERS[path](answer.content).content == "Hi \ufffd."
+    assert "Hi \ufffd \U0001f600" in upstream.bodies[0]["prompt"]
+
+
+def test_names_of_models_that_no_encoding_holds(gateways, upstream):
+    before = upstream.documents
+    upstream.documents = {"/v1/models": {"data": [{"id": "\ud800"}]}}
+    try:
+        gateway = gateways(connect_timeout=4.0)
+        assert httpx.get(gateway.url + "/v1/models").status_code == 200
+    finally:
+        upstream.documents = before
+
+
+def test_a_request_that_does_not_come_holds_no_place(gateways, upstream):
+    gateway = gateways(body_timeout=0.3, max_streams=1)
+    upstream.plays()
+    host, port = gateway.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as slow:
+        slow.sendall(b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{")
+        assert b" 408 " in slow.recv(1000)
+    assert gateway.post(CHAT, ASKED[CHAT]).status_code == 200
+
+
+def test_pages_of_other_origins_may_not_ask(gateways, gateway, upstream):
+    upstream.plays()
+    own = gateway.url.replace("127.0.0.1", "localhost")
+    for origin, status in (
+        ("https://evil.example", 403),
+        ("null", 403),
+        ("http://evil.example:1", 403),
+        ("http://[", 403),
+        (own, 403),  # asked for by another name
+        (gateway.url, 200),
+        ("app://here", 200),
+    ):
+        for path in PATHS:
+            answer = gateway.post(path, ASKED[path], headers={"origin": origin})
+            assert answer.status_code == status
+    rebound = {"origin": "http://evil.example", "host": "evil.example"}
+    assert gateway.post(CHAT, ASKED[CHAT], headers=rebound).status_code == 403
+    keyed = gateways(api_key="sesame")
+    shown = {"origin": "https://evil.example", "x-api-key": "sesame"}
+    assert keyed.post(CHAT, ASKED[CHAT], headers=shown).status_code == 200
+
+
+def test_a_model_that_is_not_there_is_refused_to_whoever_asks_first(upstream):
+    """Also to those who ask while the names are being found out."""
+    upstream.plays()
+    gateway = Running(upstream)
+    answers = []
+    try:
+        asking = [
+            threading.Thread(
+                target=lambda: answers.append(gateway.post(CHAT, ASKED[CHAT] | {"model": "large"}))
+            )
+            for _ in range(8)
+        ]
+        for thread in asking:
+            thread.start()
+        for thread in asking:
+            thread.join()
+    finally:
+        gateway.stop()
+    assert [answer.status_code for answer in answers] == [404] * 8
+
+
+def test_what_the_upstream_tells_one_client_is_not_told_another(upstream):
+    """Where each shows the upstream a key of its own."""
+    before, asked_by = upstream.documents, []
+    upstream.documents = {"/v1/models": {"data": [{"id": "secret"}]}}
+    gateway = Running(upstream, forward_authorization=True)
+    try:
+        shown = {"authorization": "Bearer one"}
+        assert "secret" in httpx.get(gateway.url + "/v1/models", headers=shown).text
+        upstream.documents = {"/v1/models": {"data": []}}
+        assert "secret" not in httpx.get(gateway.url + "/v1/models").text
+    finally:
+        upstream.documents = before
+        gateway.stop()
+    assert asked_by == []
+
+
+def test_a_client_that_leaves_leaves_no_finished_turn(upstream):
+    records = Records(latest=1)
+    gateway = Running(upstream, records=records)
+    try:
+        upstream.plays(chunks=["The ", "sum"], fault="hang")
+        body = ASKED[CHAT] | {"stream": True}
+        with httpx.stream("POST", gateway.url + CHAT, json=body) as answer:
+            text = ""
+            for part in answer.iter_text():
+                text += part
+                if "sum" in text:
+                    break
+        assert upstream.gone.wait(1.0)
+        time.sleep(0.1)
+        numbers = httpx.get(gateway.url + "/metrics").text
+        assert 'deltaparse_turns_total{reason="cancelled"} 1' in numbers
+        assert 'reason="stop"' not in numbers
+    finally:
+        gateway.stop()
+    (record,) = records.latest
+    assert record["chunks"] == ["The ", "sum"]
+    assert "finish_reason" not in record
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_bug_ends_a_stream_with_the_error_of_its_protocol(
+    gateway, upstream, monkeypatch, caplog, path
+):
+    """And no words of a request stand in the log."""
+    upstream.plays(chunks=["The ", "sum"])
+
+    async def broken(self, index, deltas):
+        raise RuntimeError("secret words")
+
+    monkeypatch.setattr(StreamedAnswer, "take", broken)
+    with caplog.at_level(logging.INFO):
+        answer = streamed(gateway, path)
+    assert "stream_error" in {issue.kind for issue in READERS[path](answer.content).issues}
+    assert "secret words" not in caplog.text
+    assert "internal error: RuntimeError" in caplog.text
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_service_that_stops_tells_those_who_wait(upstream, path):
+    gateway = Running(upstream)
+    upstream.plays(chunks=["The ", "sum"], fault="hang")
+    body = ASKED[path] | {"stream": True}
+    with httpx.stream("POST", gateway.url + path, json=body, timeout=20) as answer:
+        arriving = answer.iter_bytes()
+        data = next(arriving)
+        while b"sum" not in data:
+            data += next(arriving)
+        gateway.server.should_exit = True
+        data += b"".join(arriving)
+    message = READERS[path](data)
+    assert message.content == "The sum"
+    assert "stream_error" in {issue.kind for issue in message.issues}
+    assert b"stopping" in data
+    assert upstream.gone.wait(1.0)
+    gateway.stop()
+
+
+@pytest.mark.parametrize("way", ["/nowhere", "/v1/chat", CHAT])
+def test_what_is_not_there_is_refused_as_json(gateway, way):
+    answer = httpx.get(gateway.url + way)
+    assert answer.status_code == (405 if way == CHAT else 404)
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+WORDS = [
+    "auto",
+    "none",
+    "required",
+    "add",
+    "",
+    "user",
+    "assistant",
+    "tool",
+    "text",
+    "function",
+    "\ud800",
+]
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 3),
+    st.just(10**400),
+    st.floats(),
+    st.sampled_from(WORDS),
+)
+KEYS = st.sampled_from(["type", "name", "role", "content", "id", "function", "tools", "x", "text"])
+VALUES = st.recursive(
+    LEAVES, lambda v: st.lists(v, max_size=3) | st.dictionaries(KEYS, v, max_size=3), max_leaves=6
+)
+FULL = {
+    CHAT: ASKED[CHAT]
+    | {
+        "tools": TOOLS[CHAT],
+        "tool_choice": "auto",
+        "response_format": {"type": "json_object"},
+        "stream_options": {"include_usage": True},
+        "stream": True,
+        "chat_template_kwargs": {"x": 1},
+        "reasoning": {"max_tokens": 5},
+        "stop": ["END"],
+    },
+    RESPONSES: {
+        "input": [*HI, {"type": "function_call_output", "call_id": "c", "output": "1"}],
+        "tools": TOOLS[RESPONSES],
+        "text": {"format": {"type": "text"}},
+        "reasoning": {"effort": "low", "max_tokens": 5},
+        "include": [],
+    },
+    MESSAGES: ASKED[MESSAGES]
+    | {
+        "system": [{"type": "text", "text": "Be brief."}],
+        "messages": [
+            *HI,
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "c", "name": "add", "input": {}}],
+            },
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "c", "content": "1"}],
+            },
+        ],
+        "tools": TOOLS[MESSAGES],
+        "tool_choice": {"type": "auto"},
+        "thinking": {"type": "enabled", "budget_tokens": 5},
+    },
+}
+MODEL = None
+
+
+def places_in(value, path=()):
+    """The paths to all values in a JSON value."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else ()
+    for key, one in enumerate(value) if isinstance(value, list) else inner:
+        yield from places_in(one, (*path, key))
+
+
+def replaced(value, path, new):
+    if not path:
+        return new
+    value = copy.copy(value)
+    value[path[0]] = replaced(value[path[0]], path[1:], new)
+    return value
+
+
+@pytest.fixture(scope="module")
+def model():
+    return model_of("json_in_tags", bos_token="<s>")
+
+
+@pytest.mark.parametrize("path", PATHS)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_every_request_is_understood_or_refused(model, path, data):
+    place = data.draw(st.sampled_from(sorted(places_in(FULL[path]), key=repr)))
+    body = replaced(FULL[path], place, data.draw(VALUES))
+    try:
+        read = read_body(json.dumps(body).encode())
+        made = asked(
+            read, PROTOCOLS[path], model, OpenAI(grammars="structured_outputs"), Settings()
+        )
+    except Fault as fault:
+        assert 400 <= fault.status < 500
+        json.dumps(PROTOCOLS[path].error(fault, "")).encode()
+        return
+    assert isinstance(made, Asked)
+    made.generation(None, 0).prompt.encode()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("depth", [50, 400, 900])
+def test_requests_that_are_nested_deep(gateway, upstream, path, depth):
+    upstream.plays()
+    body = json.dumps(ASKED[path] | {"tools": TOOLS[path]})
+    schema = '{"properties": {"a": ' * depth + "{}" + "}}" * depth
+    answer = httpx.post(gateway.url + path, content=body.replace('{"type": "integer"}', schema))
+    assert answer.status_code in (200, 400)
+    if answer.status_code == 400:
+        assert error_of(path, answer.json())[0] == "invalid_request_error"
