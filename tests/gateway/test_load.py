@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 
 import httpx
 import pytest
@@ -15,11 +16,13 @@ from deltaparse.gateway.faults import Fault
 from deltaparse.gateway.stops import Stops
 from deltaparse.gateway.upstreams.events import EventReader
 
-from .asking import ASKED, PATHS, READERS, TOOL, TOOLS
+from .asking import ASKED, KINDS, PATHS, READERS, TOOL, TOOLS
 from .scripted import Script
 
-AT_A_TIME = 120
-FAULTS = (None, None, None, "die", "cut", "rubbish", "error")
+AT_A_TIME = int(os.environ.get("DELTAPARSE_STREAMS", "80"))
+"""Streams; `make test-gateway` asks for 500."""
+
+FAULTS = (None, "die", None, "cut", "rubbish", None, "error", "leave", None)
 
 
 def output_of(number):
@@ -34,30 +37,49 @@ def plain(message):
 
 
 async def test_each_answer_is_that_of_its_own_request(gateways, upstream):
-    gateway = gateways()
+    """Streamed and whole, from each kind of upstream, whatever becomes of the others."""
+    served = [gateways(kind=kind) for kind in KINDS]
     upstream.plays()
     outputs = [output_of(number) for number in range(AT_A_TIME)]
     for number, output in enumerate(outputs):
         size = 1 + number % 7
         chunks = [output[at : at + size] for at in range(0, len(output), size)]
         fault = FAULTS[number % len(FAULTS)]
+        fault = "hang" if fault == "leave" else fault
         upstream.by_prompt[f"<{number}>"] = Script(chunks=chunks, fault=fault, pause=0.001)
 
     async def ask(client, number):
-        path = PATHS[number % 3]
+        path, whole = PATHS[number % 3], number % 5 == 4
         body = json.loads(json.dumps(ASKED[path]).replace("Hi", f"<{number}>"))
-        body |= {"stream": True, "tools": TOOLS[path]}
-        return (await client.post(gateway.url + path, json=body)).content
+        body |= {"stream": not whole, "tools": TOOLS[path]}
+        url = served[number % len(KINDS)].url + path
+        leaves = FAULTS[number % len(FAULTS)] == "leave"
+        try:
+            answer = await client.post(url, json=body, timeout=15 if not leaves else 3)
+        except httpx.ReadTimeout:
+            return None
+        return answer.json() if whole else answer.content
 
     async with httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=None)) as client:
         answers = await asyncio.gather(*[ask(client, number) for number in range(AT_A_TIME)])
     for number, answer in enumerate(answers):
+        fault = FAULTS[number % len(FAULTS)]
+        if fault == "leave":
+            assert answer is None
+            continue
+        if fault is not None and number % 5 == 4:
+            assert answer["error"]["message"], number
+            continue
         got = READERS[PATHS[number % 3]](answer)
-        want = parse(outputs[number], gateway.model.fmt, tools=[TOOL], finish_reason="stop")
+        want = parse(outputs[number], served[0].model.fmt, tools=[TOOL], finish_reason="stop")
         assert plain(got) == plain(want), number
-        broke = FAULTS[number % len(FAULTS)] is not None
-        assert ("stream_error" in {issue.kind for issue in got.issues}) is broke, number
-    assert gateway.gateway.open == 0
+        assert ("stream_error" in {issue.kind for issue in got.issues}) is bool(fault), number
+    for _ in range(100):
+        if not any(one.gateway.open for one in served):
+            break
+        await asyncio.sleep(0.05)
+    assert [one.gateway.open for one in served] == [0] * len(KINDS)
+    assert [len(one.gateway.turns) for one in served] == [0] * len(KINDS)
 
 
 @given(
