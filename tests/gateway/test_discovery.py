@@ -16,6 +16,7 @@ from deltaparse import TemplateError, UsageError
 from deltaparse.command.main import main
 from deltaparse.gateway import HttpClient, Settings, discover
 
+from .asking import ASKED
 from .conftest import TEMPLATES
 
 SOURCE = (TEMPLATES / "json_in_tags.jinja").read_text()
@@ -119,11 +120,80 @@ def test_the_command(upstream, documents, tmp_path):
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=20)
     assert "secret" not in log
+    assert process.returncode == 0
+    said = log.split("{", 1)[0]
+    for words in ("llama.cpp at", "/props", "proved", f"http://127.0.0.1:{port}"):
+        assert words in said
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert [(line["protocol"], line["status"]) for line in lines] == [("chat", 200)]
     (turn,) = map(json.loads, record.read_text().splitlines())
     assert (turn["chunks"], turn["finish_reason"]) == (["It is ", "26."], "stop")
     assert "secret" in turn["prompt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+def test_workers(upstream, documents, tmp_path):
+    """They share a socket, a file and their numbers; one that dies is started again."""
+    documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})
+    upstream.plays(chunks=["It is ", "26."])
+    record, port = tmp_path / "turns.jsonl", free_port()
+    command = ["serve", "--upstream", upstream.url, "--port", str(port), "--workers", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deltaparse", *command, "--record", str(record)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    url = f"http://127.0.0.1:{port}"
+
+    def ask(count):
+        for _ in range(count):
+            answer = httpx.post(f"{url}/v1/chat/completions", json=ASKED["/v1/chat/completions"])
+            assert answer.json()["choices"][0]["message"]["content"] == "It is 26."
+
+    def answered():
+        lines = httpx.get(f"{url}/metrics").text.splitlines()
+        return [line for line in lines if line.startswith("deltaparse_requests_total")]
+
+    try:
+        wait_for(url)
+        ask(12)
+        workers = [int(child) for child in children_of(process.pid)]
+        assert len(workers) == 2
+        wait_until(lambda: answered() == [counted(12)])
+        os.kill(workers[0], signal.SIGKILL)
+        wait_until(lambda: len(children_of(process.pid) - {str(workers[0])}) == 2)
+        ask(4)
+        wait_until(lambda: answered() == [counted(16)])
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 0, said
+    assert len(record.read_text().splitlines()) == 16
+    assert "llama.cpp" in said
+    assert "proved" in said
+
+
+def counted(number):
+    return f'deltaparse_requests_total{{protocol="chat",status="200"}} {number}'
+
+
+def children_of(process):
+    said = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,stat="],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = [line.split() for line in said.stdout.splitlines()]
+    return {pid for pid, parent, state in rows if parent == str(process) and state[0] != "Z"}
+
+
+def wait_until(true):
+    for _ in range(100):
+        if true():
+            return
+        time.sleep(0.1)
+    assert true()
 
 
 def free_port():

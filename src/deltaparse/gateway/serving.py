@@ -12,6 +12,7 @@ import socket
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -72,7 +73,15 @@ class Service:
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=self.grace,
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        server = uvicorn.Server(config)
+
+        def stop(*_: object) -> None:
+            # uvicorn raises the signal again when it has stopped: that is no failure.
+            server.should_exit = True
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)
+        server.run(sockets=[listening])
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -122,23 +131,28 @@ def _supervise(run: Callable[[], None], count: int) -> None:
             with suppress(ProcessLookupError):
                 os.kill(child, number)
 
+    signals = (signal.SIGTERM, signal.SIGINT)
+
     def start() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # `stop` is not the child's
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                for number in signals:
+                    signal.signal(number, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
                 run()
                 code = 0
-            except KeyboardInterrupt:
-                code = 0
+            except BaseException:  # noqa: BLE001 - whatever it was, the process ends
+                traceback.print_exc()
             finally:
                 sys.stderr.flush()
                 os._exit(code)
         children[child] = time.monotonic()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in signals:
         signal.signal(number, stop)
     for _ in range(count):
         start()
