@@ -84,8 +84,9 @@ def _trigger(trigger: Trigger) -> dict[str, Any]:
 def _read(event: Mapping[str, Any]) -> Received:
     text, ids = event["content"], event.get("tokens") or ()
     logprobs = [_entry(one) for one in event.get("completion_probabilities") or ()]
+    usage = usage_of(event.get("tokens_evaluated"), event.get("tokens_predicted"))
     if not event.get("stop"):
-        return Received(text, len(ids), ids=ids, logprobs=logprobs)
+        return Received(text, len(ids), usage=usage, ids=ids, logprobs=logprobs)
     stop_type = event.get("stop_type")
     if stop_type is None:  # as older servers say it
         stop_type = next(
@@ -97,7 +98,7 @@ def _read(event: Mapping[str, Any]) -> Received:
         len(ids),
         read_reason("eos" if stop_type == "none" else stop_type),
         event.get("stopping_word") or "",
-        usage_of(event.get("tokens_evaluated"), event.get("tokens_predicted")),
+        usage,
         done=True,
         ids=ids,
         logprobs=logprobs if text else (),
