@@ -17,8 +17,8 @@ SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-templates suites lint format \
-	bench replay-peers fuzz fuzz-proofs docs package-check release-check clean
+.PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-templates test-clients test-llama \
+	test-gateway suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check release-check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -63,6 +63,17 @@ test-ray: .venv/ray.stamp ## run the tests of `deltaparse replay` on a local Ray
 test-browser: .venv/browser.stamp ## try the inspector's page in Chromium, and draw the pictures of docs/
 	DELTAPARSE_BROWSER=1 $(BIN)/pytest tests/browser $(ARGS)
 
+test-clients: .venv/clients.stamp ## drive the gateway with LangChain's models
+	$(BIN)/pytest tests/gateway/test_langchain.py $(ARGS)
+
+# The package that has llama.cpp's server is large; the model is made on the spot.
+test-llama: .venv/llama.stamp ## run the gateway before a real llama.cpp server
+	$(BIN)/pytest tests/gateway/test_llama_server.py $(ARGS)
+
+test-gateway: .venv/dev.stamp ## 500 streams at a time, and memory over REQUESTS=100000 requests: half an hour
+	DELTAPARSE_STREAMS=500 DELTAPARSE_REQUESTS=$(or $(REQUESTS),100000) \
+	$(BIN)/pytest tests/gateway/test_load.py tests/gateway/test_memory.py -s $(ARGS)
+
 lint: .venv/dev.stamp ## check style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -75,6 +86,9 @@ format: .venv/dev.stamp ## write the code the way that lint wants it
 
 bench: .venv/bench.stamp ## measure speed; ARGS=--quick measures less; writes build/bench.json and .svg
 	$(BIN)/python bench/bench.py $(ARGS)
+
+bench-gateway: .venv/dev.stamp ## measure the gateway beside a pass-through
+	$(BIN)/python bench/gateway.py $(ARGS)
 
 replay-peers: .venv/servers.stamp ## compare other parsers with ours on recorded outputs
 	$(BIN)/python tools/servers/peers.py
@@ -146,6 +160,14 @@ endef
 
 .venv/browser.stamp: pyproject.toml .venv/run.stamp
 	$(BIN)/$(PIP) install --group browser
+	@touch $@
+
+.venv/clients.stamp: pyproject.toml .venv/dev.stamp
+	$(BIN)/$(PIP) install --group clients
+	@touch $@
+
+.venv/llama.stamp: pyproject.toml .venv/dev.stamp
+	$(BIN)/$(PIP) install --only-binary xllamacpp --group llama
 	@touch $@
 
 # The fuzzer does without, and says so.
