@@ -27,6 +27,7 @@ from .asking import ASKED, CHAT, HI, MESSAGES, PATHS, READERS, RESPONSES, TOOLS,
 from .conftest import Records, Running, model_of
 
 OK = b"HTTP/1.1 200 OK\r\n"
+THE_SUM = ["The ", "sum"]
 CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
 
 
@@ -285,6 +286,19 @@ def test_a_client_that_leaves_leaves_no_finished_turn(upstream):
     (record,) = records.latest
     assert record["chunks"] == ["The ", "sum"]
     assert "finish_reason" not in record
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_who_has_the_whole_answer_has_not_left(gateway, upstream, stream):
+    def gone():
+        lines = httpx.get(gateway.url + "/metrics").text.splitlines()
+        return [line for line in lines if line.startswith("deltaparse_clients_gone_total")]
+
+    before = gone()
+    for path in PATHS:
+        upstream.plays(chunks=THE_SUM)
+        gateway.post(path, ASKED[path] | {"stream": stream})
+    assert gone() == before
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -113,10 +113,14 @@ class Exchange:
         """End an answer whose client has gone, or takes nothing for too long."""
         patience = self.gateway.settings.send_timeout
         while True:
+            left = False
             with anyio.move_on_after(patience / 4):
-                if (await self._receive())["type"] == "http.disconnect":
-                    break
+                left = (await self._receive())["type"] == "http.disconnect"
+            if answer.ended:  # which servers report in the same way
+                return
             since = answer.waits_since
+            if left:
+                break
             if since is not None and time.monotonic() - since > patience:
                 break
         self._gone = True
