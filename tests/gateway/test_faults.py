@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import httpx
 import pytest
@@ -201,3 +203,18 @@ def test_an_upstream_that_does_not_stream(gateway, upstream):
     upstream.plays(chunks=["The ", "sum"], whole=True)
     for path in PATHS:
         assert READERS[path](streamed(gateway, path).content).content == "The sum"
+
+
+def test_each_row_of_the_table_of_faults_has_a_test():
+    root = Path(__file__).parents[2]
+    page = (root / "SECURITY.md").read_text(encoding="utf-8")
+    table = page.partition("| fault | what the client gets | test |")[2].partition("\n\n")[0]
+    rows = [re.findall(r"`(test_\w+)`", row) for row in table.strip().splitlines()[1:]]
+    sources = "".join(
+        file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py")
+    )
+    there = set(re.findall(r"def (test_\w+)\(", sources))
+    assert len(rows) > 25
+    for tests in rows:
+        assert tests
+        assert set(tests) <= there

@@ -16,7 +16,10 @@ langchain_anthropic = pytest.importorskip("langchain_anthropic", reason="as lang
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-TOOL = {"type": "function", "function": {"name": "add", "description": "Adds.", "parameters": SCHEMA}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "add", "description": "Adds.", "parameters": SCHEMA},
+}
 MODELS = ("chat", "responses", "messages")
 
 

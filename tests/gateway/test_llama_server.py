@@ -92,9 +92,9 @@ def test_noise_is_an_answer(real, path, stream):
 @pytest.mark.parametrize("stream", [True, False])
 def test_noise_is_a_call_where_one_is_required(real, path, stream):
     tools = json.loads(json.dumps(TOOLS[path]).replace('"add"', '"weather"'))
-    (tools[0].get("function") or tools[0])[
-        "input_schema" if path == MESSAGES else "parameters"
-    ] = SCHEMA
+    (tools[0].get("function") or tools[0])["input_schema" if path == MESSAGES else "parameters"] = (
+        SCHEMA
+    )
     choice = {"type": "any", "disable_parallel_tool_use": True}
     more = {"tool_choice": choice}
     if path != MESSAGES:

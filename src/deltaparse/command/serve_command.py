@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> None:
             complain(line)
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        complain(f"listening  http://{shown}:{port}: {PATHS}")
+        complain(f"listening http://{shown}:{port}: {PATHS}")
         service = Service(
             found=found,
             settings=settings,

@@ -85,9 +85,9 @@ def _said(client: HttpClient, upstream: Upstream, model: Model, source: str) -> 
     held = ", ".join(sorted(upstream.ways)) or "none: --grammars names a way, if it has one"
     bos = f"; it adds {model.template.bos_token!r} itself" if upstream.adds_bos else ""
     return (
-        f"upstream   {upstream.kind} at {client.url}{bos}",
-        f"template   {source}: {', '.join(parts)}; {proof}",
-        f"grammars   {held}",
+        f"upstream {upstream.kind} at {client.url}{bos}",
+        f"template {source}: {', '.join(parts)}; {proof}",
+        f"grammars {held}",
     )
 
 
