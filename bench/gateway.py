@@ -139,19 +139,21 @@ def used(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-async def measure(name: str, port: int, process: int | None, path: str, body: dict, args) -> dict:
+async def measure(
+    name: str, port: int, process: int | None, path: str, body: dict, streams: int
+) -> dict:
     late: list[float] = []
     await read_stream(port, path, body | {"stream": True}, late)  # warm
     late.clear()
     before, began = used(process) if process else 0.0, time.perf_counter()
-    ask = [read_stream(port, path, body | {"stream": True}, late) for _ in range(args.streams)]
+    ask = [read_stream(port, path, body | {"stream": True}, late) for _ in range(streams)]
     counts = await asyncio.gather(*ask)
     seconds = time.perf_counter() - began
     cpu = (used(process) - before if process else 0.0) / max(sum(counts), 1)
-    return {"name": name, "streams": args.streams / seconds, "cpu": cpu * 1e6, "got": sum(counts)}
+    return {"name": name, "streams": streams / seconds, "cpu": cpu * 1e6, "got": sum(counts)}
 
 
-async def paced(port: int, path: str, body: dict, args) -> float:
+async def paced(port: int, path: str, body: dict) -> float:
     late: list[float] = []
     asked = [read_stream(port, path, body | {"stream": True}, late) for _ in range(4)]
     await asyncio.gather(*asked)
@@ -204,7 +206,7 @@ def main() -> None:
             print(f"{row['name']:28}{row['streams']:10.1f}{row['cpu']:20.1f}{row['late']:16.0f}")
 
 
-def rows(args, folder: Path) -> Iterator[dict]:
+def rows(args: argparse.Namespace, folder: Path) -> Iterator[dict]:
     fast, slow = free_port(), free_port()
     play = [__file__, "--play"]
     with (
@@ -222,9 +224,9 @@ def rows(args, folder: Path) -> Iterator[dict]:
             for at, (port, line) in enumerate(made):
                 with running(line, port, folder / "log") if line else nothing() as process:
                     if at == 0:
-                        row = asyncio.run(measure(name, port, process, path, body, args))
+                        row = asyncio.run(measure(name, port, process, path, body, args.streams))
                     else:
-                        row["late"] = asyncio.run(paced(port, path, body, args))
+                        row["late"] = asyncio.run(paced(port, path, body))
             if row["got"] != args.streams * args.chunks:
                 row["name"] += f" ({row['got']} of {args.streams * args.chunks} chunks!)"
             yield row

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import time
+
+import httpx
+
 from deltaparse.protocols import read_chat_completions, read_messages, read_responses
 
 HI = [{"role": "user", "content": "Hi"}]
@@ -20,6 +25,12 @@ TOOLS = {
     RESPONSES: [{"type": "function", **TOOL["function"]}],
     MESSAGES: [{"name": "add", "input_schema": SCHEMA}],
 }
+OUTPUT = (
+    "<ponder>\nA sum.\n</ponder>\n\nLet me see.\n<call>\n"
+    '{"name": "add", "arguments": {"a": 1}}\n</call>\n<call>\n'
+    '{"name": "add", "arguments": {"a": 25}}\n</call>'
+)
+CHUNKS = [OUTPUT[at : at + 5] for at in range(0, len(OUTPUT), 5)]
 KINDS = ("openai", "llama.cpp", "sglang", "tgi")
 
 
@@ -32,3 +43,19 @@ def error_of(path, body):
 
 def streamed(gateway, path, **more):
     return gateway.post(path, ASKED[path] | {"stream": True} | more)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def wait_for(url):
+    for _ in range(200):
+        try:
+            if httpx.get(f"{url}/health").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise AssertionError("the gateway did not start")

@@ -8,18 +8,12 @@ import pytest
 
 from deltaparse import parse
 
-from .asking import KINDS, SCHEMA, TOOL
+from .asking import CHUNKS, KINDS, OUTPUT, SCHEMA, TOOL
 
 openai = pytest.importorskip("openai", reason="the openai package is not installed")
 anthropic = pytest.importorskip("anthropic", reason="the anthropic package is not installed")
 
 ASK = [{"role": "user", "content": "What is 1 + 25?"}]
-OUTPUT = (
-    "<ponder>\nA sum.\n</ponder>\n\nLet me see.\n<call>\n"
-    '{"name": "add", "arguments": {"a": 1}}\n</call>\n<call>\n'
-    '{"name": "add", "arguments": {"a": 25}}\n</call>'
-)
-CHUNKS = [OUTPUT[at : at + 5] for at in range(0, len(OUTPUT), 5)]
 
 
 @pytest.fixture(params=KINDS)

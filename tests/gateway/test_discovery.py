@@ -16,7 +16,7 @@ from deltaparse import TemplateError, UsageError
 from deltaparse.command.main import main
 from deltaparse.gateway import HttpClient, Settings, discover
 
-from .asking import ASKED
+from .asking import ASKED, free_port, wait_for
 from .conftest import TEMPLATES
 
 SOURCE = (TEMPLATES / "json_in_tags.jinja").read_text()
@@ -194,21 +194,3 @@ def wait_until(true):
             return
         time.sleep(0.1)
     assert true()
-
-
-def free_port():
-    import socket
-
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def wait_for(url):
-    for _ in range(200):
-        try:
-            if httpx.get(f"{url}/health").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    raise AssertionError("the gateway did not start")

@@ -8,8 +8,7 @@ import pytest
 
 from deltaparse import parse
 
-from .asking import KINDS, SCHEMA
-from .test_clients import CHUNKS, OUTPUT
+from .asking import CHUNKS, KINDS, OUTPUT, SCHEMA
 
 langchain_openai = pytest.importorskip("langchain_openai", reason="make test-clients installs it")
 langchain_anthropic = pytest.importorskip("langchain_anthropic", reason="as langchain_openai")

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from .asking import ASKED, PATHS
+from .asking import ASKED, PATHS, free_port, wait_for
 from .conftest import TEMPLATES
-from .test_discovery import free_port, wait_for
 
 REQUESTS = int(os.environ.get("DELTAPARSE_REQUESTS", "0"))
 AT_A_TIME = 50
