@@ -20,6 +20,7 @@ from deltaparse.gateway.upstreams.openai import OpenAI  # noqa: E402
 from deltaparse.gateway.upstreams.sglang import SGLang  # noqa: E402
 from deltaparse.gateway.upstreams.tgi import TGI  # noqa: E402
 
+from .asking import CLIENT  # noqa: E402
 from .scripted import ScriptedUpstream  # noqa: E402
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -66,7 +67,7 @@ class Running:
         self.thread.join(10)
 
     def post(self, path, body, **options):
-        return httpx.post(self.url + path, json=body, timeout=20, **options)
+        return CLIENT.post(self.url + path, json=body, **options)
 
 
 @pytest.fixture(scope="session")

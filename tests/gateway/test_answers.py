@@ -21,6 +21,7 @@ from deltaparse.replay import Replayer
 from .asking import (
     ASKED,
     CHAT,
+    CLIENT,
     HI,
     KINDS,
     MESSAGES,
@@ -470,7 +471,7 @@ def test_held_characters_are_measured(gateway, upstream):
         text = next(arriving)
         while "one" not in text:
             text += next(arriving)
-        lines = httpx.get(gateway.url + "/metrics").text.splitlines()
+        lines = CLIENT.get(gateway.url + "/metrics").text.splitlines()
         assert [line for line in lines if line.startswith("deltaparse_held_characters ")] == [
             "deltaparse_held_characters 4"
         ]

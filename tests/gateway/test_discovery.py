@@ -9,16 +9,16 @@ import subprocess
 import sys
 import time
 
-import httpx
 import pytest
 
 from deltaparse import TemplateError, UsageError
 from deltaparse.command.main import main
 from deltaparse.gateway import HttpClient, Settings, discover
 
-from .asking import ASKED, free_port, wait_for
+from .asking import ASKED, CLIENT, free_port, wait_for
 from .conftest import TEMPLATES
 
+ONCE = {"connection": "close"}
 SOURCE = (TEMPLATES / "json_in_tags.jinja").read_text()
 FILE = str(TEMPLATES / "json_in_tags.jinja")
 PROPS = {"chat_template": SOURCE, "bos_token": "<s>", "eos_token": "</s>"}
@@ -114,7 +114,7 @@ def test_the_command(upstream, documents, tmp_path):
         url = f"http://127.0.0.1:{port}"
         wait_for(url)
         body = {"messages": [{"role": "user", "content": "secret"}]}
-        answer = httpx.post(f"{url}/v1/chat/completions", json=body).json()
+        answer = CLIENT.post(f"{url}/v1/chat/completions", json=body).json()
         assert answer["choices"][0]["message"]["content"] == "It is 26."
     finally:
         process.send_signal(signal.SIGTERM)
@@ -147,11 +147,12 @@ def test_workers(upstream, documents, tmp_path):
 
     def ask(count):
         for _ in range(count):
-            answer = httpx.post(f"{url}/v1/chat/completions", json=ASKED["/v1/chat/completions"])
+            body = ASKED["/v1/chat/completions"]
+            answer = CLIENT.post(f"{url}/v1/chat/completions", json=body, headers=ONCE)
             assert answer.json()["choices"][0]["message"]["content"] == "It is 26."
 
     def answered():
-        lines = httpx.get(f"{url}/metrics").text.splitlines()
+        lines = CLIENT.get(f"{url}/metrics", headers=ONCE).text.splitlines()
         return [line for line in lines if line.startswith("deltaparse_requests_total")]
 
     try:
@@ -160,6 +161,7 @@ def test_workers(upstream, documents, tmp_path):
         workers = [int(child) for child in children_of(process.pid)]
         assert len(workers) == 2
         wait_until(lambda: answered() == [counted(12)])
+        time.sleep(1.5)  # what was counted is written down each second
         os.kill(workers[0], signal.SIGKILL)
         wait_until(lambda: len(children_of(process.pid) - {str(workers[0])}) == 2)
         ask(4)

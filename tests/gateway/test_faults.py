@@ -14,7 +14,7 @@ import pytest
 
 from deltaparse.protocols import read_chat_completions
 
-from .asking import ASKED, KINDS, PATHS, READERS, error_of, streamed
+from .asking import ASKED, CLIENT, KINDS, PATHS, READERS, error_of, streamed
 from .conftest import Running
 
 
@@ -25,7 +25,7 @@ def leave(client, url, body):
 
 
 def metric(gateway, name):
-    lines = httpx.get(gateway.url + "/metrics").text.splitlines()
+    lines = CLIENT.get(gateway.url + "/metrics").text.splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
 
 
@@ -91,7 +91,7 @@ def test_an_upstream_that_is_not_there(gateways, path):
         answer = streamed(gateway, path)
         assert answer.status_code == 502
         assert error_of(path, answer.json())[1] == "the upstream cannot be reached"
-        assert httpx.get(gateway.url + "/health").json()["status"] == "ok"
+        assert CLIENT.get(gateway.url + "/health").json()["status"] == "ok"
     finally:
         gateway.stop()
 

@@ -24,7 +24,19 @@ from deltaparse.gateway.protocol import PROTOCOLS
 from deltaparse.gateway.upstreams.http_client import BadAnswer, HttpAnswer, _Wire
 from deltaparse.gateway.upstreams.openai import OpenAI
 
-from .asking import ASKED, CHAT, HI, MESSAGES, PATHS, READERS, RESPONSES, TOOLS, error_of, streamed
+from .asking import (
+    ASKED,
+    CHAT,
+    CLIENT,
+    HI,
+    MESSAGES,
+    PATHS,
+    READERS,
+    RESPONSES,
+    TOOLS,
+    error_of,
+    streamed,
+)
 from .conftest import Records, Running, model_of
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -181,7 +193,7 @@ def test_a_header_of_the_upstream_that_is_none(gateway, upstream, again):
 def test_half_a_character_is_replaced(gateway, upstream, path):
     upstream.plays(chunks=["Hi \ud800", "."])
     body = json.dumps(ASKED[path] | {"stream": True}).replace("Hi", "Hi \\ud800 \\ud83d\\ude00")
-    answer = httpx.post(gateway.url + path, content=body)
+    answer = CLIENT.post(gateway.url + path, content=body)
     assert READERS[path](answer.content).content == "Hi \ufffd."
     assert "Hi \ufffd \U0001f600" in upstream.bodies[0]["prompt"]
 
@@ -191,7 +203,7 @@ def test_names_of_models_that_no_encoding_holds(gateways, upstream):
     upstream.documents = {"/v1/models": {"data": [{"id": "\ud800"}]}}
     try:
         gateway = gateways(connect_timeout=4.0)
-        assert httpx.get(gateway.url + "/v1/models").status_code == 200
+        assert CLIENT.get(gateway.url + "/v1/models").status_code == 200
     finally:
         upstream.documents = before
 
@@ -256,9 +268,9 @@ def test_what_the_upstream_tells_one_client_is_not_told_another(upstream):
     gateway = Running(upstream, forward_authorization=True)
     try:
         shown = {"authorization": "Bearer one"}
-        assert "secret" in httpx.get(gateway.url + "/v1/models", headers=shown).text
+        assert "secret" in CLIENT.get(gateway.url + "/v1/models", headers=shown).text
         upstream.documents = {"/v1/models": {"data": []}}
-        assert "secret" not in httpx.get(gateway.url + "/v1/models").text
+        assert "secret" not in CLIENT.get(gateway.url + "/v1/models").text
     finally:
         upstream.documents = before
         gateway.stop()
@@ -279,7 +291,7 @@ def test_a_client_that_leaves_leaves_no_finished_turn(upstream):
                     break
         assert upstream.gone.wait(1.0)
         time.sleep(0.1)
-        numbers = httpx.get(gateway.url + "/metrics").text
+        numbers = CLIENT.get(gateway.url + "/metrics").text
         assert 'deltaparse_turns_total{reason="cancelled"} 1' in numbers
         assert 'reason="stop"' not in numbers
     finally:
@@ -292,7 +304,7 @@ def test_a_client_that_leaves_leaves_no_finished_turn(upstream):
 @pytest.mark.parametrize("stream", [True, False])
 def test_who_has_the_whole_answer_has_not_left(gateway, upstream, stream):
     def gone():
-        lines = httpx.get(gateway.url + "/metrics").text.splitlines()
+        lines = CLIENT.get(gateway.url + "/metrics").text.splitlines()
         return [line for line in lines if line.startswith("deltaparse_clients_gone_total")]
 
     before = gone()
@@ -342,7 +354,7 @@ def test_a_service_that_stops_tells_those_who_wait(upstream, path):
 
 @pytest.mark.parametrize("way", ["/nowhere", "/v1/chat", CHAT])
 def test_what_is_not_there_is_refused_as_json(gateway, way):
-    answer = httpx.get(gateway.url + way)
+    answer = CLIENT.get(gateway.url + way)
     assert answer.status_code == (405 if way == CHAT else 404)
     assert answer.json()["error"]["type"] == "invalid_request_error"
 
@@ -461,7 +473,7 @@ def test_requests_that_are_nested_deep(gateway, upstream, path, depth):
     upstream.plays()
     body = json.dumps(ASKED[path] | {"tools": TOOLS[path]})
     schema = '{"properties": {"a": ' * depth + "{}" + "}}" * depth
-    answer = httpx.post(gateway.url + path, content=body.replace('{"type": "integer"}', schema))
+    answer = CLIENT.post(gateway.url + path, content=body.replace('{"type": "integer"}', schema))
     assert answer.status_code in (200, 400)
     if answer.status_code == 400:
         assert error_of(path, answer.json())[0] == "invalid_request_error"

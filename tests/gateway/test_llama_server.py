@@ -16,7 +16,7 @@ import pytest
 from deltaparse.gateway import HttpClient, Settings, discover
 from deltaparse.protocols import read_chat_completions
 
-from .asking import ASKED, CHAT, MESSAGES, PATHS, READERS, RESPONSES, TOOLS
+from .asking import ASKED, CHAT, CLIENT, MESSAGES, PATHS, READERS, RESPONSES, TOOLS
 from .conftest import TEMPLATES, Running
 from .tiny_model import SERVER, write_model
 
@@ -129,7 +129,7 @@ def test_the_bos_token_stands_there_once(real, server):
     usage = real.post(CHAT, asked(CHAT)).json()["usage"]
     sent = real.model.template.render(ASKED[CHAT]["messages"], add_generation_prompt=True)
     body = {"content": sent.removeprefix("<s>"), "add_special": True, "parse_special": True}
-    tokens = httpx.post(f"{server}/tokenize", json=body).json()["tokens"]
+    tokens = CLIENT.post(f"{server}/tokenize", json=body).json()["tokens"]
     assert usage["prompt_tokens"] == len(tokens)
     assert usage["completion_tokens"] <= 60
 
@@ -156,7 +156,7 @@ def test_an_answer_that_nobody_waits_for_is_stopped(real, server):
     with httpx.stream("POST", real.url + CHAT, json=body) as answer:
         next(answer.iter_bytes())
     for _ in range(50):
-        slots = httpx.get(f"{server}/slots").json()
+        slots = CLIENT.get(f"{server}/slots").json()
         if not any(slot["is_processing"] for slot in slots):
             return
     raise AssertionError("the server goes on")

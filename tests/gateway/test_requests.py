@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import httpx
 import pytest
 
 from deltaparse import ChatTemplate, WireFormat
@@ -15,6 +14,7 @@ from deltaparse.stream import CallPlace
 from .asking import (
     ASKED,
     CHAT,
+    CLIENT,
     KINDS,
     MESSAGES,
     PATHS,
@@ -71,7 +71,7 @@ BAD_MEMBERS = [
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("body", BAD)
 def test_a_body_that_is_none(gateway, path, body):
-    answer = httpx.post(gateway.url + path, content=body)
+    answer = CLIENT.post(gateway.url + path, content=body)
     assert answer.status_code == 400
     assert error_of(path, answer.json())[0] == "invalid_request_error"
 
@@ -164,7 +164,7 @@ def test_the_key(gateways, upstream, path):
     for headers in ({"authorization": "Bearer sesame"}, {"x-api-key": "sesame"}):
         assert gateway.post(path, ASKED[path], headers=headers).status_code == 200
         assert "authorization" not in upstream.heads[-1]
-    assert httpx.get(gateway.url + "/v1/models").status_code == 401
+    assert CLIENT.get(gateway.url + "/v1/models").status_code == 401
 
 
 def test_whose_authorization_goes_on(gateways, upstream):
@@ -372,7 +372,7 @@ def test_reasoning_that_is_not_to_be_shown(gateway, upstream):
 def test_numbers(gateway, upstream):
     upstream.plays(chunks=[CALL])
     gateway.post(CHAT, ASKED[CHAT] | {"tools": [TOOL]})
-    lines = httpx.get(gateway.url + "/metrics").text.splitlines()
+    lines = CLIENT.get(gateway.url + "/metrics").text.splitlines()
     named = {line.split(" ")[2] for line in lines if line.startswith("# TYPE")}
     assert all(name.startswith("deltaparse_") for name in named)
     assert all(line.startswith(("#", "deltaparse_")) for line in lines)
