@@ -366,6 +366,17 @@ def test_strict_tools_are_held_to_their_schemas_where_a_call_begins(gateways, up
         assert "tools asks for strict calls" in error_of(path, refused.json())[1]
 
 
+def test_strict_tools_in_a_format_that_no_tag_can_say(gateways, upstream):
+    upstream.plays(chunks=["add(a=1)"])
+    tags = []
+    for name in ("json_in_tags", "python_unmarked"):
+        gateway = gateways(model=name)
+        answer = gateway.post(CHAT, ASKED[CHAT] | {"tools": STRICT[CHAT]})
+        assert answer.status_code == 200, answer.text
+        tags.append("structural_tag" in upstream.bodies[-1]["structured_outputs"])
+    assert tags[0]
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_tools_that_are_not_strict_are_free(gateways, upstream, path):
     for kind in KINDS:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaparse.grammar import Grammar, gbnf, structural_tag
+from deltaparse.partial import UsageError
 from deltaparse.protocols import Request
 from deltaparse.stream import StreamParser
 
@@ -93,9 +94,12 @@ class _Made:
         if "triggers" in ways:
             return self._grammar()
         if "tag" in ways:
-            with refusing(self.member):
+            try:
                 tag = structural_tag(self.model.fmt, self.request.tools, **self.options)
-            return Constraint(tag=tag)
+            except UsageError:
+                pass  # no tag can say this format, or something is wrong with a tool
+            else:
+                return Constraint(tag=tag)
         if "grammar" in ways:
             return self._grammar(lazy=False)
         raise self._refused("takes no grammar")

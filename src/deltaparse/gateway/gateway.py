@@ -73,8 +73,9 @@ class Gateway:
         self.turns: set[Turn] = set()
         self._shared = shared
         self.open = 0
-        # Whoever renders holds the interpreter: more threads would only keep streams waiting.
-        self.renders = asyncio.Semaphore(1)
+        # Whoever renders holds the interpreter: more threads would only keep streams waiting. Two,
+        # so that a request which takes long does not keep all others waiting either.
+        self.renders = asyncio.Semaphore(2)
 
     def app(self) -> Starlette:
         """Return the application."""
