@@ -69,7 +69,7 @@ class Gateway:
         self.settings = settings
         self.metrics = Metrics()
         self.names = Names(client, settings)
-        self.records = records or Records(latest=settings.inspect)
+        self.records = records or Records()
         self.turns: set[Turn] = set()
         self._shared = shared
         self.open = 0

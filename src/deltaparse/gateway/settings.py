@@ -23,7 +23,6 @@ class Settings:
     max_line: bytes of one event of the upstream.
     max_streams: answers at a time; more are refused, and told to come again.
     max_choices: `n` of a request.
-    inspect: how many of the last turns are kept for `/inspect`; 0 for none, and no such page.
     connect_timeout: until the upstream takes a connection.
     idle_timeout: between two events of the upstream.
     total_timeout: of one answer.
@@ -39,7 +38,6 @@ class Settings:
     max_line: int = 4 * MEBI
     max_streams: int = 1024
     max_choices: int = 16
-    inspect: int = 0
     body_timeout: float = 60.0
     connect_timeout: float = 5.0
     idle_timeout: float = 120.0
