@@ -477,3 +477,24 @@ def test_requests_that_are_nested_deep(gateway, upstream, path, depth):
     assert answer.status_code in (200, 400)
     if answer.status_code == 400:
         assert error_of(path, answer.json())[0] == "invalid_request_error"
+
+
+def test_who_may_inspect(gateways, gateway, upstream):
+    assert CLIENT.get(gateway.url + "/inspect").status_code == 404
+    upstream.plays(chunks=["</script><b>The sum"])
+    free, keyed = gateways(inspect=2), gateways(inspect=2, api_key="sesame")
+    assert free.post(CHAT, ASKED[CHAT]).status_code == 200
+    page = CLIENT.get(free.url + "/inspect")
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert "script-src" in page.headers["content-security-policy"]
+    assert "The sum" in page.text
+    assert "</script><b>" not in page.text
+    for host in ("evil.example", "evil.example:80", "[", ""):
+        assert CLIENT.get(free.url + "/inspect", headers={"host": host}).status_code in (400, 403)
+    asked = CLIENT.get(keyed.url + "/inspect")
+    assert (asked.status_code, asked.headers["www-authenticate"][:5]) == (401, "Basic")
+    for shown in ({"auth": ("me", "sesame")}, {"headers": {"x-api-key": "sesame"}}):
+        assert CLIENT.get(keyed.url + "/inspect", **shown).status_code == 200
+    for shown in ({"auth": ("sesame", "me")}, {"headers": {"authorization": "Basic !"}}):
+        assert CLIENT.get(keyed.url + "/inspect", **shown).status_code == 401

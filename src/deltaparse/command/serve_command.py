@@ -85,6 +85,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long open answers may go on when the service is told to stop (30)",
     )
     add("--record", metavar="FILE", help="write each turn there: prompts and raw outputs, as JSONL")
+    add(
+        "--inspect",
+        type=_whole(1),
+        metavar="N",
+        default=0,
+        help="show the last N turns at /inspect: prompts and outputs, to who shows the key",
+    )
     add("--log", action="store_true", help="write a line of JSON to stderr for each request")
 
 
@@ -99,6 +106,8 @@ def run(options: argparse.Namespace) -> None:
         from deltaparse.gateway.serving import Service, bound_socket, serve
     except ImportError as error:
         raise BadInput(f"{MISSING} ({error})") from error
+    if options.inspect and options.workers > 1:
+        raise BadInput("--inspect shows what one process has answered: not with --workers")
     settings = _settings(options)
     if options.log:
         _log_as_json()
@@ -153,6 +162,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         forward_authorization=options.forward_authorization,
         max_tokens=options.max_tokens,
         max_streams=options.max_streams,
+        inspect=options.inspect,
         idle_timeout=options.idle_timeout,
         total_timeout=options.total_timeout,
     )

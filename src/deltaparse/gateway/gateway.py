@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as HttpRequest
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -69,7 +72,7 @@ class Gateway:
         self.settings = settings
         self.metrics = Metrics()
         self.names = Names(client, settings)
-        self.records = records or Records()
+        self.records = records or Records(latest=settings.inspect)
         self.turns: set[Turn] = set()
         self._shared = shared
         self.open = 0
@@ -89,6 +92,8 @@ class Gateway:
             Route("/health", self.health_page),
             Route("/metrics", self.metrics_page),
         ]
+        if self.settings.inspect:
+            routes.append(Route("/inspect", self.inspect_page))
         return Starlette(
             routes=routes,
             lifespan=self._lifespan,
@@ -123,6 +128,44 @@ class Gateway:
         if self._shared is not None:
             metrics = self._shared.total(metrics)
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def inspect_page(self, request: HttpRequest) -> Response:
+        """Answer with the inspector's page of the last turns, the newest first."""
+        from deltaparse.inspector import POLICY, live_page
+
+        try:
+            self.check_reader(request.headers)
+        except Fault as fault:
+            response = self._said(fault)
+            if fault.status == 401:
+                response.headers["www-authenticate"] = 'Basic realm="deltaparse"'
+            return response
+        turns = list(self.records.latest)[::-1]
+        page = await to_thread.run_sync(live_page, turns, self.model.fmt)
+        headers = {"content-security-policy": POLICY, "cache-control": "no-store"}
+        return HTMLResponse(page, headers=headers)
+
+    def check_reader(self, headers: Mapping[str, str]) -> None:
+        """Raise `Fault` for whoever may not see what others asked.
+
+        A browser shows the key as the password of any user. Where there is none, it must have
+        asked for this machine by its number: a name may be anybody's, whose page would then read
+        what is here.
+        """
+        if not self.settings.api_key:
+            if not is_number(headers.get("host", "")):
+                raise Fault("without an API key, ask by the address of this machine", status=403)
+            return
+        scheme, _, shown = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "basic":
+            self.check_key(headers)
+            return
+        try:
+            password = b64decode(shown, validate=True).partition(b":")[2]
+        except ValueError:
+            password = b""
+        if not hmac.compare_digest(password, self.settings.api_key.encode()):
+            raise Fault("the API key is missing, or wrong", status=401)
 
     def check_key(self, headers: Mapping[str, str]) -> None:
         """Raise `Fault` for a client that does not show the key.
@@ -238,6 +281,15 @@ def is_own(origin: str, host: str) -> bool:
     except ValueError:
         return False
     return parts.netloc == host and name in ("localhost", "127.0.0.1", "::1")
+
+
+def is_number(host: str) -> bool:
+    """Return whether a host is this machine's own name, or an address and no name."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 def _json(body: Any, status: int = 200) -> Response:

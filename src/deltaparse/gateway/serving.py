@@ -61,7 +61,7 @@ class Service:
             self.found.upstream,
             HttpClient(self.url, settings, key=settings.upstream_key),
             settings,
-            Records(self.record),
+            Records(self.record, latest=settings.inspect),
             SharedNumbers(shared) if shared is not None else None,
         )
         config = uvicorn.Config(

@@ -20,6 +20,7 @@ class Settings:
     max_tokens: for requests that name no number; None leaves it to the upstream.
     max_body: bytes of a request.
     body_timeout: until a request is there.
+    inspect: how many of the last turns are kept for `/inspect`; 0 for none, and no such page.
     max_line: bytes of one event of the upstream.
     max_streams: answers at a time; more are refused, and told to come again.
     max_choices: `n` of a request.
@@ -38,6 +39,7 @@ class Settings:
     max_line: int = 4 * MEBI
     max_streams: int = 1024
     max_choices: int = 16
+    inspect: int = 0
     body_timeout: float = 60.0
     connect_timeout: float = 5.0
     idle_timeout: float = 120.0
