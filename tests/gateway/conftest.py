@@ -70,6 +70,12 @@ class Running:
         return CLIENT.post(self.url + path, json=body, **options)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def client():
+    yield CLIENT
+    CLIENT.close()
+
+
 @pytest.fixture(scope="session")
 def upstream():
     made = ScriptedUpstream()
