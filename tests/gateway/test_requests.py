@@ -46,6 +46,7 @@ BAD = [
 BAD_MEMBERS = [
     {"messages": [], "input": []},
     {"messages": "Hi", "input": 5},
+    {"messages": 1.5, "input": True},
     {"messages": [5], "input": [5]},
     {"messages": [{"content": "Hi"}], "input": [{"content": "Hi"}]},
     {"temperature": "hot"},

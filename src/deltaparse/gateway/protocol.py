@@ -75,6 +75,8 @@ class Protocol(ABC):
                 raise Fault(f"{name} is not served here", param=name, code="unsupported_parameter")
         if not body.get(self.messages):
             raise Fault(f"{self.messages} is missing, or empty", param=self.messages)
+        if not isinstance(body[self.messages], list | str):
+            raise Fault(f"{self.messages} is a list", param=self.messages)
         self._check_tools(body.get("tools"))
         with refusing():
             request = self._read(body)
