@@ -1,8 +1,7 @@
 """A budget for reasoning: a model that thinks for too long is made to answer.
 
-The loop asks the parser after each token. When the budget is spent, the end of the reasoning goes
-to the parser and into the model's context, as if the model had written it, and the model goes on
-from there.
+The end of the reasoning then goes to the parser and into the model's context, as if the model had
+written it.
 """
 
 from collections.abc import Iterator
@@ -10,18 +9,14 @@ from collections.abc import Iterator
 import deltaparse as dp
 
 TEMPLATE = """\
-{%- for message in messages -%}
-<{{ message.role }}>
-{% if message.reasoning_content %}<think>
-{{ message.reasoning_content }}
+{%- for m in messages %}<{{ m.role }}>
+{% if m.reasoning_content %}<think>
+{{ m.reasoning_content }}
 </think>
-{% endif %}{{ message.content or "" }}</{{ message.role }}>
-{% endfor %}
-{%- if add_generation_prompt %}<assistant>
+{% endif %}{{ m.content or "" }}</{{ m.role }}>
+{% endfor %}{% if add_generation_prompt %}<assistant>
 {% endif %}"""
-
-BUDGET = 6
-"""Tokens that the model may think for."""
+BUDGET = 6  # tokens that the model may think for
 
 
 def generate(context: str) -> Iterator[str]:
@@ -56,8 +51,7 @@ def main() -> None:
     template = dp.ChatTemplate(TEMPLATE)
     question = {"role": "user", "content": "What is the capital of France?"}
     prompt = template.render([question], add_generation_prompt=True)
-    parser = answer(dp.analyze(template), prompt)
-    counts = parser.counts
+    counts = answer(dp.analyze(template), prompt).counts
     print(f"{counts.reasoning.chunks} chunks of reasoning, {counts.content.chunks} of content")
 
 

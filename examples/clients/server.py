@@ -1,0 +1,60 @@
+"""A server in forty lines: three protocols over a model, which is a script: put yours in its place.
+
+python server.py [PORT]
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import deltaparse as dp
+from deltaparse import protocols as p
+
+TEMPLATE = dp.ChatTemplate("""\
+{%- for m in messages -%}<{{ m.role }}>
+{%- if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}
+{%- for c in m.tool_calls or [] %}<use>{{ c.function | tojson }}</use>{% endfor %}</{{ m.role }}>
+{%- endfor %}{% if add_generation_prompt %}<assistant>{% endif %}""")
+FORMAT = dp.analyze(TEMPLATE)
+CALLS = """<think>Two zones: two calls.</think>Let me look.\
+<use>{"name": "clock", "arguments": {"zone": "Asia/Tokyo"}}</use>\
+<use>{"name": "clock", "arguments": {"zone": "Europe/Lisbon"}}</use></assistant>"""
+ANSWER = "It is nine in Tokyo, and one in Lisbon.</assistant>"
+USAGE = {"prompt_tokens": 30, "completion_tokens": 20, "total_tokens": 50}
+PATHS = {
+    "/v1/chat/completions": (p.read_chat_completions_request, p.ChatCompletions),
+    "/v1/responses": (p.read_responses_request, p.Responses),
+    "/v1/messages": (p.read_messages_request, p.AnthropicMessages),
+}
+
+
+def model(prompt: str) -> Iterator[str]:
+    yield from re.findall(".{1,5}", ANSWER if "<tool>" in prompt else CALLS)
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        read, protocol = PATHS[self.path.partition("?")[0]]
+        request = read(body, template=TEMPLATE)
+        prompt = TEMPLATE.render(request.messages, request.tools, add_generation_prompt=True)
+        options = request.parser_options() | {"prompt": prompt, "id_factory": dp.random_call_id}
+        deltas = dp.iter_deltas(model(prompt), FORMAT, finish_reason="stop", **options)
+        machine, parser = protocol(id="id-1", model=body["model"]), deltas.parser
+        self.send_response(200)
+        streams = body.get("stream", False)
+        self.send_header("content-type", "text/event-stream" if streams else "application/json")
+        self.end_headers()
+        if streams:
+            for event in machine.events(deltas, lambda: parser.finish_reason, USAGE):
+                self.wfile.write(machine.sse([event]))
+        else:
+            list(deltas)
+            whole = machine.response(parser.message, parser.finish_reason, USAGE)
+            self.wfile.write(json.dumps(whole).encode())
+
+
+if __name__ == "__main__":
+    ThreadingHTTPServer(("127.0.0.1", int((sys.argv[1:] or [8000])[0])), Handler).serve_forever()

@@ -1,0 +1,21 @@
+"""SGLang's server with this parser, registered before the server starts.
+
+    python sglang_plugin.py MODEL [OPTIONS OF SGLANG]
+
+MODEL is a folder: how the model writes, its own chat template says. Special tokens are kept, and
+forced calls are held to a grammar, without a word here.
+"""
+
+import sys
+
+from sglang.launch_server import run_server
+from sglang.srt.server_args import prepare_server_args
+
+import deltaparse as dp
+from deltaparse.servers import register_sglang_detector
+
+register_sglang_detector("mine", dp.analyze(dp.ChatTemplate.load(sys.argv[1])))
+
+if __name__ == "__main__":  # the processes that SGLang starts import this file again
+    names = ["--tool-call-parser", "mine", "--reasoning-parser", "mine"]
+    run_server(prepare_server_args(["--model-path", sys.argv[1], *names, *sys.argv[2:]]))

@@ -1,0 +1,58 @@
+"""transformers, as text: a streamer yields what `generate` writes, and each call runs at once.
+
+    python transformers_text.py MODEL [TOKENS]
+
+MODEL is what `from_pretrained` takes. A call that a limit of so many TOKENS cuts off is not run.
+"""
+
+import sys
+from threading import Thread
+
+import xgrammar
+from transformers import AutoModelForCausalLM, AutoTokenizer, TextIteratorStreamer
+from xgrammar.contrib.hf import LogitsProcessor
+
+import deltaparse as dp
+
+ZONE = {"enum": ["UTC", "Asia/Tokyo", "Europe/Lisbon"]}
+SCHEMA = {"type": "object", "properties": {"zone": ZONE}, "required": ["zone"]}
+TOOLS = [{"type": "function", "function": {"name": "clock", "parameters": SCHEMA}}]
+QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
+
+
+def main(path: str, limit: int = 400) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    model = AutoModelForCausalLM.from_pretrained(path)
+    template = dp.ChatTemplate.load(tokenizer)
+    fmt, vocabulary = dp.analyze(template), dp.Vocabulary.load(tokenizer)
+    prompt = template.render([QUESTION], tools=TOOLS, add_generation_prompt=True)
+
+    # The grammar: leave `logits_processor` out, and the model is free to call or not.
+    asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
+    tag = dp.structural_tag(fmt, TOOLS, prompt=prompt, **asked)
+    info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=model.config.vocab_size)
+    compiled = xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
+
+    # Markers are special tokens in most models: the default, True, would drop them from the text.
+    streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=False)
+    ids = tokenizer(prompt, add_special_tokens=False, return_tensors="pt")
+    options = {"max_new_tokens": limit, "logits_processor": [LogitsProcessor(compiled)]}
+    written = []
+    run = lambda: written.extend(model.generate(**ids, **options, streamer=streamer))  # noqa: E731
+    thread = Thread(target=run)
+    thread.start()
+
+    def reason() -> str:  # `generate` does not say why it ended: the last token does
+        thread.join()
+        return "eos_token" if written[0][-1] == tokenizer.eos_token_id else "max_length"
+
+    deltas = dp.iter_deltas(streamer, fmt, tools=TOOLS, prompt=prompt, finish_reason=reason)
+    for delta in deltas:
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+            call = deltas.parser.message.tool_calls[delta.index]
+            print("run", call.name, call.healed())
+    print(deltas.parser.finish_reason, repr(deltas.parser.message.content))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -1,0 +1,54 @@
+"""vLLM without a server: a whole batch, as ids, held to calls by a structural tag.
+
+    python vllm_offline.py MODEL [TOKENS]
+
+MODEL is a folder, or a name that vLLM can load; TOKENS the most that it may write.
+"""
+
+import json
+import sys
+
+from vllm import LLM, SamplingParams
+from vllm.sampling_params import StructuredOutputsParams
+
+import deltaparse as dp
+
+ZONE = {"enum": ["UTC", "Asia/Tokyo", "Europe/Lisbon"]}
+SCHEMA = {"type": "object", "properties": {"zone": ZONE}, "required": ["zone"]}
+TOOLS = [{"type": "function", "function": {"name": "clock", "parameters": SCHEMA}}]
+QUESTION = {"role": "user", "content": "What time is it in Tokyo?"}
+
+
+def run(parser: dp.TokenParser, deltas: list[dp.Delta]) -> None:
+    for delta in deltas:
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:  # whole: it may run
+            call = parser.message.tool_calls[delta.index]
+            print("run", call.name, call.healed())
+
+
+def main(path: str, limit: int = 400) -> None:
+    llm = LLM(path)
+    tokenizer = llm.get_tokenizer()
+    template, vocabulary = dp.ChatTemplate.load(tokenizer), dp.Vocabulary.load(tokenizer)
+    fmt = dp.analyze(template)
+    prompt = template.render([QUESTION], tools=TOOLS, add_generation_prompt=True)
+    ids = tokenizer.encode(prompt, add_special_tokens=False)
+
+    # Leave the grammar out, and the model is free to call or not.
+    asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
+    tag = json.dumps(dp.structural_tag(fmt, TOOLS, prompt=prompt, **asked))
+    sampling = SamplingParams(
+        max_tokens=limit,
+        skip_special_tokens=False,  # for `text`; `token_ids` have all tokens anyway
+        structured_outputs=StructuredOutputsParams(structural_tag=tag),
+    )
+    for request in llm.generate([{"prompt_token_ids": ids}] * 2, sampling):
+        answer = request.outputs[0]
+        parser = dp.TokenParser(fmt, vocabulary, prompt=ids, tools=TOOLS)
+        run(parser, parser.feed(answer.token_ids))
+        run(parser, parser.finish(answer.finish_reason))
+        print(parser.finish_reason, repr(parser.message.content))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

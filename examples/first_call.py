@@ -1,0 +1,36 @@
+"""The first call, and no more: when it is whole, the engine is stopped.
+
+`iter_deltas` closes the chunks that it reads: a generator that streams from a server closes its
+connection then, and a server that sees that stops the model.
+"""
+
+from collections.abc import Iterator
+
+import deltaparse as dp
+
+OUTPUT = """<tool_call>
+{"name": "clock", "arguments": {"zone": "Asia/Tokyo"}}
+</tool_call>
+I will wait for the answer, and while I do, let me tell you about time zones. """
+
+
+def generate() -> Iterator[str]:
+    """Stand in for an inference engine, which would go on for long."""
+    try:
+        for at in range(0, len(OUTPUT), 8):
+            yield OUTPUT[at : at + 8]
+    finally:
+        print("stopped behind", at + 8, "of", len(OUTPUT), "characters")
+
+
+def first_call() -> dp.ToolCall | None:
+    deltas = dp.iter_deltas(generate(), "hermes")
+    for delta in deltas:
+        if isinstance(delta, dp.ToolCallDelta) and delta.last:
+            deltas.close()
+            return deltas.parser.message.tool_calls[delta.index]
+    return None
+
+
+if __name__ == "__main__":
+    print(first_call())

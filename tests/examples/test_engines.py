@@ -1,0 +1,105 @@
+"""The examples of engines, with a script in the place of each engine."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+
+import pytest
+
+from .stand_ins import CALL, END, Script, example, serving
+
+pytest.importorskip("transformers", reason="transformers is not installed")
+
+RUNS = "run clock {'zone': 'Asia/Tokyo'}\n"
+WHOLE, CUT = f"{RUNS}tool_calls ''\n", "length ''\n"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return example("engines/tiny_model.py")["tokenizer"]()
+
+
+@pytest.fixture(scope="module")
+def folder(tokenizer, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def run(name, *given):
+    main = example(f"engines/{name}")["main"]
+    made = main(*given)
+    if inspect.iscoroutine(made):
+        asyncio.run(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "times"),
+    [
+        ("llama_cpp_ids.py", Script.llama_cpp, 1),
+        ("mlx_ids.py", Script.mlx_lm, 1),
+        ("sglang_engine.py", Script.sglang, 1),
+        ("vllm_async.py", Script.vllm, 1),
+        ("vllm_offline.py", Script.vllm, 2),
+    ],
+)
+def test_calls_run_and_cut_calls_do_not(
+    name, engine, times, tokenizer, folder, monkeypatch, capsys
+):
+    script = Script(tokenizer)
+    engine(script, monkeypatch)
+    run(name, folder)
+    assert capsys.readouterr().out == WHOLE * times
+    run(name, folder, 12)
+    assert capsys.readouterr().out == CUT * times
+    for asked in script.asked:
+        assert getattr(asked, "skip_special_tokens", False) is False
+
+
+def pieces(limit):
+    text = CALL + END
+    whole = len(text) <= limit
+    return [text[at : at + 7] for at in range(0, min(len(text), limit), 7)], whole
+
+
+def test_an_endpoint_of_completions(folder, capsys):
+    def events(body):
+        texts, whole = pieces(body["max_tokens"])
+        for text in texts:
+            yield {"choices": [{"text": text, "finish_reason": None}]}
+        yield {"choices": [{"text": "", "finish_reason": "stop" if whole else "length"}]}
+
+    with serving(events) as (url, asked):
+        run("completions_endpoint.py", url, folder)
+        assert capsys.readouterr().out == WHOLE
+        run("completions_endpoint.py", url, folder, "40")
+        assert capsys.readouterr().out == CUT
+    assert asked[0]["skip_special_tokens"] is False
+    assert json.loads(asked[0]["structured_outputs"]["structural_tag"])["type"] == "structural_tag"
+
+
+def test_an_endpoint_that_breaks_off(folder, capsys):
+    """A call is whole when its arguments are; the turn is cut all the same."""
+    broken = [{"choices": [{"text": CALL[:40], "finish_reason": None}]}]
+    with serving(lambda body: broken) as (url, _):
+        run("completions_endpoint.py", url, folder)
+    assert capsys.readouterr().out == CUT
+
+
+def test_llama_server(tokenizer, capsys):
+    props = {"chat_template": tokenizer.chat_template, "bos_token": "", "eos_token": END}
+
+    def events(body):
+        texts, whole = pieces(body["n_predict"])
+        yield from ({"content": text, "stop": False} for text in texts)
+        yield {"content": "", "stop": True, "stop_type": "eos" if whole else "limit"}
+
+    with serving(events, props) as (url, asked):
+        run("llama_server.py", url)
+        assert capsys.readouterr().out == WHOLE
+        run("llama_server.py", url, 40)
+        assert capsys.readouterr().out == CUT
+    assert {"<tool_call>", "</tool_call>"} <= set(asked[0]["preserved_tokens"])
+    assert asked[0]["grammar"].startswith("root ::=")
