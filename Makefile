@@ -17,8 +17,9 @@ SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-templates test-clients test-llama \
-	test-gateway suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check release-check clean
+.PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
+	test-llama test-gateway suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
+	release-check clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -52,6 +53,9 @@ test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with
 test-templates: .venv/dev.stamp ## judge response templates and grammars of every open template
 	DELTAPARSE_EVERY_TEMPLATE=1 $(BIN)/pytest -n auto tests/analyzer/test_response_template_check.py \
 	tests/grammar/test_template_grammars.py $(ARGS)
+
+test-loops: .venv/run.stamp ## run all examples, each with its own engine or client; ARGS=mlx those with mlx in the name
+	$(BIN)/python tools/loops/run.py $(ARGS)
 
 suites: .venv/servers.stamp ## run vLLM's own tests of its parsers with the plugins
 	$(BIN)/python tools/servers/suites.py $(ARGS)

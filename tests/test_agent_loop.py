@@ -46,14 +46,14 @@ def outputs(one, parts):
     return texts + plain
 
 
-class Engine(EXAMPLE["Engine"]):
+class Engine:
     """Writes what says the next of the script behind this prompt, which may have opened reasoning.
 
     `script` has, for each turn, the outputs that there are.
     """
 
     def __init__(self, one, script):
-        super().__init__(script)
+        self.script, self.prompts = list(script), []
         self.fmt = one.fmt
 
     def __call__(self, prompt):
@@ -61,9 +61,11 @@ class Engine(EXAMPLE["Engine"]):
             said = parse(text, self.fmt, prompt=prompt, tools=TOOLS, finish_reason="stop")
             return said.tool_calls or said.content == "Dry."
 
-        outputs = self.script[0]
-        self.script[0] = next(filter(fits, outputs), outputs[0])
-        return super().__call__(prompt)
+        self.prompts.append(prompt)
+        outputs = self.script.pop(0)
+        text = next(filter(fits, outputs), outputs[0])
+        yield from ((text[at : at + 5], None) for at in range(0, len(text), 5))
+        yield "", "eos_token"
 
 
 # It shows calls beside content only, and in this script they stand alone.

@@ -14,6 +14,7 @@ import pytest
 from . import vocabularies
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+TOOLS = EXAMPLES.with_name("tools")
 
 PLAIN_LOOP = """\
 reasoning  'The user asks'
@@ -34,13 +35,22 @@ content    'It'
 content    ' is Paris.'
 """
 AGENT_LOOP = """\
-It is nine in Tokyo.
+<user>What time is it in Tokyo?</user><assistant>
 <user>What time is it in Tokyo?</user><assistant>\
 <use>{"tool": "clock", "with": {"zone": "Asia/Tokyo"}}</use>\
 <use>{"tool": "clock", "with": {"zones": []}}</use></assistant>\
 <tool>09:00 in Asia/Tokyo</tool>\
 <tool>refused: schema, at $: breaks "required": ["zone"]</tool><assistant>
-{"zone": "Asia/Tokyo"} True
+It is nine.
+"""
+FIRST_CALL = """\
+stopped behind 72 of 158 characters
+ToolCall(id='call_40d7e53c5f75b5383a90b71c', name='clock', arguments='{"zone": "Asia/Tokyo"}', \
+complete=True, repaired=False)
+"""
+RANDOM_MODEL = """\
+every text was read back as valid calls, such as \
+{"hotel": "/b</<ba<", "nights": 16, "class": "double"}
 """
 REASONING_BUDGET = """\
 {'reasoning_content': 'Paris'}
@@ -80,8 +90,8 @@ OPENAI_CHUNKS = "".join(
 )
 ROLLOUT = (
     '<|user|>2 + 2?<|end|><|assistant|><|call|>{"name": "add", "arguments": {"a": 2,"b":  2}}'
-    "<|/call|><|end|><|tool|>4<|end|><|assistant|>It is 4.<|end|>\n"
-    f"{'.' * 34}{'^' * 70}{'.' * 29}{'^' * 15}\n"
+    "<|/call|><|end|><|tool|>4<|end|><|assistant|>4.<|end|>\n"
+    f"{'.' * 34}{'^' * 70}{'.' * 29}{'^' * 9}\n"
 )
 OUTPUTS = {
     "agent_loop.py": AGENT_LOOP,
@@ -90,15 +100,16 @@ OUTPUTS = {
     "openai_chunks.py": OPENAI_CHUNKS,
     "reasoning_budget.py": REASONING_BUDGET,
     "rollout.py": ROLLOUT,
-    "random_model.py": "every text was read back as valid calls, and nothing else\n",
+    "first_call.py": FIRST_CALL,
+    "random_model.py": RANDOM_MODEL,
 }
 
 
-def run(folder, name, *arguments):
+def run(folder, program, *arguments):
     # What this process imports, the example imports: src or the installed package.
     path = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name, *arguments],
+        [sys.executable, program, *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": path, "PYTHONUTF8": "1"},
         capture_output=True,
@@ -111,7 +122,7 @@ def run(folder, name, *arguments):
 
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_example(name, tmp_path):
-    assert run(tmp_path, name) == OUTPUTS[name]
+    assert run(tmp_path, EXAMPLES / name) == OUTPUTS[name]
 
 
 @pytest.mark.skipif(find_spec("llguidance") is None, reason="llguidance is not installed")
@@ -119,10 +130,10 @@ def test_example(name, tmp_path):
 @vocabularies.needs_vocabularies
 def test_a_random_model_with_a_real_vocabulary(model, name, tmp_path):
     given = ("--vocabulary", vocabularies.path(model), "--format", name, "--turns", "3", "--show")
-    written = run(tmp_path, "random_model.py", *given)
-    assert written.endswith(OUTPUTS["random_model.py"])
+    written = run(tmp_path, TOOLS / "random_model.py", *given)
+    assert written.endswith("every text was read back as valid calls, and nothing else\n")
     assert '"hotel"' in written
 
 
-def test_every_example_is_run():
+def test_every_loop_is_run():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(OUTPUTS)

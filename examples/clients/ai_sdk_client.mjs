@@ -6,6 +6,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { jsonSchema, stepCountIs, streamText, tool } from "ai";
 
+globalThis.AI_SDK_LOG_WARNINGS = false;
 const url = process.argv[2] ?? "http://127.0.0.1:8000";
 const settings = { name: "mine", baseURL: `${url}/v1`, apiKey: "none" };
 const times = { "Asia/Tokyo": "09:00", "Europe/Lisbon": "01:00" };
@@ -26,6 +27,7 @@ for (const model of models) {
     prompt: "What time is it in Tokyo and in Lisbon?",
     tools: { clock },
     stopWhen: stepCountIs(2),
+    providerOptions: { openai: { store: false } }, // otherwise turns are referred to, not sent
   });
   for await (const part of fullStream) {
     if (part.type === "reasoning-delta") console.log("reasoning", part.text);

@@ -31,7 +31,8 @@ def ask(model: BaseChatModel) -> None:
     for call in whole.tool_calls:
         print("call", call["id"], call["name"], call["args"])
     told = whole.response_metadata
-    print(told.get("finish_reason") or told["stop_reason"], whole.usage_metadata["total_tokens"])
+    reason = told.get("finish_reason") or told.get("stop_reason") or told["status"]
+    print(reason, whole.usage_metadata["total_tokens"])
 
     results = [
         ToolMessage(clock.invoke(call["args"]), tool_call_id=call["id"])

@@ -8,6 +8,7 @@ import sys
 
 import litellm
 
+litellm.suppress_debug_info = True
 SCHEMA = {"type": "object", "properties": {"zone": {"type": "string"}}, "required": ["zone"]}
 TOOLS = [{"type": "function", "function": {"name": "clock", "parameters": SCHEMA}}]
 TIMES = {"Asia/Tokyo": "09:00", "Europe/Lisbon": "01:00"}
@@ -27,7 +28,9 @@ def ask(model: str, url: str) -> None:
     print("content", repr(message.content))
     for call in message.tool_calls:
         print("call", call.id, call.function.name, call.function.arguments)
-    print(whole.choices[0].finish_reason, whole.usage.total_tokens)
+    # `whole.choices[0].finish_reason` is "stop", whatever the chunks had.
+    reasons = [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices]
+    print(*filter(None, reasons), whole.usage.total_tokens)
 
     messages.append(message.model_dump(exclude_none=True))
     for call in message.tool_calls:

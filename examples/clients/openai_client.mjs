@@ -15,10 +15,13 @@ const messages = [question];
 const stream = client.chat.completions.stream({
   model: "mine", messages, tools, stream_options: { include_usage: true },
 });
+// A field that OpenAI does not have: the message at the end has the last of these only.
+stream.on("chunk", ({ choices: [choice] }) => {
+  if (choice?.delta.reasoning_content) console.log("reasoning", choice.delta.reasoning_content);
+});
 stream.on("content", (delta) => console.log("content", delta));
 stream.on("tool_calls.function.arguments.done", (call) => console.log("whole", call.name));
 const { choices: [{ message, finish_reason }], usage } = await stream.finalChatCompletion();
-console.log("reasoning", message.reasoning_content); // a field that OpenAI does not have
 console.log(finish_reason, usage.total_tokens);
 
 messages.push(message);
@@ -35,7 +38,7 @@ tools = [{ type: "function", name: "clock", parameters, strict: false }];
 const response = await client.responses.stream({ model: "mine", input: [question], tools }).finalResponse();
 const input = [question, ...response.output];
 for (const item of response.output) {
-  if (item.type === "reasoning") console.log("reasoning", item.content[0].text);
+  if (item.type === "reasoning") console.log("reasoning", item.summary[0].text);
   if (item.type !== "function_call") continue;
   console.log("call", item.call_id, item.name, item.arguments);
   const output = times[JSON.parse(item.arguments).zone];

@@ -20,7 +20,7 @@ def main(url: str = "http://127.0.0.1:8000") -> None:
         for event in stream:
             if event.type == "response.output_text.delta":
                 print("content", repr(event.delta))
-            elif event.type == "response.reasoning_text.delta":
+            elif event.type == "response.reasoning_summary_text.delta":
                 print("reasoning", repr(event.delta))
             elif event.type == "response.output_item.done" and event.item.type == "function_call":
                 print("whole", event.item.name, event.item.arguments)

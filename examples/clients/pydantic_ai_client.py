@@ -20,10 +20,10 @@ def clock(zone: str) -> str:
 
 
 async def streamed(_context: object, events: object) -> None:
-    """Make `run` stream, and see the parts as they end."""
+    """See parts as soon as they are whole: with a handler, `run` streams."""
     async for event in events:
         if event.event_kind == "part_end":
-            print(event.part.part_kind, repr(getattr(event.part, "content", event.part)))
+            print("whole", event.part.part_kind)
 
 
 async def ask(model: Model) -> None:

@@ -43,8 +43,8 @@ async def main(url: str, path: str, limit: str = "400") -> None:
     body = {"prompt": prompt, "stream": True, "max_tokens": int(limit)}
     body |= {"skip_special_tokens": False, "add_special_tokens": False}  # vLLM's and SGLang's own
     body |= {"structured_outputs": {"structural_tag": tag}}  # vLLM's own
-    ended: list[str] = []  # stays empty where the server breaks off: that is a cut
-    reason = lambda: ended[-1] if ended else None  # noqa: E731
+    ended: list[str] = []
+    reason = lambda: ended[-1] if ended else "aborted"  # noqa: E731
     deltas = dp.aiter_deltas(
         texts(url, body, ended), fmt, tools=TOOLS, prompt=prompt, finish_reason=reason
     )

@@ -41,8 +41,8 @@ def main(url: str, limit: int = 400) -> None:
     grammar = dp.gbnf(fmt, TOOLS, prompt=prompt, tool_choice="required", parallel_tool_calls=False)
     body = {"prompt": prompt, "stream": True, "n_predict": limit, "grammar": grammar.text}
     body["preserved_tokens"] = grammar.preserved_tokens  # special tokens that stay in the text
-    ended: list[str] = []  # stays empty where the server breaks off: that is a cut
-    reason = lambda: ended[-1] if ended else None  # noqa: E731
+    ended: list[str] = []
+    reason = lambda: ended[-1] if ended else "aborted"  # noqa: E731
     deltas = dp.iter_deltas(
         texts(client, body, ended), fmt, tools=TOOLS, prompt=prompt, finish_reason=reason
     )

@@ -53,7 +53,6 @@ def main(path: str) -> None:
     file.write_header_to_file()
     file.write_kv_data_to_file()
     file.write_tensors_to_file()
-    file.close()
 
 
 if __name__ == "__main__":

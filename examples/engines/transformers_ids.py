@@ -8,9 +8,10 @@ MODEL is what `from_pretrained` takes; TOKENS the most that it may write.
 import sys
 from types import SimpleNamespace
 
-import llguidance.hf
 import torch
+import xgrammar
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from xgrammar.contrib.hf import LogitsProcessor
 
 import deltaparse as dp
 
@@ -38,24 +39,18 @@ def main(path: str, limit: int = 400) -> None:
 
     # Leave the grammar out, and the model is free to call or not.
     asked = {"tool_choice": "required", "parallel_tool_calls": False, "vocabulary": vocabulary}
-    lark = dp.gbnf(fmt, TOOLS, prompt=prompt, **asked).as_lark()
-    words = llguidance.hf.from_tokenizer(tokenizer, n_vocab=model.config.vocab_size)
-    matcher = llguidance.LLMatcher(words, llguidance.LLMatcher.grammar_from_lark(lark))
-
-    def held(so_far: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        if so_far.shape[1] > ids.shape[1]:
-            matcher.consume_token(int(so_far[0, -1]))
-        allowed = torch.tensor(list(matcher.compute_logit_bias()), dtype=torch.bool)
-        return scores.masked_fill(~allowed, -torch.inf)
+    tag = dp.structural_tag(fmt, TOOLS, prompt=prompt, **asked)
+    info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=model.config.vocab_size)
+    compiled = xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
 
     def put(new: torch.Tensor) -> None:
         if new.ndim == 1:  # the prompt comes first, with two dimensions
             run(parser, parser.feed(new.tolist()))
 
-    streamer = SimpleNamespace(put=put, end=lambda: None)
-    options = {"logits_processor": [held], "max_new_tokens": limit}
-    written = model.generate(ids, streamer=streamer, **options)[0]
-    ended = written[-1] == tokenizer.eos_token_id  # `generate` does not say why it ended
+    options = {"logits_processor": [LogitsProcessor(compiled)], "max_new_tokens": limit}
+    options["streamer"] = SimpleNamespace(put=put, end=lambda: None)
+    written = model.generate(ids, **options)[0]
+    ended = written[-1] in torch.tensor(model.generation_config.eos_token_id)  # it does not say
     run(parser, parser.finish("eos_token" if ended else "max_length"))
     print(parser.finish_reason, repr(parser.message.content))
 

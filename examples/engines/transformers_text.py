@@ -8,6 +8,7 @@ MODEL is what `from_pretrained` takes. A call that a limit of so many TOKENS cut
 import sys
 from threading import Thread
 
+import torch
 import xgrammar
 from transformers import AutoModelForCausalLM, AutoTokenizer, TextIteratorStreamer
 from xgrammar.contrib.hf import LogitsProcessor
@@ -39,12 +40,12 @@ def main(path: str, limit: int = 400) -> None:
     options = {"max_new_tokens": limit, "logits_processor": [LogitsProcessor(compiled)]}
     written = []
     run = lambda: written.extend(model.generate(**ids, **options, streamer=streamer))  # noqa: E731
-    thread = Thread(target=run)
-    thread.start()
+    (thread := Thread(target=run)).start()
 
     def reason() -> str:  # `generate` does not say why it ended: the last token does
         thread.join()
-        return "eos_token" if written[0][-1] == tokenizer.eos_token_id else "max_length"
+        ends = torch.tensor(model.generation_config.eos_token_id)
+        return "eos_token" if written[0][-1] in ends else "max_length"
 
     deltas = dp.iter_deltas(streamer, fmt, tools=TOOLS, prompt=prompt, finish_reason=reason)
     for delta in deltas:

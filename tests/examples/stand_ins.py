@@ -123,7 +123,9 @@ class Script:
                 script.asked.append(grammar)
                 yield from script.ids(1_000)[0]
 
-        is_eog = lambda vocab, id: id == script.tokenizer.eos_token_id
+        def is_eog(vocab, token):
+            return token == script.tokenizer.eos_token_id
+
         grammar = SimpleNamespace(from_string=lambda text: Asked(grammar=text))
         names = {"Llama": Llama, "LlamaGrammar": grammar, "llama_vocab_is_eog": is_eog}
         module(monkeypatch, "llama_cpp", **names)
@@ -153,6 +155,27 @@ class _Wrapped:
 
     def __getattr__(self, name):
         return getattr(self._tokenizer, name)
+
+
+def texts(limit):
+    """What the model writes, up to a limit of characters; and whether that is all."""
+    text = CALL + END
+    return [text[at : at + 7] for at in range(0, min(len(text), limit), 7)], len(text) <= limit
+
+
+def completions(body):
+    """The events of `/v1/completions`."""
+    written, whole = texts(body["max_tokens"])
+    for text in written:
+        yield {"choices": [{"text": text, "finish_reason": None}]}
+    yield {"choices": [{"text": "", "finish_reason": "stop" if whole else "length"}]}
+
+
+def llama_server(body):
+    """The events of llama-server's `/completion`."""
+    written, whole = texts(body["n_predict"])
+    yield from ({"content": text, "stop": False} for text in written)
+    yield {"content": "", "stop": True, "stop_type": "eos" if whole else "limit"}
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from .stand_ins import CALL, END, Script, example, serving
+from .stand_ins import CALL, END, Script, completions, example, llama_server, serving
 
 pytest.importorskip("transformers", reason="transformers is not installed")
 
@@ -58,20 +58,8 @@ def test_calls_run_and_cut_calls_do_not(
         assert getattr(asked, "skip_special_tokens", False) is False
 
 
-def pieces(limit):
-    text = CALL + END
-    whole = len(text) <= limit
-    return [text[at : at + 7] for at in range(0, min(len(text), limit), 7)], whole
-
-
 def test_an_endpoint_of_completions(folder, capsys):
-    def events(body):
-        texts, whole = pieces(body["max_tokens"])
-        for text in texts:
-            yield {"choices": [{"text": text, "finish_reason": None}]}
-        yield {"choices": [{"text": "", "finish_reason": "stop" if whole else "length"}]}
-
-    with serving(events) as (url, asked):
+    with serving(completions) as (url, asked):
         run("completions_endpoint.py", url, folder)
         assert capsys.readouterr().out == WHOLE
         run("completions_endpoint.py", url, folder, "40")
@@ -80,23 +68,18 @@ def test_an_endpoint_of_completions(folder, capsys):
     assert json.loads(asked[0]["structured_outputs"]["structural_tag"])["type"] == "structural_tag"
 
 
-def test_an_endpoint_that_breaks_off(folder, capsys):
-    """A call is whole when its arguments are; the turn is cut all the same."""
-    broken = [{"choices": [{"text": CALL[:40], "finish_reason": None}]}]
+@pytest.mark.parametrize("count", [40, 70])
+def test_an_endpoint_that_breaks_off(count, folder, capsys):
+    """The turn is cut, whatever was whole before."""
+    broken = [{"choices": [{"text": CALL[:count], "finish_reason": None}]}]
     with serving(lambda body: broken) as (url, _):
         run("completions_endpoint.py", url, folder)
-    assert capsys.readouterr().out == CUT
+    assert capsys.readouterr().out == RUNS * (count > 65) + CUT
 
 
 def test_llama_server(tokenizer, capsys):
     props = {"chat_template": tokenizer.chat_template, "bos_token": "", "eos_token": END}
-
-    def events(body):
-        texts, whole = pieces(body["n_predict"])
-        yield from ({"content": text, "stop": False} for text in texts)
-        yield {"content": "", "stop": True, "stop_type": "eos" if whole else "limit"}
-
-    with serving(events, props) as (url, asked):
+    with serving(llama_server, props) as (url, asked):
         run("llama_server.py", url)
         assert capsys.readouterr().out == WHOLE
         run("llama_server.py", url, 40)

@@ -28,6 +28,7 @@ ROOT = HERE.parents[1]
 EXAMPLES = ROOT / "examples"
 BUILD = ROOT / "build" / "loops"
 SHOWN = runpy.run_path(str(HERE / "shown.py"))
+SCRIPTS = runpy.run_path(str(ROOT / "tests" / "examples" / "stand_ins.py"))
 ROW = re.compile(r"^\| ([^|]+) \| `([\w.]+)` \| (\d+) \| (.*) \|$", re.MULTILINE)
 ANSWERS = {  # of the model that a client prints, and how many of them show reasoning
     "ai_sdk_client.mjs": (3, 3),
@@ -57,32 +58,41 @@ def examples() -> Iterator[Example]:
         title = section.partition("\n")[0].lower()
         folder = EXAMPLES if title == "loops" else EXAMPLES / title
         for _, name, lines, rest in ROW.findall(section):
-            cells = [cell.strip().strip("`") for cell in rest.split(" | ")]
+            cells = [cell.strip().strip("`") for cell in rest.split("|")]
             takes, packages = {"loops": ("", ""), "engines": cells[:2]}.get(title, ("", cells[0]))
             yield Example(folder / name, int(lines), takes, tuple(packages.split()))
 
 
-def run(command: list[str | Path], folder: Path, **options: object) -> str:
-    """Run a command; return what it prints. Ends the program where it fails."""
+class Failed(Exception):
+    """A command failed; what it printed."""
+
+
+def run(command: list[str | Path], folder: Path) -> str:
+    """Run a command; return what it prints.
+
+    Raises:
+        Failed: it did.
+    """
     environment = os.environ | {"PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
     environment.pop("PYTHONPATH", None)
     done = subprocess.run(
         [str(part) for part in command],
         cwd=folder,
         env=environment,
-        stdout=subprocess.PIPE,
+        capture_output=True,
         encoding="utf-8",
         check=False,
-        **options,
     )
     if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout}")
+        said = f"{done.stdout}{done.stderr}"[-3_000:]
+        raise Failed(f"{' '.join(map(str, command))}: status {done.returncode}\n{said}")
     return done.stdout
 
 
-def python_with(packages: tuple[str, ...]) -> Path:
+def python_with(packages: tuple[str, ...], name: str = "") -> Path:
     """Return the interpreter of a new environment with the wheel and these packages."""
-    folder = BUILD / "-".join(["venv", *(re.sub(r"\W.*", "", name) for name in packages)])
+    names = [name] if name else [re.sub(r"[^\w-].*", "", one) for one in packages]
+    folder = BUILD / "-".join(["venv", *names])
     python = folder / "bin" / "python"
     if folder not in made:
         made.add(folder)
@@ -117,30 +127,108 @@ def started(command: list[str | Path]) -> Iterator[str]:
             log.close()
 
 
-def engine(example: Example) -> None:
-    """Run an engine's example: a whole turn, and one that is cut off."""
-    name, python = example.path.stem, python_with(example.packages)
-    folder = empty(name)
-    if name in STOOD_IN:
-        printed = run([python_of_servers(), HERE / "stand_ins.py", example.path], folder)
-        check(example, "" if printed.endswith("as it should\n") else printed)
-        return
-    with given(example, python, folder) as arguments:
+def empty(name: str) -> Path:
+    """Return a new folder for an example to run in."""
+    folder = BUILD / "run" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def tiny(name: str, packages: tuple[str, ...]) -> Path:
+    """Return a random model, made by the example that makes it."""
+    path = BUILD / name
+    if path not in made:
+        made.add(path)
+        run([python_with(packages), EXAMPLES / "engines" / f"{name}.py", path], BUILD)
+    return path
+
+
+@contextmanager
+def given(example: Example) -> Iterator[list[str | Path]]:
+    """Yield what an engine's example takes."""
+    if example.takes == "URL":
+        python = python_with(("gguf", "xllamacpp"))
+        model = tiny("tiny_gguf", ("gguf", "xllamacpp"))
+        with started([python, HERE / "llama_server.py", model]) as url:
+            yield [url]
+    elif example.takes == "URL MODEL":
+        with SCRIPTS["serving"](SCRIPTS["completions"]) as (url, _):
+            yield [url, tiny("tiny_model", ("torch", "transformers"))]
+    elif "llama-cpp-python" in example.packages:
+        yield [tiny("tiny_gguf", ("gguf", "xllamacpp"))]
+    else:
+        yield [tiny("tiny_model", ("torch", "transformers"))]
+
+
+def engine(example: Example, folder: Path) -> str:
+    """Run an engine's example, whole and cut off; return what is wrong."""
+    if set(example.packages) & {"vllm", "sglang"}:
+        requirements = ROOT / "tools" / "servers" / "requirements.txt"
+        python = python_with(("--requirement", str(requirements)), "servers")
+        run([python, HERE / "stand_ins.py", example.path], folder)
+        return ""
+    python = python_with(example.packages)
+    with given(example) as arguments:
         for limit in ((), (SHORT,)):
             printed = run([python, example.path, *arguments, *map(str, limit)], folder)
-            check(example, SHOWN["engine"](printed, cut=bool(limit)), printed)
+            if wrong := SHOWN["engine"](printed, cut=bool(limit)):
+                return f"{wrong}\n{printed}"
+        source = example.path.read_text(encoding="utf-8")
+        if "(skip_special_tokens" in source or "skip_special_tokens=False)" in source:
+            dropped = folder / "dropped.py"
+            dropped.write_text(
+                source.replace("skip_special_tokens=False", "skip_special_tokens=True")
+            )
+            if not SHOWN["engine"](run([python, dropped, *arguments], folder), cut=False):
+                return "does as well without special tokens"
+    return ""
 
 
-def client(example: Example) -> None:
-    """Run a client's example against the example of a server."""
+def client(example: Example, folder: Path) -> str:
+    """Run a client's example against the example of a server; return what is wrong."""
+    if example.path.name == "server.py":
+        return ""  # all others run it
     answers, reasoning = ANSWERS.get(example.path.name, (1, 1))
-    folder = empty(example.path.stem)
     with started([python_with(()), EXAMPLES / "clients" / "server.py"]) as url:
         if example.path.suffix == ".mjs":
             shutil.copy(example.path, folder)
-            run(["npm", "install", "--silent", *example.packages], folder)
+            run(["npm", "install", "--silent", "--no-audit", *example.packages], folder)
             command: list[str | Path] = ["node", example.path.name]
         else:
             command = [python_with(example.packages), example.path]
         printed = run([*command, url], folder)
-    check(example, SHOWN["client"](printed, answers=answers, reasoning=reasoning), printed)
+    wrong = SHOWN["client"](printed, answers=answers, reasoning=reasoning)
+    return wrong and f"{wrong}\n{printed}"
+
+
+def loop(example: Example, folder: Path) -> str:
+    """Run a loop; return what is wrong. Its output is held to by the tests."""
+    return "" if run([python_with(()), example.path], folder) else "prints nothing"
+
+
+def main(names: list[str]) -> int:
+    """Run the examples; return how many went wrong."""
+    shutil.rmtree(BUILD / "dist", ignore_errors=True)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
+    run([*wheel, BUILD / "dist", ROOT], BUILD)
+    kinds = {"examples": loop, "engines": engine, "clients": client}
+    count, failed = 0, 0
+    for example in examples():
+        if names and not any(name in example.path.name for name in names):
+            continue
+        began = time.monotonic()
+        try:
+            wrong = kinds[example.path.parent.name](example, empty(example.path.stem))
+        except Failed as failure:
+            wrong = str(failure)
+        count, failed = count + 1, failed + bool(wrong)
+        took = f"{time.monotonic() - began:.0f} s"
+        print(example.path.relative_to(EXAMPLES), wrong or "passed", took, flush=True)
+    print(f"{count - failed} passed, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(sys.argv[1:]), 1))

@@ -10,7 +10,9 @@ __all__ = ["client", "engine"]
 CALLS = re.compile(r"^call (\S+) clock (\{.*\})$", re.MULTILINE)
 ANSWER = "It is nine in Tokyo, and one in Lisbon."
 ZONES = [{"zone": "Asia/Tokyo"}, {"zone": "Europe/Lisbon"}]
-REASONS = re.compile(r"^(?:FinishReason\.)?(tool_calls?|tool-calls|tool_use|completed)\b(?: (\d+))?")
+REASONS = re.compile(
+    r"^(?:FinishReason\.)?(tool_calls?|tool-calls|tool_use|completed)\b(?: (\d+))?"
+)
 
 
 def engine(printed: str, *, cut: bool, answers: int = 1) -> str:
@@ -33,9 +35,10 @@ def engine(printed: str, *, cut: bool, answers: int = 1) -> str:
 def client(printed: str, *, answers: int, reasoning: int) -> str:
     """Check what a client's example printed: so many answers, of which some show reasoning."""
     lines = printed.splitlines()
-    if sum(ANSWER in line for line in lines) < answers and joined(lines, "content").count(
-        ANSWER
-    ) < answers:
+    if (
+        sum(ANSWER in line for line in lines) < answers
+        and joined(lines, "content").count(ANSWER) < answers
+    ):
         return f"not {answers} answers"
     found = CALLS.findall(printed)
     given = [literal_eval(arguments) for _, arguments in found]
