@@ -59,7 +59,7 @@ def examples() -> Iterator[Example]:
         folder = EXAMPLES if title == "loops" else EXAMPLES / title
         for _, name, lines, rest in ROW.findall(section):
             cells = [cell.strip().strip("`") for cell in rest.split("|")]
-            takes, packages = {"loops": ("", ""), "engines": cells[:2]}.get(title, ("", cells[0]))
+            takes, packages = cells[:2] if title == "engines" else ("", cells[0])
             yield Example(folder / name, int(lines), takes, tuple(packages.split()))
 
 
@@ -204,7 +204,7 @@ def client(example: Example, folder: Path) -> str:
 
 def loop(example: Example, folder: Path) -> str:
     """Run a loop; return what is wrong. Its output is held to by the tests."""
-    return "" if run([python_with(()), example.path], folder) else "prints nothing"
+    return "" if run([python_with(example.packages), example.path], folder) else "prints nothing"
 
 
 def main(names: list[str]) -> int:
