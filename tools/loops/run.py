@@ -37,6 +37,7 @@ ANSWERS = {  # of the model that a client prints, and how many of them show reas
     "openai_client.mjs": (2, 2),
     "pydantic_ai_client.py": (2, 2),
 }
+TORCH = ("torch", "transformers", "xgrammar")
 SHORT = 12
 """Tokens that cut a call off."""
 
@@ -154,11 +155,11 @@ def given(example: Example) -> Iterator[list[str | Path]]:
             yield [url]
     elif example.takes == "URL MODEL":
         with SCRIPTS["serving"](SCRIPTS["completions"]) as (url, _):
-            yield [url, tiny("tiny_model", ("torch", "transformers"))]
+            yield [url, tiny("tiny_model", TORCH)]
     elif "llama-cpp-python" in example.packages:
         yield [tiny("tiny_gguf", ("gguf", "xllamacpp"))]
     else:
-        yield [tiny("tiny_model", ("torch", "transformers"))]
+        yield [tiny("tiny_model", TORCH)]
 
 
 def engine(example: Example, folder: Path) -> str:
