@@ -25,7 +25,7 @@ def run(parser: dp.TokenParser, deltas: list[dp.Delta]) -> None:
 
 
 def main(path: str, limit: int = 400) -> None:
-    llm = Llama(path, n_ctx=0, verbose=False)
+    llm = Llama(path, n_ctx=4096, verbose=False)
     template, vocabulary = dp.ChatTemplate.load(path), dp.Vocabulary.load(path)
     fmt = dp.analyze(template)
     prompt = template.render([QUESTION], tools=TOOLS, add_generation_prompt=True)

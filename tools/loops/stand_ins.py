@@ -194,7 +194,7 @@ def vllm_plugin(path: Path, script: Script) -> None:
     tokenizer, messages = script.tokenizer, [{"role": "user", "content": "Hi"}]
     asked = ChatCompletionRequest(model="m", messages=messages, tools=TOOLS, stream=True)
     asked = made(tokenizer, TOOLS, chat_template_kwargs={}).adjust_request(asked)
-    if asked.skip_special_tokens:
+    if asked.skip_special_tokens is not False:
         raise SystemExit("special tokens are dropped")
     serving = ChatStreamProcessor(
         asked,

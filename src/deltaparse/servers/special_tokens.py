@@ -8,7 +8,7 @@ leaves those out, as `Policies(stray_token="drop")` has it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -96,10 +96,18 @@ class StrayTokens:
 
 
 def _special(tokenizer: object) -> tuple[str, ...] | None:
-    tokens = getattr(tokenizer, "all_special_tokens", None)
-    if not isinstance(tokens, (list, tuple)):
+    """Return the tokens that decoding drops, None where the tokenizer does not say.
+
+    transformers names a few of them as `all_special_tokens`, and drops all that are flagged.
+    """
+    named = getattr(tokenizer, "all_special_tokens", None)
+    if not isinstance(named, (list, tuple)):
         return None
-    return tuple(dict.fromkeys(str(token) for token in tokens if str(token).strip()))
+    added = getattr(tokenizer, "added_tokens_decoder", None)
+    entries = added.values() if isinstance(added, Mapping) else ()
+    flagged = [entry.content for entry in entries if getattr(entry, "special", False)]
+    tokens = (str(token) for token in (*named, *flagged))
+    return tuple(dict.fromkeys(token for token in tokens if token.strip()))
 
 
 def _ids_of(tokens: Iterable[str], tokenizer: object) -> dict[int, str]:
