@@ -74,7 +74,9 @@ def run(command: list[str | Path], folder: Path) -> str:
     Raises:
         Failed: it did.
     """
-    environment = os.environ | {"PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
+    # Nothing but packages is fetched: no models, no table of prices.
+    offline = {"HF_HUB_OFFLINE": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    environment = os.environ | {"PYTHONUTF8": "1"} | offline
     environment.pop("PYTHONPATH", None)
     done = subprocess.run(
         [str(part) for part in command],
