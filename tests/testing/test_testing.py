@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 
 import deltaparse
 from deltaparse import ContentDelta, StreamParser, get_format, list_formats, parse
-from deltaparse.testing import check_invariants, chunkings, messages, outputs
+from deltaparse.analyzer import analysis
+from deltaparse.testing import (
+    check_invariants,
+    check_template,
+    chunkings,
+    messages,
+    outputs,
+)
 
+from ..strategies.templates import SOURCES
 from ..strategies.wire_families import any_text
 
 SCHEMAS = {
@@ -171,6 +179,44 @@ def test_a_message_that_depends_on_the_cuts_is_found(monkeypatch):
     monkeypatch.setattr(StreamParser, "feed", lambda parser, text: feed(parser, text.strip("\n")))
     with pytest.raises(AssertionError, match=r"^2: "):
         check_invariants(HERMES, "so\n\nit is", TOOLS)
+
+
+@pytest.fixture
+def forgetful():
+    """No analysis is remembered, neither from before nor for others."""
+    analysis._remembered.cache_clear()
+    yield
+    analysis._remembered.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["json_in_tags", "recipients_of_json", "elements_in_elements"])
+def test_the_turns_of_a_template_keep_the_invariants(name):
+    assert check_template(SOURCES[name]).verified
+
+
+def test_a_turn_that_does_not_come_back_is_told(forgetful, monkeypatch):
+    feed = StreamParser.feed
+    loses = lambda parser, text: feed(parser, text.replace("First line", ""))  # noqa: E731
+    monkeypatch.setattr(StreamParser, "feed", loses)
+    with pytest.raises(AssertionError, match=r"not understood: .* did not come back"):
+        check_template(SOURCES["json_in_tags"])
+
+
+def test_a_turn_of_a_template_that_depends_on_its_cuts_is_found(monkeypatch):
+    feed = StreamParser.feed
+    odd = lambda parser, text: feed(parser, text if len(text) != 2 else text.upper())  # noqa: E731
+    monkeypatch.setattr(StreamParser, "feed", odd)
+    with pytest.raises(AssertionError, match=r"^[12]: "):
+        check_template(SOURCES["json_in_tags"])
+
+
+def test_a_template_that_is_not_understood_is_told():
+    with pytest.raises(AssertionError, match="not understood: the template does not render tool"):
+        check_template(
+            "{% if tools %}{{ tools | tojson }}{% endif %}"
+            "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
+            "{% if add_generation_prompt %}<assistant>{% endif %}"
+        )
 
 
 def test_the_example_of_the_docs_runs():

@@ -14,11 +14,13 @@ from .cuts import chunkings
 from .invariants import check_invariants
 from .model_outputs import outputs
 from .sampling import Sampler, texts_of
+from .templates import check_template
 from .turns import messages
 
 __all__ = [
     "Sampler",
     "check_invariants",
+    "check_template",
     "chunkings",
     "messages",
     "outputs",
