@@ -156,7 +156,8 @@ def _is_object(text: str) -> bool:
 
 def _check_plain(fmt: WireFormat, text: str, message: Message) -> None:
     by_itself = fmt.reasoning.mode in ("NONE", "TAG_BASED") and not fmt.facts.has_channels
-    marked = message.tool_calls or any(marker in text for marker in markers_of(fmt))
+    parts = message.tool_calls or message.reasoning_content
+    marked = parts or any(marker in text for marker in markers_of(fmt))
     if by_itself and not marked:
         assert message.content.strip() == text.strip(), f"6: content is {message.content!r}"
 
