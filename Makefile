@@ -2,8 +2,8 @@
 # into .venv. Variables:
 #   PYTHON=python3.12    the interpreter that .venv is made with
 #   ARGS="-k json -x"    arguments for pytest (test), the benchmarks (bench) or the fuzzer (fuzz)
-#   WHEEL=1              test the built wheel instead of src, and measure what is covered; the default
-#                        where CI is set, WHEEL= undoes it
+#   WHEEL=1              test the built wheel instead of src; the default where CI is set, WHEEL=
+#                        undoes it
 #   T=60                 seconds to fuzz
 
 PYTHON ?= python3
@@ -19,7 +19,7 @@ SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py t
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
 	test-llama test-gateway suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
-	release-check clean
+	release-check coverage clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -32,8 +32,7 @@ test: $(if $(WHEEL),test-wheel,test-src) ## run the tests
 test-src: .venv/dev.stamp .venv/vocabularies.stamp
 	$(BIN)/pytest -n auto $(ARGS)
 
-# The last line of the program makes sure that it was the installed package that was tested. All the
-# tests together are measured: which lines and branches of the package they run.
+# The last line of the program makes sure that it was the installed package that was tested.
 test-wheel:
 	$(call make-venv,.venv-wheel)
 	.venv-wheel/bin/$(PIP) wheel --no-deps --wheel-dir .venv-wheel/dist .
@@ -42,7 +41,10 @@ test-wheel:
 	.venv-wheel/bin/python -P -c 'import sys, pytest; \
 	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
 	sys.exit(code if "site-packages" in where else "not the wheel was tested but " + where)' \
-	-n auto -o pythonpath= $(if $(ARGS),$(ARGS),--cov)
+	-n auto -o pythonpath= $(ARGS)
+
+coverage: .venv/dev.stamp .venv/vocabularies.stamp ## run the tests, and measure which lines and branches they run
+	$(BIN)/pytest -n auto --cov $(ARGS)
 
 test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with the plugins
 	$(BIN)/python tools/servers/moved.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -94,8 +95,53 @@ def test_processes_make_the_same(log, whole, tmp_path, monkeypatch, fork):
     assert len(seen) > 3
 
 
+class Waits(Replayer):
+    """A replayer that takes its time for the first record, and so for the first block."""
+
+    def __call__(self, record, number=0):
+        if number == 1:
+            time.sleep(0.5)
+        return super().__call__(record, number)
+
+    def __reduce__(self):
+        made, given = super().__reduce__()
+        return self._of, (made, *given)
+
+    @classmethod
+    def _of(cls, made, *given):
+        waits = made(*given)
+        waits.__class__ = cls
+        return waits
+
+
 class Stop(Exception):
     pass
+
+
+def test_results_that_are_not_ordered_come_as_they_do(log, whole, tmp_path):
+    def run(stop_at=None):
+        seen = []
+
+        def progress(count, place):
+            seen.append(count)
+            if len(seen) == stop_at:
+                raise Stop
+
+        given = {"jobs": 2, "ordered": False, "progress": progress}
+        return replay_file(Waits(FORMAT), log, str(out), **given), seen
+
+    out = tmp_path / "out.jsonl"
+    for stop_at in (1, 1, 2):
+        with pytest.raises(Stop):
+            run(stop_at)
+    state = json.loads((tmp_path / "out.jsonl.part.json").read_text(encoding="utf-8"))
+    assert state["ahead"]
+    tally, seen = run()
+    assert seen[-1] == 1404
+    assert tally.records == whole[1].records
+    found = out.read_bytes().splitlines()
+    assert sorted(found) == sorted(whole[0].splitlines())
+    assert found != whole[0].splitlines()
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"id": 7, "mess'])

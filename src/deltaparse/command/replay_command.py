@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--differing", action="store_true", help="write only results in which something differs")
     add("--jobs", metavar="N", type=count, help="processes; without: one for each processor")
+    add("--unordered", action="store_true", help="write results as they come, a block at a time")
     add("--engine", choices=("local", "ray"), default="local", help="where it runs")
     add("--address", metavar="ADDRESS", help="of a Ray cluster; without: a local one")
     add("--minimal", metavar="ID", help="print the least of this record that shows the fault")
@@ -128,7 +129,12 @@ def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) 
         if sys.stdin is None:
             raise BadInput("standard input is closed")
         return replay_stream(
-            replayer, sys.stdin.buffer, target, jobs=options.jobs, differing=differing
+            replayer,
+            sys.stdin.buffer,
+            target,
+            jobs=options.jobs,
+            differing=differing,
+            ordered=not options.unordered,
         )
     total = 0 if is_parquet(options.source) else stamp(options.source)[0]
     line = ProgressLine(total)
@@ -139,6 +145,7 @@ def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) 
             target,
             jobs=options.jobs,
             differing=differing,
+            ordered=not options.unordered,
             progress=line,
         )
     finally:

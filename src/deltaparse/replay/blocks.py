@@ -51,6 +51,7 @@ class Block:
 class Done:
     """What came of a block: the results, a line of JSON for each, and their tally."""
 
+    first: int
     next: int
     end: int
     lines: bytes
@@ -91,7 +92,7 @@ def written(replayer: Function, block: Block, *, differing: bool = False) -> Don
         tally.add(result, number)
         if not differing or result.get("class") != "same":
             lines.append(_line(result))
-    return Done(block.next, block.end, b"".join(lines), tally)
+    return Done(block.first, block.next, block.end, b"".join(lines), tally)
 
 
 def _line(result: Mapping[str, Any]) -> bytes:

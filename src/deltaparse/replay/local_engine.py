@@ -15,11 +15,11 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -53,9 +53,10 @@ def replay_file(
     *,
     jobs: int | None = None,
     differing: bool = False,
+    ordered: bool = True,
     progress: Progress | None = None,
 ) -> Tally:
-    """Replay the records of a file; write a result for each, in order, and return what was counted.
+    """Replay the records of a file; write a result for each, and return what was counted.
 
     Run again after it was interrupted, it goes on where it was. Memory does not grow with the file.
 
@@ -65,6 +66,8 @@ def replay_file(
         target: where results are written, in JSON Lines or Parquet by its name; None for nowhere.
         jobs: how many processes; as many as there are processors, without it.
         differing: write only results in which something differs.
+        ordered: results stand in the order of their records. Otherwise as they come, a block at a
+            time, so that nobody waits for a slow one.
         progress: is called with how many records are done, and how far in the file that is.
 
     Raises:
@@ -78,7 +81,8 @@ def replay_file(
         else:
             out = _Plain(target, stack)
         blocks = _blocks(source, out.next, out.read, stack)
-        return _all(replayer, blocks, out, jobs, differing, progress)
+        left = (block for block in blocks if block.first not in out.ahead)
+        return _all(replayer, left, out, _Way(jobs, differing, ordered), progress)
 
 
 def replay_stream(
@@ -88,23 +92,32 @@ def replay_stream(
     *,
     jobs: int | None = None,
     differing: bool = False,
+    ordered: bool = True,
 ) -> Tally:
     """Replay the lines of a stream that can be read once; see `replay_file`."""
     with ExitStack() as stack:
         out = _Plain(target, stack)
-        return _all(replayer, json_blocks(source), out, jobs, differing, None)
+        return _all(replayer, json_blocks(source), out, _Way(jobs, differing, ordered), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the work is done; see `replay_file`."""
+
+    jobs: int | None
+    differing: bool
+    ordered: bool
 
 
 def _all(
     replayer: Replayer,
     blocks: Iterator[Block],
     out: _Plain | _Kept,
-    jobs: int | None,
-    differing: bool,
+    way: _Way,
     progress: Progress | None,
 ) -> Tally:
     with _rare_collections():
-        for done in _done(replayer, blocks, jobs or os.cpu_count() or 1, differing):
+        for done in _done(replayer, blocks, way):
             out.write(done)
             if progress is not None:
                 progress(out.tally.records, done.end)
@@ -127,6 +140,7 @@ class _Plain:
     """Writes results as they come, to a file that cannot be gone on with, or to none."""
 
     next, read = 1, 0
+    ahead: Mapping[int, tuple[int, int]] = {}
 
     def __init__(self, target: str | BinaryIO | None, stack: ExitStack) -> None:
         self.tally = Tally()
@@ -160,16 +174,22 @@ class _Plain:
 
 
 class _Kept:
-    """Writes results beside their place, and how far they are, until all are there."""
+    """Writes results beside their place, and how far they are, until all are there.
+
+    All blocks before the record `next`, which begins at the place `read`, are done; and those in
+    `ahead`, by the number of their first record: where the one behind each begins.
+    """
 
     def __init__(self, target: str, asked: str, stack: ExitStack) -> None:
         self._target, self._asked = Path(target), asked
         self._part = Path(f"{target}.part")
         self._state = Path(f"{target}.part.json")
         self.next, self.read, self.tally, size = 1, 0, Tally(), 0
+        self.ahead: dict[int, tuple[int, int]] = {}
         state = self._read_state()
         if state is not None:
             self.next, self.read, size = state["next"], state["read"], state["written"]
+            self.ahead = {first: (next, end) for first, next, end in state.get("ahead", ())}
             self.tally = Tally.from_json(state["tally"])
         self._file = stack.enter_context(open_binary(str(self._part), "r+b" if size else "wb"))
         self._file.truncate(size)
@@ -189,10 +209,14 @@ class _Kept:
         self._file.write(done.lines)
         self._file.flush()
         self.tally.merge(done.tally)
+        self.ahead[done.first] = done.next, done.end
+        while self.next in self.ahead:
+            self.next, self.read = self.ahead.pop(self.next)
         state = {
             "asked": self._asked,
-            "next": done.next,
-            "read": done.end,
+            "next": self.next,
+            "read": self.read,
+            "ahead": [(first, *behind) for first, behind in self.ahead.items()],
             "written": self._file.tell(),
             "tally": self.tally.to_json(),
         }
@@ -227,26 +251,24 @@ def _blocks(source: str, next: int, read: int, stack: ExitStack) -> Iterator[Blo
     return json_blocks(file, next, read)
 
 
-def _done(
-    replayer: Replayer, blocks: Iterator[Block], jobs: int, differing: bool
-) -> Iterator[Done]:
-    """What comes of each block, in order; few of them are held."""
+def _done(replayer: Replayer, blocks: Iterator[Block], way: _Way) -> Iterator[Done]:
+    """What comes of each block; few of them are held."""
     # Where all fits into one block, other processes would cost more than they help.
-    start = list(islice(blocks, 2))
+    start, jobs = list(islice(blocks, 2)), way.jobs or os.cpu_count() or 1
     if jobs == 1 or len(start) < 2:
         for block in chain(start, blocks):
-            yield written(replayer, block, differing=differing)
+            yield written(replayer, block, differing=way.differing)
         return
     context = multiprocessing.get_context("fork" if _may_fork() else "spawn")
-    pool = ProcessPoolExecutor(jobs, context, _begin, (replayer, differing))
-    waiting: deque[Future[Done]] = deque()
+    pool = ProcessPoolExecutor(jobs, context, _begin, (replayer, way.differing))
+    waiting: list[Future[Done]] = []
     try:
         for block in chain(start, blocks):
             waiting.append(pool.submit(_work, block))
             if len(waiting) > 2 * jobs:
-                yield waiting.popleft().result()
+                yield _next_of(waiting, way)
         while waiting:
-            yield waiting.popleft().result()
+            yield _next_of(waiting, way)
     except BrokenProcessPool:
         raise Interrupted(
             "a process was killed, for want of memory perhaps; run it again to go on, or with fewer"
@@ -254,6 +276,13 @@ def _done(
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _next_of(waiting: list[Future[Done]], way: _Way) -> Done:
+    """The result of the first block that is waited for, or of the first that is there."""
+    first = waiting[0] if way.ordered else next(as_completed(waiting))
+    waiting.remove(first)
+    return first.result()
 
 
 def _may_fork() -> bool:
