@@ -104,7 +104,7 @@ fuzz: .venv/fuzz.stamp ## look for inputs that break an invariant, T seconds lon
 	$(BIN)/python fuzz/fuzz.py --seconds $(T) $(ARGS)
 
 docs: .venv/docs.stamp ## build the documentation site into build/site
-	$(BIN)/mkdocs build -q
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 
 fuzz-proofs: .venv/dev.stamp ## look for mutants of templates that are falsely verified, T seconds long
 	$(BIN)/python fuzz/false_proofs.py --own --seconds $(T) $(ARGS)

@@ -161,6 +161,11 @@ def test_a_document_is_refused_by_name_or_is_text():
             "custom",
         ),
         (read_responses_request, {"previous_response_id": "r"}, "previous_response_id"),
+        (
+            read_responses_request,
+            {"input": [{"type": "item_reference", "id": "rs_1"}]},
+            "store.*false",
+        ),
         (read_responses_request, {"input": [{"type": "computer_call"}]}, "computer_call"),
         (
             read_responses_request,

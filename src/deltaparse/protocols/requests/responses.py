@@ -95,6 +95,11 @@ def _read_item(item: Mapping[str, Any], turns: Turns) -> None:
         texts = item.get("content") or item.get("summary") or ()
         if text := "".join(part.get("text") or "" for part in texts):
             turns.add_reasoning(text)
+    elif kind == "item_reference":
+        raise UsageError(
+            "an item_reference names what a server has kept, and none is kept: let the client send "
+            'whole items ("store": false)'
+        )
     else:
         raise UsageError(f"an item of type {kind!r} is none that is passed to templates")
 
