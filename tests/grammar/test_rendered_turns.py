@@ -34,6 +34,7 @@ ODD = {
     "calls_without_a_header": "content in a message before that of the call",
     "Reka-Edge.jinja": "white space before the first call",
     "CohereForAI-c4ai-command-r7b-12-2024-tool_use.jinja": "a header behind the end of the turn",
+    "all_in_own_quotes": "values that hold what closes a call",
     "python_dictionaries": "Python, which comes back repaired",
 }
 """What the grammars do not have of templates, which write it all the same."""
