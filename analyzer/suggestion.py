@@ -40,7 +40,7 @@ def suggested_format(render: Renderer) -> str:
 
     kept = {name: get_format(name).preserved_tokens for name in call_markers()}
     found = [
-        _Known(name, frozenset(texts), frozenset(kept[name]))
+        _Known(name, frozenset(texts), _closers(get_format(name)), frozenset(kept[name]))
         for name, texts in call_markers().items()
     ]
     meant = [
@@ -50,7 +50,10 @@ def suggested_format(render: Renderer) -> str:
         and all(len(text) >= LONG_ENOUGH for text in one.markers)
         and all(text in evidence for text in one.markers)
     ]
-    most = [one for one in meant if not any(one.markers < other.markers for other in meant)]
+    seen = {
+        one.name: one.markers | {text for text in one.closers if text in evidence} for one in meant
+    }
+    most = [one for one in meant if not any(seen[one.name] < seen[other.name] for other in meant)]
     most = most or _by_tokens(found, evidence)
     first = {_syntax(get_format(one.name)): one.name for one in reversed(most)}
     return next(iter(first.values())) if len(first) == 1 else ""
@@ -89,7 +92,13 @@ def without_greed(fmt: WireFormat) -> WireFormat:
 class _Known:
     name: str
     markers: frozenset[str]
+    closers: frozenset[str]
     tokens: frozenset[str]
+
+
+def _closers(fmt: WireFormat) -> frozenset[str]:
+    """The markers that end its calls."""
+    return frozenset(text.strip() for text in fmt.facts.closers if len(text) >= LONG_ENOUGH)
 
 
 def _by_tokens(known: Sequence[_Known], evidence: str) -> list[_Known]:

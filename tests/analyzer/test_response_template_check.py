@@ -39,6 +39,12 @@ CANNOT = (
     "calls that begin like content",
     "names that are keys",
     "arguments that are JSON in a text",
+    "calls that are closed by name",
+    "calls that no marker begins",
+    "arguments in several ways",
+    "types before the names",
+    "arguments that no marker begins",
+    "values that no marker ends",
 )
 """All that the standard has no words for."""
 

@@ -26,13 +26,13 @@ def with_strays(fmt: WireFormat, content: Mapping[str, Any] | None) -> WireForma
     ]
     known = {text.strip() for text in (*fmt.turn.headers, fmt.reasoning.end)}
     for text in (text for text in found if text.strip() not in known):
-        if fmt.tools.section_start and not fmt.tools.section_end:
+        tag = f"</{text.removeprefix('<')}"
+        closed = tag in fmt.turn.ends
+        if fmt.tools.section_start and not fmt.tools.section_end and not closed:
             fmt = fmt.replace(tools={"section_end": text})
         elif fmt.facts.has_reasoning and fmt.content.mode is ContentMode.PLAIN and fmt.turn.ends:
-            tag = f"</{text.removeprefix('<')}"
-            end = tag if tag in fmt.turn.ends else ""
-            ends = tuple(one for one in fmt.turn.ends if one != end)
-            mode = ContentMode.WRAPPED_WITH_REASONING
+            ends = tuple(one for one in fmt.turn.ends if one != tag)
+            mode, end = ContentMode.WRAPPED_WITH_REASONING, tag if closed else ""
             fmt = fmt.replace(
                 content={"mode": mode, "start": text, "end": end}, turn={"ends": ends}
             )

@@ -57,7 +57,7 @@ def _refuse(fmt: WireFormat) -> None:
         "names that are keys": tools.name_is_key,
         "arguments that are JSON in a text": tools.arguments_as_text,
         "calls that are closed by name": facts.closes_by_name,
-        "calls that no marker begins": facts.in_section,
+        "calls that no marker begins": facts.in_section and not facts.has_channels,
         "arguments in several ways": marks.alternatives,
         "types before the names": marks.type_first,
         "arguments that no marker begins": tagged and not marks.name_prefix.strip(),
