@@ -53,6 +53,7 @@ def markers_of(fmt):
     found = (
         fmt.reasoning.start,
         fmt.reasoning.end,
+        *fmt.reasoning.alternatives,
         fmt.content.start,
         fmt.content.end,
         tools.section_start,

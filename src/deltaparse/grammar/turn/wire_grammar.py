@@ -293,7 +293,9 @@ class _TurnRules:
             return seq(self.channels.reasoning(), rest)
         if self.start.thought is Thought.NONE:
             return rest
-        ways = [self._section(start, end, rest, gap) for start, end in self.pairs]
+        # Of two ends for one start the usual one is offered: to a lexer, both are one text.
+        pairs = dict(reversed(self.pairs))
+        ways = [self._section(start, end, rest, gap) for start, end in pairs.items()]
         return choice(*ways) if self.start.thought is Thought.OPEN else choice(*ways, rest)
 
     def _section(self, start: str, end: str, rest: Expr, gap: str | None) -> Expr:
