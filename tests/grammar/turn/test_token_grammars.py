@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -244,9 +245,10 @@ def test_random_logits_over_a_real_vocabulary_write_calls(name, choice):
     grammar = gbnf(fmt, TOOLS, vocabulary=vocabulary, **choice)
     engine = TokenLark(grammar, vocabulary)
     ends = (fmt.arguments.value_suffix.strip(), *'"}],:')
-    written = [engine.sampled(random.Random(seed), ends) for seed in range(3)]
-    found = [ids for ids in written if ids is not None]
-    assert found
+    written = (engine.sampled(random.Random(seed), ends) for seed in range(20))
+    # Some do not come to an end in time.
+    found = list(islice((ids for ids in written if ids is not None), 2))
+    assert len(found) == 2
     for ids in found:
         if choice == REQUIRED:
             check_ids(fmt, vocabulary, ids)
