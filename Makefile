@@ -160,6 +160,8 @@ endef
 # What the servers' parsers import; the servers themselves are fetched by tools/servers/peers.py.
 .venv/servers.stamp: tools/servers/requirements.txt .venv/dev.stamp
 	$(BIN)/$(PIP) install --requirement $<
+	@touch $@
+
 .venv/ray.stamp: pyproject.toml .venv/dev.stamp
 	$(BIN)/$(PIP) install --group ray
 	@touch $@

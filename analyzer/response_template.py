@@ -9,7 +9,6 @@ is not needed for anything else, and where it is missing nothing was proved.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from deltaparse.stream import CallIdPosition, Message, StreamParser, WireFormat
 from .analysis import analyze
 from .proof.conversations import PROOF_TOOLS
 from .proof.proof import Shown
+from .quoting import quoted, value_of
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 from .transformers_parser import Judge, Reader, judge
@@ -240,7 +240,7 @@ def _problems(
         yield f"calls: of {_short(names)}, not of {_short(expected)}", None
         return
     for call, made, whole in zip(ours.tool_calls, found, calls, strict=True):
-        yield from _arguments(_value(call.arguments), made.get("arguments"))
+        yield from _arguments(value_of(call.arguments), made.get("arguments"))
         if ids and call.id != whole.get("id"):
             yield "ids of calls", IDS
 
@@ -258,16 +258,5 @@ def _arguments(mine: Any, other: Any) -> Iterator[tuple[str, object]]:
                 yield f"arguments: {key} is {_short(read)}, not {_short(value)}", value
 
 
-def _value(arguments: str) -> Any:
-    try:
-        return json.loads(arguments)
-    except ValueError:
-        return arguments
-
-
 def _short(value: object) -> str:
-    if value is MISSING:
-        return "missing"
-    text = repr(value)
-    half = LONGEST_QUOTE // 2
-    return text if len(text) <= LONGEST_QUOTE else f"{text[:half]}...{text[-half:]}"
+    return "missing" if value is MISSING else quoted(value, LONGEST_QUOTE)

@@ -50,7 +50,7 @@ complete=True, repaired=False)
 """
 RANDOM_MODEL = """\
 every text was read back as valid calls, such as \
-{"hotel": "/b</<ba<", "nights": 16, "class": "double"}
+{"hotel": "<{\\n</", "nights": 22, "class": "single"}
 """
 REASONING_BUDGET = """\
 {'reasoning_content': 'Paris'}

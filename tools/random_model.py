@@ -2,7 +2,7 @@
 
 The worst model that there can be picks each character at random, of those that the grammar allows.
 With llguidance installed (`pip install llguidance`), its mask says which: the grammar is in the
-hands of a real engine. Without, a few lines here walk through the grammar's rules.
+hands of a real engine. Without, `deltaparse.testing` walks through the grammar's rules.
 
 With a real vocabulary, it picks tokens, as random logits would, and markers that are special tokens
 are these tokens:
@@ -16,7 +16,7 @@ import random
 from importlib.util import find_spec
 
 import deltaparse as dp
-from deltaparse import grammar as g
+from deltaparse.testing import Sampler
 
 TEMPLATE = """\
 {%- for message in messages -%}
@@ -50,30 +50,7 @@ LONGEST = 400
 def walked(grammar: dp.Grammar, chance: random.Random) -> str:
     """Write a text by walking through the rules."""
     assert grammar.rules is not None
-    rules = grammar.rules.rules
-
-    def text(expr: g.Expr) -> str:
-        match expr:
-            case g.Literal(written):
-                return written
-            case g.Chars(ranges):
-                low, high = chance.choice(ranges)
-                return chr(chance.randint(low, min(high, low + 90)))
-            case g.Sequence(parts):
-                return "".join(map(text, parts))
-            case g.Choice(options):
-                return text(chance.choice(options))
-            case g.Repeat(body, least, most):
-                count = chance.randint(least, least + 2 if most is None else min(most, least + 2))
-                return "".join(text(body) for _ in range(count))
-            case g.Ref(name):
-                return text(rules[name])
-            case g.Token(body):
-                return text(body)
-            case g.TextUntil(marker):
-                return "".join(chance.choice("ab <>/é") for _ in range(8)) + marker
-
-    return text(rules["root"])
+    return Sampler(grammar.rules).text(chance)
 
 
 def masked(grammar: dp.Grammar, chance: random.Random) -> str | None:

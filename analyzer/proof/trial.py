@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -24,6 +23,7 @@ from ..probes import (
     result,
     user,
 )
+from ..quoting import quoted, value_of
 from ..renderer import Renderer
 from ..turns import Turns
 from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn
@@ -175,7 +175,7 @@ def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed
         if streamed and end == wire.end and len(wire.text) < LONGEST_STREAM:
             if _parse(list(wire.text + end), fmt, wire.prompt, given) != whole:
                 return "whole and by characters, it is parsed differently"
-        calls = [(made.name, _value(made.arguments)) for made in whole.tool_calls]
+        calls = [(made.name, value_of(made.arguments)) for made in whole.tool_calls]
         compared: tuple[tuple[str, object, object], ...] = (
             ("reasoning", whole.reasoning_content, wire.reasoning),
             ("content", whole.content, wire.content),
@@ -228,17 +228,5 @@ def _parse(
     return parser.message
 
 
-def _value(arguments: str) -> Any:
-    try:
-        return json.loads(arguments)
-    except ValueError:
-        return arguments
-
-
 def _short(value: object) -> str:
-    text = repr(value)
-    return (
-        text
-        if len(text) <= LONGEST_QUOTE
-        else f"{text[: LONGEST_QUOTE // 2]}...{text[-LONGEST_QUOTE // 2 :]}"
-    )
+    return quoted(value, LONGEST_QUOTE)

@@ -9,6 +9,7 @@ from typing import Any
 from deltaparse.partial import DeltaParseError
 from deltaparse.replay import BadRecord, Replayer
 from deltaparse.replay.records import read_record
+from deltaparse.replay.replayer import in_text
 from deltaparse.stream import TokenParser, WireFormat
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
@@ -68,13 +69,10 @@ def _inspected(
     if read.token_ids is not None and replayer.source is not None and read.chunks is None:
         parser = TokenParser(fmt, replayer.vocabulary, prompt=prompt, **given)
         chunks, words["token_text"] = read.token_ids, replayer.vocabulary
-    elif read.text is None:
-        raise BadRecord("it has token_ids only, and no vocabulary was given")
-    elif isinstance(prompt, list):
-        raise BadRecord("its prompt is in ids, and its output in text")
     else:
-        parser = TracedParser(fmt, prompt=prompt or "", **given)
-        chunks = _cut(read.text, chunk) if read.chunks is None else read.chunks
+        text, before = in_text(read, prompt)
+        parser = TracedParser(fmt, prompt=before, **given)
+        chunks = _cut(text, chunk) if read.chunks is None else read.chunks
     return inspect_output(parser, chunks, read.finish_reason, **words)
 
 

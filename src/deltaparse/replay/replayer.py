@@ -30,7 +30,7 @@ from .expected import Made, made_of, read_expected
 from .layouts import Mapped
 from .records import BadRecord, Record, read_record
 
-__all__ = ["Replayer", "Verdict", "verdict"]
+__all__ = ["Replayer", "Verdict", "in_text", "verdict"]
 
 Verdict = str
 
@@ -119,13 +119,10 @@ class Replayer:
         if chunks is None and record.token_ids is not None and self.source is not None:
             parser = TokenParser(fmt, self.vocabulary, prompt=prompt, spans=False, **given)
             parser.feed(record.token_ids)
-        elif record.text is None:
-            raise BadRecord("it has token_ids only, and no vocabulary was given")
-        elif isinstance(prompt, list):
-            raise BadRecord("its prompt is in ids, and its output in text")
         else:
-            parser = StreamParser(fmt, prompt=prompt or "", **given)
-            for chunk in [record.text] if chunks is None else chunks:
+            text, before = in_text(record, prompt)
+            parser = StreamParser(fmt, prompt=before, **given)
+            for chunk in [text] if chunks is None else chunks:
                 parser.feed(chunk)
         parser.finish(record.finish_reason)
         return parser
@@ -219,6 +216,19 @@ class Replayer:
         return template.render(
             record.messages, tools=record.tools, add_generation_prompt=True, **context
         )
+
+
+def in_text(record: Record, prompt: str | list[int] | None) -> tuple[str, str]:
+    """Return the output of a record and its prompt, where both are text.
+
+    Raises:
+        BadRecord: one of them is in ids.
+    """
+    if record.text is None:
+        raise BadRecord("it has token_ids only, and no vocabulary was given")
+    if isinstance(prompt, list):
+        raise BadRecord("its prompt is in ids, and its output in text")
+    return record.text, prompt or ""
 
 
 def verdict(result: Mapping[str, Any]) -> Verdict:
