@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from deltaparse.partial import UsageError
-from deltaparse.stream.tokens.gguf_file import read_gguf
+from deltaparse.stream.tokens.gguf_file import is_gguf, read_gguf
 
 __all__ = ["Loaded", "load_template"]
 
@@ -65,7 +65,7 @@ def load_template(source: object, name: str | None) -> Loaded:
     path = Path(source)
     if _is_folder(path):
         return _of_folder(path, name)
-    if path.suffix.lower() == ".gguf":
+    if is_gguf(path):
         return _of_gguf(path, name)
     if path.suffix.lower() == ".json":
         return _of_configuration(path, name)

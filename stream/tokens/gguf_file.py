@@ -15,7 +15,7 @@ from typing import Any
 
 from deltaparse.partial import UsageError
 
-__all__ = ["read_gguf"]
+__all__ = ["is_gguf", "read_gguf"]
 
 STRING, ARRAY = 8, 9
 SCALARS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIifBQqd", strict=True))
@@ -25,6 +25,22 @@ NUMBER = "Q"
 """How lengths and counts are written."""
 
 DEEPEST = 4
+
+MAGIC = b"GGUF"
+
+
+def is_gguf(path: Path) -> bool:
+    """Return whether a file is one, whatever its name: in caches its name is its hash.
+
+    A name that says so is taken at its word, so that what is wrong in the file is told.
+    """
+    if path.suffix.lower() == ".gguf":
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False  # whoever reads it says what is wrong
 
 
 def read_gguf(path: Path, keys: Container[str]) -> dict[str, Any]:
@@ -49,8 +65,8 @@ def read_gguf(path: Path, keys: Container[str]) -> dict[str, Any]:
 class _Reader:
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
-        self._at = 4
-        if data[:4] != b"GGUF":
+        self._at = len(MAGIC)
+        if data[: len(MAGIC)] != MAGIC:
             raise ValueError("it does not begin with GGUF")
         # The version is a small number in the order of bytes of the whole file.
         self._order = "<" if data[4:6] != b"\0\0" else ">"

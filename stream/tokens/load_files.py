@@ -11,6 +11,7 @@ from typing import Any
 
 from deltaparse.partial import UsageError
 
+from .gguf_file import is_gguf
 from .piece_files import gguf_tokens, sentencepiece_tokens
 from .token_source import Special, SpelledTokens, TokenSource
 from .token_text import SPACE, TextDecoder
@@ -44,7 +45,7 @@ def load_file(path: Path) -> tuple[TokenSource, str]:
     """
     if path.is_dir():
         path = _in_folder(path)
-    if path.suffix.lower() == ".gguf":
+    if is_gguf(path):
         return gguf_tokens(path), path.name
     try:
         data = path.read_bytes()

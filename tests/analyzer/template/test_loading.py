@@ -168,6 +168,13 @@ def test_a_gguf_file_holds_templates_and_tokens(tmp_path):
     assert load_template(path, None) == Loaded("t", "", "")
 
 
+@pytest.mark.parametrize("name", ["model.GGUF", "sha256-2af3"])
+def test_a_gguf_file_is_known_by_its_beginning(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(gguf([("tokenizer.chat_template", 8, "d")]))
+    assert load_template(path, None) == Loaded("d", "", "")
+
+
 def test_what_is_no_gguf_file_is_refused(tmp_path):
     with pytest.raises(UsageError, match="GGUF"):
         load_template(write(tmp_path / "model.gguf", "GGU"), None)

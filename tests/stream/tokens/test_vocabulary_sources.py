@@ -349,6 +349,7 @@ def test_a_gguf_file(tmp_path, order):
     path.write_bytes(gguf(fields("llama", texts, types), order))
     check_pieces(Load(path))
     check_pieces(Load(tmp_path))
+    check_pieces(Load(path.rename(tmp_path / "sha256-2af3")))  # as caches name it
     path.write_bytes(gguf(fields("gpt2", ["Ġa", "<x▁y>", "[PAD2]"], [1, 4, 5]), order))
     vocabulary = Load(path)
     assert [vocabulary[id] for id in vocabulary] == [b" a", "<x▁y>".encode()]
