@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from deltaparse.replay import Replayer, replay_file
-from deltaparse.replay.ray_engine import _lines_of
+from deltaparse.replay.ray_engine import _counted
 
 from .records import FORMAT, lines, record
 

@@ -1,18 +1,21 @@
 """Recorded outputs, parsed again: is it the model or the parser?
 
-    records.py, layouts.py      what is read of a record, and where logs have it
-    replayer.py                 the one function over a record
+    layouts.py, choices.py      where logs have what is read of a record, and of each choice
+    records.py, replayer.py     what is read of a record; the one function over it
     expected.py, classes.py     what a server made of the output, and how it differs
-    local_engine.py             a file of records: all cores, in order, resumable
+    sources.py, kept.py         the blocks of files; their results, and how far those are
+    local_engine.py             files of records: all cores, in order, resumable
+    ray_engine.py               the same on a cluster
     tally.py, tables.py         what is counted of results, and the table of it
 
 Users import what is here.
 """
 
+from .blocks import Interrupted
 from .classes import CLASSES, Difference, difference
 from .expected import Call, Made, made_of, read_expected
 from .layouts import FIELDS, LAYOUTS
-from .local_engine import Interrupted, replay_file, replay_stream
+from .local_engine import replay_file, replay_stream
 from .records import BadRecord
 from .replayer import Replayer, verdict
 from .tables import table

@@ -1,80 +1,151 @@
-"""Many records at once: blocks of a file, small enough to hold, which processes can be given."""
+"""Many records at once: blocks of files, small enough to hold, which processes can be given."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from deltaparse.partial import DeltaParseError
 
 from .tally import Tally
 
-__all__ = ["Block", "Done", "Function", "json_blocks", "written"]
-
-Function = Callable[[object, int], Mapping[str, Any]]
-"""Makes the result of a record and its number: a `Replayer`."""
+__all__ = [
+    "BEGINNING",
+    "BOM",
+    "Block",
+    "Done",
+    "Function",
+    "Interrupted",
+    "Place",
+    "json_blocks",
+    "written",
+]
 
 SIZE = 1 << 18
 """Bytes of a block, but for the line that it ends with."""
+
+LONGEST = 1 << 28
+"""Bytes of a line."""
+
+CHUNK = 1 << 20
+"""Bytes of such a line that are passed over at once."""
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Interrupted(DeltaParseError):
+    """The work cannot go on now; what was done is kept."""
+
+
+class Function(Protocol):
+    """Makes the results of a record and its number: a `Replayer`."""
+
+    def each(self, record: object, number: int) -> Iterable[Mapping[str, Any]]:
+        """Return them: one, or one for each of the choices of the record."""
+
+
+class Place(NamedTuple):
+    """A place in files: which file, the number of the record there, and where it begins.
+
+    That is a byte of lines, unpacked, or how many rows or members stand before it.
+    """
+
+    file: int = 0
+    record: int = 1
+    at: int = 0
+
+    def on(self, records: int, at: int = 0) -> Place:
+        """Return the place so many records, and so much of the file, further on."""
+        return Place(self.file, self.record + records, self.at + at)
+
+
+BEGINNING = Place()
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """Records that stand side by side in a file.
 
-    `first` is the number of the first, from 1; `next` that of the first behind it; `end` the place
-    in the file where it ends. `rows` is lines of JSON, or rows of a Parquet file.
+    `start` and `behind` are the places where it begins, and where the next one does. `rows` is
+    lines of JSON, or a list of JSON texts and of what hindered others, or rows of a Parquet file.
+    `seen` is how many bytes of all files are read then, `file` the name of the file, where there
+    are several. `trouble` is what is wrong with the last record, which is not among the rows.
     """
 
-    first: int
-    next: int
-    end: int
-    rows: Any
+    start: Place
+    behind: Place
+    rows: Any = b""
+    seen: int = 0
+    file: str | None = None
+    trouble: str = ""
 
     def records(self) -> Iterator[tuple[int, object]]:
         """Yield each record with its number; a `ValueError` for one that is no JSON."""
-        if not isinstance(self.rows, bytes):
+        first = self.start.record
+        if isinstance(self.rows, (bytes, list)):
+            rows = self.rows if isinstance(self.rows, list) else self.rows.split(b"\n")
+            for number, line in enumerate(rows, first):
+                if isinstance(line, ValueError):
+                    yield number, line
+                    continue
+                if not line or line.isspace():
+                    continue
+                try:
+                    yield number, LOADS(line.decode("utf-8", "surrogatepass"))
+                except (ValueError, RecursionError) as error:
+                    yield number, ValueError(f"not JSON: {error}")
+        else:
             from .parquet_files import records_of  # needs pyarrow
 
-            yield from enumerate(records_of(self.rows), self.first)
-            return
-        for number, line in enumerate(self.rows.split(b"\n"), self.first):
-            if not line or line.isspace():
-                continue
-            try:
-                yield number, json.loads(line)
-            except (ValueError, RecursionError) as error:
-                yield number, ValueError(f"not JSON: {error}")
+            yield from enumerate(records_of(self.rows), first)
+        if self.trouble:
+            yield self.behind.record - 1, ValueError(self.trouble)
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
     """What came of a block: the results, a line of JSON for each, and their tally."""
 
-    first: int
-    next: int
-    end: int
+    start: Place
+    behind: Place
+    seen: int
     lines: bytes
     tally: Tally
 
 
 def json_blocks(
-    file: BinaryIO, first: int = 1, start: int = 0, size: int = SIZE
+    file: BinaryIO, start: Place = BEGINNING, size: int = SIZE, stop: int | None = None
 ) -> Iterator[Block]:
-    """Cut the rest of a file of JSON Lines into blocks.
+    """Cut a file of JSON Lines, which stands at a place, into blocks, to its end or to a byte.
 
-    Args:
-        file: the file, which stands at `start`.
-        first: the number of the line that begins there.
-        start: the place where it stands.
-        size: bytes of a block.
+    A line that is longer than can be is passed over, and told.
     """
-    while data := file.read(size):
-        data += file.readline()
-        start += len(data)
-        behind = first + data.count(b"\n")
-        yield Block(first, behind, start, data)
-        first = behind
+    data = b""
+    if not start.at and stop is None:
+        data = file.read(len(BOM))
+        if data == BOM:
+            start, data = Place(start.file, start.record, len(BOM)), b""
+    while stop is None or start.at < stop:
+        wanted = size if stop is None else min(size, stop - start.at)
+        data += file.read(max(wanted - len(data), 0))
+        if not data:
+            return
+        data += file.readline(LONGEST)
+        lines, whole = data, len(data)
+        too_long = not data.endswith(b"\n") and len(data) >= LONGEST
+        if too_long:
+            lines = data[: data.rfind(b"\n") + 1]
+            while (more := file.readline(CHUNK)) and not more.endswith(b"\n"):
+                whole += len(more)
+            whole += len(more)
+        # The last line may have no end.
+        count = lines.count(b"\n") + (not lines.endswith(b"\n"))
+        behind = start.on(count, whole)
+        words = f"a line of {whole - len(lines)} bytes: {LONGEST} are the most" if too_long else ""
+        yield Block(start, behind, lines, behind.at, trouble=words)
+        start, data = behind, b""
 
 
 def written(replayer: Function, block: Block, *, differing: bool = False) -> Done:
@@ -84,15 +155,17 @@ def written(replayer: Function, block: Block, *, differing: bool = False) -> Don
     """
     tally, lines = Tally(), []
     for number, record in block.records():
-        result: Mapping[str, Any]
+        results: Iterable[Mapping[str, Any]]
         if isinstance(record, ValueError):
-            result = {"id": number, "error": str(record)}
+            results = ({"id": number, "error": str(record)},)
         else:
-            result = replayer(record, number)
-        tally.add(result, number)
-        if not differing or result.get("class") != "same":
-            lines.append(_line(result))
-    return Done(block.first, block.next, block.end, b"".join(lines), tally)
+            results = replayer.each(record, number)
+        for result in results:
+            tally.add(result, number, block.file)
+            if differing and result.get("class") == "same":
+                continue
+            lines.append(_line(result if block.file is None else {"file": block.file, **result}))
+    return Done(block.start, block.behind, block.seen, b"".join(lines), tally)
 
 
 def _line(result: Mapping[str, Any]) -> bytes:
@@ -102,4 +175,5 @@ def _line(result: Mapping[str, Any]) -> bytes:
         return json.dumps(result).encode() + b"\n"
 
 
+LOADS = json.JSONDecoder().decode
 ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode

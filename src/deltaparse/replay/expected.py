@@ -11,7 +11,7 @@ from deltaparse.stream import Content, Message, Reasoning
 
 from .records import BadRecord
 
-__all__ = ["Call", "Made", "made_of", "read_expected"]
+__all__ = ["REASONING", "Call", "Made", "made_of", "read_expected"]
 
 REASONING = ("reasoning_content", "reasoning", "thinking")
 """Where servers have the reasoning."""

@@ -1,21 +1,26 @@
 """Where logs have what is read of a record: paths, and those of common engines and harnesses.
 
 text=response.raw                    a member of a member
-text=outputs.0.text                  the first of a list
+text=outputs.*.text                  the first of a list
 prompt=arguments.0.0|context         the first of these that is there
+text=outputs.*.text                  each of a list: a choice of its own
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from deltaparse.partial import UsageError
 
+from .choices import Several
+
 __all__ = ["FIELDS", "LAYOUTS", "Mapped"]
 
 FIELDS = (
     "id",
+    "choice",
     "text",
     "chunks",
     "token_ids",
@@ -44,24 +49,22 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
         "messages": "messages|request.messages",
         "tools": "tools|request.tools",
         "tool_choice": "tool_choice|request.tool_choice",
-        "finish_reason": "finish_reason|chunks.-1.choices.0.finish_reason"
-        "|response.-1.choices.0.finish_reason",
     },
     # A request and the chunks that a parsing server streamed, beside the raw text.
     "openai-parsed": {
-        "text": "text|raw|raw_text|response.raw",
+        "text": "text|raw.*|raw|raw_text|response.raw",
         "expected": "expected|chunks|response|response.choices.0.message",
         "model": "model|request.model",
         "messages": "messages|request.messages",
         "tools": "tools|request.tools",
-        "finish_reason": "finish_reason|response.choices.0.finish_reason",
+        "finish_reason": "finish_reason|response.choices.*.finish_reason",
     },
     # RequestOutput of vLLM's offline engine.
     "vllm": {
         "id": "id|request_id",
-        "text": "outputs.0.text",
-        "token_ids": "outputs.0.token_ids",
-        "finish_reason": "outputs.0.finish_reason",
+        "text": "outputs.*.text",
+        "token_ids": "outputs.*.token_ids",
+        "finish_reason": "outputs.*.finish_reason",
     },
     # What SGLang's /generate returns.
     "sglang": {
@@ -73,22 +76,24 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
     # A sample of an inspect-ai log.
     "inspect-ai": {
         "id": "id|uuid",
-        "text": "output.metadata.raw|output.choices.0.message.metadata.raw"
-        "|output.choices.0.message.content|output.completion",
+        "text": "output.metadata.raw|output.choices.*.message.metadata.raw"
+        "|output.choices.*.message.content|output.completion",
         "messages": "input",
         "model": "output.model",
-        "finish_reason": "output.choices.0.stop_reason",
+        "finish_reason": "output.choices.*.stop_reason",
     },
     # A line of the samples that lm-evaluation-harness logs.
     "lm-eval": {
         "id": "doc_id",
-        "text": "resps.0.0",
+        "text": "resps.0.*",
         "prompt": "arguments.gen_args_0.arg_0|arguments.0.0",
     },
 }
 """Known layouts; what they do not name stands under its own name."""
 
-SEVERAL = "|"
+EITHER = "|"
+EACH = "*"
+INDEX = re.compile("-?[0-9]+")
 
 
 class Mapped:
@@ -102,11 +107,11 @@ class Mapped:
         for name, path in fields.items():
             if name not in FIELDS:
                 raise UsageError(f"no field {name!r} is read of a record: {', '.join(FIELDS)}")
-            if not path or not all(path.split(SEVERAL)):
+            if not path or not all(path.split(EITHER)):
                 raise UsageError(f"no path says where {name!r} stands: {path!r}")
         self.fields = dict(fields)
         self._paths = [
-            (name, [one.split(".") for one in path.split(SEVERAL)]) for name, path in fields.items()
+            (name, [one.split(".") for one in path.split(EITHER)]) for name, path in fields.items()
         ]
 
     def __call__(self, record: object) -> object:
@@ -123,13 +128,16 @@ class Mapped:
 
 
 def _at(value: Any, path: list[str]) -> Any:
-    """What stands at a path, None for nothing."""
-    for key in path:
+    """What stands at a path, None for nothing; `Several` of what stands behind a `*`."""
+    for at, key in enumerate(path):
         if isinstance(value, Mapping):
             value = value.get(key)
-        elif isinstance(value, (list, tuple)) and key.lstrip("-").isdigit():
-            at = int(key)
-            value = value[at] if -len(value) <= at < len(value) else None
+        elif isinstance(value, (list, tuple)) and key == EACH:
+            found = Several(_at(one, path[at + 1 :]) for one in value)
+            return found if any(one is not None for one in found) else None
+        elif isinstance(value, (list, tuple)) and INDEX.fullmatch(key):
+            index = int(key)
+            value = value[index] if -len(value) <= index < len(value) else None
         else:
             return None
     return value

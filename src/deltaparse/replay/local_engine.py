@@ -1,21 +1,13 @@
-"""A file of records on this machine: all cores, in order, resumed where it was interrupted.
-
-    OUT.part         the results so far
-    OUT.part.json    how far that is, and what was asked: another question begins again
-
-When all is done, `OUT.part` becomes `OUT`. What is not a local file is written at once.
-"""
+"""Files of records on this machine: all cores, in order, resumed where it was interrupted."""
 
 from __future__ import annotations
 
 import gc
-import hashlib
-import json
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
@@ -23,32 +15,28 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
+from uuid import uuid4
 
-from deltaparse.partial import DeltaParseError
-from deltaparse.version import __version__
-
-from .blocks import Block, Done, json_blocks, written
-from .paths import is_parquet, is_remote, open_binary, stamp
+from .blocks import Block, Done, Interrupted, written
+from .kept import asked, results_at
+from .paths import found_sources
 from .replayer import Replayer
+from .sources import blocks_of, blocks_of_stream
 from .tally import Tally
 
-__all__ = ["Interrupted", "Progress", "asked", "replay_file", "replay_stream"]
+__all__ = ["Progress", "replay_file", "replay_stream"]
 
 SELDOM = 100_000
 """Objects between two looks of the garbage collector."""
 
-Progress = Callable[[int, int], None]
-"""Takes how many records are done, and where in the file that is."""
-
-
-class Interrupted(DeltaParseError):
-    """A process of the pool was killed; what was done is kept."""
+Progress = Callable[[int, int, int], None]
+"""Takes how many records are done, how many bytes of the files that is, and of how many."""
 
 
 def replay_file(
     replayer: Replayer,
-    source: str,
+    source: str | Sequence[str],
     target: str | BinaryIO | None = None,
     *,
     jobs: int | None = None,
@@ -56,33 +44,39 @@ def replay_file(
     ordered: bool = True,
     progress: Progress | None = None,
 ) -> Tally:
-    """Replay the records of a file; write a result for each, and return what was counted.
+    """Replay the records of files; write a result for each, and return what was counted.
 
-    Run again after it was interrupted, it goes on where it was. Memory does not grow with the file.
+    Run again after it was interrupted, it goes on where it was. Memory does not grow with the
+    files.
 
     Args:
         replayer: the function over a record.
-        source: a file of JSON Lines, or of Parquet; a path, or what fsspec takes.
+        source: a file of JSON Lines, packed or not, or of Parquet; a folder of them; a pattern
+            such as `logs/*.jsonl`; or several of these. Paths, or what fsspec takes.
         target: where results are written, in JSON Lines or Parquet by its name; None for nowhere.
         jobs: how many processes; as many as there are processors, without it.
         differing: write only results in which something differs.
         ordered: results stand in the order of their records. Otherwise as they come, a block at a
             time, so that nobody waits for a slow one.
-        progress: is called with how many records are done, and how far in the file that is.
+        progress: is called with how many records are done, how many bytes of the files that is,
+            and how many those are.
 
     Raises:
-        UsageError: a file cannot be opened.
-        Interrupted: a process was killed.
+        UsageError: there is no such file; or there is one, and it cannot be opened.
+        Interrupted: a process was killed, or a file cannot be reached any more.
     """
+    sources = found_sources(source, target)
+    total = sum(one.size for one in sources)
     with ExitStack() as stack:
-        out: _Plain | _Kept
-        if isinstance(target, str) and not is_remote(target):
-            out = _Kept(target, asked(replayer, source, differing=differing), stack)
-        else:
-            out = _Plain(target, stack)
-        blocks = _blocks(source, out.next, out.read, stack)
-        left = (block for block in blocks if block.first not in out.ahead)
-        return _all(replayer, left, out, _Way(jobs, differing, ordered), progress)
+        out = results_at(target, asked(replayer, sources, differing), stack)
+        left = (block for block in blocks_of(sources, out.next) if block.start not in out.ahead)
+        stack.enter_context(_rare_collections())
+        for done in _done(replayer, left, _Way(jobs, differing, ordered)):
+            out.write(done)
+            if progress is not None:
+                progress(out.tally.records, done.seen, total)
+        out.finish()
+    return out.tally
 
 
 def replay_stream(
@@ -96,8 +90,12 @@ def replay_stream(
 ) -> Tally:
     """Replay the lines of a stream that can be read once; see `replay_file`."""
     with ExitStack() as stack:
-        out = _Plain(target, stack)
-        return _all(replayer, json_blocks(source), out, _Way(jobs, differing, ordered), None)
+        out = results_at(target, uuid4().hex, stack)  # nobody asks the same again
+        stack.enter_context(_rare_collections())
+        for done in _done(replayer, blocks_of_stream(source), _Way(jobs, differing, ordered)):
+            out.write(done)
+        out.finish()
+    return out.tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,148 +105,6 @@ class _Way:
     jobs: int | None
     differing: bool
     ordered: bool
-
-
-def _all(
-    replayer: Replayer,
-    blocks: Iterator[Block],
-    out: _Plain | _Kept,
-    way: _Way,
-    progress: Progress | None,
-) -> Tally:
-    with _rare_collections():
-        for done in _done(replayer, blocks, way):
-            out.write(done)
-            if progress is not None:
-                progress(out.tally.records, done.end)
-    out.finish()
-    return out.tally
-
-
-def asked(replayer: Replayer, source: str, *, differing: bool) -> str:
-    """Return a fingerprint of what is asked: equal ones have equal results."""
-    words: list[Any] = [__version__, source, stamp(source), differing]
-    one: Replayer | None = replayer
-    while one is not None:
-        words += [one.format and one.format.to_json(), repr(one.policies), one.mapped.fields]
-        words += [one.template and one.template.source, str(one.source)[:1000]]
-        one = one.against
-    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
-
-
-class _Plain:
-    """Writes results as they come, to a file that cannot be gone on with, or to none."""
-
-    next, read = 1, 0
-    ahead: Mapping[int, tuple[int, int]] = {}
-
-    def __init__(self, target: str | BinaryIO | None, stack: ExitStack) -> None:
-        self.tally = Tally()
-        self._as_parquet = isinstance(target, str) and is_parquet(target)
-        self._target = target
-        self._file: BinaryIO | None
-        if self._as_parquet:
-            from tempfile import TemporaryFile  # few results are written elsewhere as Parquet
-
-            made = TemporaryFile()  # noqa: SIM115 - closed with the stack
-            self._file = stack.enter_context(made)
-        elif isinstance(target, str):
-            self._file = stack.enter_context(open_binary(target, "wb"))
-        else:
-            self._file = target
-
-    def write(self, done: Done) -> None:
-        self.tally.merge(done.tally)
-        if self._file is not None:
-            self._file.write(done.lines)
-
-    def finish(self) -> None:
-        if self._file is not None:
-            self._file.flush()
-        if self._as_parquet and isinstance(self._target, str) and self._file is not None:
-            from .parquet_files import write_results
-
-            self._file.seek(0)
-            with open_binary(self._target, "wb") as out:
-                write_results(self._file, out)
-
-
-class _Kept:
-    """Writes results beside their place, and how far they are, until all are there.
-
-    All blocks before the record `next`, which begins at the place `read`, are done; and those in
-    `ahead`, by the number of their first record: where the one behind each begins.
-    """
-
-    def __init__(self, target: str, asked: str, stack: ExitStack) -> None:
-        self._target, self._asked = Path(target), asked
-        self._part = Path(f"{target}.part")
-        self._state = Path(f"{target}.part.json")
-        self.next, self.read, self.tally, size = 1, 0, Tally(), 0
-        self.ahead: dict[int, tuple[int, int]] = {}
-        state = self._read_state()
-        if state is not None:
-            self.next, self.read, size = state["next"], state["read"], state["written"]
-            self.ahead = {first: (next, end) for first, next, end in state.get("ahead", ())}
-            self.tally = Tally.from_json(state["tally"])
-        self._file = stack.enter_context(open_binary(str(self._part), "r+b" if size else "wb"))
-        self._file.truncate(size)
-        self._file.seek(size)
-
-    def _read_state(self) -> dict[str, Any] | None:
-        """Read how far an interrupted run was, None where there is none that asked the same."""
-        try:
-            state: dict[str, Any] = json.loads(self._state.read_text(encoding="utf-8"))
-            if state["asked"] != self._asked or self._part.stat().st_size < state["written"]:
-                return None
-        except (OSError, ValueError, LookupError, TypeError):
-            return None
-        return state
-
-    def write(self, done: Done) -> None:
-        self._file.write(done.lines)
-        self._file.flush()
-        self.tally.merge(done.tally)
-        self.ahead[done.first] = done.next, done.end
-        while self.next in self.ahead:
-            self.next, self.read = self.ahead.pop(self.next)
-        state = {
-            "asked": self._asked,
-            "next": self.next,
-            "read": self.read,
-            "ahead": [(first, *behind) for first, behind in self.ahead.items()],
-            "written": self._file.tell(),
-            "tally": self.tally.to_json(),
-        }
-        beside = Path(f"{self._state}.new")
-        beside.write_text(json.dumps(state), encoding="utf-8")
-        beside.replace(self._state)
-
-    def finish(self) -> None:
-        self._file.close()
-        if is_parquet(str(self._target)):
-            from .parquet_files import write_results
-
-            made = Path(f"{self._target}.new")
-            with self._part.open("rb") as results, made.open("wb") as out:
-                write_results(results, out)
-            made.replace(self._target)
-            self._part.unlink()
-        else:
-            self._part.replace(self._target)
-        self._state.unlink(missing_ok=True)
-
-
-def _blocks(source: str, next: int, read: int, stack: ExitStack) -> Iterator[Block]:
-    """The blocks of a file from a place on."""
-    if is_parquet(source):
-        from .parquet_files import parquet_blocks
-
-        return parquet_blocks(stack.enter_context(open_binary(source)), next)
-    file = stack.enter_context(open_binary(source))
-    if read:
-        file.seek(read)
-    return json_blocks(file, next, read)
 
 
 def _done(replayer: Replayer, blocks: Iterator[Block], way: _Way) -> Iterator[Done]:

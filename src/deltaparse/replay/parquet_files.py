@@ -7,15 +7,15 @@ nested; an id is text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
 from deltaparse.partial import UsageError
 
-from .blocks import Block
+from .blocks import BEGINNING, Block, Place
 
-__all__ = ["RESULT_COLUMNS", "parquet_blocks", "records_of", "result_table", "write_results"]
+__all__ = ["parquet_blocks", "read_note", "records_of", "row_groups", "write_results"]
 
 ROWS = 256
 """Rows of a block."""
@@ -24,7 +24,9 @@ GROUP = 8192
 """Rows of a group of results."""
 
 RESULT_COLUMNS = (
+    "file",
     "id",
+    "choice",
     "model",
     "format",
     "message",
@@ -36,13 +38,19 @@ RESULT_COLUMNS = (
     "against",
     "error",
 )
-AS_TEXT = {"model", "format", "finish_reason", "class", "error"}
+NOTE = "deltaparse"
+"""Where a file of results has a note of what made them."""
+
+AS_TEXT = {"file", "model", "format", "finish_reason", "class", "error"}
 
 
 def parquet_blocks(
-    file: BinaryIO, first: int = 1, rows: int = ROWS, group: int | None = None
+    file: BinaryIO,
+    start: Place = BEGINNING,
+    size: int = 0,
+    group: int | None = None,
 ) -> Iterator[Block]:
-    """Cut a Parquet file into blocks, from the row of this number on; or one of its row groups.
+    """Cut a Parquet file of so many bytes into blocks, from a row on; or one of its row groups.
 
     Raises:
         UsageError: it is no Parquet file, or pyarrow is not installed.
@@ -50,19 +58,24 @@ def parquet_blocks(
     arrow, parquet = _pyarrow()
     try:
         whole = parquet.ParquetFile(file)
-        number = 1
-        for at in range(whole.num_row_groups):
-            size = whole.metadata.row_group(at).num_rows
-            if number + size <= first or at != (at if group is None else group):
-                number += size
+        at = 0
+        for index in range(whole.num_row_groups):
+            rows = whole.metadata.row_group(index).num_rows
+            if at + rows <= start.at or index != (index if group is None else group):
+                at += rows
                 continue
-            for batch in whole.iter_batches(rows, row_groups=[at]):
-                behind = number + batch.num_rows
-                if behind > first:
-                    kept = batch.slice(max(0, first - number))
-                    yield Block(behind - kept.num_rows, behind, behind - 1, kept)
-                number = behind
-    except arrow.ArrowInvalid as error:
+            for batch in whole.iter_batches(ROWS, row_groups=[index]):
+                end = at + batch.num_rows
+                if end > start.at:
+                    kept = batch.slice(max(0, start.at - at))
+                    here = Place(start.file, end - kept.num_rows + 1, end - kept.num_rows)
+                    behind = here.on(kept.num_rows, kept.num_rows)
+                    seen = size * end // max(whole.metadata.num_rows, 1)
+                    yield Block(here, behind, kept, seen)
+                at = end
+    except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise UsageError(f"{getattr(file, 'name', 'the file')}: {error}") from error
 
 
@@ -71,7 +84,7 @@ def records_of(batch: Any) -> list[dict[str, Any]]:
     return [_there(row) for row in batch.to_pylist()]
 
 
-def result_table(results: Iterable[dict[str, Any]]) -> Any:
+def _result_table(results: Iterable[dict[str, Any]]) -> Any:
     """Return results as a table of pyarrow."""
     arrow, _ = _pyarrow()
     schema = arrow.schema([(name, arrow.string()) for name in RESULT_COLUMNS])
@@ -79,14 +92,42 @@ def result_table(results: Iterable[dict[str, Any]]) -> Any:
     return arrow.Table.from_pylist(rows, schema)
 
 
-def write_results(lines: Iterable[bytes], out: BinaryIO) -> None:
-    """Write results, a line of JSON each, as a Parquet file."""
+def write_results(
+    lines: Iterable[bytes], out: BinaryIO, note: Callable[[], Any] | None = None
+) -> None:
+    """Write results, a line of JSON each, as a Parquet file; a note is asked for at its end."""
     results: Iterator[dict[str, Any]] = map(json.loads, lines)
-    table = result_table(islice(results, GROUP))
+    table = _result_table(islice(results, GROUP))
     with _pyarrow()[1].ParquetWriter(out, table.schema) as writer:
         while table.num_rows:
             writer.write_table(table)
-            table = result_table(islice(results, GROUP))
+            table = _result_table(islice(results, GROUP))
+        if note is not None:
+            writer.add_key_value_metadata({NOTE: json.dumps(note())})
+
+
+def read_note(file: BinaryIO) -> Any:
+    """Read the note of results, None where there is none."""
+    arrow, parquet = _pyarrow()
+    try:
+        found = (parquet.ParquetFile(file).metadata.metadata or {}).get(NOTE.encode())
+    except arrow.ArrowException:
+        return None
+    return None if found is None else json.loads(found)
+
+
+def row_groups(file: BinaryIO) -> list[int]:
+    """Return how many rows each of the row groups of a Parquet file has.
+
+    Raises:
+        UsageError: it is none.
+    """
+    arrow, parquet = _pyarrow()
+    try:
+        groups = parquet.ParquetFile(file).metadata
+    except (arrow.ArrowException, OSError) as error:
+        raise UsageError(f"{getattr(file, 'name', 'the file')}: {error}") from error
+    return [groups.row_group(at).num_rows for at in range(groups.num_row_groups)]
 
 
 def _there(value: Any) -> Any:

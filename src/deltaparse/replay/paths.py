@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+import glob
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from deltaparse.partial import UsageError
 
-__all__ = ["is_parquet", "is_remote", "open_binary", "stamp"]
+__all__ = [
+    "Source",
+    "file_system",
+    "found_sources",
+    "is_parquet",
+    "is_remote",
+    "open_binary",
+    "told_paths",
+]
+
+PARQUET = (".parquet", ".pq")
+PACKED = (".gz", ".zst", ".bz2", ".xz")
+LOGS = (".jsonl", ".ndjson", ".json", ".eval", *PARQUET)
+"""How files of records end, in a folder of them; they may be packed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of records: its path, its bytes, and what changes when it does."""
+
+    path: str
+    size: int
+    version: str
 
 
 def is_remote(path: str) -> bool:
@@ -17,7 +43,7 @@ def is_remote(path: str) -> bool:
 
 def is_parquet(path: str) -> bool:
     """Whether a path is that of a Parquet file."""
-    return path.lower().endswith((".parquet", ".pq"))
+    return path.lower().endswith(PARQUET)
 
 
 def open_binary(path: str, mode: str = "rb") -> BinaryIO:
@@ -26,30 +52,110 @@ def open_binary(path: str, mode: str = "rb") -> BinaryIO:
     Raises:
         UsageError: it cannot be opened, or fsspec is not installed.
     """
-    try:
+    with told_paths(path):
         if is_remote(path):
             return cast(BinaryIO, _fsspec().open(path, mode).open())
         return cast(BinaryIO, Path(path).open(mode))
-    except (OSError, ValueError, ImportError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"{path}: {why}") from error
 
 
-def stamp(path: str) -> tuple[int, float]:
-    """Return the size of a file and when it was changed; 0 for what is not known.
+def file_system(path: str) -> tuple[Any, str]:
+    """Return the file system of fsspec that a path is on, and its name there.
 
     Raises:
-        UsageError: there is no such file.
+        UsageError: there is none, or fsspec is not installed.
     """
+    with told_paths(path):
+        system, inner = _fsspec().core.url_to_fs(path)
+        return system, inner
+
+
+def found_sources(paths: str | Sequence[str], target: object = None) -> list[Source]:
+    """Return the files that paths name: each may be a file, a folder of logs, or a pattern.
+
+    The files of a folder or a pattern come in the order of their names, without `target`.
+
+    Raises:
+        UsageError: there is no such file, or it is where the results go.
+    """
+    found: dict[str, Source] = {}
+    for path in [paths] if isinstance(paths, str) else paths:
+        with told_paths(path):
+            some = _remote_sources(path) if is_remote(path) else _local_sources(path)
+        own = [one for one in some if _is_same(one.path, target)]
+        if own and own == some:
+            raise UsageError(f"{path}: the results would be written over the records")
+        found |= {one.path: one for one in some if one not in own}
+    return list(found.values())
+
+
+def _is_same(path: str, target: object) -> bool:
+    if not isinstance(target, str):
+        return False
+    if is_remote(path) or is_remote(target):
+        return path == target
+    return Path(path).resolve() == Path(target).resolve()
+
+
+def _local_sources(path: str) -> list[Source]:
+    place = Path(path)
+    if place.is_dir():
+        found = [str(one) for one in sorted(place.iterdir()) if _is_log(one.name) and one.is_file()]
+        if not found:
+            raise UsageError(f"{path}: no file of this folder ends in {', '.join(LOGS)}")
+    elif place.exists() or not glob.has_magic(path):
+        found = [path]
+    else:
+        named = glob.glob(path, recursive=True)  # noqa: PTH207 - a pattern may be absolute
+        found = sorted(one for one in named if Path(one).is_file())
+        if not found:
+            raise UsageError(f"{path}: no file is named so")
+    stats = [(one, Path(one).stat()) for one in found]
+    return [Source(one, stat.st_size, str(stat.st_mtime_ns)) for one, stat in stats]
+
+
+def _remote_sources(path: str) -> list[Source]:
+    system, inner = _fsspec().core.url_to_fs(path)
+    if glob.has_magic(inner) and not system.exists(inner):
+        files = system.glob(inner, detail=True)
+        named = {name: info for name, info in files.items() if info.get("type") == "file"}
+        if not named:
+            raise UsageError(f"{path}: no file is named so")
+    elif system.isdir(inner):
+        infos = system.ls(inner, detail=True)
+        named = {one["name"]: one for one in infos if _is_log(one["name"].rpartition("/")[2])}
+        if not named:
+            raise UsageError(f"{path}: no file of this folder ends in {', '.join(LOGS)}")
+    else:
+        return [_remote_source(path, system.info(inner))]
+    return [
+        _remote_source(system.unstrip_protocol(name), info) for name, info in sorted(named.items())
+    ]
+
+
+def _remote_source(path: str, info: Any) -> Source:
+    changed = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created")
+    version = next((str(info[name]) for name in changed if info.get(name)), "")
+    return Source(path, int(info.get("size") or 0), version)
+
+
+def _is_log(name: str) -> bool:
+    """Whether the name of a file in a folder is that of a log."""
+    bare = name.lower()
+    for ending in PACKED:
+        bare = bare.removesuffix(ending)
+    return bare.endswith(LOGS) and not name.startswith((".", "_"))
+
+
+@contextmanager
+def told_paths(path: str) -> Iterator[None]:
+    """Raise as a `UsageError` of this path what hinders its use."""
     try:
-        if is_remote(path):
-            system, inner = _fsspec().core.url_to_fs(path)
-            return int(system.info(inner).get("size") or 0), 0.0
-        found = Path(path).stat()
+        yield
+    except UsageError:
+        raise
     except (OSError, ValueError, ImportError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(f"{path}: {why}") from error
-    return found.st_size, found.st_mtime
 
 
 def _fsspec() -> Any:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from deltaparse.partial import UsageError
+from deltaparse.stream.finish_reasons import reason_text
+
+from .choices import choices_of
 
 __all__ = ["BadRecord", "Record", "read_record"]
 
-NATURAL = frozenset(
-    (
-        "stop",
-        "tool_calls",
-        "function_call",
-        "tool_use",
-        "eos",
-        "eos_token",
-        "end_turn",
-        "stop_sequence",
-    )
-)
-CUT = frozenset(("length", "max_tokens", "max_new_tokens", "max_output_tokens", "model_length"))
 LONGEST_SHOWN = 80
 
 
@@ -34,12 +24,14 @@ class Record:
     """What of a record is read; each attribute is None where the record has nothing.
 
     `text` is the whole output, `chunks` the same as it came, `token_ids` the same in ids; one of
-    them is there. `finish_reason` is what `StreamParser.finish` takes. `expected` is what a server
-    made of the output, as it stands in the record. `request` has those arguments of a parser that
-    the record names.
+    them is there. `choice` is which of several outputs it is. `finish_reason` is the engine's;
+    where the record names none, that of its chunks, or of what is expected. `expected` is what a
+    server made of the output, as it stands in the record. `request` has those arguments of a
+    parser that the record names.
     """
 
     __slots__ = (
+        "choice",
         "chunks",
         "context",
         "expected",
@@ -58,7 +50,7 @@ class Record:
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         get = record.get
-        self.id = get("id")
+        self.id, self.choice = get("id"), get("choice")
         self.text, self.chunks = _output(record)
         self.token_ids = _ids("token_ids", get("token_ids"))
         if self.text is None and self.token_ids is None:
@@ -66,8 +58,8 @@ class Record:
         self.prompt, self.messages = _asked(get("prompt"), get("messages"))
         self.tools = _list("tools", get("tools"))
         self.context = _context(get("chat_template_kwargs"))
-        self.finish_reason = _reason(get("finish_reason"))
         self.expected = _json("expected", get("expected"))
+        self.finish_reason = _reason(get("finish_reason"), get("chunks"), self.expected)
         self.model = get("model")
         self.format = _json_object("format", get("format"))
         self.template = get("template")
@@ -182,14 +174,22 @@ def _json_object(name: str, value: Any) -> Any:
     return _json(name, value) if is_json else value
 
 
-def _reason(reason: object) -> Literal["stop", "length"] | None:
-    """Why the output ended, in the words of a parser; None for a reason that says neither."""
-    if isinstance(reason, Mapping):  # as SGLang has it
-        reason = reason.get("type")
-    if reason is None or isinstance(reason, str):
-        word = (reason or "").lower()
-        return "stop" if word in NATURAL else "length" if word in CUT else None
-    raise BadRecord(f"finish_reason is {_shown(reason)}, not a word")
+def _reason(reason: Any, *others: object) -> str | None:
+    """Why the output ended, in the engine's words."""
+    if reason is None:
+        found = (_ended(chunk) for one in others if isinstance(one, list) for chunk in one[::-1])
+        reason = next((one for one in found if one is not None), None)
+    if reason is None:
+        reason = next((one for one in map(_ended, others) if one is not None), None)
+    try:
+        return reason_text(reason)
+    except UsageError:
+        raise BadRecord(f"finish_reason is {_shown(reason)}, not a word") from None
+
+
+def _ended(chunk: object) -> object:
+    """The finish reason of a chunk or response of OpenAI's API."""
+    return next((choice.get("finish_reason") for _, choice in choices_of(chunk)), None)
 
 
 def _shown(value: object) -> str:

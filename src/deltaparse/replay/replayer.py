@@ -25,8 +25,9 @@ from deltaparse.stream import (
 )
 from deltaparse.stream.parser import TurnParser
 
+from .choices import by_choice
 from .classes import Difference, difference
-from .expected import Made, made_of, read_expected
+from .expected import REASONING, Made, made_of, read_expected
 from .layouts import Mapped
 from .records import BadRecord, Record, read_record
 
@@ -88,20 +89,45 @@ class Replayer:
         return _made, (*given, self.against)
 
     def __call__(self, record: object, number: int = 0) -> dict[str, Any]:
-        """Return the result of a record; `number` is its id where it has none."""
-        id: Any = number
+        """Return the result of a record; `number` is its id where it has none.
+
+        Of a record with several choices it is that of the first; `each` returns all.
+        """
+        return self.each(record, number)[0]
+
+    def each(self, record: object, number: int = 0) -> list[dict[str, Any]]:
+        """Return the result of each choice of a record: one, where it has no choices."""
         try:
-            mapped = self.mapped(record)
-            if isinstance(mapped, Mapping) and mapped.get("id") is not None:
-                id = mapped["id"]
-            read = read_record(mapped)
-            if self.against is not None:
-                return self._both(read, id)
-            return self._result(read, id, read.expected is not None)
+            outputs = self.outputs(record)
+        except Exception as error:  # noqa: BLE001 - as in _replayed
+            return [{"id": number, "error": f"internal error: {error!r}"}]
+        return [self._replayed(one, number) for one in outputs]
+
+    def outputs(self, record: object) -> list[object]:
+        """Return a record of each output of a record, with all fields in their places."""
+        if isinstance(record, list) and record and all(isinstance(one, Mapping) for one in record):
+            # What an engine returned for several choices.
+            found = [one for each in record for one in self.outputs(each)]
+            return [{"choice": at, **one} for at, one in enumerate(found)]  # type: ignore[dict-item]
+        mapped = self.mapped(record)
+        return [*by_choice(mapped)] if isinstance(mapped, Mapping) else [mapped]
+
+    def _replayed(self, record: object, number: int) -> dict[str, Any]:
+        """The result of an output whose fields stand in their places."""
+        head: dict[str, Any] = {"id": number}
+        if isinstance(record, Mapping):
+            if record.get("id") is not None:
+                head["id"] = record["id"]
+            if isinstance(record.get("choice"), int):
+                head["choice"] = record["choice"]
+        try:
+            read = read_record(record)
+            made = self._result(read) if self.against is None else self._both(read)
         except DeltaParseError as error:
-            return {"id": id, "error": str(error)}
+            made = {"error": str(error)}
         except Exception as error:  # noqa: BLE001 - a bug must not cost the other records
-            return {"id": id, "error": f"internal error: {error!r}"}
+            made = {"error": f"internal error: {error!r}"}
+        return head | made
 
     def in_place(self) -> Replayer:
         """Return the same for records that were mapped: all fields stand where they belong."""
@@ -146,25 +172,29 @@ class Replayer:
         source = self.source
         return source if isinstance(source, Vocabulary) else Vocabulary.load(source)
 
-    def _result(self, record: Record, id: Any, compares: bool) -> dict[str, Any]:
+    def _result(self, record: Record) -> dict[str, Any]:
+        """The result of a record, compared with what was expected."""
         parser = self.parsed(record)
         message = parser.message
-        result = _told(record, id, parser, message)
-        if compares:
-            _compare(result, message, read_expected(record.expected))
+        result = _told(record, parser, message)
+        if record.expected is not None:
+            if _is_as_written(result["message"], record.expected):
+                result["class"] = "same"
+            else:
+                _compare(result, message, read_expected(record.expected))
         return result
 
-    def _both(self, record: Record, id: Any) -> dict[str, Any]:
+    def _both(self, record: Record) -> dict[str, Any]:
         """The result of a record, and what the other replayer makes of it."""
         assert self.against is not None  # noqa: S101 - for the type checker
         one, two = self.parsed_or_why(record), self.against.parsed_or_why(record)
         if isinstance(one, str) or isinstance(two, str):
             if one == two:
-                return {"id": id, "class": "same", "error": one}
+                return {"class": "same", "error": one}
             words = [each if isinstance(each, str) else "no error" for each in (one, two)]
-            return {"id": id, "error": f"before: {words[0]}; after: {words[1]}"}
+            return {"error": f"before: {words[0]}; after: {words[1]}"}
         message, other = one.message, two.message
-        result = _told(record, id, one, message)
+        result = _told(record, one, message)
         result["against"] = {"message": other.to_openai(), "finish_reason": two.finish_reason}
         _compare(result, message, made_of(other))
         return result
@@ -280,9 +310,9 @@ def _own_format(record: Record) -> tuple[WireFormat, ChatTemplate | None]:
     raise BadRecord("its format is neither a name nor a format as JSON")
 
 
-def _told(record: Record, id: Any, parser: TurnParser, message: Message) -> dict[str, Any]:
+def _told(record: Record, parser: TurnParser, message: Message) -> dict[str, Any]:
     """The result of a parser, but for what is compared."""
-    result: dict[str, Any] = {"id": id}
+    result: dict[str, Any] = {}
     if record.model is not None:
         result["model"] = record.model
     if isinstance(record.format, str):
@@ -298,6 +328,26 @@ def _told(record: Record, id: Any, parser: TurnParser, message: Message) -> dict
         {"kind": one.kind, "span": one.span, "detail": one.detail} for one in parser.issues
     ]
     return result
+
+
+def _is_as_written(message: Mapping[str, Any], expected: object) -> bool:
+    """Whether what was expected is the very same message, but for the ids of calls."""
+    if type(expected) is not dict or "choices" in expected:
+        return False
+    for name in ("content", "reasoning_content"):
+        if (message.get(name) or "") != (expected.get(name) or ""):
+            return False
+    calls, others = message.get("tool_calls") or (), expected.get("tool_calls") or ()
+    if type(others) not in (list, tuple) or len(calls) != len(others):
+        return False
+    if not calls and expected.get("function_call") is not None:
+        return False
+    if not expected.get("reasoning_content") and any(expected.get(name) for name in REASONING):
+        return False
+    return all(
+        type(two) is dict and two.get("function") == one["function"]
+        for one, two in zip(calls, others, strict=True)
+    )
 
 
 def _compare(result: dict[str, Any], message: Message, expected: Made) -> None:

@@ -39,8 +39,8 @@ class Tally:
         self.statuses: Counter[str] = Counter()
         self.issues: Counter[str] = Counter()
 
-    def add(self, result: Mapping[str, Any], number: int) -> None:
-        """Count a result of the record of this number."""
+    def add(self, result: Mapping[str, Any], number: int, file: str | None = None) -> None:
+        """Count a result of the record of this number, of this file where there are several."""
         self.records += 1
         if "message" not in result:
             if "class" in result:
@@ -48,7 +48,8 @@ class Tally:
                 return
             self.errors += 1
             if len(self.examples) < EXAMPLES:
-                self.examples.append(f"record {number}: {result['error']}")
+                where = f"record {number}" if file is None else f"{file}, record {number}"
+                self.examples.append(f"{where}: {result['error']}")
             return
         kind = result.get("class", NOTHING)
         self._count("", "", kind)
