@@ -199,14 +199,14 @@ class Terminal:
 def test_progress_is_for_terminals():
     for shown in (True, False):
         terminal = Terminal(shown)
-        line = ProgressLine(100, terminal)
+        line = ProgressLine(terminal)
         line._last -= 1
-        line(10, 20)
+        line(10, 20, 100)
         line._began -= 4000
-        line(30, 60)
+        line(30, 60, 100)
         line._last -= 1
-        line(30, 60)
-        line(50, 100)
+        line(30, 60, 100)
+        line(50, 100, 100)
         line.end()
         assert ("100 %  50 records" in terminal.text) == shown
         assert ("left" in terminal.text) == shown
@@ -236,7 +236,7 @@ def test_what_a_signal_ends_goes_on(log, files, signal_):
         process.communicate(timeout=60)
     assert process.returncode == (130 if signal_ == signal.SIGINT else -signal.SIGKILL)
     assert not Path("o").exists()
-    assert 0 < json.loads(Path("o.part.json").read_text(encoding="utf-8"))["next"] < 6000
+    assert 0 < json.loads(Path("o.part.json").read_text(encoding="utf-8"))["next"][1] < 6000
     with as_process(*argv, stdin=subprocess.DEVNULL) as process:
         out, _ = process.communicate(timeout=100)
     assert out.startswith(b"6000 records")

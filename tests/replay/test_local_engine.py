@@ -90,7 +90,8 @@ def test_processes_make_the_same(log, whole, tmp_path, monkeypatch, fork):
     assert out.read_bytes() == whole[0]
     assert tally.to_json() == whole[1].to_json()
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
-    assert seen[-1] == (1404, Path(log).stat().st_size)
+    size = Path(log).stat().st_size
+    assert seen[-1] == (1404, size, size)
     assert len(seen) > 3
 
 
@@ -106,7 +107,7 @@ def test_results_that_are_not_ordered_come_as_they_do(tmp_path):
     def run(stop_at=None):
         seen = []
 
-        def progress(count, place):
+        def progress(count, *_):
             seen.append(count)
             if len(seen) == stop_at:
                 raise Stop
@@ -116,7 +117,7 @@ def test_results_that_are_not_ordered_come_as_they_do(tmp_path):
     with pytest.raises(Stop):
         run(1)
     state = json.loads(Path(f"{out}.part.json").read_text(encoding="utf-8"))
-    assert (state["next"], len(state["ahead"])) == (1, 1)
+    assert (state["next"], len(state["ahead"])) == ([0, 1, 0], 1)
     with pytest.raises(Stop):
         run(1)
     tally = run()
@@ -132,7 +133,7 @@ def test_what_was_interrupted_goes_on(log, tmp_path, torn, differing):
     def run(out, stop_at=None):
         seen = []
 
-        def progress(count, place):
+        def progress(count, *_):
             seen.append(count)
             if len(seen) == stop_at:
                 raise Stop
@@ -262,7 +263,7 @@ def test_parquet_in_and_out(tmp_path):
     assert replay_file(REPLAYER, source, again, jobs=1).to_json() == told.to_json()
     assert again.getvalue() == plain.getvalue()
 
-    def stop(count, _):
+    def stop(count, *_):
         if count > 300:
             raise Stop
 

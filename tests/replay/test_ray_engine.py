@@ -2,96 +2,176 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from deltaparse.partial import UsageError
 from deltaparse.replay import Replayer, replay_file
-from deltaparse.replay.ray_engine import _counted
+from deltaparse.replay.ray_engine import _counted, _files_in
 
 from .records import FORMAT, lines, record
 
 PROGRAM = """
-import json, os, sys
+import json, os, sys, threading, time
 from pathlib import Path
 from deltaparse import get_format
 from deltaparse.replay import Replayer
 from deltaparse.replay.ray_engine import replay_on_ray
 
-class Dies:
-    '''Ends its process at a record, once.'''
-    def __init__(self, flag):
-        self.flag, self.replayer = flag, Replayer(get_format("qwen3"))
-    def __call__(self, record, number):
-        if number == 700 and not Path(self.flag).exists():
-            Path(self.flag).touch()
+class Marks(Replayer):
+    '''Says in a folder which records it has replayed; ends its process at one, once.'''
+    folder = dies = None
+    def __reduce__(self):
+        return marks, (self.folder, self.dies)
+    def each(self, record, number):
+        mark = Path(self.folder, f"{os.getpid()}-{time.monotonic_ns()}-{number}")
+        mark.touch()
+        died = Path(self.folder, "died")
+        if self.dies and number == 700 and not died.exists():
+            died.touch()
             os._exit(9)
-        return self.replayer(record, number)
+        return super().each(record, number)
 
-source, target, flag = sys.argv[1:]
-replayer = Dies(flag) if flag else Replayer(get_format("qwen3"))
-tally = replay_on_ray(replayer, source, target, jobs=2, part=100_000)
-print(json.dumps(tally.to_json()))
+def marks(folder, dies):
+    made = Marks(get_format("qwen3"))
+    made.folder, made.dies = folder, dies
+    return made
+
+def main():
+    given = json.loads(sys.argv[1])
+    stops, seen = given.pop("stops", 0), []
+    def progress(records, *_):
+        seen.append(records)
+        if len(seen) == stops:
+            os._exit(7)
+    replayer = marks(given.pop("marks"), given.pop("dies", False))
+    tally = replay_on_ray(replayer, jobs=2, progress=progress, **given)
+    print(json.dumps(tally.to_json()))
 """
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory):
-    path = tmp_path_factory.mktemp("ray") / "log.jsonl"
-    records = [record(id=at) | ({"id": None} if at % 10 == 0 else {}) for at in range(1000)]
-    path.write_text(f"{lines(records)}\nno\n", encoding="utf-8")
+def program(tmp_path_factory):
+    # Processes import what they are sent: it cannot stand in the program that is run.
+    path = tmp_path_factory.mktemp("program") / "marking_replayer.py"
+    path.write_text(PROGRAM, encoding="utf-8")
     return path
 
 
-def run(log, target, flag=""):
-    """What is counted in a process of its own, with a Ray of its own."""
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """Three files, one of them packed, one with a byte order mark and one that ends in nothing."""
+    folder = tmp_path_factory.mktemp("logs")
+    records = [record(id=at) | ({"id": None} if at % 10 == 0 else {}) for at in range(1000)]
+    (folder / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + f"{lines(records)}\nno\n".encode())
+    with gzip.open(folder / "b.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write(lines(records[:300]))
+    (folder / "c.jsonl").write_text(lines(records[:200])[:-1] + "\n[1", encoding="utf-8")
+    (folder / "d.jsonl").write_bytes(b"")
+    return folder
+
+
+def started(program, marks, **given):
+    """A process of its own, with a Ray of its own, that has ended."""
     pytest.importorskip("ray")
-    paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(log), str(target), str(flag)],
+    marks.mkdir(exist_ok=True)
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, (str(program.parent), *sys.path)))}
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import marking_replayer as m; m.main()",
+            json.dumps({"marks": str(marks), **given}),
+        ],
         env=os.environ | paths | {"RAY_USAGE_STATS_ENABLED": "0"},
         stdout=subprocess.PIPE,
         encoding="utf-8",
-        check=True,
         timeout=300,
+        check=False,
     )
+
+
+def run(program, marks, **given):
+    """What is counted by such a process."""
+    done = started(program, marks, **given)
+    assert done.returncode == 0
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def replayed(marks):
+    return len([one for one in marks.iterdir() if one.name != "died"])
+
+
 @pytest.mark.parametrize("dies", [False, True])
-def test_lines_are_those_of_the_local_engine(log, tmp_path, dies):
-    flag = tmp_path / "flag" if dies else ""
-    tally = run(log, tmp_path / "ray.jsonl", flag)
-    local = replay_file(Replayer(FORMAT), str(log), str(tmp_path / "local.jsonl"), jobs=1)
+def test_lines_are_those_of_the_local_engine(program, logs, tmp_path, dies):
+    given = {"source": str(logs), "target": str(tmp_path / "ray.jsonl"), "part": 100_000}
+    tally = run(program, tmp_path / "marks", dies=dies, **given)
+    local = replay_file(Replayer(FORMAT), str(logs), str(tmp_path / "local.jsonl"), jobs=1)
     assert (tmp_path / "ray.jsonl").read_bytes() == (tmp_path / "local.jsonl").read_bytes()
     assert tally == local.to_json()
-    assert (tmp_path / "flag").exists() == dies
+    assert (tmp_path / "marks" / "died").exists() == dies
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["local.jsonl", "marks", "ray.jsonl"]
 
 
-def test_parquet_has_the_same_results(log, tmp_path):
+@pytest.mark.parametrize("target", ["ray.jsonl", "file://{}/far.jsonl", "ray.parquet"])
+def test_what_was_interrupted_goes_on(program, logs, tmp_path, target):
     parquet = pytest.importorskip("pyarrow.parquet")
-    tally = run(log, tmp_path / "ray.parquet")
-    local = replay_file(Replayer(FORMAT), str(log), str(tmp_path / "local.parquet"), jobs=1)
-    tables = [parquet.read_table(tmp_path / f"{name}.parquet") for name in ("ray", "local")]
-    one, two = (sorted(table.to_pylist(), key=lambda row: row["id"]) for table in tables)
-    assert one == two
-    # Here the numbers of records are not known, by which examples are named.
-    assert tally | {"examples": 0} == local.to_json() | {"examples": 0}
+    target = target.format(tmp_path) if "{}" in target else str(tmp_path / target)
+    given = {"source": str(logs), "target": target, "part": 60_000}
+    first, second = tmp_path / "first", tmp_path / "second"
+    stopped = started(program, first, stops=4, **given)
+    assert stopped.returncode == 7
+    tally = run(program, second, **given)
+    ending = target.rpartition(".")[2]
+    local = replay_file(Replayer(FORMAT), str(logs), str(tmp_path / f"local.{ending}"), jobs=1)
+    assert tally == local.to_json()
+    assert local.records == 1503
+    if ending == "jsonl":
+        path = target.removeprefix("file://")
+        with open(path, "rb") as one, open(tmp_path / "local.jsonl", "rb") as two:  # noqa: PTH123
+            assert one.read() == two.read()
+    else:
+        tables = [parquet.read_table(name) for name in (target, tmp_path / "local.parquet")]
+        assert tables[0].to_pylist() == tables[1].to_pylist()
+    if not target.startswith("file:"):  # there, little is put off
+        assert replayed(second) < local.records
+    assert not list(tmp_path.glob("*.part*"))
 
 
-def test_parts_have_each_line_once(log):
-    data = log.read_bytes()
-    for part in (1, 7, 3000, len(data)):
-        size = len(data) if part > 100 else 3000
-        with log.open("rb") as file:
-            found = b"".join(
-                _lines_of(file, at, min(at + part, size))
-                for at in range(0, size, part)
-                if file.seek(0) == 0
-            )
-        assert found == data[: len(found)]
-        assert found.endswith(b"\n")
-        assert len(found) >= size
+def test_a_folder_of_other_files_is_left_alone(tmp_path):
+    pytest.importorskip("pyarrow")
+    folder = tmp_path / "out.parquet"
+    assert _files_in(str(folder), "?", set()) == {}
+    (folder / "_part-00000.parquet.dead").write_bytes(b"x")
+    (folder / "mine.parquet").write_bytes(b"x")
+    with pytest.raises(UsageError, match=r"mine\.parquet is no result"):
+        _files_in(str(folder), "?", set())
+    (folder / "mine.parquet").unlink()
+    assert _files_in(str(folder), "?", set()) == {}
+    assert list(folder.iterdir()) == []
+
+
+LINES = st.lists(st.sampled_from(["", "{}", '{"a": 1}', " " * 30]), max_size=12)
+
+
+@given(LINES, st.integers(1, 40), st.booleans(), st.booleans())
+def test_parts_have_each_line_once(texts, part, marked, ended):
+    data = (b"\xef\xbb\xbf" if marked else b"") + "\n".join(texts).encode() + b"\n" * ended
+    found, number = [], 1
+    for start in range(0, len(data), part):
+        one = _counted(io.BytesIO(data), start, min(start + part, len(data)))
+        if one["begin"] < one["stop"]:
+            found.append(data[one["begin"] : one["stop"]])
+            assert data[: one["begin"]].count(b"\n") == number - 1
+        number += one["lines"]
+    whole = data.removeprefix(b"\xef\xbb\xbf") if marked else data
+    assert b"".join(found) == whole
+    assert all(one.endswith(b"\n") for one in found[:-1])

@@ -96,7 +96,8 @@ def test_messages_are_rendered_for_the_state_of_the_turn():
         ("max_tokens", "length"),
         ({"type": "length"}, "length"),
         (None, "tool_calls"),
-        ("abort", "tool_calls"),
+        ("abort", "length"),
+        ("no such reason", "length"),
     ],
 )
 def test_finish_reasons_of_engines(reason, found):

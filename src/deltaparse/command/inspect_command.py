@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import deltaparse as dp
 
 from .inputs import BadInput, model_output, text_file, tools_list
-from .log_records import id_of, log_records
+from .log_records import choice_of, id_of, log_outputs
 from .replay_command import add_reading, count, replayer_of
 from .subcommand import TEMPLATES, Subcommand, complain
 from .terminal import wants_colour
@@ -122,12 +122,12 @@ def _inspections(replayer: Replayer, options: argparse.Namespace) -> list[Inspec
 
     named = options.format or (Path(options.template).name if options.template else "")
     shown: list[Inspection] = []
-    for number, record in _chosen(replayer, options):
-        shown.append(inspect_record(record, replayer, number, chunk=options.chunk, format=named))
-        if replayer.against is not None:
-            other = inspect_record(
-                record, replayer.against, number, chunk=options.chunk, format=options.against
-            )
+    chosen, there = _chosen(replayer, options), replayer.in_place()
+    for number, record in chosen:
+        words = {"chunk": options.chunk, "note": choice_of(record)}
+        shown.append(inspect_record(record, there, number, format=named, **words))
+        if there.against is not None:
+            other = inspect_record(record, there.against, number, format=options.against, **words)
             shown.append(other)
     return shown
 
@@ -147,8 +147,8 @@ def _chosen(replayer: Replayer, options: argparse.Namespace) -> list[tuple[int, 
     asked = set(options.id or ())
     found = (
         (number, record)
-        for number, record in log_records(options.file)
-        if not asked or id_of(replayer, number, record) in asked
+        for number, record in log_outputs(replayer, options.file)
+        if not asked or id_of(number, record) in asked
     )
     chosen = list(islice(found, options.limit))
     if not chosen:

@@ -1,41 +1,55 @@
-"""The records of a log: a file of JSON Lines or Parquet, or standard input, one at a time."""
+"""The records of logs, as `deltaparse replay` reads them, one output at a time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from .inputs import model_output
 
 if TYPE_CHECKING:
     from deltaparse.replay import Replayer
 
-__all__ = ["id_of", "log_records"]
+__all__ = ["choice_of", "id_of", "log_outputs"]
 
 
-def log_records(name: str) -> Iterator[tuple[int, object]]:
-    """Yield the records of a file, each with its number; a `ValueError` for what is no JSON.
+def log_outputs(replayer: Replayer, names: str | Sequence[str]) -> Iterator[tuple[int, object]]:
+    """Yield the outputs of files, each with the number of its record; of a record, its choices.
+
+    All fields stand in their places, for `replayer.in_place()`. What is no JSON is a `ValueError`.
 
     Raises:
-        UsageError: the file cannot be opened.
+        UsageError: a file cannot be opened.
     """
-    from deltaparse.replay.blocks import json_blocks
-    from deltaparse.replay.parquet_files import parquet_blocks
-    from deltaparse.replay.paths import is_parquet, open_binary
+    from deltaparse.replay.blocks import BEGINNING
+    from deltaparse.replay.paths import found_sources
+    from deltaparse.replay.sources import blocks_of, blocks_of_stream
 
-    if name == "-":
-        with model_output(name) as file:
-            for block in json_blocks(file):
-                yield from block.records()
+    if names in ("-", ["-"]):
+        with model_output("-") as file:
+            for block in blocks_of_stream(cast(BinaryIO, file)):
+                for number, record in block.records():
+                    yield from ((number, one) for one in _outputs(replayer, record))
         return
-    with open_binary(name) as opened:
-        for block in parquet_blocks(opened) if is_parquet(name) else json_blocks(opened):
-            yield from block.records()
+    for block in blocks_of(found_sources(names), BEGINNING):
+        for number, record in block.records():
+            yield from ((number, one) for one in _outputs(replayer, record))
 
 
-def id_of(replayer: Replayer, number: int, record: object) -> str:
-    """The id of a record as one types it, or its number."""
-    mapped = replayer.mapped(record) if isinstance(record, Mapping) else None
-    id = mapped.get("id") if isinstance(mapped, Mapping) else None
-    return id if isinstance(id, str) else json.dumps(number if id is None else id, default=repr)
+def _outputs(replayer: Replayer, record: object) -> list[object]:
+    return [record] if isinstance(record, ValueError) else replayer.outputs(record)
+
+
+def id_of(number: int, record: object) -> str:
+    """The id of an output as one types it, or the number of its record; with its choice, `17#1`."""
+    id = record.get("id") if isinstance(record, Mapping) else None
+    text = id if isinstance(id, str) else json.dumps(number if id is None else id, default=repr)
+    choice = choice_of(record)
+    return f"{text}#{choice.removeprefix('choice ')}" if choice else text
+
+
+def choice_of(record: object) -> str:
+    """Which of several outputs of a record this is, in words; "" for the only one."""
+    choice = record.get("choice") if isinstance(record, Mapping) else None
+    return f"choice {choice}" if isinstance(choice, int) else ""

@@ -14,7 +14,7 @@ import deltaparse as dp
 
 from .inputs import BadInput, chat_template, text_file
 from .replay_pages import check_inspect, write_differing
-from .replay_progress import ProgressLine
+from .replay_progress import progress_line
 from .subcommand import TEMPLATES, Subcommand, complain
 
 if TYPE_CHECKING:
@@ -56,7 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe what the command takes."""
     add = parser.add_argument
     add_reading(parser)
-    add("--in", dest="source", metavar="FILE", required=True, help="the records; -: stdin")
+    add(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        default=[],
+        help="the records: files, folders of them, patterns, all that fsspec takes; -: stdin",
+    )
+    add("--in", dest="source", metavar="FILE", nargs="+", action="extend", help="the same")
     add("--out", metavar="FILE", help="where the results go; -: stdout; without: nowhere")
     add(
         "--against",
@@ -89,6 +96,11 @@ def run(options: argparse.Namespace) -> None:
         BadInput: one of the files or choices cannot be used.
         UsageError: there is no format of that name, or a file cannot be opened.
     """
+    options.source = [*options.files, *(options.source or ())]
+    if not options.source:
+        raise BadInput("which records? deltaparse replay FILE ..., or --in FILE ...; -: stdin")
+    if "-" in options.source and len(options.source) > 1:
+        raise BadInput("-: standard input is read alone, without files")
     check_inspect(options)
     replayer = replayer_of(options)
     if options.minimal is not None:
@@ -100,16 +112,18 @@ def run(options: argparse.Namespace) -> None:
     if options.engine == "ray":
         from deltaparse.replay.ray_engine import replay_on_ray  # needs ray
 
-        if options.out in (None, "-") or options.source == "-":
+        if options.out in (None, "-") or options.source == ["-"]:
             raise BadInput("--engine ray reads and writes files: --in FILE --out FILE")
-        tally = replay_on_ray(
-            replayer,
-            options.source,
-            options.out,
-            address=options.address,
-            jobs=options.jobs,
-            differing=differing,
-        )
+        with progress_line() as line:
+            tally = replay_on_ray(
+                replayer,
+                options.source,
+                options.out,
+                address=options.address,
+                jobs=options.jobs,
+                differing=differing,
+                progress=line,
+            )
     else:
         tally = _local(replayer, options, differing=differing)
     _report(tally, options)
@@ -118,38 +132,19 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) -> Tally:
-    from deltaparse.replay.local_engine import replay_file, replay_stream
-    from deltaparse.replay.paths import is_parquet, stamp
+    from deltaparse.replay import replay_file, replay_stream
 
     if options.out == "-" and sys.stdout is not None:
         target: Any = cast(BinaryIO, sys.stdout.buffer)
     else:
         target = options.out
-    if options.source == "-":
+    way = {"jobs": options.jobs, "differing": differing, "ordered": not options.unordered}
+    if options.source == ["-"]:
         if sys.stdin is None:
             raise BadInput("standard input is closed")
-        return replay_stream(
-            replayer,
-            sys.stdin.buffer,
-            target,
-            jobs=options.jobs,
-            differing=differing,
-            ordered=not options.unordered,
-        )
-    total = 0 if is_parquet(options.source) else stamp(options.source)[0]
-    line = ProgressLine(total)
-    try:
-        return replay_file(
-            replayer,
-            options.source,
-            target,
-            jobs=options.jobs,
-            differing=differing,
-            ordered=not options.unordered,
-            progress=line,
-        )
-    finally:
-        line.end()
+        return replay_stream(replayer, sys.stdin.buffer, target, **way)
+    with progress_line() as line:
+        return replay_file(replayer, options.source, target, progress=line, **way)
 
 
 def _report(tally: Tally, options: argparse.Namespace) -> None:

@@ -18,7 +18,7 @@ from deltaparse.replay.minimal import (
 from deltaparse.replay.records import read_record
 
 from .inputs import BadInput
-from .log_records import id_of, log_records
+from .log_records import id_of, log_outputs
 from .replay_pages import write_minimal
 from .subcommand import print_json
 
@@ -59,10 +59,8 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
 
 
 def _found(replayer: Replayer, options: argparse.Namespace) -> Mapping[str, Any]:
-    """The record with this id, or of this number."""
-    for number, record in log_records(options.source):
-        if isinstance(record, Mapping) and id_of(replayer, number, record) == options.minimal:
-            mapped = replayer.mapped(record)
-            if isinstance(mapped, Mapping):
-                return mapped
-    raise BadInput(f"{options.source}: no record has the id {options.minimal}")
+    """The output with this id, or of the record of this number."""
+    for number, record in log_outputs(replayer, options.source):
+        if isinstance(record, Mapping) and id_of(number, record) == options.minimal:
+            return record
+    raise BadInput(f"{', '.join(options.source)}: no record has the id {options.minimal}")

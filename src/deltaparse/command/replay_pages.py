@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .inputs import BadInput
-from .log_records import log_records
+from .log_records import choice_of, log_outputs
 from .subcommand import complain
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ def check_inspect(options: argparse.Namespace) -> None:
     Raises:
         BadInput: the records come from standard input.
     """
-    if options.inspect is not None and options.source == "-":
+    if options.inspect is not None and options.source == ["-"]:
         raise BadInput("--inspect reads the records twice: --in FILE")
 
 
-def write_differing(replayer: Replayer, tally: Tally, options: argparse.Namespace) -> None:
+def write_differing(given: Replayer, tally: Tally, options: argparse.Namespace) -> None:
     """Write the page of the first records in which something differs."""
     from deltaparse.inspector import inspect_record, page
 
@@ -41,11 +41,13 @@ def write_differing(replayer: Replayer, tally: Tally, options: argparse.Namespac
     differ = sum(counted[kind] for kind in counted if kind not in (*ALIKE, "not compared"))
     shown: list[Any] = []
     left = min(differ, MOST)
-    for number, record in log_records(options.source) if left else ():
+    replayer = given.in_place()
+    for number, record in log_outputs(given, options.source) if left else ():
         result = {} if isinstance(record, ValueError) else replayer(record, number)
         if result.get("class", "same") in ALIKE:
             continue
         note = f"{result['class']}: {result.get('difference', {}).get('path', '')}".rstrip(": ")
+        note = ", ".join(filter(None, (choice_of(record), note)))
         shown.append(inspect_record(record, replayer, number, note=note))
         if replayer.against is not None:
             named = options.against

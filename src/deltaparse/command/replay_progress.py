@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
-__all__ = ["ProgressLine"]
+__all__ = ["ProgressLine", "progress_line"]
 
 EVERY = 0.2
 """Seconds between two lines."""
@@ -15,27 +17,26 @@ EVERY = 0.2
 class ProgressLine:
     """Writes over one line of a terminal; nothing where the stream is none."""
 
-    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._total = total
         self._shown = self._stream is not None and self._stream.isatty()
         self._began = self._last = time.monotonic()
         self._first: tuple[int, int] | None = None
 
-    def __call__(self, records: int, place: int) -> None:
-        """Show that so many records are done, up to this place of the file."""
+    def __call__(self, records: int, place: int, total: int) -> None:
+        """Show that so many records are done, and so many bytes of all."""
         now = time.monotonic()
-        if not self._shown or (now - self._last < EVERY and place < self._total):
+        if not self._shown or (now - self._last < EVERY and place < total):
             return
         self._last = now
         if self._first is None:  # what was done before, or while processes began, has no rate
             self._first, self._began = (records, place), now
         before, start = self._first
         rate = (records - before) / max(now - self._began, 1e-6)
-        share = place / self._total if self._total else 0
+        share = place / total if total else 0
         words = f"{100 * share:3.0f} %  {records} records"
         if records > before:
-            left = (self._total - place) / max(place - start, 1) * (now - self._began)
+            left = (total - place) / max(place - start, 1) * (now - self._began)
             words += f"  {rate:.0f} a second  {_time(left)} left"
         self._stream.write(f"\r{words:<70}")
         self._stream.flush()
@@ -45,6 +46,16 @@ class ProgressLine:
         if self._shown:
             self._stream.write(f"\r{'':<70}\r")
             self._stream.flush()
+
+
+@contextmanager
+def progress_line() -> Iterator[ProgressLine]:
+    """Show how far something is, as long as it takes."""
+    line = ProgressLine()
+    try:
+        yield line
+    finally:
+        line.end()
 
 
 def _time(seconds: float) -> str:

@@ -71,7 +71,7 @@ class Block:
     `start` and `behind` are the places where it begins, and where the next one does. `rows` is
     lines of JSON, or a list of JSON texts and of what hindered others, or rows of a Parquet file.
     `seen` is how many bytes of all files are read then, `file` the name of the file, where there
-    are several. `trouble` is what is wrong with the last record, which is not among the rows.
+    are several. `trouble` is the number of a record that is not among the rows, and why.
     """
 
     start: Place
@@ -79,7 +79,7 @@ class Block:
     rows: Any = b""
     seen: int = 0
     file: str | None = None
-    trouble: str = ""
+    trouble: tuple[int, str] | None = None
 
     def records(self) -> Iterator[tuple[int, object]]:
         """Yield each record with its number; a `ValueError` for one that is no JSON."""
@@ -100,8 +100,8 @@ class Block:
             from .parquet_files import records_of  # needs pyarrow
 
             yield from enumerate(records_of(self.rows), first)
-        if self.trouble:
-            yield self.behind.record - 1, ValueError(self.trouble)
+        if self.trouble is not None:
+            yield self.trouble[0], ValueError(self.trouble[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +116,13 @@ class Done:
 
 
 def json_blocks(
-    file: BinaryIO, start: Place = BEGINNING, size: int = SIZE, stop: int | None = None
+    file: BinaryIO, start: Place = BEGINNING, size: int | None = None, stop: int | None = None
 ) -> Iterator[Block]:
     """Cut a file of JSON Lines, which stands at a place, into blocks, to its end or to a byte.
 
     A line that is longer than can be is passed over, and told.
     """
-    data = b""
+    data, size = b"", size or SIZE
     if not start.at and stop is None:
         data = file.read(len(BOM))
         if data == BOM:
@@ -132,7 +132,8 @@ def json_blocks(
         data += file.read(max(wanted - len(data), 0))
         if not data:
             return
-        data += file.readline(LONGEST)
+        if not data.endswith(b"\n"):
+            data += file.readline(LONGEST)
         lines, whole = data, len(data)
         too_long = not data.endswith(b"\n") and len(data) >= LONGEST
         if too_long:
@@ -141,10 +142,12 @@ def json_blocks(
                 whole += len(more)
             whole += len(more)
         # The last line may have no end.
-        count = lines.count(b"\n") + (not lines.endswith(b"\n"))
-        behind = start.on(count, whole)
-        words = f"a line of {whole - len(lines)} bytes: {LONGEST} are the most" if too_long else ""
-        yield Block(start, behind, lines, behind.at, trouble=words)
+        behind = start.on(lines.count(b"\n") + (too_long or not lines.endswith(b"\n")), whole)
+        trouble = None
+        if too_long:
+            words = f"a line of {whole - len(lines)} bytes: {LONGEST} are the most"
+            trouble = (behind.record - 1, words)
+        yield Block(start, behind, lines, behind.at, trouble=trouble)
         start, data = behind, b""
 
 

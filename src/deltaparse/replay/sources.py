@@ -100,7 +100,7 @@ def _blocks(source: Source, start: Place, *, alone: bool) -> Iterator[Block]:
             if alone and end == BEGINNING:
                 raise
             why = str(error).removeprefix(f"{source.path}: ")
-            yield Block(end, end.on(1), trouble=f"the file cannot be read from here on: {why}")
+            yield _trouble(end, f"the file cannot be read from here on: {why}")
         except OSError as error:
             raise Interrupted(f"{source.path}: {error}; run it again to go on") from error
 
@@ -115,7 +115,7 @@ def _opened(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Bloc
     elif kind == "zip":
         yield from _zip_blocks(file, name, size, start)
     elif kind == "utf-16":
-        yield Block(start, start.on(1), trouble="the file is UTF-16: records are read in UTF-8")
+        yield _trouble(start, "the file is UTF-16: records are read in UTF-8")
     elif kind:
         packed = _Unpacked(_unpacker(kind)(file), file)
         lines = io.BufferedReader(packed, 1 << 16)
@@ -127,11 +127,16 @@ def _opened(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Bloc
             yield replace(block, seen=file.tell() if file.seekable() else 0)
             end = block.behind
         if packed.trouble:
-            yield Block(end, end.on(1), trouble=packed.trouble)
+            yield _trouble(end, packed.trouble)
     else:
         if start.at:
             file.seek(start.at)
         yield from json_blocks(file, start)
+
+
+def _trouble(place: Place, words: str) -> Block:
+    """A block that says in the place of a record what cannot be read."""
+    return Block(place, place.on(1), trouble=(place.record, words))
 
 
 class _Unpacked(io.RawIOBase):

@@ -1,0 +1,95 @@
+"""Results elsewhere: what is done lies there in files, which are put together at the end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import deltaparse as dp
+from deltaparse.replay import Replayer, kept, replay_file
+
+from .records import lines, record
+from .test_sources import REPLAYER, interrupted
+
+TARGET = "memory://results/out"
+
+
+@pytest.fixture
+def system():
+    found = pytest.importorskip("fsspec").filesystem("memory")
+    if found.exists("/results"):
+        found.rm("/results", recursive=True)
+    return found
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text(lines(record(id=at) for at in range(1500)), encoding="utf-8")
+    return str(path)
+
+
+def found(system, target):
+    if target.endswith(".parquet"):
+        parquet = pytest.importorskip("pyarrow.parquet")
+        with system.open(target) as file:
+            return [json.loads(row) for row in parquet.read_table(file)["id"].to_pylist()]
+    return [json.loads(line)["id"] for line in system.cat_file(target).splitlines()]
+
+
+def watched(steps):
+    return lambda records, *_: steps.append(records)
+
+
+@pytest.mark.parametrize("segment", [1, 1 << 19, 1 << 30])
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_results_elsewhere_are_gone_on_with(system, log, monkeypatch, segment, ending):
+    monkeypatch.setattr(kept, "SEGMENT", segment)
+    target = f"{TARGET}{ending}"
+    told = replay_file(REPLAYER, log, jobs=1).to_json()
+    for stop in (1, 3):
+        interrupted(log, target, stop)
+        assert not system.exists(target)
+        steps: list[int] = []
+        tally = replay_file(REPLAYER, log, target, jobs=1, progress=watched(steps))
+        assert tally.to_json() == told
+        assert steps[0] > 400 * (stop + 1) or len(steps) == 1  # nothing was done again
+        assert found(system, target) == list(range(1500))
+        assert [name.rpartition("/")[2] for name in system.ls("/results", detail=False)] == [
+            f"out{ending}"
+        ]
+        system.rm(target)
+
+
+def test_who_is_killed_there_loses_no_result_that_counts(system, log, monkeypatch):
+    """A file that was put there, of which the state does not know, is made again."""
+    monkeypatch.setattr(kept, "SEGMENT", 1)
+    interrupted(log, f"{TARGET}.jsonl", 2)
+    folder = "/results/out.jsonl.part"
+    before = system.cat_file(f"{folder}.json")
+    interrupted(log, f"{TARGET}.jsonl", 1)
+    system.pipe_file(f"{folder}.json", before)
+    replay_file(REPLAYER, log, f"{TARGET}.jsonl", jobs=1)
+    assert found(system, f"{TARGET}.jsonl") == list(range(1500))
+
+
+@pytest.mark.parametrize("harm", ["file", "state", "question"])
+def test_what_cannot_be_gone_on_with_begins_again(system, log, monkeypatch, harm):
+    monkeypatch.setattr(kept, "SEGMENT", 1)
+    interrupted(log, f"{TARGET}.jsonl", 3)
+    if harm == "file":
+        system.rm("/results/out.jsonl.part/00000001.jsonl")
+    elif harm == "state":
+        system.pipe_file("/results/out.jsonl.part.json", b"{")
+    replayer = Replayer(dp.get_format("hermes")) if harm == "question" else REPLAYER
+    replay_file(replayer, log, f"{TARGET}.jsonl", jobs=1)
+    assert found(system, f"{TARGET}.jsonl") == list(range(1500))
+    assert not system.exists("/results/out.jsonl.part")
+
+
+def test_where_nothing_can_be_written_is_refused(log):
+    pytest.importorskip("fsspec")
+    for target in ("nothing://x/out.jsonl", "file:///proc/none/out.jsonl"):
+        with pytest.raises(dp.UsageError, match=target.partition(":")[0]):
+            replay_file(REPLAYER, log, target, jobs=1)
