@@ -97,7 +97,7 @@ def test_chunks_that_a_server_made_of_several_choices():
     ]
     given = record(text=None, raw=["Hello.", "Hello?"], expected=served)
     results = Replayer(FORMAT, fields={"text": "raw.*"}).each(given)
-    assert [one["class"] for one in results] == ["same", "leak"]
+    assert [one["class"] for one in results] == ["same", "loss"]
 
 
 def test_what_only_one_side_has_is_told():

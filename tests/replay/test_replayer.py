@@ -231,10 +231,17 @@ SAMPLES = {
     },
     "inspect-ai": {
         "id": "a",
+        "epoch": 1,
         "input": [{"role": "user", "content": "?"}],
         "output": {
             "model": "m",
-            "choices": [{"message": {"content": TEXT}, "stop_reason": "stop"}],
+            "choices": [
+                {
+                    "message": {"role": "assistant", "source": "generate", "content": TEXT},
+                    "stop_reason": "stop",
+                }
+            ],
+            "completion": TEXT,
         },
     },
     "lm-eval": {
@@ -243,6 +250,7 @@ SAMPLES = {
         "finish_reason": "stop",
         "arguments": {"gen_args_0": {"arg_0": "<|im_start|>assistant\n", "arg_1": {}}},
         "resps": [[TEXT]],
+        "filter": "none",
     },
 }
 
@@ -259,6 +267,34 @@ def test_layouts_of_logs(name):
     assert without_ids(result["message"]) == without_ids(RESULT["message"])
     assert (result["id"], result["model"]) == ("a", "m")
     assert result["finish_reason"] == "tool_calls"
+
+
+def test_a_harness_that_made_content_of_a_call_is_told():
+    sample = SAMPLES["inspect-ai"]
+    assert Replayer(FORMAT, fields=LAYOUTS["inspect-ai"])(sample)["class"] == "call_lost"
+    parsed = {
+        "content": [{"type": "reasoning", "reasoning": "She asks twice."}, {"text": "Let me see."}],
+        "tool_calls": [
+            {"id": "1", "function": "weather", "arguments": {"city": "Paris"}},
+            {"id": "2", "function": "clock", "arguments": {"city": "Oslo"}},
+        ],
+        "metadata": {"raw": TEXT},
+    }
+    choice = {"message": parsed, "stop_reason": "tool_calls"}
+    right = sample | {"output": {"model": "m", "choices": [choice]}}
+    assert Replayer(FORMAT, fields=LAYOUTS["inspect-ai"])(right)["class"] == "same"
+
+
+def test_prompts_of_a_harness_are_texts_or_messages_in_json():
+    template = dp.ChatTemplate(PLAIN)
+    replayer = Replayer(template=template, fields=LAYOUTS["lm-eval"])
+    asked = [{"role": "user", "content": "?"}]
+    plain = {"doc_id": 1, "resps": [["Hi."]], "messages": asked}
+    for prompt in (json.dumps(asked), template.render(asked, add_generation_prompt=True)):
+        given = {"doc_id": 1, "resps": [["Hi."]], "arguments": {"gen_args_0": {"arg_0": [prompt]}}}
+        assert replayer(given) == replayer(plain)
+    odd = {"resps": [["Hi."]], "arguments": [[["[{no"]]]}
+    assert replayer(odd)["message"]["content"] == "Hi."
 
 
 def test_paths_lead_into_lists_and_to_the_first_that_is_there():

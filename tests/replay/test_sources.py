@@ -336,3 +336,42 @@ def test_patterns_and_folders_of_fsspec():
     for source in ("memory://many/*.jsonl", "memory://many"):
         assert replayed(source) == [("a.jsonl", "a.jsonl", None), ("b.jsonl", "b.jsonl", None)]
     assert replayed("memory://many/c.txt") == [(None, "c.txt", None)]
+
+
+def test_a_zip_packed_with_zstd(tmp_path):
+    """Written by hand: Python packs so from 3.14 on, inspect-ai anywhere."""
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for at in range(3):
+            archive.writestr(f"samples/{at}.json", zstd(json.dumps(record(id=at)).encode()))
+    data = path.read_bytes()
+    # The method stands in the header of each member, and in the directory.
+    for head, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = data.find(head)
+        while at >= 0:
+            data = data[: at + place] + (93).to_bytes(2, "little") + data[at + place + 2 :]
+            at = data.find(head, at + 4)
+    path.write_bytes(data)
+    assert replayed(str(path)) == [(None, at, None) for at in range(3)]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_file_that_is_one_in_json(tmp_path, indent, mark, monkeypatch):
+    path, found = tmp_path / "log.json", [record(id=at) for at in range(150)]
+    wanted = [(None, at, None) for at in range(150)]
+    path.write_bytes(mark + json.dumps(found, indent=indent).encode())
+    assert replayed(str(path)) == wanted
+    path.write_bytes(mark + json.dumps({"status": 1, "samples": found}, indent=1).encode())
+    assert replayed(str(path)) == wanted
+    interrupted(str(path), str(tmp_path / "out"), 2)
+    replay_file(REPLAYER, str(path), str(tmp_path / "out"), jobs=1)
+    assert ids((tmp_path / "out").read_bytes()) == wanted
+    path.write_bytes(mark + json.dumps(record(), indent=1).encode())
+    assert replayed(str(path)) == [(None, "a", None)]
+    monkeypatch.setattr(sources, "LONGEST", 50)
+    with pytest.raises(dp.UsageError, match="an object a line"):
+        replay_file(REPLAYER, str(path))
+    path.write_bytes(b"{\n broken")
+    with pytest.raises(dp.UsageError, match="neither JSON Lines"):
+        replay_file(REPLAYER, str(path))

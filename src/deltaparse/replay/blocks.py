@@ -69,7 +69,7 @@ class Block:
     """Records that stand side by side in a file.
 
     `start` and `behind` are the places where it begins, and where the next one does. `rows` is
-    lines of JSON, or a list of JSON texts and of what hindered others, or rows of a Parquet file.
+    lines of JSON, or a list of JSON texts, records, and what hindered others, or rows of Parquet.
     `seen` is how many bytes of all files are read then, `file` the name of the file, where there
     are several. `trouble` is the number of a record that is not among the rows, and why.
     """
@@ -87,7 +87,7 @@ class Block:
         if isinstance(self.rows, (bytes, list)):
             rows = self.rows if isinstance(self.rows, list) else self.rows.split(b"\n")
             for number, line in enumerate(rows, first):
-                if isinstance(line, ValueError):
+                if not isinstance(line, bytes):
                     yield number, line
                     continue
                 if not line or line.isspace():

@@ -97,7 +97,12 @@ def _call(call: object) -> Call:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    return next((_plain(message[key]) for key in REASONING if message.get(key)), "")
+    found = next((_plain(message[key]) for key in REASONING if message.get(key)), "")
+    if found or not isinstance(message.get("content"), list):
+        return found
+    parts = [one for one in message["content"] if isinstance(one, Mapping)]
+    texts = [one.get(key) for one in parts for key in REASONING if one.get("type") == key]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _plain(value: object) -> str:

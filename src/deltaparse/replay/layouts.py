@@ -73,11 +73,12 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
         "token_ids": "output_ids|token_ids",
         "finish_reason": "meta_info.finish_reason",
     },
-    # A sample of an inspect-ai log.
+    # A sample of an inspect-ai log: its last output. Its message is what was made of it.
     "inspect-ai": {
         "id": "id|uuid",
-        "text": "output.metadata.raw|output.choices.*.message.metadata.raw"
-        "|output.choices.*.message.content|output.completion",
+        "text": "output.choices.*.message.metadata.raw|output.metadata.raw"
+        "|output.choices.*.message.content",
+        "expected": "output.choices.*.message",
         "messages": "input",
         "model": "output.model",
         "finish_reason": "output.choices.*.stop_reason",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from deltaparse.partial import UsageError
@@ -134,6 +135,12 @@ def _context(value: object) -> Mapping[str, Any]:
 
 def _asked(prompt: object, messages: object) -> tuple[str | list[int] | None, list[Any] | None]:
     """The prompt, as text or ids, and the messages, which logs have in more than one shape."""
+    if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str):
+        # lm-evaluation-harness has a prompt so, or messages in JSON.
+        (prompt,) = prompt
+        if prompt.lstrip().startswith("[{"):
+            with suppress(BadRecord):
+                prompt = _json("prompt", prompt)
     if isinstance(prompt, list) and prompt and isinstance(prompt[0], Mapping):
         prompt, messages = None, prompt if messages is None else messages
     if isinstance(messages, str) and not messages.lstrip().startswith("["):

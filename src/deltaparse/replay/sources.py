@@ -1,6 +1,7 @@
 """The blocks of files of records, one file after the other; what a file is, its first bytes say.
 
     JSON Lines      as they are, or packed: gzip, bzip2, xz, zstd
+    one in JSON     a list of records, or an object that has one as `samples`: it is held whole
     Parquet         rows
     a zip           its members in JSON under samples/: a log of inspect-ai
 
@@ -12,23 +13,27 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
+import re
+import struct
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO, cast
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from deltaparse.partial import UsageError
 
-from .blocks import BEGINNING, Block, Interrupted, Place, json_blocks
+from .blocks import BEGINNING, LONGEST, Block, Interrupted, Place, json_blocks
 from .paths import Source, open_binary
 
 __all__ = ["blocks_of", "blocks_of_stream", "kind_of"]
 
-HEAD = 6
+HEAD = 16
 """Bytes that say what a file is."""
 
 MAGIC = {
@@ -44,8 +49,13 @@ MAGIC = {
 BROKEN = (EOFError, zlib.error, lzma.LZMAError, BadZipFile, NotImplementedError)
 """What a packed file raises that is cut off or damaged; and `OSError` without a number."""
 
+DOCUMENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*[\[{\r\n]|\{\s*[\r\n])")
+"""How JSON begins that is no line: a list of objects, or what ends in no line."""
+
 MEMBERS = 64
-"""Members of a zip in a block."""
+"""Members of a zip, or of a list, in a block."""
+
+ZSTD_IN_ZIP = 93
 
 
 def blocks_of(sources: Sequence[Source], start: Place) -> Iterator[Block]:
@@ -84,7 +94,8 @@ def kind_of(file: BinaryIO) -> str:
         file.seek(0)
     else:
         head = cast(io.BufferedReader, file).peek(HEAD)
-    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
+    kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
+    return "document" if not kind and DOCUMENT.match(head) else kind
 
 
 def _blocks(source: Source, start: Place, *, alone: bool) -> Iterator[Block]:
@@ -114,6 +125,8 @@ def _opened(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Bloc
         yield from parquet_blocks(file, start, size)
     elif kind == "zip":
         yield from _zip_blocks(file, name, size, start)
+    elif kind == "document":
+        yield from _listed(_document(file, name), size, start)
     elif kind == "utf-16":
         yield _trouble(start, "the file is UTF-16: records are read in UTF-8")
     elif kind:
@@ -192,20 +205,51 @@ def _zip_blocks(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[
     except BadZipFile as error:
         raise UsageError(f"{name}: {error}") from error
     samples = [
-        one for one in archive.namelist() if one.startswith("samples/") and one.endswith(".json")
+        one
+        for one in archive.infolist()
+        if one.filename.startswith("samples/") and one.filename.endswith(".json")
     ]
     if not samples:
         raise UsageError(f"{name}: a zip without samples/*.json: no log of inspect-ai")
-    for at in range(start.at, len(samples), MEMBERS):
+    yield from _listed(samples, size, start, partial(_member, archive))
+
+
+def _listed(
+    items: Sequence[Any], size: int, start: Place, read: Callable[[Any], Any] = lambda item: item
+) -> Iterator[Block]:
+    """The blocks of a list of records, or of what they are read from."""
+    for at in range(start.at, len(items), MEMBERS):
         here = Place(start.file, at + 1, at)
-        rows = [_member(archive, one) for one in samples[at : at + MEMBERS]]
-        seen = size * (at + len(rows)) // len(samples)
+        rows = [read(one) for one in items[at : at + MEMBERS]]
+        seen = size * (at + len(rows)) // len(items)
         yield Block(here, here.on(len(rows), len(rows)), rows, seen)
 
 
-def _member(archive: ZipFile, name: str) -> bytes | ValueError:
+def _document(file: BinaryIO, name: str) -> list[Any]:
+    """The records of a file that is one in JSON."""
+    data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise UsageError(f"{name}: JSON of more than {LONGEST} bytes: write an object a line")
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name}: neither JSON Lines nor one in JSON: {error}") from error
+    if isinstance(found, dict) and isinstance(found.get("samples"), list):
+        found = found["samples"]
+    return found if isinstance(found, list) else [found]
+
+
+def _member(archive: ZipFile, info: ZipInfo) -> bytes | ValueError:
     """A member of a zip, or why it cannot be read."""
     try:
-        return archive.read(name)
-    except BROKEN as error:
-        return ValueError(f"{name} cannot be unpacked: {error}")
+        if info.compress_type != ZSTD_IN_ZIP:
+            return archive.read(info)
+        file = cast(BinaryIO, archive.fp)
+        file.seek(info.header_offset)
+        # What stands between the header and the data: a name and more, of these lengths.
+        name, extra = struct.unpack("<26xHH", file.read(30))
+        file.seek(name + extra, io.SEEK_CUR)
+        data = io.BytesIO(file.read(info.compress_size))
+        return cast(bytes, _unpacker("zstd")(data).read())
+    except (*BROKEN, OSError, ValueError, struct.error) as error:
+        return ValueError(f"{info.filename} cannot be unpacked: {error}")
