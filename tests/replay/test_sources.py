@@ -362,6 +362,9 @@ def test_a_file_that_is_one_in_json(tmp_path, indent, mark, monkeypatch):
     wanted = [(None, at, None) for at in range(150)]
     path.write_bytes(mark + json.dumps(found, indent=indent).encode())
     assert replayed(str(path)) == wanted
+    listed = lines([[one] for one in found]).encode()
+    path.write_bytes(mark + listed)
+    assert replayed(str(path)) == wanted
     path.write_bytes(mark + json.dumps({"status": 1, "samples": found}, indent=1).encode())
     assert replayed(str(path)) == wanted
     interrupted(str(path), str(tmp_path / "out"), 2)

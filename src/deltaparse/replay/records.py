@@ -137,10 +137,11 @@ def _asked(prompt: object, messages: object) -> tuple[str | list[int] | None, li
     """The prompt, as text or ids, and the messages, which logs have in more than one shape."""
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str):
         # lm-evaluation-harness has a prompt so, or messages in JSON.
-        (prompt,) = prompt
-        if prompt.lstrip().startswith("[{"):
+        text: str = prompt[0]
+        prompt = text
+        if text.lstrip().startswith("[{"):
             with suppress(BadRecord):
-                prompt = _json("prompt", prompt)
+                prompt = _json("prompt", text)
     if isinstance(prompt, list) and prompt and isinstance(prompt[0], Mapping):
         prompt, messages = None, prompt if messages is None else messages
     if isinstance(messages, str) and not messages.lstrip().startswith("["):

@@ -49,8 +49,9 @@ MAGIC = {
 BROKEN = (EOFError, zlib.error, lzma.LZMAError, BadZipFile, NotImplementedError)
 """What a packed file raises that is cut off or damaged; and `OSError` without a number."""
 
-DOCUMENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*[\[{\r\n]|\{\s*[\r\n])")
-"""How JSON begins that is no line: a list of objects, or what ends in no line."""
+DOCUMENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{\s*[\r\n])")
+OPEN = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[\r\n]")
+"""How JSON begins that may be no line, and that is none: a line ends in the middle of it."""
 
 MEMBERS = 64
 """Members of a zip, or of a list, in a block."""
@@ -95,7 +96,18 @@ def kind_of(file: BinaryIO) -> str:
     else:
         head = cast(io.BufferedReader, file).peek(HEAD)
     kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
-    return "document" if not kind and DOCUMENT.match(head) else kind
+    if kind or not DOCUMENT.match(head):
+        return kind
+    return "document" if OPEN.match(head) or _is_one_line(file) else ""
+
+
+def _is_one_line(file: BinaryIO) -> bool:
+    """Whether a file has one line: a list there is the log, and no record of choices."""
+    if not file.seekable():
+        return False
+    alone = len(file.readline(LONGEST)) < LONGEST and not file.read(HEAD).strip()
+    file.seek(0)
+    return alone
 
 
 def _blocks(source: Source, start: Place, *, alone: bool) -> Iterator[Block]:
