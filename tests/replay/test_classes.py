@@ -70,28 +70,65 @@ def test_each_fault_has_its_class_and_place(changes, found):
     assert judged(**changes) == found
 
 
+def named(made, name):
+    return next(call for call in made.calls if call.name == name)
+
+
+def merged(made):
+    made.content, made.reasoning = f"{made.reasoning} {made.content}", ""
+
+
+def reordered(made):
+    made.content = " ".join(made.content.split()[::-1])
+    made.calls.reverse()
+
+
 FAULTS = {
     "call_invented": lambda made: made.calls.append(Call("never", "{}")),
-    "call_lost": lambda made: made.calls.pop(0),
-    "arguments": lambda made: setattr(made.calls[-1], "arguments", '{"city": "nowhere"}'),
+    "call_lost": lambda made: made.calls.remove(Call("f0", '{"a": 0}')),
+    "arguments": lambda made: setattr(named(made, "f2"), "arguments", '{"city": "nowhere"}'),
     "loss": lambda made: setattr(made, "content", made.content.replace("unlike", "")),
     "leak": lambda made: setattr(made, "content", f"<|{made.content}|>"),
+    "order": reordered,
+    "merge": merged,
     "whitespace": lambda made: setattr(made, "reasoning", f" {made.reasoning}\n"),
 }
+"""What a server can do to a message, the worst first."""
+
+MIRRORED = {
+    "call_invented": "call_lost",
+    "call_lost": "call_invented",
+    "loss": "leak",
+    "leak": "loss",
+}
+"""What a fault is the other way round, where that is another."""
 
 
 def message():
     calls = [Call(f"f{at}", f'{{"a": {at}}}') for at in range(3)]
-    return Made("some unlike words", "thought", calls)
+    return Made("some unlike words", "thought of it", calls)
 
 
-@given(st.sets(st.sampled_from(sorted(FAULTS)), min_size=1))
-def test_the_gravest_of_several_faults_counts(faults):
+def test_the_faults_are_the_classes_in_their_order():
+    assert (*reversed(FAULTS), "same") == (*CLASSES[1:], "same")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_class_says_what_the_server_did(fault):
+    """`expected` is what the server made: what it lacks is lost, what only it has is invented."""
     made = message()
-    for fault in sorted(faults, key=list(FAULTS).index, reverse=True):
-        FAULTS[fault](made)
-    worst = max(faults, key=CLASSES.index)
-    assert difference(message(), made).kind == worst
+    FAULTS[fault](made)
+    assert difference(message(), made).kind == fault
+    assert difference(made, message()).kind == MIRRORED.get(fault, fault)
+
+
+@given(st.sets(st.sampled_from(list(FAULTS)), min_size=1), st.permutations(list(FAULTS)))
+def test_the_gravest_of_several_faults_counts(faults, order):
+    made = message()
+    for fault in order:
+        if fault in faults:
+            FAULTS[fault](made)
+    assert difference(message(), made).kind == min(faults, key=list(FAULTS).index)
 
 
 TEXTS = st.text("ab<> \n", max_size=12)

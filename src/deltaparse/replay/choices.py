@@ -12,13 +12,22 @@ from typing import Any
 __all__ = ["Several", "by_choice", "choices_of"]
 
 
+BY_INDEX = frozenset(("chunks", "expected"))
+"""Fields that have choices by their index."""
+
+
 class Several(list[Any]):
     """What a field is for each of the choices."""
 
 
 def by_choice(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return a record of each choice, with its index as `choice`; the record, where it has one."""
-    apart = {name: values for name in record if (values := _apart(name, record[name])) is not None}
+    apart = {}
+    for name, value in record.items():  # most records have nothing of that
+        if type(value) is Several or (name in BY_INDEX and type(value) in (dict, list)):
+            values = _apart(name, value)
+            if values is not None:
+                apart[name] = values
     if not apart:
         return [record]
     indexes = sorted({index for values in apart.values() for index in values})
@@ -41,15 +50,15 @@ def choices_of(chunk: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
             yield (index if isinstance(index, int) else at), one
 
 
-def _apart(name: str, value: object) -> dict[int, Any] | None:
+def _apart(name: str, value: Any) -> dict[int, Any] | None:
     """What a field is for each index; None where it is the same for all."""
     if isinstance(value, Several):
         return dict(enumerate(value))
-    if name == "expected" and isinstance(value, Mapping):
+    if isinstance(value, dict):
+        if name != "expected" or "choices" not in value:
+            return None
         choices = dict(choices_of(value))
         return None if len(choices) < 2 else {at: {"choices": [choices[at]]} for at in choices}
-    if name not in ("chunks", "expected") or not isinstance(value, list):
-        return None
     indexes = {index for chunk in value for index, _ in choices_of(chunk)}
     if len(indexes) < 2:
         return None

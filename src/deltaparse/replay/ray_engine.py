@@ -348,14 +348,14 @@ def _row(held: list[Done]) -> dict[str, list[Any]]:
 def _counted(file: BinaryIO, start: int, end: int) -> dict[str, int]:
     """Where the lines that begin in a range of a file begin and stop, and how many they are."""
     begin = _next_line(file, start - 1) if start else len(BOM) * (file.read(len(BOM)) == BOM)
-    if begin >= end:
+    if start and begin >= end:
         return {"begin": begin, "stop": begin, "lines": 0}
-    stop, lines, last = _next_line(file, end - 1), 0, b""
+    stop, lines, last = _next_line(file, max(begin, end - 1)), 0, b""
     file.seek(begin)
     at = begin
     while at < stop and (data := file.read(min(CHUNK, stop - at))):
         lines, last, at = lines + data.count(b"\n"), data[-1:], at + len(data)
-    return {"begin": begin, "stop": stop, "lines": lines + (last != b"\n")}
+    return {"begin": begin, "stop": stop, "lines": lines + (last not in (b"", b"\n"))}
 
 
 def _next_line(file: BinaryIO, at: int) -> int:

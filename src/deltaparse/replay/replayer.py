@@ -337,17 +337,19 @@ def _is_as_written(message: Mapping[str, Any], expected: object) -> bool:
     for name in ("content", "reasoning_content"):
         if (message.get(name) or "") != (expected.get(name) or ""):
             return False
+    if not expected.get("reasoning_content"):
+        for name in REASONING:
+            if expected.get(name):
+                return False
     calls, others = message.get("tool_calls") or (), expected.get("tool_calls") or ()
-    if type(others) not in (list, tuple) or len(calls) != len(others):
+    if not calls:
+        return not others and expected.get("function_call") is None
+    if type(others) is not list or len(calls) != len(others):
         return False
-    if not calls and expected.get("function_call") is not None:
-        return False
-    if not expected.get("reasoning_content") and any(expected.get(name) for name in REASONING):
-        return False
-    return all(
-        type(two) is dict and two.get("function") == one["function"]
-        for one, two in zip(calls, others, strict=True)
-    )
+    for one, two in zip(calls, others, strict=True):
+        if type(two) is not dict or two.get("function") != one["function"]:
+            return False
+    return True
 
 
 def _compare(result: dict[str, Any], message: Message, expected: Made) -> None:
