@@ -141,6 +141,64 @@ def test_the_inspector_shows_the_least(tried, log, files, monkeypatch):
     assert [note for _, note, _ in shown("page.html")][1] == "in one chunk"
 
 
+@pytest.mark.parametrize("way", [[], ["--in"]])
+def test_many_files(tried, files, way):
+    for name in ("a", "b"):
+        files(f"{name}.jsonl", lines([record(id=name), {}]))
+    files("c.txt", lines([record(id="c")]))
+    argv = ["replay", "--format", "qwen3", "--out", "o.jsonl", *way, "*.jsonl", "c.txt"]
+    code, table, err = tried(*argv)
+    assert (code, "2 of 5 records could not be read" in err) == (0, True)
+    found = events(Path("o.jsonl").read_text(encoding="utf-8"))
+    assert [(one["file"], one["id"]) for one in found] == [
+        ("a.jsonl", "a"),
+        ("a.jsonl", 2),
+        ("b.jsonl", "b"),
+        ("b.jsonl", 2),
+        ("c.txt", "c"),
+    ]
+    assert "  a.jsonl, record 2: it has no text" in table
+
+
+def test_choices_have_results_pages_and_ids(run, tried, log, files):
+    lost = {"choices": [{"index": at, "message": {"content": ""}} for at in range(2)]}
+    outputs = [{"text": "", "finish_reason": "stop"}, {"text": TEXT, "finish_reason": "stop"}]
+    files("log.jsonl", lines([{"id": 5, "outputs": outputs, "expected": lost}]))
+    assert tried(*HERMES, "--layout", "vllm", "--out", "o", "--inspect", "page.html")[0] == 0
+    found = events(Path("o").read_text(encoding="utf-8"))
+    assert [(one["id"], one["choice"], one["class"]) for one in found] == [
+        (5, 0, "same"),
+        (5, 1, "call_lost"),
+    ]
+    assert [note for _, note, _ in shown("page.html")] == ["choice 1, call_lost: tool_calls[1]"]
+    argv = [*HERMES, "--layout", "vllm", "--minimal", "5#1", "--against", "qwen3_coder"]
+    assert json.loads(run(*argv))["chunks"]
+    assert tried(*HERMES, "--layout", "vllm", "--minimal", "5")[0] == 2
+    run("inspect", "--format", "qwen3", "--layout", "vllm", "--id", "5#1", "log.jsonl", "--text")
+
+
+@pytest.mark.parametrize(
+    ("argv", "records", "words"),
+    [
+        (["--format", "qwen3"], [record()], None),
+        (["--format", "qwen3"], [record(text="Hello.")], None),
+        (["--format", "llama3"], [record()], "no call was found, but this looks like --format"),
+        ([], [record()], "how does the model write: --format NAME or --template SOURCE; this"),
+        ([], [record(format="qwen3", text="Hi")], None),
+        (["--format", "qwen3"], [{"resps": [[TEXT]]}], "this looks like --layout lm-eval"),
+        (["--format", "qwen3"], [{"outputs": [{"text": TEXT}]}], "this looks like --layout vllm"),
+        (["--format", "qwen3"], [{"response": TEXT}], "where is the raw text: --map text=PATH"),
+        (["--format", "qwen3"], [], "there is no record"),
+    ],
+)
+def test_what_stands_in_the_way_is_told(tried, files, argv, records, words):
+    files("log.jsonl", lines(records))
+    code, _, err = tried("replay", *argv, "log.jsonl")
+    assert code == 0
+    assert (words or "") in err
+    assert bool(err) == bool(words)
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -158,6 +216,9 @@ def test_the_inspector_shows_the_least(tried, log, files, monkeypatch):
         ([*HERMES[1:], "--picture", "no/where.svg"], "no/where.svg"),
         ([*HERMES[1:], "--engine", "ray"], "--in FILE --out FILE"),
         (["--format", "qwen3"], "--in"),
+        (["--format", "qwen3", "log.jsonl", "-"], "standard input is read alone"),
+        (["--format", "qwen3", "--in", "*.csv"], "*.csv: no file is named so"),
+        ([*HERMES[1:], "--out", "log.jsonl"], "over the records"),
     ],
 )
 def test_bad_input_is_one_line(tried, log, argv, words):

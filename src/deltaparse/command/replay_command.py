@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import deltaparse as dp
 
 from .inputs import BadInput, chat_template, text_file
+from .replay_hints import hint
 from .replay_pages import check_inspect, write_differing
 from .replay_progress import progress_line
 from .subcommand import TEMPLATES, Subcommand, complain
@@ -127,6 +128,8 @@ def run(options: argparse.Namespace) -> None:
     else:
         tally = _local(replayer, options, differing=differing)
     _report(tally, options)
+    if words := hint(replayer, tally, options.source):
+        complain(f"note: {words}")
     if options.inspect is not None:
         write_differing(replayer, tally, options)
 

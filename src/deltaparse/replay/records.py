@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from deltaparse.partial import UsageError
@@ -14,7 +15,8 @@ from .choices import choices_of
 
 __all__ = ["BadRecord", "Record", "read_record"]
 
-LONGEST_SHOWN = 80
+LONGEST_SHOWN = 160
+MOST_SHOWN = 8
 
 
 class BadRecord(UsageError):
@@ -55,7 +57,9 @@ class Record:
         self.text, self.chunks = _output(record)
         self.token_ids = _ids("token_ids", get("token_ids"))
         if self.text is None and self.token_ids is None:
-            raise BadRecord("it has no text, no chunks and no token_ids")
+            names = ", ".join(map(str, islice(record, MOST_SHOWN))) or "nothing"
+            words = f"it has no text, no chunks and no token_ids, but {names}"
+            raise BadRecord(words[:LONGEST_SHOWN])
         self.prompt, self.messages = _asked(get("prompt"), get("messages"))
         self.tools = _list("tools", get("tools"))
         self.context = _context(get("chat_template_kwargs"))

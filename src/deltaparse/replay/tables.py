@@ -35,7 +35,10 @@ def answer(tally: Tally) -> str:
     if not total:
         return "No output could be parsed."
     there = [(name, tally.verdicts[name]) for name in BLAMED if tally.verdicts[name]]
-    return "; ".join(f"{_share(count, total)}: {BLAMED[name]}" for name, count in there) + "."
+    words = "; ".join(f"{_share(count, total)}: {BLAMED[name]}" for name, count in there) + "."
+    if columns(tally) == [NOTHING]:
+        words += " Only the model was judged: no record says what a parser made (`expected`)."
+    return words
 
 
 def table(tally: Tally) -> str:
