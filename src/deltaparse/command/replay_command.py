@@ -29,14 +29,14 @@ EPILOG = (
 A record is a JSON object on a line, or a row of a Parquet file: text, chunks or token_ids; and, if
 it has them, id, prompt or messages, tools, finish_reason, model, format or template, and expected,
 the OpenAI message (or its chunks) that a server made of it. Where something was expected, a class
-says how it differs from what the model wrote: same, whitespace, merge, order, leak, loss,
-arguments, call_lost, call_invented.
+says what the server did to what the model wrote: same, whitespace, merge, order, leak, loss,
+arguments, call_lost, call_invented. Files may be packed; a log of inspect-ai is read as it is.
 
-  deltaparse replay --template t.jinja --in log.jsonl --out results.jsonl --picture report.svg
-  deltaparse replay --format hermes --in log.jsonl --map text=response.raw
-  deltaparse replay --format hermes --in log.jsonl --against qwen3_coder --out differs.jsonl
-  deltaparse replay --format hermes --in log.jsonl --minimal 17 --peer mine:parse --as test
-  deltaparse replay --format hermes --in log.jsonl --inspect differs.html
+  deltaparse replay --template t.jinja log.jsonl --out results.jsonl --picture report.svg
+  deltaparse replay --format hermes logs/*.jsonl.gz --map text=response.raw
+  deltaparse replay --format hermes log.jsonl --against qwen3_coder --out differs.jsonl
+  deltaparse replay --format hermes log.jsonl --minimal 17 --peer mine:parse --as test
+  deltaparse replay --format hermes log.jsonl --inspect differs.html
 """
 )
 LAYOUTS = ("inspect-ai", "lm-eval", "openai-chunks", "openai-parsed", "sglang", "vllm")
