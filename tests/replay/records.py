@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from deltaparse import get_format
+from deltaparse.replay import Replayer, replay_file
 
 FORMAT = get_format("qwen3")
+REPLAYER = Replayer(FORMAT)
 TOOLS = [
     {
         "type": "function",
@@ -37,3 +41,20 @@ def record(**fields):
 
 def lines(records):
     return "".join(f"{json.dumps(one)}\n" for one in records)
+
+
+class Stop(Exception):
+    """What interrupts a replay."""
+
+
+def interrupted(source, target, blocks, **given):
+    """Replay files, and stop when so many blocks are done."""
+    left = [None] * blocks
+
+    def progress(*_):
+        left.pop()
+        if not left:
+            raise Stop
+
+    with pytest.raises(Stop):
+        replay_file(REPLAYER, source, target, jobs=1, progress=progress, **given)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from deltaparse.replay import LAYOUTS, Replayer, replay_stream
 from deltaparse.replay.choices import by_choice
 
-from .records import FORMAT, TEXT, call, lines, record
+from .records import FORMAT, REPLAYER, TEXT, call, lines, record
 
-REPLAYER = Replayer(FORMAT)
 TEXTS = [TEXT, "Hello.<|im_end|>", call("weather", "{}")]
 ALONE = [REPLAYER(record(text=text)) for text in TEXTS]
 

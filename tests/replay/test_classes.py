@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse.replay import CLASSES, Call, Made, Replayer, difference, read_expected
+from deltaparse.replay import CLASSES, Call, Made, difference, read_expected
 
-from .records import ASKED, FORMAT, openai, record
+from .records import ASKED, REPLAYER, openai, record
 
-REPLAYER = Replayer(FORMAT)
 RIGHT = REPLAYER(record())["message"]
 
 

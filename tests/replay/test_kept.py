@@ -9,8 +9,7 @@ import pytest
 import deltaparse as dp
 from deltaparse.replay import Replayer, kept, replay_file
 
-from .records import lines, record
-from .test_sources import REPLAYER, interrupted
+from .records import REPLAYER, interrupted, lines, record
 
 TARGET = "memory://results/out"
 

@@ -24,9 +24,7 @@ from deltaparse.replay import (
 from deltaparse.replay.blocks import json_blocks, written
 from deltaparse.replay.picture import picture
 
-from .records import FORMAT, TEXT, call, lines, record
-
-REPLAYER = Replayer(FORMAT)
+from .records import FORMAT, REPLAYER, TEXT, Stop, call, lines, record
 
 
 def records(count):
@@ -60,7 +58,7 @@ def test_each_record_has_a_result_in_its_place(whole):
     bad = [one["error"] for one in found if "error" in one]
     assert [one.partition(":")[0] for one in bad] == [
         "not JSON",
-        "it has no text, no chunks and no token_ids",
+        "it has no text, no chunks and no token_ids, but no fields",
         "a record is an object, not 'x'",
         "not JSON",
     ]
@@ -93,10 +91,6 @@ def test_processes_make_the_same(log, whole, tmp_path, monkeypatch, fork):
     size = Path(log).stat().st_size
     assert seen[-1] == (1404, size, size)
     assert len(seen) > 3
-
-
-class Stop(Exception):
-    pass
 
 
 def test_results_that_are_not_ordered_come_as_they_do(tmp_path):

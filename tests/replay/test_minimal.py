@@ -19,9 +19,7 @@ from deltaparse.replay.minimal import (
     peer_named,
 )
 
-from .records import FORMAT, TEXT, record
-
-REPLAYER = Replayer(FORMAT)
+from .records import FORMAT, REPLAYER, TEXT, record
 
 
 def each_smaller(chunks):

@@ -14,9 +14,8 @@ import deltaparse as dp
 from deltaparse.replay import FIELDS, LAYOUTS, Replayer, verdict
 
 from ..command.plain import PLAIN
-from .records import FORMAT, TEXT, call, record
+from .records import FORMAT, REPLAYER, TEXT, call, record
 
-REPLAYER = Replayer(FORMAT)
 RESULT = REPLAYER(record())
 
 

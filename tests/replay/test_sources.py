@@ -16,14 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaparse as dp
-from deltaparse.replay import Interrupted, Replayer, blocks, replay_file, replay_stream, sources
+from deltaparse.replay import Interrupted, blocks, replay_file, replay_stream, sources
 from deltaparse.replay.blocks import BEGINNING, Place, json_blocks
 from deltaparse.replay.paths import found_sources
 from deltaparse.replay.sources import blocks_of
 
-from .records import FORMAT, lines, record
-
-REPLAYER = Replayer(FORMAT)
+from .records import REPLAYER, interrupted, lines, record
 
 
 def ids(results):
@@ -79,22 +77,6 @@ def test_packed_files_are_gone_on_with(tmp_path):
     interrupted(str(path), str(out), 2)
     replay_file(REPLAYER, str(path), str(out), jobs=1)
     assert [one[1] for one in ids(out.read_bytes())] == list(range(1500))
-
-
-class Stop(Exception):
-    pass
-
-
-def interrupted(source, out, blocks_done, **given):
-    seen = []
-
-    def progress(*_):
-        seen.append(1)
-        if len(seen) == blocks_done:
-            raise Stop
-
-    with pytest.raises(Stop):
-        replay_file(REPLAYER, source, out, jobs=1, progress=progress, **given)
 
 
 def test_without_pyarrow_zstd_says_what_to_install(tmp_path, monkeypatch):

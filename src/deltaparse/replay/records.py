@@ -57,7 +57,7 @@ class Record:
         self.text, self.chunks = _output(record)
         self.token_ids = _ids("token_ids", get("token_ids"))
         if self.text is None and self.token_ids is None:
-            names = ", ".join(map(str, islice(record, MOST_SHOWN))) or "nothing"
+            names = ", ".join(map(str, islice(record, MOST_SHOWN))) or "no fields"
             words = f"it has no text, no chunks and no token_ids, but {names}"
             raise BadRecord(words[:LONGEST_SHOWN])
         self.prompt, self.messages = _asked(get("prompt"), get("messages"))
