@@ -151,3 +151,23 @@ def test_whatever_stands_there_has_results(chunks, expected):
     assert not any("internal" in one.get("error", "") for one in results)
     once = by_choice({"chunks": chunks, "expected": expected})
     assert all(len(by_choice(one)) == 1 for one in once)
+
+
+def test_chunks_as_the_client_of_openai_dumps_them():
+    """With all that is null in them, and the last one, which has no choice."""
+    types = pytest.importorskip("openai.types.chat")
+    chunks = [
+        types.ChatCompletionChunk.model_validate(
+            {"id": "c", "created": 1, "model": "m", "object": "chat.completion.chunk", **one}
+        ).model_dump()
+        for one in chunked(TEXTS[:2], 11, ("stop", "length"))[:-1]
+    ]
+    last = chunks[-1] | {"choices": [], "usage": {"total_tokens": 3}}
+    replayer = Replayer(FORMAT, fields=LAYOUTS["openai-chunks"])
+    one, two = replayer.each({"chunks": [*chunks, last], "tools": record()["tools"]})
+    assert (one["id"], one["model"], one["finish_reason"]) == ("c", "m", "tool_calls")
+    assert one["message"]["tool_calls"] == ALONE[0]["message"]["tool_calls"]
+    assert (two["message"]["content"], two["finish_reason"]) == ("Hello.", "length")
+    served = {"chunks": [*chunks, last], "raw": TEXTS[:2]}
+    results = Replayer(FORMAT, fields=LAYOUTS["openai-parsed"]).each(served)
+    assert [each["class"] for each in results] == ["call_lost", "leak"]

@@ -218,6 +218,18 @@ def test_the_results_are_not_read(tmp_path):
         replay_file(REPLAYER, [str(tmp_path / "a.jsonl"), out], out)
 
 
+@pytest.mark.parametrize("far", [False, True])
+def test_results_among_the_records_are_gone_on_with(tmp_path, far):
+    pytest.importorskip("fsspec")
+    (tmp_path / "log.jsonl").write_text(lines(record(id=at) for at in range(1500)), "utf-8")
+    place = f"file://{tmp_path}" if far else str(tmp_path)
+    for source in (place, f"{place}/*.js*"):
+        interrupted(source, f"{place}/out.jsonl", 2)
+        tally = replay_file(REPLAYER, source, f"{place}/out.jsonl", jobs=1)
+        assert (tally.records, tally.errors) == (1500, 0)
+        assert [one[1] for one in ids((tmp_path / "out.jsonl").read_bytes())] == list(range(1500))
+
+
 @pytest.mark.parametrize("bad", ["none.jsonl", "*.jsonl", "empty", "memory://none/*.jsonl"])
 def test_what_is_not_there_is_refused(tmp_path, monkeypatch, bad):
     pytest.importorskip("fsspec")

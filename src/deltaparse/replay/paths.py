@@ -77,23 +77,31 @@ def found_sources(paths: str | Sequence[str], target: object = None) -> list[Sou
     Raises:
         UsageError: there is no such file, or it is where the results go.
     """
+    results = _name(target) if isinstance(target, str) else None
     found: dict[str, Source] = {}
     for path in [paths] if isinstance(paths, str) else paths:
         with told_paths(path):
             some = _remote_sources(path) if is_remote(path) else _local_sources(path)
-        own = [one for one in some if _is_same(one.path, target)]
+            own = [one for one in some if _is_of(_name(one.path), results)]
         if own and own == some:
             raise UsageError(f"{path}: the results would be written over the records")
         found |= {one.path: one for one in some if one not in own}
     return list(found.values())
 
 
-def _is_same(path: str, target: object) -> bool:
-    if not isinstance(target, str):
+def _name(path: str) -> tuple[bool, str]:
+    """What is the same for all ways to write a path."""
+    if is_remote(path):
+        return True, file_system(path)[1]
+    return False, str(Path(path).resolve())
+
+
+def _is_of(name: tuple[bool, str], results: tuple[bool, str] | None) -> bool:
+    """Whether a file has results, or says how far they are."""
+    if results is None or name[0] != results[0]:
         return False
-    if is_remote(path) or is_remote(target):
-        return path == target
-    return Path(path).resolve() == Path(target).resolve()
+    rest = name[1].removeprefix(results[1]) if name[1].startswith(results[1]) else "?"
+    return not rest or rest.startswith(".part")
 
 
 def _local_sources(path: str) -> list[Source]:

@@ -135,7 +135,8 @@ class _Run:
         part: int,
         progress: Progress | None,
     ) -> None:
-        self._ray, self._sources, self._part, self._progress = ray, sources, part, progress
+        self._ray, self._part, self._progress = ray, part, progress
+        self._size = sum(one.size for one in sources)
         self._jobs = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
         # Processes have another working directory; results name files as they were given.
         reached = [replace(one, path=_reached(one.path)) for one in sources]
@@ -144,7 +145,7 @@ class _Run:
     def tell(self, records: int, seen: int) -> None:
         """Tell how many records are done."""
         if self._progress is not None:
-            self._progress(records, seen, sum(one.size for one in self._sources))
+            self._progress(records, seen, self._size)
 
     def lines(self, start: Place) -> Iterator[Done]:
         """Yield what comes of the parts, in their order, from a place on."""
@@ -162,7 +163,8 @@ class _Run:
         left = [one for one in parts if one.name not in counted]
         for row in self._rows(_Files, (*self._given, folder, question), left):
             counted[row["name"]] = Tally.from_json(json.loads(row["tally"]))
-            self.tell(sum(one.records for one in counted.values()), 0)
+            share = len(counted) / len(parts)
+            self.tell(sum(one.records for one in counted.values()), int(share * self._size))
         tally = Tally()
         for one in parts:
             tally.merge(counted[one.name])
