@@ -87,6 +87,21 @@ def test_what_cannot_be_gone_on_with_begins_again(system, log, monkeypatch, harm
     assert not system.exists("/results/out.jsonl.part")
 
 
+def test_what_cannot_be_reached_now_is_not_thrown_away(system, log, monkeypatch):
+    """A state that cannot be read for a while is no reason to begin again."""
+    interrupted(log, f"{TARGET}.jsonl", 2)
+    before = system.find("/results")
+
+    def fails(*_, **__):
+        raise OSError(110, "Connection timed out")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(system), "cat_file", fails)
+        with pytest.raises(dp.UsageError, match="timed out"):
+            replay_file(REPLAYER, log, f"{TARGET}.jsonl", jobs=1)
+    assert system.find("/results") == before
+
+
 def test_where_nothing_can_be_written_is_refused(log):
     pytest.importorskip("fsspec")
     for target in ("nothing://x/out.jsonl", "file:///proc/none/out.jsonl"):

@@ -15,14 +15,11 @@ import deltaparse as dp
 from deltaparse.replay import (
     Interrupted,
     Replayer,
-    Tally,
     local_engine,
     replay_file,
     replay_stream,
-    table,
 )
 from deltaparse.replay.blocks import json_blocks, written
-from deltaparse.replay.picture import picture
 
 from .records import FORMAT, REPLAYER, TEXT, Stop, call, lines, record
 
@@ -282,26 +279,3 @@ def test_without_pyarrow_a_sentence_says_what_to_install(monkeypatch, tmp_path):
     (tmp_path / "in.parquet").write_bytes(b"x")
     with pytest.raises(dp.UsageError, match=r"pip install 'deltaparse\[parquet\]'"):
         replay_file(REPLAYER, str(tmp_path / "in.parquet"))
-
-
-def test_the_table_and_the_picture(whole):
-    tally = whole[1]
-    text = table(tally)
-    assert "4 could not be read" in text
-    assert "468 (33.4 %): the parser made something else of it" in text
-    for words in ("m0", "m1", "qwen3", "weather", "clock", "whole", "call_lost"):
-        assert words in text
-        assert words in picture(tally)
-    assert Tally.from_json(json.loads(json.dumps(tally.to_json()))).to_json() == tally.to_json()
-    assert picture(tally).count("<rect") > 10
-    assert table(Tally()) == "0 records\nNo output could be parsed.\n"
-    assert "<svg" in picture(Tally())
-
-
-def test_many_names_of_tools_are_counted_together():
-    tally = Tally()
-    for at in range(1100):
-        tally.add(REPLAYER({"text": call(f"invented_{at}", "{}"), "finish_reason": "stop"}), at)
-    assert len(tally.by["tool"]) == 1001
-    assert tally.by["tool"]["(others)"].total() == 100
-    assert "and 981 more" in table(tally)

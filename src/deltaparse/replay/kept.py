@@ -27,6 +27,9 @@ from .tally import Tally
 
 __all__ = ["Results", "asked", "results_at"]
 
+NO_STATE = (ValueError, LookupError, TypeError)
+"""What reading a state raises that is none."""
+
 SEGMENT = 1 << 24
 """Bytes of a file of results that lies elsewhere."""
 
@@ -101,7 +104,8 @@ class _Here(Results):
         self._target, self._question = Path(target), question
         self._part, self._state_at = Path(f"{target}.part"), Path(f"{target}.part.json")
         size = 0
-        with suppress(OSError, ValueError, LookupError, TypeError):
+        # What is there and cannot be read is no reason to begin again, over it.
+        with told_paths(target), suppress(FileNotFoundError, *NO_STATE):
             state = json.loads(self._state_at.read_bytes())
             if state["asked"] == question and self._part.stat().st_size >= state["written"]:
                 self._resume(state)
@@ -164,7 +168,7 @@ class _Elsewhere(Results):
                 self._files = 0
                 return False
             self._resume(state)
-        except (OSError, ValueError, LookupError, TypeError):
+        except (FileNotFoundError, *NO_STATE):
             return False
         return True
 

@@ -23,6 +23,12 @@ COLOURS = {
     "call_invented": "#5c1a6b",
     "not compared": "#b9bfc6",
 }
+BLAMED = {
+    "parser": ("the parser", COLOURS["call_lost"]),
+    "model": ("the model", "#3b6fb6"),
+    "limit": ("the limit: cut off", COLOURS["not compared"]),
+    "nobody": ("nobody", COLOURS["same"]),
+}
 INK, PALE = "#202124", "#e3e5e8"
 LABELS, PLOT, VALUES, MARGIN = 220, 460, 90, 20
 ROW, HEAD, TOP = 20, 30, 96
@@ -36,10 +42,12 @@ STYLE += "font-weight:600}.head{font-weight:600}"
 def picture(tally: Tally) -> str:
     """Return the SVG document of a tally: each bar is a share of the outputs of its row."""
     kinds = columns(tally)
-    parts = list(_legend(kinds))
-    y = TOP
+    parts, y = list(_legend(kinds)), TOP
+    if tally.verdicts:
+        y += HEAD + ROW * len(tally.verdicts)
+        parts += _blamed(tally.verdicts)
     for title, rows in _groups(tally):
-        parts.append(f'<text class="head" x="{MARGIN}" y="{y + 18}">{escape(title)}</text>')
+        parts.append(_text(MARGIN, y + 18, title, 'class="head" '))
         y += HEAD
         for name, counts in rows:
             parts += _bar(name, counts, kinds, y)
@@ -64,6 +72,30 @@ def _groups(tally: Tally) -> Iterator[tuple[str, list[tuple[str, Counter[str]]]]
             yield title, rows[:MOST]
 
 
+def _blamed(verdicts: Counter[str]) -> Iterator[str]:
+    """A bar for each who is to blame, as long as its share."""
+    yield _text(MARGIN, TOP + 18, "to blame", 'class="head" ')
+    y = TOP + HEAD
+    for name, words in BLAMED.items():
+        if verdicts[name]:
+            width = PLOT * verdicts[name] / verdicts.total()
+            yield _text(LABELS, y + 13, words[0], 'text-anchor="end" ')
+            yield _rect(LABELS + MARGIN, y, PLOT, PALE)
+            yield _rect(LABELS + MARGIN, y, width, words[1])
+            yield _text(LABELS + PLOT + MARGIN + 8, y + 13, str(verdicts[name]))
+            y += ROW
+
+
+def _text(x: float, y: float, words: str, more: str = "") -> str:
+    return f'<text {more}x="{x}" y="{y}">{escape(words)}</text>'
+
+
+def _rect(x: float, y: float, width: float, colour: str, inner: str = "") -> str:
+    end = f">{inner}</rect>" if inner else "/>"
+    size = f'width="{width:.1f}" height="{ROW - 6}"'
+    return f'<rect x="{x:.1f}" y="{y + 2}" {size} fill="{colour}"{end}'
+
+
 def _legend(kinds: list[str]) -> Iterator[str]:
     x = MARGIN
     for kind in kinds:
@@ -75,15 +107,13 @@ def _legend(kinds: list[str]) -> Iterator[str]:
 def _bar(name: str, counts: Counter[str], kinds: list[str], y: int) -> Iterator[str]:
     total = counts.total()
     label = name if len(name) <= 28 else f"{name[:25]}..."
-    yield f'<text x="{LABELS}" y="{y + 13}" text-anchor="end">{escape(label)}</text>'
+    yield _text(LABELS, y + 13, label, 'text-anchor="end" ')
     x = float(LABELS + MARGIN)
-    yield f'<rect x="{x}" y="{y + 2}" width="{PLOT}" height="{ROW - 6}" fill="{PALE}"/>'
+    yield _rect(x, y, PLOT, PALE)
     for kind in kinds:
         if counts[kind]:
             width = PLOT * counts[kind] / total
-            yield (
-                f'<rect x="{x:.1f}" y="{y + 2}" width="{width:.1f}" height="{ROW - 6}" '
-                f'fill="{COLOURS[kind]}"><title>{kind}: {counts[kind]}</title></rect>'
-            )
+            title = f"<title>{kind}: {counts[kind]}</title>"
+            yield _rect(x, y, width, COLOURS[kind], title)
             x += width
-    yield f'<text x="{LABELS + PLOT + MARGIN + 8}" y="{y + 13}">{total}</text>'
+    yield _text(LABELS + PLOT + MARGIN + 8, y + 13, str(total))

@@ -35,10 +35,7 @@ def answer(tally: Tally) -> str:
     if not total:
         return "No output could be parsed."
     there = [(name, tally.verdicts[name]) for name in BLAMED if tally.verdicts[name]]
-    words = "; ".join(f"{_share(count, total)}: {BLAMED[name]}" for name, count in there) + "."
-    if columns(tally) == [NOTHING]:
-        words += " Only the model was judged: no record says what a parser made (`expected`)."
-    return words
+    return "; ".join(f"{_share(count, total)}: {BLAMED[name]}" for name, count in there) + "."
 
 
 def table(tally: Tally) -> str:
@@ -53,6 +50,8 @@ def _lines(tally: Tally) -> Iterator[str]:
         yield from (f"  {example}" for example in tally.examples)
     yield answer(tally)
     kinds = columns(tally)
+    if kinds == [NOTHING]:
+        yield "Only the model was judged: no record says what a parser made of it (`expected`)."
     for kind in Tally.KINDS[1:]:
         if tally.by[kind]:
             yield ""

@@ -1,0 +1,95 @@
+"""What was counted, as a table and as a picture: both answer whether it is the model."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from deltaparse.replay import Tally, table
+from deltaparse.replay.picture import picture
+
+from .records import REPLAYER, TEXT, call, record
+
+PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "replay.svg"
+DRAW = "DELTAPARSE_DRAW"
+"""The environment variable with which the picture of the page is drawn anew."""
+
+
+def results():
+    """What came of some outputs of two models, one of which had a bad server."""
+    right = REPLAYER(record())["message"]
+    unread = {name: right[name] for name in right if name != "tool_calls"}
+    leaked = right | {"content": "Let me see.</think>"}
+    for at in range(60):
+        given = record(id=at, model=("alpha-8b", "beta-70b")[at % 2], expected=right)
+        if at % 3 == 1:
+            given["expected"] = unread if at % 4 == 1 else leaked
+        elif at % 10 == 4:
+            given |= {"text": call("wether", "{}"), "expected": None}
+        elif at % 10 == 9:
+            given |= {"text": TEXT[:70], "finish_reason": "length", "expected": None}
+        yield REPLAYER(given)
+
+
+@pytest.fixture(scope="module")
+def tally():
+    return Tally.of([*results(), {"id": 60, "error": "not JSON"}])
+
+
+def test_the_table_answers(tally):
+    lines = table(tally).splitlines()
+    assert lines[:3] == ["61 records", "1 could not be read:", "  record 61: not JSON"]
+    assert lines[3].startswith("20 (33.3 %): the parser made something else of it; ")
+    assert "the model wrote a call badly" in lines[3]
+    for words in ("alpha-8b", "beta-70b", "weather", "clock", "whole", "cut off", "call_lost"):
+        assert words in table(tally)
+
+
+def test_the_picture_answers(tally):
+    drawn = picture(tally)
+    names = {"the parser": "parser", "the model": "model", "the limit: cut off": "limit"}
+    texts = [one.text for one in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
+    for words, name in (names | {"nobody": "nobody"}).items():
+        assert texts[texts.index(words) + 1] == str(tally.verdicts[name])
+    assert "alpha-8b" in texts
+
+
+def test_the_picture_of_the_page(tally):
+    if os.environ.get(DRAW):
+        PICTURE.write_text(picture(tally), encoding="utf-8")
+    assert PICTURE.read_text(encoding="utf-8") == picture(tally), f"draw it anew: {DRAW}=1"
+
+
+def test_where_nothing_was_compared_it_says_so():
+    text = table(Tally.of([REPLAYER(record())]))
+    assert "Only the model was judged" in text
+    assert "Only the model" not in table(Tally.of(results()))
+
+
+def test_a_tally_goes_through_json(tally):
+    again = Tally.from_json(json.loads(json.dumps(tally.to_json())))
+    assert again.to_json() == tally.to_json()
+    assert table(again) == table(tally)
+
+
+def test_nothing_has_a_table_and_a_picture():
+    assert table(Tally()) == "0 records\nNo output could be parsed.\n"
+    ET.fromstring(picture(Tally()))
+
+
+def test_a_name_that_is_markup_stays_text():
+    drawn = picture(Tally.of([REPLAYER(record(model="</svg><script>&"))]))
+    assert "</svg><script>&" in [one.text for one in ET.fromstring(drawn).iter()]
+
+
+def test_many_names_of_tools_are_counted_together():
+    tally = Tally()
+    for at in range(1100):
+        tally.add(REPLAYER({"text": call(f"invented_{at}", "{}"), "finish_reason": "stop"}), at)
+    assert len(tally.by["tool"]) == 1001
+    assert tally.by["tool"]["(others)"].total() == 100
+    assert "and 981 more" in table(tally)
