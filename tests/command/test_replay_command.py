@@ -90,8 +90,19 @@ def test_minimal(run, tried, log, files, monkeypatch):
     assert len(found["message"]["tool_calls"]) == 1
     source = run(*argv, "--as", "test")
     names = {}
-    exec(f"from deltaparse import StreamParser, get_format\n{source}", names)
+    exec(source, names)
     names["test_this_output"]()
+    files("fmt.json", FORMAT.to_json())
+    for own, named in (
+        ({}, ["--format", "fmt.json"]),
+        ({"format": "qwen3"}, []),
+        ({"format": json.loads(FORMAT.to_json())}, []),
+    ):
+        files("own.jsonl", lines([record(id=5, **own)]))
+        asked = ["replay", *named, "--in", "own.jsonl", *argv[argv.index("--minimal") :]]
+        names = {}
+        exec(run(*asked, "--as", "test"), names)
+        names["test_this_output"]()
     # Wherever the fields of a record stand, it is the least that is parsed.
     files("deep.jsonl", lines([{"id": 5, "response": {"raw": record()["text"] + " and more"}}]))
     argv[argv.index("log.jsonl")] = "deep.jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -19,6 +20,7 @@ from deltaparse.replay.minimal import (
     peer_named,
 )
 
+from ..command.plain import PLAIN
 from .records import FORMAT, REPLAYER, TEXT, record
 
 
@@ -96,15 +98,53 @@ def test_ours_breaks_nowhere():
         minimal(list(TEXT), breaks)
 
 
-def test_it_is_printed_as_a_test_that_holds():
-    for fields in ({}, {"tool_choice": "none", "finish_reason": "length"}):
-        given = record(**fields)
-        message = REPLAYER(given)["message"]
-        source = as_test(given, [TEXT[:9], TEXT[9:]], message, 'get_format("qwen3")')
-        names = {"StreamParser": dp.StreamParser, "get_format": dp.get_format}
-        exec(source, names)
+def holds(source):
+    names = {}
+    exec(source, names)
+    names["test_this_output"]()
+    exec(source.replace("chunks = [", "chunks = ['?', "), names)
+    with pytest.raises(AssertionError):
         names["test_this_output"]()
-        assert source.count("\n") > 8
+
+
+ASKED = st.fixed_dictionaries(
+    {},
+    optional={
+        "tools": st.sampled_from([[], record()["tools"][:1], json.dumps(record()["tools"])]),
+        "tool_choice": st.sampled_from(["none", "required", None]),
+        "parallel_tool_calls": st.booleans(),
+        "finish_reason": st.sampled_from(["stop", "length", {"type": "eos_token"}, None]),
+        "prompt": st.sampled_from(["<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n"]),
+        "response_schema": st.just({"type": "object"}),
+    },
+)
+POLICIES = st.sampled_from([dp.Policies(), dp.Policies(unknown_tool="text", extra_calls="drop")])
+
+
+@given(ASKED, POLICIES, st.integers(1, len(TEXT) - 1))
+def test_it_is_printed_as_a_test_that_holds(fields, policies, cut):
+    replayer = Replayer(FORMAT, policies=policies)
+    given = record(**fields)
+    source = as_test(replayer, given, [TEXT[:cut], TEXT[cut:]], 'dp.get_format("qwen3")')
+    holds(source)
+
+
+def test_a_test_has_the_prompt_that_messages_are_rendered_to():
+    asked = "<assistant>\n{% if thinks %}<note>{% endif %}{% endif %}"
+    template = dp.ChatTemplate(PLAIN.replace("<assistant>\n{% endif %}", asked))
+    given = {
+        "text": "So.</note>\nHi",
+        "messages": [{"role": "user", "content": "?"}],
+        "chat_template_kwargs": {"thinks": True},
+    }
+    source = as_test(
+        Replayer(template=template),
+        given,
+        ["So.</note>\nHi"],
+        f"dp.analyze({str(template.source)!r})",
+    )
+    assert "'reasoning_content': 'So.'" in source
+    holds(source)
 
 
 def test_a_peer_is_named_by_its_module():

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import deltaparse as dp
 from deltaparse.replay import Replayer
 from deltaparse.replay.minimal import (
     as_test,
@@ -17,7 +20,7 @@ from deltaparse.replay.minimal import (
 )
 from deltaparse.replay.records import read_record
 
-from .inputs import BadInput
+from .inputs import BadInput, text_file
 from .log_records import id_of, log_outputs
 from .replay_pages import write_minimal
 from .subcommand import print_json
@@ -50,12 +53,23 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
     if options.inspect is not None:
         write_minimal(replayer, record, chunks, options)
     if options.form == "test":
-        fmt = f"get_format({options.format!r})"
-        if options.format is None:
-            fmt = f"analyze(ChatTemplate.load({options.template!r}))"
-        print(as_test(record, chunks, message, fmt), end="")
+        print(as_test(replayer, least, chunks, _expression(options, least)), end="")
     else:
         print_json({"id": record.get("id"), "chunks": chunks, "message": message})
+
+
+def _expression(options: argparse.Namespace, record: Mapping[str, Any]) -> str:
+    """The format as a test makes it."""
+    name = options.format or record.get("format")
+    if options.format is None and options.template is not None:
+        return f"dp.analyze(dp.ChatTemplate.load({options.template!r}))"
+    if isinstance(name, str) and (name in dp.list_formats() or not Path(name).is_file()):
+        return f"dp.get_format({name!r})"
+    if isinstance(name, str):
+        return f"dp.WireFormat.from_json({text_file(name)!r})"
+    if name is not None:
+        return f"dp.WireFormat.from_json({json.dumps(name)!r})"
+    return f"dp.analyze(dp.ChatTemplate({record.get('template')!r}))"
 
 
 def _found(replayer: Replayer, options: argparse.Namespace) -> Mapping[str, Any]:

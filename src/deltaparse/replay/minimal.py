@@ -12,7 +12,7 @@ from pprint import pformat
 from typing import Any
 
 from deltaparse.partial import DeltaParseError, UsageError
-from deltaparse.stream import Message
+from deltaparse.stream import Message, Policies
 
 from .classes import difference
 from .expected import made_of, read_expected
@@ -151,24 +151,30 @@ def peer_named(name: str) -> Peer:
     return peer
 
 
-def as_test(
-    record: Mapping[str, Any], chunks: list[str], message: Mapping[str, Any], fmt: str
-) -> str:
-    """Write a test of these chunks: `fmt` is the text of a Python expression."""
-    named = {
-        "tools": record.get("tools"),
-        "prompt": record.get("prompt"),
-        "tool_choice": record.get("tool_choice"),
-    }
+def as_test(replayer: Replayer, record: Mapping[str, Any], chunks: list[str], fmt: str) -> str:
+    """Write a module with a test of these chunks.
+
+    What the record was asked, and the policies of the replayer, stand in it; `fmt` is the text of
+    an expression that makes the format, where deltaparse is `dp`.
+
+    Raises:
+        DeltaParseError: the record cannot be parsed.
+    """
+    read = _read(record, chunks)
+    prompt = replayer.arguments(read)[1]
+    named = {"tools": read.tools, "prompt": prompt or None, **read.request}
     given = "".join(f", {name}={value!r}" for name, value in named.items() if value is not None)
-    reason = read_record({**record, "text": ""}).finish_reason
+    if replayer.policies != Policies():
+        given += f", policies=dp.{replayer.policies!r}"
+    message = replayer.parsed(read, chunks).message.to_openai()
     return (
+        "import deltaparse as dp\n\n\n"
         "def test_this_output():\n"
         f"    chunks = {_indented(chunks)}\n"
-        f"    parser = StreamParser({fmt}{given})\n"
+        f"    parser = dp.StreamParser({fmt}{given})\n"
         "    for chunk in chunks:\n"
         "        parser.feed(chunk)\n"
-        f"    parser.finish({reason!r})\n"
+        f"    parser.finish({read.finish_reason!r})\n"
         f"    assert parser.message.to_openai() == {_indented(message)}\n"
     )
 
