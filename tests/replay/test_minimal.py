@@ -21,7 +21,7 @@ from deltaparse.replay.minimal import (
 )
 
 from ..command.plain import PLAIN
-from .records import FORMAT, REPLAYER, TEXT, record
+from .records import FORMAT, REPLAYER, TEXT, call, record
 
 
 def each_smaller(chunks):
@@ -127,6 +127,21 @@ def test_it_is_printed_as_a_test_that_holds(fields, policies, cut):
     given = record(**fields)
     source = as_test(replayer, given, [TEXT[:cut], TEXT[cut:]], 'dp.get_format("qwen3")')
     holds(source)
+
+
+def test_why_it_ended_is_kept_though_only_a_chunk_said_it():
+    text = call("weather", '{"city": "Pa')
+    chunks = [
+        {"choices": [{"delta": {"content": text}}]},
+        {"choices": [{"delta": {}, "finish_reason": "length"}]},
+    ]
+    given = record(text=None, chunks=chunks, finish_reason=None)
+    source = as_test(REPLAYER, given, [text[:3], text[3:]], 'dp.get_format("qwen3")')
+    assert "parser.finish('length')" in source
+    seen = []
+    breaks = breaks_peer(REPLAYER, given, lambda chunks, record: seen.append(record) or {})
+    breaks([text])
+    assert seen[0]["finish_reason"] == "length"
 
 
 def test_a_test_has_the_prompt_that_messages_are_rendered_to():

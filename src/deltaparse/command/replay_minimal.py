@@ -17,6 +17,7 @@ from deltaparse.replay.minimal import (
     breaks_peer,
     minimal,
     peer_named,
+    without_chunks,
 )
 from deltaparse.replay.records import read_record
 
@@ -48,7 +49,8 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
     # What has no chunks came in any; against another format, cuts mean nothing.
     cut = options.peer is not None or replayer.against is None
     chunks = minimal(read.chunks or (list(read.text) if cut else [read.text]), breaks)
-    least = {**record, "text": "".join(chunks), "chunks": None, "token_ids": None}
+    record = without_chunks(record)
+    least = {**record, "text": "".join(chunks)}
     message = replayer(least).get("message", {})
     if options.inspect is not None:
         write_minimal(replayer, record, chunks, options)

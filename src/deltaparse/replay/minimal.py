@@ -19,7 +19,15 @@ from .expected import made_of, read_expected
 from .records import Record, read_record
 from .replayer import Replayer
 
-__all__ = ["as_test", "breaks_against", "breaks_ours", "breaks_peer", "minimal", "peer_named"]
+__all__ = [
+    "as_test",
+    "breaks_against",
+    "breaks_ours",
+    "breaks_peer",
+    "minimal",
+    "peer_named",
+    "without_chunks",
+]
 
 Breaks = Callable[[list[str]], bool]
 Peer = Callable[[list[str], Mapping[str, Any]], Any]
@@ -87,6 +95,7 @@ def _least(items: list[Any], breaks: Callable[[list[Any]], bool]) -> list[Any]:
 
 def breaks_ours(replayer: Replayer, record: Mapping[str, Any]) -> Breaks:
     """Whether our own parser makes something else of chunks than of the whole: a bug."""
+    record = without_chunks(record)
 
     def breaks(chunks: list[str]) -> bool:
         try:
@@ -104,6 +113,7 @@ def breaks_peer(
     replayer: Replayer, record: Mapping[str, Any], peer: Peer, kind: str | None = None
 ) -> Breaks:
     """Whether another parser makes something else of chunks than ours: of this class, or any."""
+    record = without_chunks(record)
 
     def breaks(chunks: list[str]) -> bool:
         ours = _message(replayer, record, chunks)
@@ -126,6 +136,7 @@ def breaks_against(
     other = replayer.against
     if other is None:
         raise UsageError("there is nothing to compare with: a replayer with `against`, or a peer")
+    record = without_chunks(record)
 
     def breaks(chunks: list[str]) -> bool:
         one, two = (_message(each, record, chunks) for each in (replayer, other))
@@ -160,7 +171,7 @@ def as_test(replayer: Replayer, record: Mapping[str, Any], chunks: list[str], fm
     Raises:
         DeltaParseError: the record cannot be parsed.
     """
-    read = _read(record, chunks)
+    read = _read(without_chunks(record), chunks)
     prompt = replayer.arguments(read)[1]
     named = {"tools": read.tools, "prompt": prompt or None, **read.request}
     given = "".join(f", {name}={value!r}" for name, value in named.items() if value is not None)
@@ -183,8 +194,15 @@ def _indented(value: Any) -> str:
     return pformat(value, width=92, sort_dicts=False).replace("\n", "\n    ")
 
 
+def without_chunks(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record that has its text as one, and what only its chunks said: why it ended."""
+    read = read_record(record)
+    whole = {"text": read.text, "chunks": None, "token_ids": None}
+    return {**record, **whole, "finish_reason": read.finish_reason}
+
+
 def _read(record: Mapping[str, Any], chunks: list[str]) -> Record:
-    return read_record({**record, "text": "".join(chunks), "chunks": None, "token_ids": None})
+    return read_record({**record, "text": "".join(chunks)})
 
 
 def _message(replayer: Replayer, record: Mapping[str, Any], chunks: list[str]) -> Message | None:
