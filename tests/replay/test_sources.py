@@ -19,7 +19,7 @@ import deltaparse as dp
 from deltaparse.replay import Interrupted, blocks, replay_file, replay_stream, sources
 from deltaparse.replay.blocks import BEGINNING, Place, json_blocks
 from deltaparse.replay.paths import found_sources
-from deltaparse.replay.sources import blocks_of
+from deltaparse.replay.sources import blocks_of, blocks_of_stream
 
 from .records import REPLAYER, interrupted, lines, record
 
@@ -351,7 +351,7 @@ def test_a_zip_packed_with_zstd(tmp_path):
 
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_a_file_that_is_one_in_json(tmp_path, indent, mark, monkeypatch):
+def test_a_file_that_is_one_in_json(tmp_path, indent, mark):
     path, found = tmp_path / "log.json", [record(id=at) for at in range(150)]
     wanted = [(None, at, None) for at in range(150)]
     path.write_bytes(mark + json.dumps(found, indent=indent).encode())
@@ -366,9 +366,30 @@ def test_a_file_that_is_one_in_json(tmp_path, indent, mark, monkeypatch):
     assert ids((tmp_path / "out").read_bytes()) == wanted
     path.write_bytes(mark + json.dumps(record(), indent=1).encode())
     assert replayed(str(path)) == [(None, "a", None)]
-    monkeypatch.setattr(sources, "LONGEST", 50)
-    with pytest.raises(dp.UsageError, match="an object a line"):
-        replay_file(REPLAYER, str(path))
-    path.write_bytes(b"{\n broken")
-    with pytest.raises(dp.UsageError, match="neither JSON Lines"):
-        replay_file(REPLAYER, str(path))
+
+
+@pytest.mark.parametrize("seekable", [True, False])
+def test_lines_that_begin_like_one_in_json(monkeypatch, seekable):
+    data = ("{\n" + lines(record(id=at) for at in range(3))).encode()
+    for longest in (sources.LONGEST, 50):
+        monkeypatch.setattr(sources, "LONGEST", longest)
+        stream = io.BytesIO(data) if seekable else Pipe(io.BytesIO(data))
+        if longest == 50 and not seekable:
+            with pytest.raises(dp.UsageError, match="name the file"):
+                list(blocks_of_stream(stream))
+            return
+        found = [one for block in blocks_of_stream(stream) for one in block.records()]
+        assert [number for number, _ in found] == [1, 2, 3, 4]
+        assert isinstance(found[0][1], ValueError)
+        assert [one["id"] for _, one in found[1:]] == [0, 1, 2]
+
+
+class Pipe(io.BufferedReader):
+    def seekable(self):
+        return False
+
+
+def test_a_pipe_cannot_have_what_is_read_from_its_end():
+    for head in (b"PK\x03\x04", b"PAR1"):
+        with pytest.raises(dp.UsageError, match="from a pipe"):
+            replay_stream(REPLAYER, Pipe(io.BytesIO(head + b"x" * 90)))

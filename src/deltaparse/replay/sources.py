@@ -85,6 +85,8 @@ def blocks_of(sources: Sequence[Source], start: Place) -> Iterator[Block]:
 
 def blocks_of_stream(stream: BinaryIO) -> Iterator[Block]:
     """Cut a stream that can be read once into blocks."""
+    if not stream.seekable() and kind_of(stream) in ("zip", "parquet"):
+        raise UsageError("such a file cannot be read from a pipe: name it")
     yield from _opened(stream, "the input", 0, BEGINNING)
 
 
@@ -138,7 +140,14 @@ def _opened(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Bloc
     elif kind == "zip":
         yield from _zip_blocks(file, name, size, start)
     elif kind == "document":
-        yield from _listed(_document(file, name), size, start)
+        data = file.read(LONGEST + 1)
+        found = _document(data)
+        if found is not None:
+            yield from _listed(found, size, start)
+        elif len(data) > LONGEST and not file.seekable():
+            raise UsageError(f"{name}: one in JSON of more than {LONGEST} bytes: name the file")
+        else:  # lines, the first of which is broken
+            yield from _lines(file if file.seekable() else io.BytesIO(data), start)
     elif kind == "utf-16":
         yield _trouble(start, "the file is UTF-16: records are read in UTF-8")
     elif kind:
@@ -154,9 +163,14 @@ def _opened(file: BinaryIO, name: str, size: int, start: Place) -> Iterator[Bloc
         if packed.trouble:
             yield _trouble(end, packed.trouble)
     else:
-        if start.at:
-            file.seek(start.at)
-        yield from json_blocks(file, start)
+        yield from _lines(file, start)
+
+
+def _lines(file: BinaryIO, start: Place) -> Iterator[Block]:
+    """The blocks of a file of lines."""
+    if file.seekable():
+        file.seek(start.at)
+    yield from json_blocks(file, start)
 
 
 def _trouble(place: Place, words: str) -> Block:
@@ -237,15 +251,14 @@ def _listed(
         yield Block(here, here.on(len(rows), len(rows)), rows, seen)
 
 
-def _document(file: BinaryIO, name: str) -> list[Any]:
-    """The records of a file that is one in JSON."""
-    data = file.read(LONGEST + 1)
+def _document(data: bytes) -> list[Any] | None:
+    """The records of a file that is one in JSON, None if it is none, or too long."""
     if len(data) > LONGEST:
-        raise UsageError(f"{name}: JSON of more than {LONGEST} bytes: write an object a line")
+        return None
     try:
         found = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name}: neither JSON Lines nor one in JSON: {error}") from error
+    except (ValueError, RecursionError):
+        return None
     if isinstance(found, dict) and isinstance(found.get("samples"), list):
         found = found["samples"]
     return found if isinstance(found, list) else [found]
