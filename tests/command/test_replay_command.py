@@ -112,6 +112,23 @@ def test_minimal(run, tried, log, files, monkeypatch):
     assert (code, "nothing to make small" in err) == (2, True)
 
 
+def test_a_report_needs_no_fault_that_shows_by_itself(run, tried, files):
+    chunks = ["Well.<tool", record()["text"]]
+    files("output.jsonl", lines([{"chunks": chunks, "tools": [{"name": "clock"}]}, record()]))
+    source = run("replay", "--format", "qwen3", "--in", "output.jsonl", "--as", "test")
+    assert repr(chunks[0]) in source
+    names = {}
+    exec(source, names)
+    names["test_this_output"]()
+    source = run("replay", "--template", "t.jinja", "--in", "output.jsonl", "--as", "test")
+    exec(source, names)
+    names["test_this_output"]()
+    for text, words in (("", "no record"), ('{"token_ids": [1]}\n', "token ids")):
+        files("output.jsonl", text)
+        code, _, err = tried("replay", "--format", "qwen3", "--in", "output.jsonl", "--as", "test")
+        assert (code, words in err) == (2, True)
+
+
 def shown(name):
     """The outputs that a page of the inspector shows."""
     html = Path(name).read_text(encoding="utf-8")

@@ -35,6 +35,7 @@ arguments, call_lost, call_invented. Files may be packed; a log of inspect-ai is
   deltaparse replay --template t.jinja log.jsonl --out results.jsonl --picture report.svg
   deltaparse replay --format hermes logs/*.jsonl.gz --map text=response.raw
   deltaparse replay --format hermes log.jsonl --against qwen3_coder --out differs.jsonl
+  deltaparse replay --format hermes output.jsonl --as test
   deltaparse replay --format hermes log.jsonl --minimal 17 --peer mine:parse --as test
   deltaparse replay --format hermes log.jsonl --inspect differs.html
 """
@@ -81,7 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peer", metavar="MODULE:FUNCTION", help="another parser, for --minimal: chunks and record"
     )
     add("--class", dest="kind", metavar="CLASS", help="the fault, for --minimal; without: any")
-    add("--as", dest="form", choices=("json", "test"), default="json", help="how --minimal prints")
+    add(
+        "--as",
+        dest="form",
+        choices=("json", "test"),
+        default="json",
+        help="test: print a test of the first record, or of what --minimal finds",
+    )
     add("--picture", metavar="FILE", help="write the table as an SVG picture, too")
     add(
         "--inspect",
@@ -104,10 +111,10 @@ def run(options: argparse.Namespace) -> None:
         raise BadInput("-: standard input is read alone, without files")
     check_inspect(options)
     replayer = replayer_of(options)
-    if options.minimal is not None:
-        from .replay_minimal import print_minimal
+    if options.minimal is not None or options.form == "test":
+        from .replay_minimal import print_minimal, print_test
 
-        print_minimal(replayer, options)
+        (print_test if options.minimal is None else print_minimal)(replayer, options)
         return
     differing = options.differing or options.against is not None
     if options.engine == "ray":

@@ -1,4 +1,4 @@
-"""What `deltaparse replay --minimal` does: the least of one output that still shows a fault."""
+"""One record as `deltaparse replay` shows it: as a test, or the least that shows a fault."""
 
 from __future__ import annotations
 
@@ -26,7 +26,17 @@ from .log_records import id_of, log_outputs
 from .replay_pages import write_minimal
 from .subcommand import print_json
 
-__all__ = ["print_minimal"]
+__all__ = ["print_minimal", "print_test"]
+
+
+def print_test(replayer: Replayer, options: argparse.Namespace) -> None:
+    """Print the first record as a test of what comes of it now, to be corrected or reported.
+
+    Raises:
+        BadInput: there is no record, or it has no text.
+    """
+    record, replayer = _found(replayer, options), replayer.in_place()
+    _print_as_test(replayer, record, _chunks(record, cut=False), options)
 
 
 def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
@@ -37,9 +47,6 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
         UsageError: it does not show the fault.
     """
     record, replayer = _found(replayer, options), replayer.in_place()
-    read = read_record(record)
-    if read.text is None:
-        raise BadInput("--minimal cuts text: this record has none")
     if options.peer is not None:
         breaks = breaks_peer(replayer, record, peer_named(options.peer), options.kind)
     elif replayer.against is not None:
@@ -48,16 +55,34 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
         breaks = breaks_ours(replayer, record)
     # What has no chunks came in any; against another format, cuts mean nothing.
     cut = options.peer is not None or replayer.against is None
-    chunks = minimal(read.chunks or (list(read.text) if cut else [read.text]), breaks)
-    record = without_chunks(record)
-    least = {**record, "text": "".join(chunks)}
-    message = replayer(least).get("message", {})
+    chunks = minimal(_chunks(record, cut=cut), breaks)
     if options.inspect is not None:
-        write_minimal(replayer, record, chunks, options)
+        write_minimal(replayer, without_chunks(record), chunks, options)
     if options.form == "test":
-        print(as_test(replayer, least, chunks, _expression(options, least)), end="")
+        _print_as_test(replayer, record, chunks, options)
     else:
+        message = replayer(_least(record, chunks)).get("message", {})
         print_json({"id": record.get("id"), "chunks": chunks, "message": message})
+
+
+def _chunks(record: Mapping[str, Any], *, cut: bool) -> list[str]:
+    """The chunks of a record; where it has none, its text, by the character or in one."""
+    read = read_record(record)
+    if read.text is None:
+        raise BadInput("this record has token ids, and no text to cut")
+    return list(read.chunks or (read.text if cut else [read.text]))
+
+
+def _least(record: Mapping[str, Any], chunks: list[str]) -> Mapping[str, Any]:
+    """The record, with what is left of its output."""
+    return {**without_chunks(record), "text": "".join(chunks)}
+
+
+def _print_as_test(
+    replayer: Replayer, record: Mapping[str, Any], chunks: list[str], options: argparse.Namespace
+) -> None:
+    least = _least(record, chunks)
+    print(as_test(replayer, least, chunks, _expression(options, least)), end="")
 
 
 def _expression(options: argparse.Namespace, record: Mapping[str, Any]) -> str:
@@ -75,8 +100,9 @@ def _expression(options: argparse.Namespace, record: Mapping[str, Any]) -> str:
 
 
 def _found(replayer: Replayer, options: argparse.Namespace) -> Mapping[str, Any]:
-    """The output with this id, or of the record of this number."""
+    """The output with the id of the options, or of the record of this number; without, the first."""
     for number, record in log_outputs(replayer, options.source):
-        if isinstance(record, Mapping) and id_of(number, record) == options.minimal:
+        if isinstance(record, Mapping) and options.minimal in (None, id_of(number, record)):
             return record
-    raise BadInput(f"{', '.join(options.source)}: no record has the id {options.minimal}")
+    named = "" if options.minimal is None else f" has the id {options.minimal}"
+    raise BadInput(f"{', '.join(options.source)}: no record{named}")

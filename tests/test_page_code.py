@@ -1,0 +1,135 @@
+"""The code on the pages runs and prints what they say; the commands on them are commands."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import deltaparse as dp
+from deltaparse.command.main import _arguments
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "llms.txt", *sorted(ROOT.glob("docs/*.md"))]
+BLOCK = re.compile(r"(<!-- recipe.*?-->\n)?^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PRINTED = re.compile(r"\n\nprints\n\n```\n(.*?)```", re.DOTALL)
+TEMPLATE = (
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}"
+    "<use>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</use>"
+    "{% endfor %}</{{ m.role }}>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+CALL = 'So.<use>{"name": "look_up", "arguments": {"n": 1}}</use></assistant>'
+
+
+class Model:
+    """What a page calls a model."""
+
+    def generate(self, prompt):
+        assert prompt
+        yield from re.findall(".{1,4}", CALL)
+
+
+class Tokenizer:
+    """What a page calls a tokenizer, as transformers and the servers have it."""
+
+    chat_template = TEMPLATE
+    bos_token = eos_token = None
+
+
+def registered(name, source):
+    """Stand for the function that registers a plugin, where its server is not installed."""
+    assert name == "mine"
+    fmt = source(Tokenizer) if callable(source) else dp.get_format(source)
+    assert fmt.tools.format == "JSON_NATIVE"
+
+
+# What a page takes for given: what its reader has already.
+GIVEN = {
+    "tokenizer": Tokenizer(),
+    "tools": [{"name": "look_up", "parameters": {}}],
+    "prompt": "<user>Hi</user><assistant>",
+    "model": Model(),
+    "send": lambda deltas: json.dumps([delta.to_openai() for delta in deltas]),
+    "finish_reason": "stop",
+    "chunks": re.findall(".{1,4}", CALL),
+}
+
+
+def blocks(page):
+    """The pieces of Python on a page, each with what is said to be printed; recipes have tests."""
+    text = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        if found[1] is None:
+            printed = PRINTED.match(text, found.end())
+            yield found[2], printed and printed[1]
+
+
+def run(page, names):
+    """Run a page from its first line to its last; return how many pieces it has."""
+    count = 0
+    for count, (code, wanted) in enumerate(blocks(page), 1):
+        if code.startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(code, {}, page.name, None, 0)
+            test.globs = names
+            assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, page.name, "exec"), names)
+        assert wanted is None or printed.getvalue() == wanted
+    return count
+
+
+WITH_CODE = [page for page in PAGES if "```python\n" in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    if page.name == "servers.md":
+        import deltaparse.servers
+
+        for name in ("register_vllm_parsers", "register_sglang_detector"):
+            monkeypatch.setattr(deltaparse.servers, name, registered)
+    names = {"__name__": "page", **GIVEN}
+    assert run(page, names) or page.name == "constrain.md"
+    if isinstance(parser := names.get("parser"), dp.StreamParser) and page in PAGES[:2]:
+        (call,) = parser.message.tool_calls
+        assert call.complete
+
+
+def test_what_a_page_prints_is_compared(tmp_path):
+    page = tmp_path / "page.md"
+    for line in ("print(1 + 1)", ">>> 1 + 1"):
+        shown = "\n\nprints\n\n```\n3\n```" if line[0] == "p" else ""
+        result = "" if shown else "3\n"
+        page.write_text(f"```python\n{line}\n{result}```{shown}\n", encoding="utf-8")
+        with pytest.raises(AssertionError):
+            run(page, {})
+
+
+COMMAND = re.compile(r"^(?:\$ )?(deltaparse [a-z]+ .*?)(?:  +#.*)?$|`(deltaparse [a-z]+ [^`]*)`", re.MULTILINE)
+
+
+def commands():
+    """The commands on all pages, without the page that has their grammar."""
+    texts = [*PAGES, ROOT / "CONTRIBUTING.md", *ROOT.glob(".github/ISSUE_TEMPLATE/*.yml")]
+    for page in texts:
+        text = page.read_text(encoding="utf-8").replace(" \\\n", " ")
+        for found in COMMAND.finditer(text):
+            line = found[1] or found[2]
+            if page.name != "command.md" and "[" not in line:
+                yield pytest.param(line, id=f"{page.name}: {line}")
+
+
+@pytest.mark.parametrize("line", [*commands()])
+def test_the_commands_of_the_pages_are_understood(line):
+    _arguments().parse_args(shlex.split(line)[1:])
