@@ -1,31 +1,57 @@
-"""Pages of the documentation site that are made when it is built.
+"""Pages of the documentation site that are made when it is built, and what all of its pages keep to.
 
-The README is its first page; SECURITY.md and CHANGELOG.md stand at the root of the repository,
-where people look for them; the reference is the public names with their docstrings.
+The README is its first page; SECURITY.md and others stand at the root of the repository, where
+people look for them; the reference is the public names with their docstrings. No page loads
+anything from elsewhere: the site is read without a network.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from posixpath import normpath
 from typing import Any
 
-__all__ = ["on_files", "on_page_markdown"]
+__all__ = ["on_files", "on_page_markdown", "on_post_build", "public_names", "reference"]
 
 ROOT = Path(__file__).parents[1]
-COPIED = {"index.md": "README.md", "security.md": "SECURITY.md", "changelog.md": "CHANGELOG.md"}
+COPIED = {
+    "index.md": "README.md",
+    "examples.md": "examples/README.md",
+    "security.md": "SECURITY.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+}
+MADE = {source: name for name, source in COPIED.items()}
 ROOMS = (
-    "",
-    "partial",
-    "analyzer",
-    "grammar",
-    "inspector",
-    "protocols",
-    "replay",
-    "servers",
-    "testing",
+    "deltaparse",
+    "deltaparse.partial",
+    "deltaparse.stream",
+    "deltaparse.stream.tokens",
+    "deltaparse.analyzer",
+    "deltaparse.grammar",
+    "deltaparse.gate",
+    "deltaparse.tool_parsers",
+    "deltaparse.protocols",
+    "deltaparse.servers",
+    "deltaparse.gateway",
+    "deltaparse.replay",
+    "deltaparse.inspector",
+    "deltaparse.testing",
 )
-ELSEWHERE = re.compile(r"\[([^\]]+)\]\((?:\.\./)?(?!https?:)([\w./-]+)\)")
+"""The packages whose names are public, those first that most programs use."""
+
+LINK = re.compile(r"(!?)\[([^\]]+)\]\((?!https?:|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
+BADGES = re.compile(r"^\[!\[.*\n+", re.MULTILINE)
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\ssrc=[\"']?(?:https?:)?//[^\"'>\s]*"
+    r"|<link\b[^>]*rel=[\"']?(?:stylesheet|preload|preconnect|icon)\b[^>]*href=[\"']?(?:https?:)?//[^\"'>\s]*"
+    r"|url\([\"']?(?:https?:)?//[^)]*\)"
+    r"|@import\s+[\"'](?:https?:)?//[^\"']*"
+)
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -34,30 +60,69 @@ def on_files(files: Any, config: Any) -> Any:
 
     for name, source in COPIED.items():
         text = (ROOT / source).read_text(encoding="utf-8")
-        files.append(File.generated(config, name, content=text.replace("](docs/", "](")))
+        files.append(File.generated(config, name, content=BADGES.sub("", text)))
     files.append(File.generated(config, "reference.md", content=reference()))
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001
-    """Let links to files that are on no page be their names, and those to pages lead there."""
-    made = {source: name for name, source in COPIED.items()}
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Let links lead to pages where there are some, else to the file in the repository.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    source = COPIED.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 
     def written(link: re.Match[str]) -> str:
-        words, path = link.groups()
-        path = made.get(path, path)
-        known = files.get_file_from_path(path.partition("#")[0])
-        return f"[{words}]({path})" if known else words
+        picture, words, path, anchor = link.groups()
+        whole = normpath(f"{source.rpartition('/')[0]}/{path}".lstrip("/"))
+        name = MADE.get(whole, whole.removeprefix("docs/"))
+        if files.get_file_from_path(name):
+            return f"{picture}[{words}]({name}{anchor or ''})"
+        if not (ROOT / whole).exists():
+            raise FileNotFoundError(f"{source} has a link to {path}, which is not there")
+        return f"[{words}]({config.repo_url.rstrip('/')}/blob/main/{whole}{anchor or ''})"
 
-    return ELSEWHERE.sub(written, markdown)
+    return LINK.sub(written, markdown)
+
+
+def on_post_build(config: Any) -> None:
+    """Check that nothing is loaded from elsewhere.
+
+    Raises:
+        ValueError: a page or a style loads something.
+    """
+    for path in Path(config.site_dir).rglob("*"):
+        if path.suffix in {".html", ".css"}:
+            found = LOADED.search(path.read_text(encoding="utf-8"))
+            if found:
+                raise ValueError(f"{path.name} loads from elsewhere: {found[0]}")
+
+
+def public_names() -> Iterator[tuple[str, list[str]]]:
+    """Yield each package with its public names, a name that several have in the first of them."""
+    seen: set[tuple[str, int]] = set()
+    for room in ROOMS:
+        module = import_module(room)
+        names = []
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not inspect.ismodule(value) and (name, id(value)) not in seen:
+                seen.add((name, id(value)))
+                names.append(name)
+        yield room, names
 
 
 def reference() -> str:
     """Return the page of all public names."""
-    lines = ["# Reference", ""]
-    for room in ROOMS:
-        module = f"deltaparse.{room}".strip(".")
-        lines += [f"## {module}", ""]
-        names = __import__(module, fromlist=["__all__"]).__all__
-        lines += [f"::: {module}.{name}\n" for name in names if name not in ROOMS]
+    lines = [
+        "# Reference",
+        "",
+        "What each package exports, with what goes in and what comes out. A name that several packages",
+        "have stands under the first. The words are those of the [glossary](glossary.md).",
+        "",
+    ]
+    for room, names in public_names():
+        lines += [f"## {room}", "", (import_module(room).__doc__ or "").partition("\n")[0], ""]
+        lines += [f"::: {room}.{name}\n" for name in names]
     return "\n".join(lines)
