@@ -44,7 +44,8 @@ ROOMS = (
 )
 """The packages whose names are public, those first that most programs use."""
 
-LINK = re.compile(r"(!?)\[([^\]]+)\]\((?!https?:|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
+LINK = re.compile(r"(!?)\[([^\]]+)\]\((?!https?:)([\w./-]+)(#[^)\s]*)?\)")
+FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 BADGES = re.compile(r"^\[!\[.*\n+", re.MULTILINE)
 LOADED = re.compile(
     r"<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\ssrc=[\"']?(?:https?:)?//[^\"'>\s]*"
@@ -81,9 +82,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             return f"{picture}[{words}]({name}{anchor or ''})"
         if not (ROOT / whole).exists():
             raise FileNotFoundError(f"{source} has a link to {path}, which is not there")
-        return f"[{words}]({config.repo_url.rstrip('/')}/blob/main/{whole}{anchor or ''})"
+        return f"[{words}]({config.extra['repository']}/blob/main/{whole}{anchor or ''})"
 
-    return LINK.sub(written, markdown)
+    pieces = FENCED.split(markdown)
+    pieces[::2] = [LINK.sub(written, text) for text in pieces[::2]]
+    return "".join(pieces)
 
 
 def on_post_build(config: Any) -> None:

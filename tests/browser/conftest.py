@@ -31,6 +31,7 @@ def driver():
         "--hide-scrollbars",
         "--force-color-profile=srgb",
         "--lang=en",
+        "--host-resolver-rules=MAP * ~NOTFOUND",  # whatever is asked of a network fails at once
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
