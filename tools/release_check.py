@@ -1,26 +1,45 @@
 """Check what would be released, from a clean clone: run by `make release-check`, and before a tag.
 
-    builds the sdist and the wheel into dist/ and has twine look at them
-    the sdist holds no link, and the changelog names the version
+    builds the sdist and the wheel into dist/ and has twine look at them and at the README in them
+    the sdist holds no link and all that is to be in it, the wheel every module and nothing else
+    the changelog names the version
     each Python at hand installs the wheel into an empty environment, and runs the main job
+    one of them installs the sdist, too
     importing the package takes no longer than a tenth of a second
+
+    python tools/release_check.py                 what can be checked at any time
+    python tools/release_check.py --tag v1.2.3    what must hold behind the tag, too: it names the
+                                                  version, which the changelog dates; the owner of
+                                                  the repository stands in the URLs
 
 The clone is made of what is committed; a tree with changes is refused.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
+from email import message_from_string
 from pathlib import Path
+
+from check_package import omissions
+from owner import UNKNOWN, owner
 
 __all__ = ["main"]
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t")
+IN_THE_SDIST = (
+    *("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "hatch_build.py"),
+    *("src/deltaparse/version.py", "src/deltaparse/partial/window.py", "tests/test_exports.py"),
+    *("docs/start.md", "examples/plain_loop.py", "PKG-INFO"),
+)
+RELATIVE = re.compile(r"\]\((?!https?:|#)[^)]*\)")
 LONGEST_IMPORT = 0.1
 MAIN_JOB = """
 import time
@@ -56,27 +75,61 @@ def built(top: Path) -> list[Path]:
 
 
 def check_sdist(sdist: Path) -> None:
-    """Check that a source distribution is plain files."""
+    """Check that a source distribution is plain files, and all of them."""
     with tarfile.open(sdist) as archive:
         links = [one.name for one in archive.getmembers() if one.issym() or one.islnk()]
+        names = {name.partition("/")[2] for name in archive.getnames()}
     if links:
         sys.exit(f"links in {sdist.name}: {', '.join(links)}")
+    missing = [name for name in IN_THE_SDIST if name not in names]
+    if missing:
+        sys.exit(f"missing from {sdist.name}: {', '.join(missing)}")
 
 
-def check_changelog(version: str) -> None:
-    """Check that the changelog names the version, unless it is a development one."""
-    if ".dev" not in version and f"## [{version}]" not in (ROOT / "CHANGELOG.md").read_text(
-        "utf-8"
-    ):
+def check_wheel(wheel: Path) -> None:
+    """Check what a wheel holds, and that the links of its README lead somewhere from anywhere."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (place,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        metadata = message_from_string(archive.read(place).decode("utf-8"))
+    faults = omissions(names)
+    if faults:
+        sys.exit("\n".join(faults))
+    nowhere = RELATIVE.findall(str(metadata.get_payload()))
+    if nowhere:
+        sys.exit(f"links of the README that lead nowhere on a package index: {nowhere}")
+
+
+def check_changelog(version: str) -> str:
+    """Check that the changelog names the version, unless it is a development one; return its head."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    head = next((line for line in text.splitlines() if line.startswith(f"## [{version}]")), "")
+    if not head and ".dev" not in version:
         sys.exit(f"CHANGELOG.md has no section for {version}")
+    return head
 
 
-def install(python: str, wheel: Path, top: Path) -> str:
-    """Install a wheel for one Python and run the main job."""
-    where = top / python
+def check_tag(tag: str | None, version: str, head: str) -> None:
+    """Check what must hold behind a tag; without one, say what does not hold yet."""
+    faults = []
+    if tag not in (None, f"v{version}"):
+        faults.append(f"the tag is {tag}, and the version {version}")
+    if not re.search(r"\d{4}-\d\d-\d\d$", head):
+        faults.append(f"CHANGELOG.md does not say when {version} came: {head!r}")
+    if owner() == UNKNOWN:
+        faults.append("nobody owns the repository: make owner OWNER=name")
+    if faults and tag is not None:
+        sys.exit("\n".join(faults))
+    for fault in faults:
+        print(f"before a tag: {fault}")
+
+
+def install(python: str, archive: Path, top: Path) -> str:
+    """Install a wheel or an sdist for one Python and run the main job."""
+    where = top / f"{python}{archive.suffix}"
     run(f"python{python}", "-m", "venv", where)
     folder = where / ("Scripts" if sys.platform == "win32" else "bin")
-    run(folder / "python", "-m", "pip", "-qq", "install", wheel)
+    run(folder / "python", "-m", "pip", "-qq", "install", archive)
     run(folder / "deltaparse", "formats", cwd=top)
     return run(folder / "python", "-c", MAIN_JOB, cwd=top)
 
@@ -91,14 +144,20 @@ def works(python: str) -> bool:
 
 def main() -> None:
     """Run all checks."""
+    tag = sys.argv[2] if sys.argv[1:2] == ["--tag"] else None
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
         sdist, wheel = sorted(built(top), key=lambda path: path.suffix == ".whl")
+        version = wheel.name.split("-")[1]
         print(run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel))
         check_sdist(sdist)
-        check_changelog(wheel.name.split("-")[1])
-        for python in filter(works, PYTHONS):
+        check_wheel(wheel)
+        check_tag(tag, version, check_changelog(version))
+        pythons = [*filter(works, PYTHONS)]
+        for python in pythons:
             print(f"Python {python}: {install(python, wheel, top)}")
+        for python in pythons[-1:]:
+            print(f"Python {python}, from the sdist: {install(python, sdist, top)}")
 
 
 if __name__ == "__main__":
