@@ -5,7 +5,7 @@
     the changelog names the version
     each Python at hand installs the wheel into an empty environment, and runs the main job
     one of them installs the sdist, too
-    importing the package takes no longer than a tenth of a second
+    importing the package takes no longer than a tenth of a second of processor time
 
     python tools/release_check.py                 what can be checked at any time
     python tools/release_check.py --tag v1.2.3    what must hold behind the tag, too: it names the
@@ -43,14 +43,13 @@ RELATIVE = re.compile(r"\]\((?!https?:|#)[^)]*\)")
 LONGEST_IMPORT = 0.1
 MAIN_JOB = """
 import time
-before = time.perf_counter()
+before = time.process_time()
 import deltaparse
-took = time.perf_counter() - before
+took = time.process_time() - before
 message = deltaparse.parse('<tool_call>{"name": "f", "arguments": {}}</tool_call>', "hermes")
 assert message.tool_calls[0].complete, message
-print(deltaparse.__version__, f"imported in {1000 * took:.0f} ms")
-assert took < LONGEST, took
-""".replace("LONGEST", str(LONGEST_IMPORT))
+print(deltaparse.__version__, took)
+"""
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
@@ -131,7 +130,11 @@ def install(python: str, archive: Path, top: Path) -> str:
     folder = where / ("Scripts" if sys.platform == "win32" else "bin")
     run(folder / "python", "-m", "pip", "-qq", "install", archive)
     run(folder / "deltaparse", "formats", cwd=top)
-    return run(folder / "python", "-c", MAIN_JOB, cwd=top)
+    said = [run(folder / "python", "-c", MAIN_JOB, cwd=top).split() for _ in range(3)]
+    took = min(float(seconds) for _, seconds in said)  # of a machine that does other things, too
+    if took > LONGEST_IMPORT:
+        sys.exit(f"Python {python} imports the package in {took:.3f} s")
+    return f"{said[0][0]} imported in {1000 * took:.0f} ms"
 
 
 def works(python: str) -> bool:
