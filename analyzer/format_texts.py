@@ -48,4 +48,5 @@ def preserved_tokens(fmt: WireFormat) -> tuple[str, ...]:
 
 def confusing(fmt: WireFormat) -> set[str]:
     """The texts that content, reasoning or a value must not hold in order to come back."""
-    return {text.strip() for _, name, text in texts_of(fmt) if name in LOOKED_FOR | {"headers"}}
+    found = {text.strip() for _, name, text in texts_of(fmt) if name in LOOKED_FOR | {"headers"}}
+    return found | {text.strip() for text in fmt.reasoning.alternatives}

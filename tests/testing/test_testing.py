@@ -106,6 +106,11 @@ def test_outputs_with_faults_keep_the_invariants_too(data, fmt):
     check_invariants(fmt, text, TOOLS, finish_reason=reason)
 
 
+def test_another_pair_of_markers_is_no_content():
+    text = "Here's my thought process:\nHere's my response:"
+    assert check_invariants("granite32", text).parts == []
+
+
 @given(case=any_text)
 def test_texts_of_every_family_keep_the_invariants(case):
     check_invariants(*case)
@@ -217,6 +222,32 @@ def test_a_template_that_is_not_understood_is_told():
             "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
             "{% if add_generation_prompt %}<assistant>{% endif %}"
         )
+
+
+JSON_IN_TAGS = deltaparse.analyze(SOURCES["json_in_tags"])
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"tools": {"per_call_start": "<begin>"}}, "a call: content '<call>"),
+        ({"tools": {"per_call_end": "</end>"}}, "a call: content '</call>', not ''"),
+        ({"tools": {"arguments_field": "given"}}, "odd_member: the arguments of"),
+        ({"reasoning": {"start": "<b>", "end": "</b>"}}, "content: reasoning 'Markup', not ''"),
+        ({"turn": {"ends": ("<none>",)}}, 'done<|done|>", not '),
+        ({"turn": {"headers": ("Bot:",), "generation_prompt": ""}}, "no_header"),
+    ],
+)
+def test_a_format_that_reads_a_template_otherwise_is_told(change, told):
+    with pytest.raises(AssertionError) as found:
+        check_template(SOURCES["json_in_tags"], fmt=JSON_IN_TAGS.replace(**change))
+    assert told in str(found.value)
+    assert len(str(found.value)) < 1_000
+
+
+def test_a_format_that_reads_a_template_as_the_analysis_does_is_returned():
+    mine = JSON_IN_TAGS.replace(tools={"separator": ""})
+    assert check_template(SOURCES["json_in_tags"], fmt=mine) is mine
 
 
 def test_the_example_of_the_docs_runs():

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from os.path import commonprefix
 from typing import Any
 
 from deltaparse.analyzer import Trace, analyze
 from deltaparse.analyzer.proof.conversations import PROOF_TOOLS
-from deltaparse.stream import WireFormat
+from deltaparse.stream import Message, WireFormat, parse
+from deltaparse.stream.wire.given import as_format
 
 from .invariants import check_invariants
 
 __all__ = ["check_template"]
 
+MOST_SHOWN = 120
+"""Characters of a value that an assertion shows."""
 
-def check_template(template: Any, **switches: Any) -> WireFormat:
+
+def check_template(
+    template: Any, *, fmt: WireFormat | str | None = None, **switches: Any
+) -> WireFormat:
     """Check that a template is proved, and that its turns keep the invariants; return its format.
 
     The turns are those of the proof: content, reasoning and calls as the template renders them,
@@ -22,17 +30,63 @@ def check_template(template: Any, **switches: Any) -> WireFormat:
 
     Args:
         template: what `analyze` takes: a `ChatTemplate`, its source, a tokenizer, a folder.
+        fmt: a format of your own, or the name of one: it must read each turn as the format does
+            that the analysis has found. Then it is this one that is returned.
         switches: of the template, for one of its formats: `style="json"`.
 
     Raises:
-        AssertionError: the format is not proved, or a turn does not keep an invariant.
+        AssertionError: the format is not proved, a turn does not keep an invariant, or `fmt` makes
+            something else of it.
         DeltaParseError: there is no template, or it cannot be rendered.
     """
     trace = Trace()
-    fmt = analyze(template, trace=trace, **switches)
-    assert fmt.verified, "not understood: " + "; ".join(fmt.issues)
+    found = analyze(template, trace=trace, **switches)
+    assert found.verified, "not understood: " + "; ".join(found.issues)
     assert trace.shown, "no turn of the template came back"
+    given = found if fmt is None else as_format(fmt)
     for shown in trace.shown:
-        tools = PROOF_TOOLS if shown.tools else None
-        check_invariants(fmt, shown.wire.text, tools, prompt=shown.wire.prompt)
-    return fmt
+        tools, prompt = PROOF_TOOLS if shown.tools else None, shown.wire.prompt
+        check_invariants(given, shown.wire.text, tools, prompt=prompt)
+        if given is not found:
+            for end in ("", *found.turn.ends[:1]):
+                text = shown.wire.text + end
+                made, wanted = (
+                    parse(text, each, tools=tools, prompt=prompt, finish_reason="stop")
+                    for each in (given, found)
+                )
+                wrong = _difference(_parts(made), _parts(wanted))
+                assert not wrong, f"{shown.turn.label}: {wrong}, from {_short(text)}"
+    return given
+
+
+def _parts(message: Message) -> dict[str, Any]:
+    """What is compared of a message; white space at edges is no difference."""
+    calls = [
+        (call.name, json.loads(call.arguments) if call.complete else call.arguments)
+        for call in message.tool_calls
+    ]
+    return {
+        "reasoning": message.reasoning_content.strip(),
+        "content": message.content.strip(),
+        "calls": calls,
+        "issues": [f"{issue.kind}: {issue.detail}" for issue in message.issues],
+    }
+
+
+def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """Say in which part a message is another one; issues that both have are none."""
+    made["issues"] = [issue for issue in made["issues"] if issue not in wanted["issues"]]
+    wanted["issues"] = []
+    told = []
+    for name in made:
+        one, two = made[name], wanted[name]
+        if one != two:
+            same = len(commonprefix([one, two])) if isinstance(one, str) else 0
+            told.append(f"{name} {_short(one, same)}, not {_short(two, same)}")
+    return "; ".join(told)
+
+
+def _short(value: Any, at: int = 0) -> str:
+    """Write a value; of a long text, what stands round `at`."""
+    text = f"...{value[at - 20 :]!r}" if at > 20 else repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
