@@ -254,11 +254,11 @@ def test_the_example_of_the_docs_runs():
     page = (Path(__file__).parents[2] / "docs" / "fuzz-your-format.md").read_text("utf-8")
     program = page.partition("```python\n")[2].partition("```")[0]
     made = {}
-    exec(program, made)
+    exec(program.replace("deadline=None", "deadline=None, max_examples=10"), made)
     tests = [value for name, value in made.items() if name.startswith("test_")]
     assert len(tests) == 2
     for test in tests:
-        settings(max_examples=10, deadline=None)(test)()
+        test()
 
 
 def test_the_kit_is_imported_by_its_name():
