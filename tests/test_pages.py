@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import sys
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args, get_type_hints
+
+import pytest
 
 from deltaparse import Issue, Policies
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
-PAGES = [ROOT / "README.md", *DOCS.glob("*.md")]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "AGENTS.md")),
+    *(ROOT / name for name in ("CHANGELOG.md", "llms.txt", "examples/README.md")),
+    *DOCS.glob("*.md"),
+]
+FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
 
 def text_of(name):
     return (DOCS / name).read_text(encoding="utf-8")
 
 
+SOURCES = ("partial", "stream", "analyzer", "src")
+
+
+def links_of(page):
+    """The links of a page, each as a path and an anchor; code has none."""
+    return LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+
+
 def anchors(page):
     """The anchors of the headings of a page."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {f"#{re.sub(r'[^a-z0-9 -]', '', title.lower()).replace(' ', '-')}" for title in titles}
+    return {f"#{re.sub(r'[^a-z0-9_ -]', '', title.lower()).replace(' ', '-')}" for title in titles}
 
 
 def test_the_page_of_the_formats_is_written_by_the_tool(monkeypatch):
@@ -53,7 +71,7 @@ def test_every_choice_of_a_policy_is_named():
 def test_links_lead_somewhere():
     missing = []
     for page in PAGES:
-        for path, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        for path, anchor in links_of(page):
             if path.startswith(("http", "mailto")):
                 continue
             there = (page.parent / path).resolve() if path else page
@@ -62,16 +80,107 @@ def test_links_lead_somewhere():
     assert missing == []
 
 
-def test_every_page_is_linked_from_the_readme():
-    """Following links from the README, one comes to all pages."""
-    seen, todo = set(), [ROOT / "README.md"]
-    while todo:
-        page = todo.pop()
-        seen.add(page)
-        found = LINK.findall(page.read_text(encoding="utf-8"))
-        paths = {(page.parent / path).resolve() for path, _ in found if path.endswith(".md")}
-        todo += [path for path in paths if path.exists() and path not in seen and path not in todo]
-    assert {page.name for page in DOCS.glob("*.md")} <= {page.name for page in seen}
+def linked(pages):
+    """The pages that some pages link to, and these."""
+    found = {(page.parent / path).resolve() for page in pages for path, _ in links_of(page) if path}
+    return pages | {path for path in found if path.suffix == ".md" and path.exists()}
+
+
+def test_every_page_is_two_clicks_from_the_readme():
+    near = linked(linked({ROOT / "README.md"}))
+    assert {page.name for page in DOCS.glob("*.md")} <= {page.name for page in near}
+
+
+QUESTIONS = """
+    vLLM, SGLang, transformers, llama.cpp, reasoning separately, the first call, execute a call early,
+    cut-off output, format by hand, count tokens, special tokens, Anthropic's, ids of my own,
+    a wrong parse, format beside a model, the conversation, thinking on and off, whole response,
+    constrain the model, promised, my model is understood, fuzz my format, replay my logs, a gateway
+"""
+
+
+def test_each_question_of_strangers_has_its_answer_one_click_behind_its_page():
+    assert DOCS / "questions.md" in linked({ROOT / "README.md"})
+    rows = [row for row in text_of("questions.md").splitlines() if row.startswith("| ")][1:]
+    for wanted in QUESTIONS.replace("\n", " ").split(", "):
+        found = [row for row in rows if " ".join(wanted.split()) in row.split(" | ")[0]]
+        assert len(found) == 1, wanted
+        assert LINK.search(found[0])
+
+
+def test_every_page_is_in_the_navigation_of_the_site():
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    named = re.findall(r"[\w-]+\.md", text)
+    assert len(named) == len(set(named))
+    assert {page.name for page in DOCS.glob("*.md")} <= set(named)
+
+
+@pytest.fixture
+def site_pages(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import site_pages
+
+    yield site_pages
+    sys.modules.pop("site_pages")
+
+
+def public(site_pages):
+    for room, names in site_pages.public_names():
+        for name in names:
+            yield room, name, getattr(sys.modules[room], name)
+
+
+def test_every_public_name_is_in_the_reference(site_pages):
+    page = site_pages.reference()
+    rooms = {path.parent.name for path in (ROOT / "src/deltaparse").glob("*/__init__.py")}
+    assert rooms - {"command"} <= {room.rpartition(".")[2] for room in site_pages.ROOMS}
+    count = 0
+    for room, name, _ in public(site_pages):
+        count += 1
+        assert f"::: {room}.{name}\n" in page
+    assert count > 200
+
+
+def told(value):
+    """What a docstring says, and one that nobody wrote does not count."""
+    written = inspect.getdoc(value) or ""
+    return "" if written.startswith(f"{getattr(value, '__name__', '')}(") else written
+
+
+def test_no_public_name_has_a_stub_for_a_docstring(site_pages):
+    stubs = []
+    for room, name, value in public(site_pages):
+        if not (inspect.isclass(value) or inspect.isroutine(value)):
+            continue  # constants and types have theirs where they stand in the source
+        if inspect.isroutine(value) or value.__module__.startswith("deltaparse"):
+            if len(told(value).split()) < 5:
+                stubs.append(f"{room}.{name}: {told(value)!r}")
+        if inspect.isclass(value) and value.__module__.startswith("deltaparse"):
+            for member, method in vars(value).items():
+                plain = getattr(method, "__func__", method)
+                if member.startswith("_") or not inspect.isfunction(plain):
+                    continue
+                if len((inspect.getdoc(getattr(value, member)) or "").split()) < 3:
+                    stubs.append(f"{room}.{name}.{member}")
+    assert stubs == []
+
+
+def test_every_constant_and_type_says_what_it_is(site_pages):
+    """`ast` sees docstrings of assignments, which Python drops."""
+    said = set()
+    for path in (path for folder in SOURCES for path in ROOT.glob(f"{folder}/**/*.py")):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        for one, two in pairwise(body):
+            if isinstance(two, ast.Expr) and isinstance(two.value, ast.Constant):
+                for target in getattr(one, "targets", None) or [getattr(one, "target", None)]:
+                    if isinstance(target, ast.Name):
+                        said.add(target.id)
+    silent = [
+        f"{room}.{name}"
+        for room, name, value in public(site_pages)
+        if not inspect.isclass(value) and not inspect.isroutine(value) and name not in said
+    ]
+    assert silent == []
 
 
 def test_the_readme_is_short():

@@ -179,6 +179,7 @@ class ToolCall:
 
 
 Part = Content | Reasoning | ToolCall
+"""A part of a message, in the order in which the model wrote them."""
 
 
 class TakesBack(Protocol):

@@ -18,7 +18,9 @@ from typing import Any, Literal
 __all__ = ["ParseMode", "ResultStatus", "Telemetry", "TelemetrySink", "emit"]
 
 ParseMode = Literal["primary", "json", "bracket", "none"]
+"""The format that candidates were found in: the parser's, a fallback's, or none."""
 ResultStatus = Literal["ok", "empty", "error"]
+"""What became of a call that was executed, as whoever executed it reports."""
 
 PREFIX = "deltaparse.tool_gate"
 
@@ -57,6 +59,7 @@ class Telemetry:
 
 
 TelemetrySink = Callable[[Telemetry], object]
+"""What is called with each record; what it returns is dropped."""
 """What takes the records: a function of one."""
 
 

@@ -139,9 +139,13 @@ class TextWithout:
 Expr: TypeAlias = (
     Literal | Chars | Sequence | Choice | Repeat | Ref | Token | TextUntil | TextWithout
 )
+"""What a rule is made of."""
 
 EMPTY = Sequence(())
+"""The empty text, and nothing else."""
+
 NOTHING = Choice(())
+"""No text at all: what can never be written."""
 
 
 def is_special(char: str) -> bool:
