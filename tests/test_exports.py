@@ -182,5 +182,5 @@ def test_the_contract_of_names():
 def test_the_version_is_written_in_one_place():
     pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     source = (REPOSITORY / pyproject["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
-    assert pyproject["project"]["dynamic"] == ["version"]
+    assert pyproject["project"]["dynamic"] == ["readme", "version"]
     assert f'__version__ = "{deltaparse.__version__}"' in source.splitlines()

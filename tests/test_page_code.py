@@ -128,7 +128,9 @@ def test_what_a_page_prints_is_compared(tmp_path):
             run(page, {})
 
 
-COMMAND = re.compile(r"^(?:\$ )?(deltaparse [a-z]+ .*?)(?:  +#.*)?$|`(deltaparse [a-z]+ [^`]*)`", re.MULTILINE)
+COMMAND = re.compile(
+    r"^(?:\$ )?(deltaparse [a-z]+ .*?)(?:  +#.*)?$|`(deltaparse [a-z]+ [^`]*)`", re.MULTILINE
+)
 
 
 def commands():

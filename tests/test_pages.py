@@ -92,8 +92,9 @@ def test_every_page_is_two_clicks_from_the_readme():
 
 
 QUESTIONS = """
-    vLLM, SGLang, transformers, llama.cpp, reasoning separately, the first call, execute a call early,
-    cut-off output, format by hand, count tokens, special tokens, Anthropic's, ids of my own,
+    vLLM, SGLang, transformers, llama.cpp, reasoning separately, the first call,
+    execute a call early, cut-off output, format by hand, count tokens, special tokens,
+    Anthropic's, ids of my own,
     a wrong parse, format beside a model, the conversation, thinking on and off, whole response,
     constrain the model, promised, my model is understood, fuzz my format, replay my logs, a gateway
 """

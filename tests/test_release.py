@@ -1,4 +1,4 @@
-"""What a release is made of: one home for the version and the URLs, workflows that name what is there."""
+"""A release: one home for its URLs, a README for anywhere, workflows that name what is there."""
 
 from __future__ import annotations
 
@@ -39,16 +39,6 @@ def texts():
     for path in paths:
         if path.is_file() and not path.is_symlink() and path.suffix not in {".png", ".gz"}:
             yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8", errors="replace")
-
-
-def test_the_version_stands_in_one_place():
-    version = f'"{deltaparse.__version__}"'
-    assert [name for name, text in texts() if f"__version__ = {version}" in text] == [
-        "src/deltaparse/version.py"
-    ]
-    assert PROJECT["dynamic"] == ["readme", "version"]
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert not re.search("^version:", citation, re.MULTILINE)
 
 
 def test_every_url_has_the_owner_that_the_project_has(owner):

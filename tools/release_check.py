@@ -100,7 +100,7 @@ def check_wheel(wheel: Path) -> None:
 
 
 def check_changelog(version: str) -> str:
-    """Check that the changelog names the version, unless it is a development one; return its head."""
+    """Check that the changelog names the version, or it is a development one; return its head."""
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     head = next((line for line in text.splitlines() if line.startswith(f"## [{version}]")), "")
     if not head and ".dev" not in version:

@@ -1,4 +1,4 @@
-"""Pages of the documentation site that are made when it is built, and what all of its pages keep to.
+"""Pages of the documentation site that are made when it is built, and what all pages keep to.
 
 The README is its first page; SECURITY.md and others stand at the root of the repository, where
 people look for them; the reference is the public names with their docstrings. No page loads
@@ -57,7 +57,7 @@ LOADED = re.compile(
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages that are made."""
-    from mkdocs.structure.files import File  # type: ignore[import-not-found]
+    from mkdocs.structure.files import File
 
     for name, source in COPIED.items():
         text = (ROOT / source).read_text(encoding="utf-8")
@@ -121,8 +121,8 @@ def reference() -> str:
     lines = [
         "# Reference",
         "",
-        "What each package exports, with what goes in and what comes out. A name that several packages",
-        "have stands under the first. The words are those of the [glossary](glossary.md).",
+        "What each package exports, with what goes in and what comes out. A name that several",
+        "packages have stands under the first. The words are those of the [glossary](glossary.md).",
         "",
     ]
     for room, names in public_names():

@@ -1,4 +1,4 @@
-"""The program of the page for operators asks a gateway, and fails where a call does not come whole."""
+"""The program on the page for operators: it fails where a call does not come whole."""
 
 from __future__ import annotations
 

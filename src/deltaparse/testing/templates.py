@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from os.path import commonprefix
 from typing import Any
 
 from deltaparse.analyzer import Trace, analyze
@@ -78,10 +77,13 @@ def _difference(made: dict[str, Any], wanted: dict[str, Any]) -> str:
     made["issues"] = [issue for issue in made["issues"] if issue not in wanted["issues"]]
     wanted["issues"] = []
     told = []
-    for name in made:
-        one, two = made[name], wanted[name]
+    for name, one in made.items():
+        two = wanted[name]
         if one != two:
-            same = len(commonprefix([one, two])) if isinstance(one, str) else 0
+            same = 0
+            if isinstance(one, str):
+                cuts = range(1, len(one) + 1)
+                same = next((cut - 1 for cut in cuts if one[:cut] != two[:cut]), len(one))
             told.append(f"{name} {_short(one, same)}, not {_short(two, same)}")
     return "; ".join(told)
 
