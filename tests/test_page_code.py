@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 import deltaparse as dp
-from deltaparse.command.main import _arguments
+from deltaparse.command.main import SUBCOMMANDS, _arguments
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -129,21 +129,28 @@ def test_what_a_page_prints_is_compared(tmp_path):
 
 
 COMMAND = re.compile(
-    r"^(?:\$ )?(deltaparse [a-z]+ .*?)(?:  +#.*)?$|`(deltaparse [a-z]+ [^`]*)`", re.MULTILINE
+    r"^(?:\$ )?(deltaparse [a-z][a-z-]+ .*?)(?:   .*|  #.*)?$|`(deltaparse [a-z][a-z-]+ [^`]*)`", re.MULTILINE
 )
 
 
 def commands():
-    """The commands on all pages, without the page that has their grammar."""
+    """The commands on all pages; in brackets stands what may be left out."""
     texts = [*PAGES, ROOT / "CONTRIBUTING.md", *ROOT.glob(".github/ISSUE_TEMPLATE/*.yml")]
     for page in texts:
         text = page.read_text(encoding="utf-8").replace(" \\\n", " ")
         for found in COMMAND.finditer(text):
             line = found[1] or found[2]
-            if page.name != "command.md" and "[" not in line:
+            if "[" not in line:
                 yield pytest.param(line, id=f"{page.name}: {line}")
 
 
 @pytest.mark.parametrize("line", [*commands()])
 def test_the_commands_of_the_pages_are_understood(line):
     _arguments().parse_args(shlex.split(line)[1:])
+
+
+def test_every_subcommand_is_on_its_page():
+    page = (ROOT / "docs/command.md").read_text(encoding="utf-8")
+    names = [subcommand.name for subcommand in SUBCOMMANDS]
+    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)) == sorted(names)
+    assert set(re.findall(r"^deltaparse ([a-z-]+)", page, re.MULTILINE)) == set(names)

@@ -100,7 +100,7 @@ def _expression(options: argparse.Namespace, record: Mapping[str, Any]) -> str:
 
 
 def _found(replayer: Replayer, options: argparse.Namespace) -> Mapping[str, Any]:
-    """The output with the id of the options, or of the record of this number; without, the first."""
+    """The output with the id of the options, or of its number; without an id, the first."""
     for number, record in log_outputs(replayer, options.source):
         if isinstance(record, Mapping) and options.minimal in (None, id_of(number, record)):
             return record
