@@ -128,9 +128,8 @@ def test_what_a_page_prints_is_compared(tmp_path):
             run(page, {})
 
 
-COMMAND = re.compile(
-    r"^(?:\$ )?(deltaparse [a-z][a-z-]+ .*?)(?:   .*|  #.*)?$|`(deltaparse [a-z][a-z-]+ [^`]*)`", re.MULTILINE
-)
+WORDS = r"deltaparse [a-z][a-z-]+ "
+COMMAND = re.compile(rf"^(?:\$ )?({WORDS}.*?)(?:   .*|  #.*)?$|`({WORDS}[^`]*)`", re.MULTILINE)
 
 
 def commands():
