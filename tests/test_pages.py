@@ -142,6 +142,12 @@ def test_every_public_name_is_in_the_reference(site_pages):
     assert count > 200
 
 
+def test_the_compatibility_promise_names_the_packages_of_the_reference(site_pages):
+    promise = text_of("promises.md").partition("## Compatibility")[2].partition("\n\n|")[0]
+    named = re.findall(r"`(\.[a-z_.]+)`", promise)
+    assert [f"deltaparse{name}" for name in named] == list(site_pages.ROOMS)[1:]
+
+
 def told(value):
     """What a docstring says, and one that nobody wrote does not count."""
     written = inspect.getdoc(value) or ""
