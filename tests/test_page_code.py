@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
+import inspect
 import io
 import json
 import re
@@ -153,3 +155,32 @@ def test_every_subcommand_is_on_its_page():
     names = [subcommand.name for subcommand in SUBCOMMANDS]
     assert sorted(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)) == sorted(names)
     assert set(re.findall(r"^deltaparse ([a-z-]+)", page, re.MULTILINE)) == set(names)
+
+
+SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+
+
+def calls_on_pages():
+    """The calls of public names that stand in the text of pages."""
+    for page in PAGES:
+        text = FENCED.sub("", page.read_text(encoding="utf-8"))
+        for span in dict.fromkeys(SPAN.findall(text)):
+            try:
+                made = ast.parse(span, mode="eval").body
+            except SyntaxError:
+                continue
+            for node in ast.walk(made):
+                if isinstance(node, ast.Call):
+                    name = ast.unparse(node.func).removeprefix("dp.")
+                    if name.partition(".")[0] in dp.__all__:
+                        yield pytest.param(node, name, id=f"{page.name}: {span}")
+
+
+@pytest.mark.parametrize(("node", "name"), [*calls_on_pages()])
+def test_the_calls_in_the_text_of_pages_have_arguments_that_there_are(node, name):
+    target = dp
+    for part in name.split("."):
+        target = getattr(target, part)
+    named = {word.arg for word in node.keywords if word.arg}
+    inspect.signature(target).bind_partial(*node.args, **dict.fromkeys(named))
