@@ -3,7 +3,7 @@
     {"type": "function", "function": {"name": ..., "parameters": {...}}}     OpenAI
     {"type": "function", "name": ..., "parameters": {...}}                   OpenAI's Responses
     {"name": ..., "parameters": {...}}                                       a function description
-    {"name": ..., "input_schema": {...}}                                     Anthropic
+    {"name": ..., "input_schema": {...}, "strict": ...}                      Anthropic
     {"name": ..., "inputSchema": {...}}                                      MCP
     {"function_declarations": [{"name": ..., "parameters": {...}}]}          Gemini
 
@@ -54,7 +54,7 @@ SCHEMA_KEYS = (
 )
 """Where a tool has the schema of its arguments; the first that is there and not null counts."""
 
-ATTRIBUTES = ("type", "function", *DECLARATIONS, "name", "description", *SCHEMA_KEYS)
+ATTRIBUTES = ("type", "function", *DECLARATIONS, "name", "description", "strict", *SCHEMA_KEYS)
 
 LIKE_A_SCHEMA = re.compile(
     "(?!out|return|response).*(schema|param|input|arguments|properties)|(.*_)?args", re.IGNORECASE
@@ -349,6 +349,7 @@ def _function(function: Mapping[str, Any] | None, tool: object, at: int) -> Mapp
     if key == "parameters":
         return function if schema is given else {**function, key: schema}
     described = {"name": name, "description": function.get("description"), "parameters": schema}
+    described["strict"] = function.get("strict")
     return {key: value for key, value in described.items() if value is not None}
 
 

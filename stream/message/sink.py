@@ -270,7 +270,14 @@ class Sink:
         self.amounts.enter("content", self.builder.characters)
 
     def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> None:
-        """Record a decision; raise `MalformedOutput` where the policy in force says "error"."""
+        """Record a decision; raise `MalformedOutput` where the policy in force says "error".
+
+        What stands before the output is the prompt's: nothing was decided about the model's text.
+        """
+        if span[0] < 0:
+            if span[1] <= 0:
+                return
+            span = (0, span[1])
         self.issues.append(Issue(kind, span, detail))
         self._reach[kind] = max(span[1], self._reach.get(kind, 0))
         if kind == "repaired_arguments":

@@ -145,6 +145,29 @@ def test_without_a_header_the_generation_prompt_at_the_very_end_sets_the_state(
     assert "no_header" not in kinds(parser)
 
 
+@pytest.mark.parametrize("text", ["Hello", "<think>hm</think>Hello"])
+def test_a_prompt_that_only_ends_reasoning_has_ended_it(text):
+    fmt = TAGS.replace(
+        turn={"headers": ("<|start|>model\n",), "generation_prompt": "<|start|>model\n</think>"},
+        reasoning={"mode": "FORCED_OPEN"},
+    )
+    for prompt in ("", "Hi<|end|><|start|>model\n</think>"):
+        parser = fed(fmt, text, prompt=prompt)
+        assert parser.message.content == "Hello"
+        assert parser.issues == []
+
+
+@in_families()
+@given(data=st.data())
+def test_an_issue_is_about_the_output_and_never_about_the_prompt(family, data):
+    fmt, answer = data.draw(family.texts)
+    begun = "".join(data.draw(st.lists(st.sampled_from([*markers_of(fmt), " "]), max_size=3)))
+    fmt = fmt.replace(turn={"generation_prompt": begun})
+    parser = fed(fmt, answer)
+    for issue in parser.issues:
+        assert 0 <= issue.span[0] <= issue.span[1] <= len(answer)
+
+
 @pytest.mark.parametrize("prompt", ["Hi[go]<think>.", "[go]<think>x", "[go] <think>[gone]", "<th"])
 def test_what_is_not_its_very_end_sets_none(prompt):
     fmt = TAGS.replace(turn={"headers": (), "generation_prompt": "[go]"})

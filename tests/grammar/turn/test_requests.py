@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from types import SimpleNamespace
 
 import pytest
 
@@ -38,6 +39,8 @@ class TestStrict:
             {**TOOL, "strict": False},
             {"type": "function", "function": {**TOOL, "strict": False}},
             {"type": "function", "strict": False, **TOOL},
+            {"name": "f", "input_schema": TOOL["parameters"], "strict": False},
+            SimpleNamespace(name="f", input_schema=TOOL["parameters"], strict=False),
         ],
     )
     def test_a_tool_that_is_not_strict_may_have_any_values(self, tool):
