@@ -99,3 +99,10 @@ def test_one_page_for_people(tried, files):
     assert "\\x1b" not in out
     code, _, err = tried("doctor", "nowhere")
     assert (code, err.startswith("deltaparse: nowhere: ")) == (2, True)
+
+
+def test_a_format_has_no_template_to_look_at(tried):
+    code, _, err = tried("doctor", "hermes")
+    assert code == 2
+    assert "hermes: a format's name; here a template is read" in err
+    assert "deltaparse formats hermes" in err

@@ -98,6 +98,27 @@ def test_what_the_standard_cannot_express(tried, files):
     assert "a response template cannot say: calls in Python" in err
 
 
+@pytest.mark.parametrize("source", ["hermes", "vllm:qwen3_xml", "glm45"])
+def test_one_of_a_format(tried, files, source):
+    fmt = dp.get_format(source)
+    for given in (source, files("format.json", json.loads(fmt.to_json()))):
+        code, out, err = tried("response-template", given)
+        assert code == 0
+        assert json.loads(out) == dp.to_response_template(fmt)
+        assert "not proved: a format renders nothing" in err
+    code, out, err = tried("response-template", "pythonic")
+    assert (code, out) == (1, "")
+    assert "pythonic: a response template cannot say: calls in Python" in err
+
+
+@pytest.mark.parametrize("options", [["--check"], ["--shipped", "r.json"], ["--switch", "a=1"]])
+def test_a_format_is_held_against_nothing(tried, options):
+    code, out, err = tried("response-template", "hermes", *options)
+    assert (code, out) == (2, "")
+    assert "hermes: a format renders nothing" in err
+    assert "give a model's folder or file" in err
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [

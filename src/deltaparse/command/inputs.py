@@ -24,6 +24,7 @@ __all__ = [
     "chunks",
     "messages_list",
     "model_output",
+    "named_format",
     "read_source",
     "records",
     "switches_of",
@@ -43,7 +44,13 @@ def chat_template(name: str) -> dp.ChatTemplate:
     try:
         template = dp.ChatTemplate.load(name)
     except dp.DeltaParseError as error:
-        raise BadInput(f"{name}: {str(error).removeprefix(f'{name}: ')}") from error
+        why = str(error).removeprefix(f"{name}: ")
+        if named_format(name):
+            why = (
+                "a format's name; here a template is read: give a model's folder or its file "
+                f"(`deltaparse formats {name}` shows the format)"
+            )
+        raise BadInput(f"{name}: {why}") from error
     if "messages" not in template.variables:
         raise BadInput(f"{name}: not a chat template: it never reads `messages`")
     return template
@@ -77,6 +84,21 @@ def read_source(options: argparse.Namespace) -> tuple[dp.ChatTemplate | None, dp
         return None, dp.WireFormat.from_json(_text(name, "utf-8-sig"))
     except dp.FormatError as error:
         raise BadInput(f"{name}: {error}") from error
+
+
+def named_format(name: str) -> dp.WireFormat | None:
+    """The format that is called so, or that a .json file has; None where it is something else."""
+    if Path(name).exists():
+        if not name.lower().endswith(".json"):
+            return None
+        try:
+            return dp.WireFormat.from_json(_text(name, "utf-8-sig"))
+        except (dp.FormatError, BadInput):
+            return None
+    try:
+        return dp.get_format(name)
+    except dp.UsageError:
+        return None
 
 
 def messages_list(name: str) -> list[Any]:

@@ -1,7 +1,8 @@
 """The command `deltaparse response-template`: a chat template's inverse, as transformers has it.
 
 It is written from what the template renders, and read again by transformers' own parser, where it
-is installed. With `--check`, the one that a checkpoint has is held against the same turns.
+is installed. With `--check`, the one that a checkpoint has is held against the same turns. Of a
+format it is written too, but not proved: there is nothing that renders.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import deltaparse as dp
 
-from .inputs import BadInput, chat_template, switches_of, text_file
+from .inputs import BadInput, chat_template, named_format, switches_of, text_file
 from .subcommand import TEMPLATES, Subcommand, complain, print_json
 
 __all__ = ["RESPONSE_TEMPLATE"]
@@ -22,6 +23,8 @@ __all__ = ["RESPONSE_TEMPLATE"]
 CONFIGURATION = "tokenizer_config.json"
 KEY = "response_template"
 NO_JUDGE = "not proved: transformers is not installed, or has no parser of responses"
+
+NO_TEMPLATE = "not proved: a format renders nothing; of a template it is proved too"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a switch of the template, as analyze(template, name=value) takes it",
     )
-    add("source", metavar="SOURCE", help="a template, a tokenizer's file, a model's folder, a GGUF")
+    add(
+        "source",
+        metavar="SOURCE",
+        help="a template, a tokenizer's file, a model's folder, a GGUF; or a format, by its name or "
+        "as a .json file",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -56,6 +64,10 @@ def run(options: argparse.Namespace) -> None:
     Raises:
         BadInput: there is no chat template, or a file cannot be used.
     """
+    fmt = named_format(options.source)
+    if fmt is not None:
+        _print_of_format(fmt, options)
+        return
     template = chat_template(options.source)
     switches = switches_of(options.switch)
     if options.check or options.shipped:
@@ -74,6 +86,18 @@ def run(options: argparse.Namespace) -> None:
         complain(line)
     if not found.ok:
         raise SystemExit(1)
+
+
+def _print_of_format(fmt: dp.WireFormat, options: argparse.Namespace) -> None:
+    if options.check or options.shipped or options.switch:
+        advice = "--check, --shipped and --switch are for a template: give a model's folder or file"
+        raise BadInput(f"{options.source}: a format renders nothing; {advice}")
+    try:
+        print_json(dp.to_response_template(fmt), indent=2)
+    except dp.FormatError as error:
+        complain(f"{options.source}: {error}")
+        raise SystemExit(1) from error
+    complain(NO_TEMPLATE)
 
 
 def _report(found: dp.ResponseTemplateCheck) -> Iterator[str]:
