@@ -148,7 +148,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
     src, sink, tables = reading.src, reading.sink, reading.tables
     start = src.offset
     written = yield from skip(src, marker, tables.trailing(marker))
-    ended = place.before is Before.END
+    before, ended = place.before, place.before is Before.END
     place.before = BEFORE.get(role, Before.MARKER)
     place.room, place.ended = tables.longest, ""
     if role is Role.TURN_END:
@@ -159,7 +159,8 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
     elif role is Role.REASONING_START:
         place.before = yield from _reasoning(reading, place, opened=written)
         place.markers = tables.in_content_start
-    elif role is Role.REASONING_END:
+    elif role is Role.REASONING_END and before is not Before.START:
+        # At the start it says that there is no reasoning: some templates write turns so.
         report_stray_end(reading, marker, start, "and is not emitted")
     elif role is Role.STRAY_CLOSER:
         report_stray_closer(reading, marker, start)

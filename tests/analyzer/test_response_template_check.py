@@ -40,6 +40,7 @@ CANNOT = (
     "names that are keys",
     "arguments that are JSON in a text",
     "calls that are closed by name",
+    "calls that only a bracket ends",
     "calls that no marker begins",
     "arguments in several ways",
     "types before the names",

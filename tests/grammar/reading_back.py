@@ -43,7 +43,7 @@ TOOLS = [
 ]
 
 
-def read(fmt, tools, text, *, whole, **options):
+def read(fmt, tools, text, *, whole=True, **options):
     """The calls in a text, and what had to be decided."""
     parser = StreamParser(fmt, tools=tools, **options)
     for chunk in [text] if whole else text:

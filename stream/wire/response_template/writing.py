@@ -9,7 +9,7 @@ from deltaparse.partial import FormatError
 from ..format import ContentMode, ReasoningMode, ToolFormat, WireFormat
 from ..given import as_format
 from .marker_patterns import SPACE, any_of, core, cores, optional
-from .writing_calls import after_last_call, calls_field
+from .writing_calls import after_last_call, calls_field, ends_like_json
 from .writing_channels import channel_fields
 
 __all__ = ["to_response_template"]
@@ -57,6 +57,7 @@ def _refuse(fmt: WireFormat) -> None:
         "names that are keys": tools.name_is_key,
         "arguments that are JSON in a text": tools.arguments_as_text,
         "calls that are closed by name": facts.closes_by_name,
+        "calls that only a bracket ends": ends_like_json(fmt),
         "calls that no marker begins": facts.in_section and not facts.has_channels,
         "arguments in several ways": marks.alternatives,
         "types before the names": marks.type_first,

@@ -8,7 +8,7 @@ from typing import Any
 from ..format import CallIdPosition, ToolFormat, WireFormat
 from .marker_patterns import SPACE, any_of, core, cores, optional, written
 
-__all__ = ["after_last_call", "calls_field"]
+__all__ = ["after_last_call", "calls_field", "ends_like_json"]
 
 NAME = r"(?P<name>[^\s<\[{]+?)"
 ID = r"(?P<id>[^\s<\[{]+?)"
@@ -147,6 +147,17 @@ def after_last_call(fmt: WireFormat) -> str:
     if not ends or not section or section[0] in ends:
         return ""
     return rf"(?<={ends[-1]}\s*){section[0]}"
+
+
+def ends_like_json(fmt: WireFormat) -> bool:
+    """Whether calls that are JSON end with what JSON itself ends with, and nothing else."""
+    tools = fmt.tools
+    ends = (fmt.arguments.end, fmt.function.close, tools.per_call_end)
+    own = "".join(ends)
+    if tools.array_wrapped or (tools.format is ToolFormat.JSON_NATIVE and not own.strip()):
+        own += tools.section_end
+    in_json = tools.format in (ToolFormat.JSON_NATIVE, ToolFormat.TAG_WITH_JSON)
+    return in_json and bool(own.strip()) and not own.strip("]}, \t\r\n")
 
 
 def _own_ends(fmt: WireFormat) -> list[str]:

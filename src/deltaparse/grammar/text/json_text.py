@@ -162,6 +162,9 @@ class JsonText:
 
     __slots__ = ("_escape", "_rules", "any_char", "spacing")
 
+    quote = '"'
+    """What a string stands in, by the name that it has in `spelled`."""
+
     def __init__(self, rules: RuleBook, spacing: Spacing) -> None:
         self._rules = rules
         self.spacing = Spacing(*map(self._space, (spacing.inside, spacing.comma, spacing.colon)))

@@ -56,9 +56,15 @@ class ReprText(PythonText):
 
     __slots__ = ()
 
+    quote = "'"
+
+    def spelled(self, expr: Expr) -> Expr:
+        """Spell a text as it stands in such a string. `expr` must have no `Ref`."""
+        return _spelled(expr, "'")
+
     def quoted(self, text: Expr) -> Expr:
         """Make the string of a text, in single quotes."""
-        return token(seq(Literal("'"), _spelled(text, "'"), Literal("'")))
+        return token(seq(Literal("'"), self.spelled(text), Literal("'")))
 
 
 def _spelled(expr: Expr, quote: str) -> Expr:

@@ -11,6 +11,7 @@ from deltaparse.stream import WireFormat
 from deltaparse.stream.reading.tool_calls.schema import (
     Kinds,
     argument_types,
+    schema_of_argument,
     types_named,
     words_for,
 )
@@ -37,17 +38,15 @@ from ..schema.schema_containers import Member, ordered
 from ..schema.schema_document import check_document, step
 from ..text.json_text import JsonText, Spacing
 from ..text.own_quotes import OwnQuotes
-from ..text.python_text import PythonText
+from ..text.python_text import PythonText, ReprText
+from .elements import NESTING, Elements, can_nest
 from .request import Tool
 from .tagged_values import TaggedValue, ValueEnd
 
-__all__ = ["Arguments"]
+__all__ = ["Arguments", "written_in"]
 
 TOP = {"type", "properties", "required", "additionalProperties"}
 """Keywords of the arguments themselves that every form expresses, as far as there is no more."""
-
-NESTING = {"object", "array"}
-"""Types of values that hold others."""
 
 
 class Parameter(NamedTuple):
@@ -73,15 +72,17 @@ class Arguments:
         self.dialect = _dialect(fmt)
         self.not_expressed: list[NotExpressed] = []
 
-    def json(self, tool: Tool, rules: RuleBook | None = None) -> Expr:
-        """Make a JSON object, or what the format has for one."""
+    def json(
+        self, tool: Tool, rules: RuleBook | None = None, dialect: Dialect | None = None
+    ) -> Expr:
+        """Make a JSON object, or what the format, or `dialect`, has for one."""
         try:
             found = schema_rules(
                 tool.schema,
                 name=tool.name,
                 spacing=self.spacing,
                 rules=rules or self.rules,
-                dialect=self.dialect,
+                dialect=dialect or self.dialect,
             )
         except UsageError as error:
             raise _in_tool(tool, error) from None
@@ -89,11 +90,11 @@ class Arguments:
         return found.value
 
     def text(self, tool: Tool) -> Expr:
-        """Make a JSON string that holds a JSON object."""
+        """Make a JSON string, or one of Python, that holds a JSON object."""
         own = RuleBook()
-        value = self.json(tool, own)
+        value = self.json(tool, own, JsonText)
         copies: dict[str, Ref] = {}
-        speller = JsonText(self.rules, self.spacing)
+        speller = written_in(self.dialect)(self.rules, self.spacing)
         todo = [value]
         while todo:
             for inner in walk(todo.pop()):
@@ -102,7 +103,7 @@ class Arguments:
                     todo.append(own.rules[inner.name])
         for name, ref in copies.items():
             self.rules.define(ref, _spelled(own.rules[name], copies, speller))
-        quote = token(Literal('"'))
+        quote = token(Literal(speller.quote))
         return seq(quote, _spelled(value, copies, speller), quote)
 
     def python(self, tool: Tool) -> Expr:
@@ -131,6 +132,11 @@ class Arguments:
             if not key or key != key.strip() or any(mark in key for mark in end.in_names):
                 raise UsageError(f"{parameter.path}: this name cannot be written between markers")
             types = argument_types(tool.schema, key)
+            if can_nest(self.fmt) and parameter.schema == schema_of_argument(tool.schema, key):
+                head = marks.name_prefix + key + marks.name_suffix + marks.value_prefix
+                elements = Elements(self.fmt, compiler)
+                value_of = elements.value(key, parameter.schema, types, parameter.path, name)
+                return seq(literal(head), value_of)
             if marks.item and not types.keys().isdisjoint(NESTING):
                 # They are JSON here, which is read all the same.
                 compiler.report(parameter.path, "type")
@@ -232,6 +238,11 @@ def _dialect(fmt: WireFormat) -> Dialect:
     if fmt.arguments.quote:
         return partial(OwnQuotes, quote=fmt.arguments.quote)
     return PythonText if fmt.arguments.python_literals else JsonText
+
+
+def written_in(dialect: Dialect) -> Dialect:
+    """How the call is written whose arguments are: its first quote shows how all of it is."""
+    return ReprText if dialect is PythonText else dialect
 
 
 def _needed(text: Expr, parameter: Parameter) -> Expr:

@@ -34,8 +34,7 @@ from ..rules.rules import (
     token,
 )
 from ..text.json_text import Spacing
-from ..text.python_text import PythonText, ReprText
-from .arguments import Arguments
+from .arguments import Arguments, written_in
 from .request import Tool
 
 __all__ = ["Calls"]
@@ -64,9 +63,7 @@ class Calls:
         self.tools = tools
         self.rules = rules
         self.arguments = Arguments(fmt, rules, spacing)
-        dialect = self.arguments.dialect
-        # The JSON round the arguments: its first quote shows how all of it is spelled.
-        self._json = (ReprText if dialect is PythonText else dialect)(rules, spacing)
+        self._json = written_in(self.arguments.dialect)(rules, spacing)
 
     def of(self, tool: Tool) -> Expr:
         """Make one call of a tool, in its markers."""

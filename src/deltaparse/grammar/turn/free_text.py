@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltaparse.stream import ContentMode, ToolFormat, WireFormat
-from deltaparse.stream.wire.spellings import leading, stripped
+from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
-from ..rules.leading import without
+from ..rules.leading import lead, without
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
     EMPTY,
@@ -82,7 +82,9 @@ class FreeText:
             said = seq(literal(opening), self._plain())
         else:
             ends = text_until(content.end.strip(), *self._behind_end(content.end))
-            said = seq(literal(opening), ends, optional(self._plain()))
+            behind = seq(ends, optional(self._plain()))
+            within = [seq(calls, literal(content.end)) for calls in self._to_calls(content.end)]
+            said = seq(literal(opening), choice(behind, *within))
         if begun != NOTHING:
             return choice(begun, said)
         space = token(repeat(chars(*WHITE), 1, 8))
@@ -98,13 +100,29 @@ class FreeText:
         return optional(choice(self._calls, *self._other_text()))
 
     def _text(self) -> Expr:
+        ways = [*self._to_calls(), *self._to_next_message()]
+        return choice(*ways, TextWithout((*self._words, *self._others)))
+
+    def _to_calls(self, *ends: str) -> list[Expr]:
+        """Make text with calls behind it, none of `ends` in the text."""
         ways: list[Expr] = []
         for word in self._words:
             rest = without(word, self._behind, self._rules.rules)
             if rest != NOTHING:
                 more = [other for other in self._words if other not in word]
-                ways.append(seq(text_until(word, *more, *self._others), rest))
-        return choice(*ways, TextWithout((*self._words, *self._others)))
+                others = dict.fromkeys((*more, *self._others, *map(str.strip, ends)))
+                ways.append(seq(text_until(word, *others), rest))
+        return ways
+
+    def _to_next_message(self) -> list[Expr]:
+        """Make text with calls in a message behind it, where a turn has several."""
+        turn, ways = self._fmt.turn, []
+        for end in turn.ends if turn.several_messages and self._words else ():
+            others = self._behind_end(end)
+            for header in turn.headers:
+                calls = lead(trailing(end) + header, self._calls, self._rules)
+                ways.append(seq(text_until(end.strip(), *others), calls))
+        return ways
 
     def _other_text(self) -> list[Expr]:
         """Make text that begins otherwise than calls in no markers do."""

@@ -23,7 +23,7 @@ from ..schema.schema_branches import expanded
 from ..schema.schema_merge import plain
 from ..schema.schema_scalars import fitting, string_text
 
-__all__ = ["TaggedValue", "ValueEnd"]
+__all__ = ["TaggedValue", "ValueEnd", "says_nothing"]
 
 STRING = frozenset({"minLength", "maxLength", "pattern", "format"})
 FREE = {"null", "boolean", "number"}
@@ -98,7 +98,7 @@ class TaggedValue:
     def any_of(self, types: Collection[str]) -> Expr:
         """Make the value with its end; `types` are those that the parser takes it to have."""
         is_any = set(types) == ALL_TYPES
-        if is_any and _says_nothing(self._schema):
+        if is_any and says_nothing(self._schema):
             return self._end.text(self._compiler.rules)
         if is_any or "string" not in types or self._end.quotes:
             # Where a value may be of any type, a string shows by its quotes.
@@ -191,7 +191,8 @@ class TaggedValue:
         return text if text == NOTHING else self._end.after_text(text)
 
 
-def _says_nothing(schema: Any) -> bool:
+def says_nothing(schema: Any) -> bool:
+    """Whether any value fits a schema."""
     if not isinstance(schema, dict):
         return schema is True
     return not plain(schema) and not schema.keys() & {"$ref", "allOf", "anyOf", "oneOf"}

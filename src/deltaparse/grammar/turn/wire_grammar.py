@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
-from deltaparse.stream import ContentMode, Vocabulary, WireFormat
+from deltaparse.stream import ContentMode, ReasoningMode, Vocabulary, WireFormat
 from deltaparse.stream.request import check_flag, check_response_schema
 from deltaparse.stream.tools import ToolChoice
 from deltaparse.stream.wire.given import as_format
@@ -57,6 +57,9 @@ __all__ = ["Grammar", "JsonSpacing", "gbnf"]
 JsonSpacing = Literal["flexible", "compact", "dumps", "either"]
 
 BUDGET = NotExpressed("reasoning", "max_tokens")
+
+BY_PROMPTS = (ReasoningMode.FORCED_OPEN, ReasoningMode.FORCED_CLOSED)
+"""Where prompts open and close reasoning."""
 
 SPACINGS = {"flexible": FLEXIBLE, "compact": COMPACT, "dumps": DUMPS, "either": EITHER}
 
@@ -226,8 +229,13 @@ class _TurnRules:
                 ways.append(lead(gap, calls, self.rules))
             content = self.fmt.content
             if content.mode is ContentMode.ALWAYS_WRAPPED and content.end.strip():
-                # Some templates write the markers of content where there is none.
+                # Some templates write the markers of content where there is none, behind them or
+                # round them.
                 ways.append(lead(content.start + content.end, calls, self.rules))
+                within = seq(lead(content.start, calls, self.rules), literal(content.end))
+                ways.append(within)
+            elif content.mode is ContentMode.PLAIN and rest == calls:
+                ways.append(lead(content.start, calls, self.rules))
         return self._after_reasoning(choice(*ways))
 
     def free(self) -> Expr:
@@ -296,20 +304,40 @@ class _TurnRules:
         # Of two ends for one start the usual one is offered: to a lexer, both are one text.
         pairs = dict(reversed(self.pairs))
         ways = [self._section(start, end, rest, gap) for start, end in pairs.items()]
-        return choice(*ways) if self.start.thought is Thought.OPEN else choice(*ways, rest)
+        if self.start.thought is Thought.OPEN:
+            return choice(*ways)
+        if self.fmt.reasoning.mode in BY_PROMPTS:
+            # The end alone says that there is no reasoning, as it does in a prompt.
+            _, end = self.pairs[0]
+            ways.append(lead(end.strip() + _between(end, gap), rest, self.rules))
+        return choice(*ways, rest)
 
     def _section(self, start: str, end: str, rest: Expr, gap: str | None) -> Expr:
         """Make reasoning between two markers, and the rest behind it."""
-        between = trailing(end) if gap is None else gap
-        end = end.strip()
+        fmt = self.fmt
         # A call in reasoning would be a draft; and behind the end of the turn comes nothing.
-        cores = stripped((*self.fmt.facts.openers, self.fmt.code.start, *self.fmt.turn.ends))
-        others = sorted(core for core in cores if core not in end)
-        text = text_until(end, *others, most_tokens=self.budget)
-        section = seq(text, lead(between, rest, self.rules))
+        cores = stripped((*fmt.facts.openers, fmt.code.start, *fmt.turn.ends))
+        if fmt.facts.next_ends_reasoning:
+            nexts = dict.fromkeys([end.strip(), *stripped(fmt.facts.openers[:1])])
+            behind = {core: without(core, rest, self.rules.rules) for core in nexts}
+        else:
+            behind = {end.strip(): lead(_between(end, gap), rest, self.rules)}
+        ways = []
+        for core, following in behind.items():
+            others = sorted(
+                (cores | behind.keys()) - {one for one in cores if one in core} - {core}
+            )
+            text = text_until(core, *others, most_tokens=self.budget)
+            ways.append(seq(text, following))
+        section = choice(*ways)
         if self.start.thought is Thought.OPEN:
             return section
         return lead(start, section, self.rules)
+
+
+def _between(end: str, gap: str | None) -> str:
+    """The white space behind the end of reasoning: `gap`, or what the template writes."""
+    return trailing(end) if gap is None else gap
 
 
 def _markers(fmt: WireFormat, tokens: Tokens) -> tuple[str, ...]:
