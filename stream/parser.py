@@ -242,7 +242,8 @@ class StreamParser(TurnParser):
             wrote it).
         policies: what to do where the output is odd.
         response_schema: the JSON Schema that the content was asked to follow. JSON at the start
-            of the turn is then content, also where calls stand in no markers, and a Markdown
+            of the turn is then content, also where calls stand in no markers and none is required,
+            and a Markdown
             code block round it is left out.
         calls: how calls are written. "format": as the format has it. "json": the server
             constrained the model to write them as JSON that stands alone, as vLLM and SGLang do

@@ -122,7 +122,7 @@ class Request:
         if self.calls == "json":
             return marker_tables(self.fmt, calls=True, constrained=True)
         tables = marker_tables(self.fmt, calls=self.has_calls)
-        if self.response_schema is not None and tables.unmarked:
+        if self.response_schema is not None and tables.unmarked and not self.required:
             # JSON was asked for as content, and nothing tells it from a call.
             tables = marker_tables(self.fmt, calls=False)
         return tables

@@ -182,10 +182,11 @@ class Arguments:
                     if kind in types:
                         yield way.name_prefix + key + way.name_suffix, made.of_type(kind)
         else:
-            yield head + marks.name_suffix, own.any_of(types)
+            ways = [own.any_of(types)]
             if marks.escape_start.strip() and "string" in types:
                 escaped = value(marks.escape_end + marks.value_suffix)
-                yield head + marks.name_suffix + marks.escape_start, escaped.strings()
+                ways.append(seq(literal(marks.escape_start), escaped.strings()))
+            yield head + marks.name_suffix, choice(*ways)
 
     def _in_order(
         self,

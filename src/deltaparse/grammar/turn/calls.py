@@ -39,7 +39,8 @@ from .request import Tool
 
 __all__ = ["Calls"]
 
-ID = Token(repeat(chars("az", "AZ", "09", "_", "-"), 1, 64))
+LETTERS, ODD_LETTERS = ("az", "AZ", "09", "_", "-"), ".:/+=@#~"
+ID = repeat(chars(*LETTERS, *ODD_LETTERS), 1, 64)
 """A call's id, as models make them; a format does not say which letters, and how many."""
 
 POST = CallIdPosition.POST_ARGS
@@ -119,9 +120,9 @@ class Calls:
         fields = {tools.name_field: json.written(tool.name), tools.arguments_field: value}
         ids: dict[str, Expr] = {}
         if tools.id_field:
-            ids[tools.id_field] = json.quoted(ID.body)
+            ids[tools.id_field] = json.quoted(ID)
         if tools.generated_id_field:
-            ids[tools.generated_id_field] = choice(json.quoted(INDEX.body), COUNT)
+            ids[tools.generated_id_field] = choice(json.quoted(ID), COUNT)
         if tools.function_field:
             return self._nested(fields, ids)
         fields |= ids
@@ -157,7 +158,7 @@ class Calls:
         if call_id.holds_name:
             name = seq(name, Literal(":"), INDEX)
         elif call_id.position is not CallIdPosition.NONE:
-            given = seq(literal(call_id.prefix), ID, literal(call_id.suffix))
+            given = seq(literal(call_id.prefix), _id(fmt), literal(call_id.suffix))
         if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
             values = self.arguments.tagged(tool)
             behind = marks.end or function.close
@@ -185,6 +186,13 @@ class Calls:
         if len(name) > LONGEST_NAME or not all(part.isidentifier() for part in parts):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in Python")
         return seq(literal(f"{name}{method}("), self.arguments.python(tool), token(Literal(")")))
+
+
+def _id(fmt: WireFormat) -> Expr:
+    """Make an id between markers: without the letters that these begin with."""
+    firsts = {text[0] for text in tagged_markers(fmt).id_ends.literals}
+    odd = (letter for letter in ODD_LETTERS if letter not in firsts)
+    return token(repeat(chars(*LETTERS, *odd), 1, 64))
 
 
 def _several(item: Expr, separator: str, rules: RuleBook) -> Expr:

@@ -84,9 +84,11 @@ class ChannelCalls:
     def free(self, calls: Expr) -> Expr:
         """Make the whole turn: messages of any kind, the last of which may be `calls`."""
         marks = sorted(stripped((self.channels.start, *self.channels.ends, *self.turn_ends)))
-        last = choice(calls, self.content(optional(TextWithout(tuple(marks)))))
+        answer = self.content(optional(TextWithout(tuple(marks))))
         if not self.channels.ends or self.next == EMPTY:
-            return seq(self.reasoning(), last)
+            return seq(self.reasoning(), choice(calls, answer))
+        # Some templates write the answer behind the calls.
+        last = choice(seq(calls, optional(seq(self._end(), self.next, answer))), answer)
         said = repeat(seq(self.content(self._any_body()), self.next))
         return seq(self.reasoning(), said, self.reasoning(), last)
 

@@ -47,7 +47,12 @@ class ValueEnd:
         self.marker = suffix.rstrip() or suffix
         self.trailing = suffix.removeprefix(self.marker)
         self.quotes = fmt.arguments.quoted_strings
-        cores = stripped((suffix, *fmt.facts.closers, *fmt.turn.ends))
+        escape, escaped = fmt.arguments.escape_start, fmt.arguments.escape_end
+        # What opens an escape is none where a text is escaped already.
+        opened = escaped.strip() and suffix.startswith(escaped)
+        cores = stripped(
+            (suffix, *fmt.facts.closers, *fmt.turn.ends, *(() if opened else (escape,)))
+        )
         inside = {core for core in cores if core in self.marker}
         own = {core for core in inside if self.marker.endswith(core)} - {self.marker}
         self.others = tuple(sorted((cores - inside) | own))

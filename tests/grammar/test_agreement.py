@@ -1,0 +1,132 @@
+"""The parser and the grammar agree: what a request lets a model write comes back as it asks.
+
+For all families of formats and all that a request may say: which functions may be called and
+whether one must be, how many, which are strict, a schema of the content, a budget of reasoning. The
+turns are drawn from the rules, and from the masks of llguidance. Where `not_expressed` is empty the
+calls validate; whatever is drawn, nothing in it is broken.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from deltaparse import ReasoningMode, UsageError, gbnf
+
+from ..stream.invariants import in_families
+from ..strategies.typed_calls import SCHEMA, key_sets, tools_of
+from ..strategies.wire_families import FAMILIES
+from .machines import Lark, Sampler, llguidance
+from .reading_back import read
+
+NAMES = ("get_weather", "f")
+NAMED = {"type": "function", "function": {"name": NAMES[0]}}
+ALLOWED = {"type": "allowed_tools", "mode": "auto", "tools": [NAMED]}
+CHOICES = {
+    "none": set(),
+    "auto": {*NAMES},
+    "required": {*NAMES},
+    "named": {NAMES[0]},
+    "allowed": {NAMES[0]},
+    "one of the allowed": {NAMES[0]},
+}
+ASKED = {"named": NAMED, "allowed": ALLOWED, "one of the allowed": {**ALLOWED, "mode": "required"}}
+MUST = ("required", "named", "one of the allowed")
+ANSWER = {"type": "object", "properties": {"zq": {"type": "integer"}}, "required": ["zq"]}
+STRICT = st.sampled_from([{}, {"strict": True}, {"strict": False}])
+
+
+@st.composite
+def requests(draw):
+    """The tools of a request, which of them may be called in words, and what else it says."""
+    keys = draw(key_sets([key for key in SCHEMA["properties"] if " " not in key]))
+    tools = tools_of(*NAMES, keys=keys)
+    for tool in tools:
+        tool["function"] |= draw(STRICT)
+    more = {
+        "parallel_tool_calls": draw(st.booleans()),
+        "response_schema": draw(st.none() | st.just(ANSWER)),
+        "spacing": draw(st.sampled_from(["flexible", "compact", "dumps"])),
+        "reasoning_budget": draw(st.none() | st.just(5)),
+    }
+    return tools, draw(st.sampled_from(sorted(CHOICES))), more
+
+
+def grammar_of(fmt, tools, choice, more, **options):
+    try:
+        return gbnf(fmt, tools, tool_choice=ASKED.get(choice, choice), **more, **options)
+    except UsageError as error:
+        assume("cannot be written" not in str(error))
+        assume("no tool calls" not in str(error))
+        assume("only what follows them ends" not in str(error))
+        raise
+
+
+def check(fmt, request, grammar, text):
+    """A turn comes back as the request asks for it."""
+    tools, choice, more = request
+    asked = {key: more[key] for key in ("parallel_tool_calls", "response_schema")}
+    options = {"tool_choice": ASKED.get(choice, choice), **asked}
+    message, issues = read(fmt, tools, text, **options)
+    assert read(fmt, tools, text, whole=False, **options) == (message, issues)
+    loose = {tool["function"]["name"] for tool in tools if tool["function"].get("strict") is False}
+    for issue in issues:
+        # What is not held to its schema may be of another type than that says.
+        assert issue.kind == "repaired_arguments"
+        assert any(repr(name) in issue.detail for name in loose)
+    calls = message.tool_calls
+    assert {call.name for call in calls} <= CHOICES[choice]
+    assert all(call.complete for call in calls)
+    assert calls or choice not in MUST
+    assert len(calls) <= 1 or more["parallel_tool_calls"]
+    if more["response_schema"] is not None and not calls:
+        assert type(json.loads(message.content)["zq"]) is int
+    schemas = {tool["function"]["name"]: tool["function"].get("parameters") for tool in tools}
+    said = {one.path.partition("#")[0] for one in grammar.not_expressed}
+    for call in calls:
+        if call.name not in said:
+            schema = schemas[call.name] or {"properties": {}, "additionalProperties": False}
+            Draft202012Validator(schema).validate(json.loads(call.arguments))
+
+
+@in_families()
+@given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
+def test_a_whole_turn_comes_back_as_it_was_asked_for(family, data, request, seed):
+    fmt, _ = data.draw(family.texts)
+    grammar = grammar_of(fmt, *request, lazy=False)
+    assume(grammar.rules is not None)
+    check(fmt, request, grammar, Sampler(grammar.rules).text(random.Random(seed)))
+
+
+@in_families()
+@given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
+def test_what_a_lazy_grammar_allows_comes_back(family, data, request, seed):
+    fmt, _ = data.draw(family.texts)
+    tools, choice, more = request
+    more = {**more, "response_schema": None}
+    assume(choice in ("auto", "allowed"))
+    grammar = grammar_of(fmt, tools, choice, more)
+    assume(grammar.rules is not None)
+    text = Sampler(grammar.rules).text(random.Random(seed))
+    if fmt.reasoning.mode is not ReasoningMode.NONE and not fmt.channels.message:
+        start = fmt.reasoning.start.strip()
+        text = (start if start not in fmt.facts.turn_so_far() else "") + fmt.reasoning.end + text
+    check(fmt, (tools, "required" if choice == "auto" else "named", more), grammar, text)
+
+
+@pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@settings(max_examples=8)
+@given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
+def test_what_an_engine_samples_comes_back(family, data, request, seed):
+    fmt, _ = data.draw(family.texts)
+    grammar = grammar_of(fmt, *request, lazy=False)
+    assume(grammar.rules is not None)
+    text = Lark(grammar.rules).sampled(random.Random(seed))
+    assume(text is not None)
+    check(fmt, request, grammar, text)
