@@ -21,6 +21,7 @@ from deltaparse import ReasoningMode, UsageError, gbnf
 from ..stream.invariants import in_families
 from ..strategies.typed_calls import SCHEMA, key_sets, tools_of
 from ..strategies.wire_families import FAMILIES
+from ..strategies.wire_parts import markers_of
 from .machines import Lark, Sampler, llguidance
 from .reading_back import read
 
@@ -130,3 +131,28 @@ def test_what_an_engine_samples_comes_back(family, data, request, seed):
     text = Lark(grammar.rules).sampled(random.Random(seed))
     assume(text is not None)
     check(fmt, request, grammar, text)
+
+
+def changed(random, text, parts):
+    """A turn with a part left out, put in, or written twice: broken, most of the time."""
+    low, high = sorted(random.randrange(len(text) + 1) for _ in range(2))
+    high = min(high, low + random.choice([0, 0, 1, 3, 30]))
+    piece = random.choice([*parts, text[low:high] * 2, ""])
+    return text[:low] + piece + text[high:]
+
+
+@pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
+@in_families()
+@given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
+def test_what_is_broken_the_grammar_rejects(family, data, request, seed):
+    fmt, _ = data.draw(family.texts)
+    grammar = grammar_of(fmt, *request, lazy=False)
+    assume(grammar.rules is not None)
+    drawn, sampler, takes = random.Random(seed), Sampler(grammar.rules), Lark(grammar.rules).accepts
+    parts = [*markers_of(fmt), *'{}[]()"\',:\n 1x', "null", "true"]
+    for _ in range(5):
+        whole = sampler.text(drawn)
+        for _ in range(8):
+            text = changed(drawn, whole, parts)
+            if takes(text):
+                check(fmt, request, grammar, text)
