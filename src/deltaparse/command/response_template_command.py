@@ -51,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "source",
         metavar="SOURCE",
-        help="a template, a tokenizer's file, a model's folder, a GGUF; or a format, by its name or "
-        "as a .json file",
+        help="a template, a tokenizer's file, a model's folder, a GGUF; or a format, by its name "
+        "or as a .json file",
     )
 
 

@@ -131,6 +131,38 @@ class TestBudget:
         ids = [*b"a" * tokens, 259]
         assert matcher.try_consume_tokens(ids) == (len(ids) if tokens <= 5 else 5)
 
+    @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
+    @pytest.mark.parametrize(("tokens", "taken"), [(5, True), (6, False)])
+    def test_it_counts_those_of_a_message_of_reasoning(self, tokens, taken):
+        import llguidance as engine
+
+        special = ["<|channel|>", "<|message|>", "<|end|>", "<|start|>", "<|call|>", "<|return|>"]
+        special += ["<|constrain|>"]
+        texts = {256 + at: text.encode() for at, text in enumerate(special)}
+
+        class Tokens:
+            eos_token_id, bos_token_id, special_token_ids = 261, None, tuple(texts)
+            tokens = (*(bytes([i]) for i in range(256)), *(b"\xff" + t for t in texts.values()))
+
+            def __call__(self, text):
+                return list(text if isinstance(text, bytes) else text.encode())
+
+        vocabulary = Vocabulary({**{i: bytes([i]) for i in range(256)}, **texts}, special=[*texts])
+        grammar = gbnf(
+            "harmony",
+            [TOOL],
+            tool_choice="required",
+            vocabulary=vocabulary,
+            reasoning_budget=5,
+        )
+        assert [tuple(one) for one in grammar.not_expressed] == [("reasoning", "max_tokens")]
+        assert grammar.not_expressed_in_lark == ()
+        tokenizer = engine.LLTokenizer(engine.TokenizerWrapper(Tokens()))
+        source = engine.LLMatcher.grammar_from_lark(grammar.as_lark())
+        matcher = engine.LLMatcher(tokenizer, source, log_level=0)
+        ids = [256, *b"analysis", 257, *b"a" * tokens, 258, 259, *b"assistant", 256, *b"commentary"]
+        assert (matcher.try_consume_tokens(ids) == len(ids)) is taken
+
     def test_what_cannot_count_says_so(self):
         options = {"tool_choice": "required", "prompt": OPENED, "reasoning_budget": 5}
         for vocabulary in (None, VOCABULARY):

@@ -42,7 +42,10 @@ WORD = token(repeat(LETTERS, 1, 20))
 
 
 class ChannelCalls:
-    """Makes messages of a turn: of reasoning, of content, and to functions."""
+    """Makes messages of a turn: of reasoning, of content, and to functions.
+
+    `budget` is the most tokens that reasoning may have, None for any number.
+    """
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class ChannelCalls:
         self.tools = list(tools)
         self.rules = rules
         self.body = body
+        self.budget: int | None = None
         role = next(iter(fmt.turn.headers), "")
         self.next = literal(role)
 
@@ -72,14 +76,19 @@ class ChannelCalls:
         return seq(call, repeat(seq(self._end(), self.next, call)))
 
     def reasoning(self) -> Expr:
-        """Make any number of messages of reasoning, each with the beginning of the next."""
+        """Make any number of messages of reasoning, each with the beginning of the next.
+
+        With a budget there is one at most.
+        """
         channels = self.channels
         marker = channels.channel if channels.channel.strip() else channels.recipient
         if not (channels.reasoning and channels.ends and marker.strip()):
             return EMPTY
         names = choice(*map(literal, channels.reasoning))
         header = seq(literal(marker), names, literal(channels.message))
-        return repeat(seq(header, self._any_body(), self.next))
+        message = seq(header, self._any_body(self.budget), self.next)
+        # No notation counts the tokens of several.
+        return repeat(message) if self.budget is None else optional(message)
 
     def free(self, calls: Expr) -> Expr:
         """Make the whole turn: messages of any kind, the last of which may be `calls`."""
@@ -92,9 +101,10 @@ class ChannelCalls:
         said = repeat(seq(self.content(self._any_body()), self.next))
         return seq(self.reasoning(), said, self.reasoning(), last)
 
-    def _any_body(self) -> Expr:
-        ends = dict.fromkeys(map(str.strip, (*self.ends, *self.channels.ends)))
-        return text_until(*ends)
+    def _any_body(self, most_tokens: int | None = None) -> Expr:
+        marks = (*self.ends, *self.channels.ends, self.channels.start)
+        ends = filter(None, dict.fromkeys(map(str.strip, marks)))
+        return text_until(*ends, most_tokens=most_tokens)
 
     def content(self, body: Expr) -> Expr:
         """Make a message of content: to a reader, or on a channel that is none of reasoning."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deltaparse.stream import ContentMode, ToolFormat, WireFormat
+from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
 from ..rules.leading import lead, without
@@ -19,10 +20,12 @@ from ..rules.rules import (
     EMPTY,
     NOTHING,
     Expr,
+    Literal,
     TextWithout,
     chars,
     choice,
     except_chars,
+    is_special,
     literal,
     optional,
     repeat,
@@ -37,6 +40,11 @@ from .turn_start import Thought, TurnStart
 __all__ = ["FreeText", "is_wrapped"]
 
 WHITE = (" ", "\t", "\n", "\r")
+
+
+def _is_markup(marker: str) -> bool:
+    """Whether a marker begins with no word, as prose may."""
+    return not marker.strip()[:1].isalnum()
 
 
 def is_wrapped(fmt: WireFormat, start: TurnStart) -> bool:
@@ -64,7 +72,10 @@ class FreeText:
         self._behind = choice(*ways)
         self._calls = own if code == EMPTY else choice(own, code)
         marks = (fmt.reasoning.start, fmt.reasoning.end, fmt.code.start, *fmt.turn.ends)
-        cores = sorted(stripped((*fmt.facts.openers, *marks)))
+        tables = marker_tables(fmt, calls=True)
+        # A closer that closes nothing is reported, and so is the header once more.
+        strays = (*tables.stray_closers, *filter(_is_markup, tables.at_start.literals))
+        cores = sorted(stripped((*fmt.facts.openers, *marks, *strays)))
         self._others = [core for core in cores if not any(core in word for word in self._words)]
 
     def turn(self, start: TurnStart) -> Expr:
@@ -132,5 +143,12 @@ class FreeText:
             heads = [f"{namespace}{tool.name}(" for tool in self._tools]
             return [TextWithout((*heads, *self._words, *self._others))]
         bracket = "[" if tools.array_wrapped else "{"
-        first = seq(repeat(chars(*WHITE)), except_chars(chars(bracket, *WHITE)))
-        return [seq(token(first), optional(self._text()))]
+        space, marks = repeat(chars(*WHITE)), (*self._words, *self._others)
+        begins = {mark[0] for mark in marks}
+        ways = [seq(space, except_chars(chars(bracket, *begins, *WHITE)))]
+        for letter in sorted(begins - {bracket}):
+            # What begins like a marker goes on otherwise.
+            goes_on = {mark[1] for mark in marks if mark[0] == letter and len(mark) > 1}
+            if not any(mark == letter for mark in marks) and not is_special(letter):
+                ways.append(seq(space, Literal(letter), except_chars(chars(*goes_on, *begins))))
+        return [seq(token(choice(*ways)), optional(self._text()))]

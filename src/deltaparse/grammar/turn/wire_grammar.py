@@ -174,8 +174,9 @@ def gbnf(
     turn = _TurnRules(fmt, offers, start, spacing, parallel_tool_calls, tokens)
     if start.thought is Thought.POSSIBLE:
         turn.pairs = pairs
-    if reasoning_budget is not None and facts.has_reasoning and reasoning == "include":
-        turn.budget = reasoning_budget
+    reasons = facts.has_reasoning or bool(fmt.channels.reasoning)
+    if reasoning_budget is not None and reasons and reasoning == "include":
+        turn.budget = turn.channels.budget = reasoning_budget
         turn.not_expressed.append(BUDGET)
     if forced or response_schema is not None:
         return turn.grammar(turn.whole(response_schema if not forced else None))
@@ -315,8 +316,9 @@ class _TurnRules:
     def _section(self, start: str, end: str, rest: Expr, gap: str | None) -> Expr:
         """Make reasoning between two markers, and the rest behind it."""
         fmt = self.fmt
-        # A call in reasoning would be a draft; and behind the end of the turn comes nothing.
-        cores = stripped((*fmt.facts.openers, fmt.code.start, *fmt.turn.ends))
+        # A call in reasoning would be a draft; behind the end of the turn comes nothing; and what
+        # has begun does not begin again.
+        cores = stripped((*fmt.facts.openers, fmt.code.start, *fmt.turn.ends, start))
         if fmt.facts.next_ends_reasoning:
             nexts = dict.fromkeys([end.strip(), *stripped(fmt.facts.openers[:1])])
             behind = {core: without(core, rest, self.rules.rules) for core in nexts}
