@@ -119,9 +119,11 @@ def test_what_a_lazy_grammar_allows_comes_back(family, data, request, seed):
     grammar = grammar_of(fmt, tools, choice, more)
     assume(grammar.rules is not None)
     text = Sampler(grammar.rules).text(random.Random(seed))
-    if fmt.reasoning.mode is not ReasoningMode.NONE and not fmt.channels.message:
-        start = fmt.reasoning.start.strip()
-        text = (start if start not in fmt.facts.turn_so_far() else "") + fmt.reasoning.end + text
+    start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
+    so_far = fmt.facts.turn_so_far()
+    reasons = fmt.reasoning.mode is not ReasoningMode.NONE and not fmt.channels.message
+    if reasons and end not in so_far:
+        text = (start if start not in so_far else "") + fmt.reasoning.end + text
     check(fmt, (tools, "required" if choice == "auto" else "named", more), grammar, text)
 
 

@@ -8,7 +8,7 @@ known by. Where calls stand in no markers, it begins otherwise than they do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from deltaparse.stream import ContentMode, ToolFormat, WireFormat
 from deltaparse.stream.wire.marker_tables import marker_tables
@@ -56,10 +56,19 @@ def is_wrapped(fmt: WireFormat, start: TurnStart) -> bool:
 
 
 class FreeText:
-    """Makes text with calls behind it: `own` in the format's syntax, or `code`."""
+    """Makes text with calls behind it: `own` in the format's syntax, or `code`.
+
+    `reasoning` are all markers of reasoning.
+    """
 
     def __init__(
-        self, fmt: WireFormat, tools: Sequence[Tool], rules: RuleBook, own: Expr, code: Expr
+        self,
+        fmt: WireFormat,
+        tools: Sequence[Tool],
+        rules: RuleBook,
+        own: Expr,
+        code: Expr,
+        reasoning: Iterable[str] = (),
     ) -> None:
         self._fmt = fmt
         self._tools = tools
@@ -71,7 +80,7 @@ class FreeText:
             ways.append(without(leading(fmt.code.start), code, rules.rules))
         self._behind = choice(*ways)
         self._calls = own if code == EMPTY else choice(own, code)
-        marks = (fmt.reasoning.start, fmt.reasoning.end, fmt.code.start, *fmt.turn.ends)
+        marks = (*reasoning, fmt.code.start, *fmt.turn.ends)
         tables = marker_tables(fmt, calls=True)
         # A closer that closes nothing is reported, and so is the header once more.
         strays = (*tables.stray_closers, *filter(_is_markup, tables.at_start.literals))

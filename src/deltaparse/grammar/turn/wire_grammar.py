@@ -172,6 +172,7 @@ def gbnf(
     if fmt.arguments.sorted_names:
         offers = [with_sorted_names(tool) for tool in offers]
     turn = _TurnRules(fmt, offers, start, spacing, parallel_tool_calls, tokens)
+    turn.known_pairs = pairs
     if start.thought is Thought.POSSIBLE:
         turn.pairs = pairs
     reasons = facts.has_reasoning or bool(fmt.channels.reasoning)
@@ -210,6 +211,7 @@ class _TurnRules:
         own = fmt.facts.calls_in_messages
         body = self.calls.of if own else self.calls.arguments.json
         self.channels = ChannelCalls(fmt, tools, self.rules, body)
+        self.known_pairs = fmt.reasoning.pairs
         self.pairs = (fmt.reasoning.pairs[:1]) if fmt.facts.has_reasoning else ()
         self.budget: int | None = None
         self.not_expressed: list[NotExpressed] = [
@@ -243,7 +245,9 @@ class _TurnRules:
         """Make the turn from its start: text, and calls or none."""
         if self.fmt.facts.has_channels:
             return self.channels.free(self._calls())
-        text = FreeText(self.fmt, self.tools, self.rules, self._own_calls(), self.calls.code())
+        calls, code = self._own_calls(), self.calls.code()
+        marks = [mark for pair in self.known_pairs for mark in pair]
+        text = FreeText(self.fmt, self.tools, self.rules, calls, code, marks)
         return self._after_reasoning(text.turn(self.start), gap="")
 
     def from_trigger(self) -> Expr:
@@ -317,8 +321,9 @@ class _TurnRules:
         """Make reasoning between two markers, and the rest behind it."""
         fmt = self.fmt
         # A call in reasoning would be a draft; behind the end of the turn comes nothing; and what
-        # has begun does not begin again.
-        cores = stripped((*fmt.facts.openers, fmt.code.start, *fmt.turn.ends, start))
+        # has begun does not begin again, nor end in another way.
+        ends = [other for opener, other in self.known_pairs if opener.strip() == start.strip()]
+        cores = stripped((*fmt.facts.openers, fmt.code.start, *fmt.turn.ends, start, *ends))
         if fmt.facts.next_ends_reasoning:
             nexts = dict.fromkeys([end.strip(), *stripped(fmt.facts.openers[:1])])
             behind = {core: without(core, rest, self.rules.rules) for core in nexts}
