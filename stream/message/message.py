@@ -63,8 +63,9 @@ class Issue:
                             were asked for in JSON; it is left out
     `stray_text`            where calls were asked for in JSON, text that is none; it is content
     `orphan_marker`         an end of reasoning where none is open, which is content behind content;
-                            the detail names what may help. Or a closer of calls that closes none,
-                            with no text behind it
+                            the detail names what may help. At the start of a turn it says that
+                            there is no reasoning, and is no issue. Or a closer of calls that closes
+                            none, with no text behind it
     `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD;
                             reported once, at the end, from the first to the last
     `foreign_recipient`     a message in channels to someone who is neither a function nor the
