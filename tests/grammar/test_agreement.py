@@ -82,6 +82,8 @@ def check(fmt, request, grammar, text):
         if issue.kind in HINTS:
             assert not message.tool_calls
             continue
+        if issue.kind == "ambiguous_marker":
+            continue  # read with a doubt: what came of it is looked at below
         # What is not held to its schema may be of another type than that says.
         assert issue.kind == "repaired_arguments"
         assert any(repr(name) in issue.detail for name in loose)
@@ -156,7 +158,7 @@ def test_what_is_broken_the_grammar_rejects(family, data, request, seed):
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)
     drawn, sampler, takes = random.Random(seed), Sampler(grammar.rules), Lark(grammar.rules).accepts
-    parts = [*markers_of(fmt), *'{}[]()"\',:\n 1x', "null", "true"]
+    parts = [*markers_of(fmt), *"{}[]()\"',:\n 1x", "null", "true"]
     for _ in range(5):
         whole = sampler.text(drawn)
         for _ in range(8):

@@ -29,6 +29,9 @@ SAMPLE = ("deepseek-ai-DeepSeek-V4.jinja", "google-gemma-4-31B-it.jinja")
 NO_GRAMMAR = {"values_that_nothing_ends"}
 """Values that end where what follows begins may hold all that a grammar would end them with."""
 
+BEHIND_CALLS = {"channels_without_a_system_message"}
+"""Templates that write content behind calls, where a turn of a grammar ends."""
+
 
 def names():
     real = [path.name for path in (*corpus.templates(), *corpus.newer_templates())]
@@ -95,6 +98,8 @@ def test_a_grammar_takes_what_its_template_renders(name):
 
     for label, one in shown.items():
         text = without_end(fmt, one.wire.text)
+        if name in BEHIND_CALLS and one.wire.content and one.wire.calls:
+            continue
         choices = ["auto", *(["required"] if one.wire.calls and not one.wire.content else [])]
         kinds = {issue.kind for issue in read(fmt, PROOF_TOOLS, text, prompt=one.wire.prompt)[1]}
         for choice in choices:

@@ -118,6 +118,14 @@ def test_an_end_of_reasoning_where_none_is_open_is_reported(name, reasoning):
         assert text[slice(*issue.span)] == end
 
 
+def test_at_the_start_of_a_turn_it_says_that_there_is_no_reasoning():
+    for prompt in ("", "<|start|>model\n"):
+        for text in ("</think>so", "\n</think>\n\nso"):
+            parser = fed(TAGS, text, prompt=prompt)
+            assert (parser.message.content.strip(), parser.issues) == ("so", [])
+    assert "orphan_marker" in kinds(fed(TAGS, "</think></think>so"))
+
+
 def test_it_is_reported_wherever_it_stands():
     closed = "<|start|>model\n<think>\n\n</think>\n\n"
     for text in (

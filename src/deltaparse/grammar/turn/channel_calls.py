@@ -96,8 +96,7 @@ class ChannelCalls:
         answer = self.content(optional(TextWithout(tuple(marks))))
         if not self.channels.ends or self.next == EMPTY:
             return seq(self.reasoning(), choice(calls, answer))
-        # Some templates write the answer behind the calls.
-        last = choice(seq(calls, optional(seq(self._end(), self.next, answer))), answer)
+        last = choice(calls, answer)
         said = repeat(seq(self.content(self._any_body()), self.next))
         return seq(self.reasoning(), said, self.reasoning(), last)
 

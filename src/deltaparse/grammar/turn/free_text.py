@@ -37,14 +37,15 @@ from .request import Tool
 from .triggers import words
 from .turn_start import Thought, TurnStart
 
-__all__ = ["FreeText", "is_wrapped"]
+__all__ = ["FreeText", "headers_in_markup", "is_wrapped"]
 
 WHITE = (" ", "\t", "\n", "\r")
 
 
-def _is_markup(marker: str) -> bool:
-    """Whether a marker begins with no word, as prose may."""
-    return not marker.strip()[:1].isalnum()
+def headers_in_markup(fmt: WireFormat) -> list[str]:
+    """The headers of a turn as a model may write them once more, but for those that prose has."""
+    texts = marker_tables(fmt, calls=True).at_start.literals
+    return [text for text in texts if not text.strip()[:1].isalnum()]
 
 
 def is_wrapped(fmt: WireFormat, start: TurnStart) -> bool:
@@ -81,9 +82,9 @@ class FreeText:
         self._behind = choice(*ways)
         self._calls = own if code == EMPTY else choice(own, code)
         marks = (*reasoning, fmt.code.start, *fmt.turn.ends)
-        tables = marker_tables(fmt, calls=True)
         # A closer that closes nothing is reported, and so is the header once more.
-        strays = (*tables.stray_closers, *filter(_is_markup, tables.at_start.literals))
+        closers = marker_tables(fmt, calls=True).stray_closers
+        strays = (*closers, *headers_in_markup(fmt))
         cores = sorted(stripped((*fmt.facts.openers, *marks, *strays)))
         self._others = [core for core in cores if not any(core in word for word in self._words)]
 

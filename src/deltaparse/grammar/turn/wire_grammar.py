@@ -46,7 +46,7 @@ from ..schema.json_schema import NotExpressed, schema_rules
 from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
 from .calls import Calls
 from .channel_calls import ChannelCalls
-from .free_text import FreeText, is_wrapped
+from .free_text import FreeText, headers_in_markup, is_wrapped
 from .request import Tool, offered, with_sorted_names
 from .special_tokens import with_tokens
 from .triggers import Trigger, triggers
@@ -323,7 +323,8 @@ class _TurnRules:
         # A call in reasoning would be a draft; behind the end of the turn comes nothing; and what
         # has begun does not begin again, nor end in another way.
         ends = [other for opener, other in self.known_pairs if opener.strip() == start.strip()]
-        cores = stripped((*fmt.facts.openers, fmt.code.start, *fmt.turn.ends, start, *ends))
+        begun = (start, *headers_in_markup(fmt))
+        cores = stripped((*fmt.facts.openers, fmt.code.start, *fmt.turn.ends, *begun, *ends))
         if fmt.facts.next_ends_reasoning:
             nexts = dict.fromkeys([end.strip(), *stripped(fmt.facts.openers[:1])])
             behind = {core: without(core, rest, self.rules.rules) for core in nexts}
