@@ -6,10 +6,13 @@ import asyncio
 import copy
 import json
 import logging
+import os
 import socket
 import threading
 import time
+from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 
 import httpx
 import pytest
@@ -21,7 +24,7 @@ from deltaparse.gateway.answers import StreamedAnswer
 from deltaparse.gateway.asked import asked, read_body
 from deltaparse.gateway.faults import Fault
 from deltaparse.gateway.protocol import PROTOCOLS
-from deltaparse.gateway.upstreams.http_client import BadAnswer, HttpAnswer, _Wire
+from deltaparse.gateway.upstreams.http_client import BadAnswer
 from deltaparse.gateway.upstreams.openai import OpenAI
 
 from .asking import (
@@ -44,52 +47,75 @@ THE_SUM = ["The ", "sum"]
 CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
 
 
-class NoTransport:
-    """Takes what is written, and says what was done to it."""
+class Answering:
+    """A server on the loopback that answers whatever is asked with these blocks of bytes.
 
-    def __init__(self):
-        self.closed = False
+    Behind them it closes the connection, or with `closes` false waits for the next request, up to
+    the last of `requests_each`, which is not answered.
+    """
 
-    def pause_reading(self):
-        """Nothing is read."""
+    def __init__(self, blocks, *, closes=True, requests_each=99, idle_timeout=5):
+        self.blocks = blocks
+        self.closes = closes
+        self.requests_each = requests_each
+        self.settings = Settings(idle_timeout=idle_timeout)
+        self.connections = 0
+        self.requests = 0
+        self._open = []
 
-    resume_reading = pause_reading
+    async def __aenter__(self):
+        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        self.client = HttpClient(f"http://127.0.0.1:{port}", self.settings)
+        return self
 
-    def is_closing(self):
-        return self.closed
+    async def __aexit__(self, *_):
+        await self.client.aclose()
+        self._server.close()
+        await asyncio.gather(*self._open)
 
-    def close(self):
-        self.closed = True
+    async def _answer(self, reader, writer):
+        self.connections += 1
+        self._open.append(asyncio.current_task())
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            for left in range(self.requests_each, -1, -1):
+                await reader.readuntil(b"\r\n\r\n")
+                self.requests += 1
+                if not left:
+                    break
+                for block in self.blocks:
+                    writer.write(block)
+                    await asyncio.sleep(0)
+                if self.closes:
+                    break
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
-    abort = close
+    async def body(self):
+        """Ask, and return the body of the answer."""
+        answer = await self.client.ask("/", {})
+        body = b""
+        try:
+            while block := await answer.read():
+                body += block
+        finally:
+            answer.close()
+        return body
+
+
+def open_sockets():
+    """The ports at the other end of this process's connections."""
+    found = []
+    for file in Path("/proc/self/fd").iterdir():
+        with suppress(OSError), socket.socket(fileno=os.dup(int(file.name))) as one:
+            found += one.getpeername()[1:2] if one.family == socket.AF_INET else ()
+    return found
 
 
 async def body_of(blocks):
-    """Read an answer that comes in these blocks; say whether its connection was kept."""
-    client = HttpClient("http://127.0.0.1:9", Settings(idle_timeout=5))
-    wire = _Wire()
-    wire.transport = NoTransport()
-    answer = HttpAnswer(client, wire)
-    for block in blocks:
-        wire.data_received(block)
-        await asyncio.sleep(0)
-    wire.ended = not blocks
-    reading = asyncio.ensure_future(read_all(answer))
-    await asyncio.sleep(0)
-    wire.eof_received()
-    try:
-        return await reading, not wire.transport.closed
-    finally:
-        answer.close()
-
-
-async def read_all(answer):
-    await answer.begin()
-    body = b""
-    while block := await answer.read():
-        body += block
-    answer.close()
-    return body
+    async with Answering(blocks) as server:
+        return await server.body()
 
 
 def cut(data, cuts):
@@ -101,14 +127,14 @@ def cut(data, cuts):
 @settings(max_examples=60)
 def test_a_body_is_the_same_however_it_is_sent_and_cut(parts, cuts):
     whole = b"".join(parts)
-    chunks = b"".join(b"%x; a=b\r\n%b\r\n" % (len(part), part) for part in parts)
+    chunks = b"".join(b"%x;a=b\r\n%b\r\n" % (len(part), part) for part in parts)
     for data in (
         CHUNKED + chunks + b"0\r\n\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\n" + CHUNKED + chunks + b"0\r\nx: y\r\n\r\n",
         OK + b"content-length: %d\r\n\r\n" % len(whole) + whole,
         b"HTTP/1.0 200 OK\r\n\r\n" + whole,
     ):
-        assert asyncio.run(body_of(cut(data, cuts)))[0] == whole
+        assert asyncio.run(body_of(cut(data, cuts))) == whole
 
 
 @pytest.mark.parametrize(
@@ -157,21 +183,110 @@ def test_a_connection_is_kept_only_where_nothing_is_left_in_it(data, kept):
     """Else the next request would have the end of this one for its answer."""
 
     async def ask():
-        client = HttpClient("http://127.0.0.1:9", Settings())
-        wire = _Wire()
-        wire.transport = NoTransport()
-        wire.data_received(data)
-        assert await read_all(HttpAnswer(client, wire)) == b"ab"
-        return not wire.transport.closed
+        async with Answering([data], closes=False) as server:
+            for _ in range(3):
+                assert await server.body() == b"ab"
+            assert server.requests == 3
+            return server.connections
 
-    assert asyncio.run(ask()) is kept
+    assert asyncio.run(ask()) == (1 if kept else 3)
 
 
-def test_a_connection_is_used_again_and_a_stale_one_is_not(gateways, upstream):
-    upstream.plays()
-    gateway = gateways(idle_timeout=3.0)
-    for _ in range(3):
-        assert gateway.post(CHAT, ASKED[CHAT]).status_code == 200
+HI_THERE = OK + b"content-length: 2\r\n\r\nhi"
+
+
+def test_a_connection_that_was_kept_too_long_is_replaced():
+    """The server may close it as the next request is on its way; one that is new is not retried."""
+
+    async def ask():
+        async with Answering([HI_THERE], closes=False, requests_each=1) as server:
+            bodies = [await server.body() for _ in range(5)]
+            server.requests_each = 0
+            with pytest.raises(BadAnswer):
+                await server.body()
+            return bodies, server.connections
+
+    # Two requests each, the second of which is not answered, and is asked again elsewhere; the last
+    # one finds the connection closed behind it, asks over another one, and gives up.
+    bodies, connections = asyncio.run(ask())
+    assert bodies == [b"hi"] * 5
+    assert connections == 6
+
+
+@pytest.mark.parametrize("end", [b"", b"zz\r\n", None])
+def test_what_came_before_a_body_broke_is_read_by_a_slow_reader(end):
+    """Whatever it breaks by: the end of the connection, rubbish, or silence."""
+
+    async def ask():
+        blocks = [CHUNKED, b"2\r\nab\r\n", b"2\r\ncd\r\n"]
+        closes = end is not None
+        async with Answering([*blocks, end or b""], closes=closes, idle_timeout=0.3) as server:
+            answer = await server.client.ask("/")
+            first = await answer.read()
+            await asyncio.sleep(0.6)
+            rest = b""
+            try:
+                with pytest.raises(TimeoutError if end is None else BadAnswer):
+                    while True:
+                        rest += await answer.read()
+            finally:
+                answer.close()
+            return first + rest
+
+    assert asyncio.run(ask()) == b"abcd"
+
+
+def test_a_deadline_ends_a_body():
+    async def ask():
+        async with Answering([CHUNKED + b"2\r\nab\r\n"], closes=False) as server:
+            answer = await server.client.ask("/")
+            answer.limit(asyncio.get_running_loop().time() + 30)
+            answer.limit(asyncio.get_running_loop().time() + 0.1)
+            assert await answer.read() == b"ab"
+            with pytest.raises(TimeoutError):
+                await answer.read()
+            answer.close()
+
+    asyncio.run(ask())
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="Linux has it")
+def test_a_server_that_takes_no_request_keeps_no_connection():
+    """Nor the request, which waits to be taken."""
+
+    async def ask():
+        taken = []
+        server = await asyncio.start_server(lambda _, w: taken.append(w), "127.0.0.1", 0, limit=1)
+        port = server.sockets[0].getsockname()[1]
+        client = HttpClient(f"http://127.0.0.1:{port}", Settings(idle_timeout=1))
+        with pytest.raises(TimeoutError):
+            await client.ask("/", "x" * (16 << 20))
+        for _ in range(100):
+            if port not in open_sockets():
+                break
+            await asyncio.sleep(0.1)
+        still = port in open_sockets()
+        for writer in taken:
+            writer.transport.abort()
+        await client.aclose()
+        server.close()
+        return still
+
+    assert not asyncio.run(ask())
+
+
+def test_no_redirect_is_followed_and_no_proxy_asked(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    data = b"HTTP/1.1 302 Found\r\nlocation: /there\r\ncontent-length: 2\r\n\r\nno"
+
+    async def ask():
+        async with Answering([data], closes=False) as server:
+            answer = await server.client.ask("/")
+            answer.close()
+            return answer.status, server.requests
+
+    assert asyncio.run(ask()) == (302, 1)
 
 
 def test_no_cookie_is_kept(gateway, upstream):

@@ -32,6 +32,7 @@ class Connection:
         self._events = EventReader(limit)
         self._waiting: deque[bytes] = deque()
         self._ended = False
+        self._is_whole = "json" in answer.headers.get("content-type", "")
 
     async def receive(self) -> Received | None:
         """Return what comes next, None at the end.
@@ -60,9 +61,9 @@ class Connection:
         An answer that is no stream is one event.
         """
         try:
-            if "json" in self._answer.headers.get("content-type", ""):
+            if self._is_whole:
+                self._is_whole = False
                 self._waiting.append(await _whole(self._answer, self._limit))
-                self._answer.headers = {}
             while not self._waiting:
                 block = await self._answer.read()
                 if not block:
