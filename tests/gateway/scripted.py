@@ -201,7 +201,7 @@ class ScriptedUpstream:
             writer.write(f"{name}: {value}\r\n".encode())
         writer.write(b"transfer-encoding: chunked\r\n\r\n")
         watch = asyncio.ensure_future(reader.read(1))
-        watch.add_done_callback(lambda _: self.gone.set())
+        watch.add_done_callback(lambda one: one.cancelled() or self.gone.set())
         try:
             for event in EVENTS[DIALECTS[path]](script, asked):
                 if isinstance(event, float):
@@ -211,6 +211,8 @@ class ScriptedUpstream:
                 await self._chunk(writer, f"data: {text}\n\n".encode())
                 self.sent += 1
                 await asyncio.sleep(script.pause)
+            if script.fault is None:  # what comes from here on is the next request
+                watch.cancel()
             return await self._end(script.fault, writer)
         finally:
             watch.cancel()
@@ -232,7 +234,7 @@ class ScriptedUpstream:
             return False
         writer.write(b"0\r\n\r\n")
         await writer.drain()
-        return False
+        return fault is None
 
     async def _chunk(self, writer, data):
         writer.write(b"%x\r\n%b\r\n" % (len(data), data))

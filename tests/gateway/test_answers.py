@@ -484,6 +484,6 @@ def test_held_characters_are_measured(gateway, upstream):
             text += next(arriving)
         lines = CLIENT.get(gateway.url + "/metrics").text.splitlines()
         assert [line for line in lines if line.startswith("deltaparse_held_characters ")] == [
-            "deltaparse_held_characters 4"
+            "deltaparse_held_characters 4.0"
         ]
     assert upstream.gone.wait(1.0)

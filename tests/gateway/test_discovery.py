@@ -176,7 +176,7 @@ def test_workers(upstream, documents, tmp_path):
 
 
 def counted(number):
-    return f'deltaparse_requests_total{{protocol="chat",status="200"}} {number}'
+    return f'deltaparse_requests_total{{protocol="chat",status="200"}} {number:.1f}'
 
 
 def children_of(process):

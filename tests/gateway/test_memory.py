@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from .asking import ASKED, PATHS, free_port, wait_for
@@ -26,15 +26,16 @@ def resident(process):
     return int(line.split()[1]) * 1024
 
 
-async def ask(port, number, request, leaves):
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(request)
-    if leaves:
-        await reader.read(200)
-    else:
-        answer = await reader.read(-1)
-        assert answer.startswith(b"HTTP/1.1 200"), (number, answer)
-    writer.close()
+async def ask(session, number):
+    path = PATHS[number % 3]
+    body = ASKED[path] | {"stream": number % 2 == 0}
+    async with session.post(path, json=body) as answer:
+        assert answer.status == 200, (number, answer)
+        if number % 11 == 0:
+            await answer.content.readany()
+            answer.close()  # it leaves
+        else:
+            await answer.read()
 
 
 @pytest.mark.skipif(not REQUESTS, reason="takes minutes: make test-gateway")
@@ -48,20 +49,17 @@ def test_memory_does_not_grow_with_requests(upstream):
     process = subprocess.Popen([sys.executable, "-m", "deltaparse", *command, *source])
 
     async def many(count):
-        places = asyncio.Semaphore(AT_A_TIME)
+        numbers = iter(range(count))
 
-        async def one(number):
-            path = PATHS[number % 3]
-            body = json.dumps(ASKED[path] | {"stream": number % 2 == 0}).encode()
-            head = f"POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
-            request = f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
-            async with places:
-                await ask(port, number, request, leaves=number % 11 == 0)
+        async def client():
+            for number in numbers:
+                await ask(session, number)
+                upstream.bodies.clear()
+                upstream.heads.clear()
 
-        for start in range(0, count, 1000):
-            await asyncio.gather(*[one(at) for at in range(start, min(start + 1000, count))])
-            upstream.bodies.clear()
-            upstream.heads.clear()
+        connector = aiohttp.TCPConnector(limit=AT_A_TIME)
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{port}", connector=connector) as session:
+            await asyncio.gather(*[client() for _ in range(AT_A_TIME)])
 
     try:
         wait_for(f"http://127.0.0.1:{port}")

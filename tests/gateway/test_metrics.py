@@ -2,46 +2,61 @@
 
 from __future__ import annotations
 
-import json
+import os
+import subprocess
+import sys
 
-from deltaparse.gateway.metrics import Metrics, SharedNumbers
+from prometheus_client.parser import text_string_to_metric_families
+
+from deltaparse.gateway.metrics import Metrics
+
+COUNT = """
+import sys
+from deltaparse.gateway.metrics import Metrics
+
+metrics, times = Metrics(), int(sys.argv[1])
+for _ in range(times):
+    metrics.requests.labels("chat", "200").inc()
+    metrics.seconds.observe(0.2)
+metrics.open.inc(times)
+metrics.held.set(10 * times)
+"""
+ENDED = "import sys; from deltaparse.gateway.metrics import forget_process as f; f(int(sys.argv[1]))"
+SHOW = "from deltaparse.gateway.metrics import Metrics; print(Metrics().text().decode())"
 
 
-def counted(metrics):
-    lines = [line for line in metrics.text().splitlines() if not line.startswith("#")]
-    return {name: float(number) for name, _, number in (line.rpartition(" ") for line in lines)}
-
-
-def measured(times):
-    metrics = Metrics()
-    for _ in range(times):
-        metrics.requests.add("chat", "200")
-        metrics.seconds.observe(value=0.2)
-    metrics.open.add(by=times)
-    metrics.held.set(10 * times)
-    return metrics
+def counted(text):
+    samples = [sample for one in text_string_to_metric_families(text) for sample in one.samples]
+    return {(one.name, *one.labels.values()): one.value for one in samples}
 
 
 def test_numbers_are_added_up(tmp_path):
     """Those of processes that ended too, but for what is true of now only."""
-    own, living, ended = measured(1), measured(2), measured(4)
-    (tmp_path / "1.json").write_text(json.dumps(living.dump()))
-    (tmp_path / "999999999.json").write_text(json.dumps(ended.dump()))
-    shared = SharedNumbers(tmp_path)
-    shared.write(own)
-    shared.write(own)
-    assert len(list(tmp_path.iterdir())) == 3
-    total = counted(shared.total(own))
-    assert total['deltaparse_requests_total{protocol="chat",status="200"}'] == 7
-    assert total['deltaparse_answer_seconds_bucket{le="0.1"}'] == 0
-    assert total['deltaparse_answer_seconds_bucket{le="+Inf"}'] == 7
-    assert total["deltaparse_answer_seconds_count"] == 7
-    assert total["deltaparse_open_answers"] == 3
-    assert total["deltaparse_held_characters"] == 30
-    assert counted(own)["deltaparse_open_answers"] == 1
+
+    def run(program, *args):
+        env = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+        command = [sys.executable, "-c", program, *map(str, args)]
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+            said, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+        return process.pid, said
+
+    run(COUNT, 1)
+    run(COUNT, 2)
+    gone, _ = run(COUNT, 4)
+    assert counted(run(SHOW)[1])["deltaparse_held_characters",] == 70
+    run(ENDED, gone)
+    total = counted(run(SHOW)[1])
+    assert total["deltaparse_requests_total", "chat", "200"] == 7
+    assert total["deltaparse_answer_seconds_bucket", "0.1"] == 0
+    assert total["deltaparse_answer_seconds_bucket", "+Inf"] == 7
+    assert total["deltaparse_answer_seconds_count",] == 7
+    assert total["deltaparse_open_answers",] == 3
+    assert total["deltaparse_held_characters",] == 30
 
 
-def test_labels_are_escaped():
-    metrics = Metrics()
-    metrics.issues.add('a"b\\c\nd')
-    assert 'deltaparse_issues_total{kind="a\\"b\\\\c\\nd"} 1' in metrics.text()
+def test_numbers_of_two_gateways_in_a_process_are_their_own():
+    one, other = Metrics(), Metrics()
+    one.issues.labels('a"b\\c\nd').inc()
+    assert b'deltaparse_issues_total{kind="a\\"b\\\\c\\nd"} 1.0' in one.text()
+    assert b'd"}' not in other.text()

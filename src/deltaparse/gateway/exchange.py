@@ -107,7 +107,7 @@ class Exchange:
             if not answer.ended:
                 raise
         if answer.first is not None:
-            self.gateway.metrics.first.observe(value=answer.first - self._began)
+            self.gateway.metrics.first.observe(answer.first - self._began)
 
     async def _watch(self, answer: Answer, scope: anyio.CancelScope) -> None:
         """End an answer whose client has gone, or takes nothing for too long."""
@@ -299,30 +299,30 @@ class Exchange:
         """Count what came of a turn."""
         metrics, parser = self.gateway.metrics, turn.parser
         ended = "fault" if turn.fault else turn.finish_reason or "cancelled"
-        metrics.finished.add(ended)
-        metrics.truncated.add(by=parser.finish_reason == "length")
+        metrics.finished.labels(ended).inc()
+        metrics.truncated.inc(parser.finish_reason == "length")
         for attempt in parser.attempts:
-            metrics.calls.add(attempt.status)
+            metrics.calls.labels(attempt.status).inc()
         for issue in parser.issues:
-            metrics.issues.add(issue.kind)
+            metrics.issues.labels(issue.kind).inc()
         counts = parser.counts
         for part in ("content", "reasoning", "tool_calls"):
-            metrics.characters.add(part, by=getattr(counts, part).characters)
+            metrics.characters.labels(part).inc(getattr(counts, part).characters)
         usage = turn.usage
         thought = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
-        metrics.tokens.add("prompt", by=usage["prompt_tokens"])
-        metrics.tokens.add("reasoning", by=thought)
-        metrics.tokens.add("answer", by=max(usage["completion_tokens"] - thought, 0))
+        metrics.tokens.labels("prompt").inc(usage["prompt_tokens"])
+        metrics.tokens.labels("reasoning").inc(thought)
+        metrics.tokens.labels("answer").inc(max(usage["completion_tokens"] - thought, 0))
 
     def _note(self) -> None:
         metrics, seconds = self.gateway.metrics, time.monotonic() - self._began
         status = self._status or 499
-        metrics.requests.add(self.protocol.name, str(status))
-        metrics.seconds.observe(value=seconds)
+        metrics.requests.labels(self.protocol.name, str(status)).inc()
+        metrics.seconds.observe(seconds)
         if self._gone:
-            metrics.gone.add()
+            metrics.gone.inc()
         if self._fault is not None and self._fault.status >= 500:
-            metrics.faults.add(str(self._fault.status))
+            metrics.faults.labels(str(self._fault.status)).inc()
         LOG.info(
             "answered",
             extra={

@@ -15,7 +15,7 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as HttpRequest
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -23,7 +23,7 @@ from deltaparse.protocols.wire_text import json_bytes
 
 from .exchange import Exchange, unknown_model
 from .faults import Fault
-from .metrics import Metrics, SharedNumbers
+from .metrics import Metrics
 from .model import Model
 from .names import Names
 from .protocol import PROTOCOLS, Protocol
@@ -39,7 +39,7 @@ COUNTING = 5.0
 """Seconds in which an upstream may say how many tokens a prompt has."""
 
 SHARING = 1.0
-"""Seconds after which a process writes its numbers for the others."""
+"""Seconds after which a process looks what it holds back, for others that are asked."""
 
 ENDING = 2.0
 """Seconds in which answers that were broken off may say so."""
@@ -54,7 +54,6 @@ class Gateway:
         client: what asks it; it is closed when the application stops.
         settings: limits and keys.
         records: takes note of each turn.
-        shared: where this and other processes write their numbers, for `/metrics`.
     """
 
     def __init__(
@@ -64,7 +63,6 @@ class Gateway:
         client: HttpClient,
         settings: Settings = Settings(),  # noqa: B008 - frozen
         records: Records | None = None,
-        shared: SharedNumbers | None = None,
     ) -> None:
         self.model = model
         self.upstream = upstream
@@ -74,7 +72,6 @@ class Gateway:
         self.names = Names(client, settings)
         self.records = records or Records(latest=settings.inspect)
         self.turns: set[Turn] = set()
-        self._shared = shared
         self.open = 0
         # Whoever renders holds the interpreter: more threads would only keep streams waiting. Two,
         # so that a request which takes long does not keep all others waiting either.
@@ -124,10 +121,8 @@ class Gateway:
 
     async def metrics_page(self, _: HttpRequest) -> Response:
         """Answer with the metrics."""
-        metrics = self._measured()
-        if self._shared is not None:
-            metrics = self._shared.total(metrics)
-        return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
+        self._look()
+        return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def inspect_page(self, request: HttpRequest) -> Response:
         """Answer with the inspector's page of the last turns, the newest first."""
@@ -202,12 +197,12 @@ class Gateway:
         if self.open >= self.settings.max_streams:
             raise Fault("too many requests at a time", status=503, retry_after="1")
         self.open += 1
-        self.metrics.open.add()
+        self.metrics.open.inc()
         try:
             yield
         finally:
             self.open -= 1
-            self.metrics.open.add(by=-1)
+            self.metrics.open.dec()
 
     async def count_tokens(self, prompt: str, model: str | None, headers: Mapping[str, str]) -> int:
         """Return how many tokens a prompt has: what the upstream says, or about that."""
@@ -220,15 +215,14 @@ class Gateway:
         count = token_count(answer)
         return -(-len(prompt) // 4) if count is None else count
 
-    def _measured(self) -> Metrics:
-        """Return the metrics, with what is looked at only when somebody asks."""
+    def _look(self) -> None:
+        """Measure what is looked at only when somebody asks."""
         self.metrics.held.set(sum(turn.held for turn in self.turns))
-        return self.metrics
 
-    async def _share(self, shared: SharedNumbers) -> None:
-        """Write the numbers down, again and again."""
+    async def _look_often(self) -> None:
+        """Measure again and again, for another process may be asked."""
         while True:
-            shared.write(self._measured())
+            self._look()
             await asyncio.sleep(SHARING)
 
     async def _no_such_page(self, _: HttpRequest, error: Exception) -> Response:
@@ -243,18 +237,15 @@ class Gateway:
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         del app
-        shared, sharing = self._shared, None
-        if shared is not None:
-            sharing = asyncio.create_task(self._share(shared))
+        looking = asyncio.create_task(self._look_often()) if self.metrics.are_shared else None
         async with self.client:
             yield
             for _ in range(int(ENDING / 0.02)):
                 if not self.open:
                     break
                 await asyncio.sleep(0.02)
-        if shared is not None and sharing is not None:
-            sharing.cancel()
-            shared.write(self._measured())
+        if looking is not None:
+            looking.cancel()
         self.records.close()
 
 

@@ -6,6 +6,7 @@ share nothing but the socket, and a folder for their numbers.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -24,7 +25,7 @@ from deltaparse.partial import UsageError
 
 from .discovery import Found
 from .gateway import Gateway
-from .metrics import SharedNumbers
+from .metrics import forget_process, share_numbers
 from .records import Records
 from .settings import Settings
 from .upstreams.http_client import HttpClient
@@ -53,7 +54,7 @@ class Service:
     workers: int = 1
     grace: int = 30
 
-    def run(self, listening: socket.socket, shared: Path | None = None) -> None:
+    def run(self, listening: socket.socket) -> None:
         """Serve in this process, until it is told to stop."""
         settings = self.settings
         gateway = Gateway(
@@ -62,7 +63,11 @@ class Service:
             HttpClient(self.url, settings, key=settings.upstream_key),
             settings,
             Records(self.record, latest=settings.inspect),
-            SharedNumbers(shared) if shared is not None else None,
+        )
+        gateway.metrics.leave_out_times()
+        # asyncio warns of each client that leaves while it is sent something.
+        logging.getLogger("asyncio").addFilter(
+            lambda record: record.getMessage() != "socket.send() raised exception."
         )
         config = uvicorn.Config(
             gateway.app(),
@@ -116,7 +121,8 @@ def serve(service: Service, listening: socket.socket) -> None:
     if not hasattr(os, "fork"):
         raise UsageError("--workers needs a system with fork: start several services instead")
     with tempfile.TemporaryDirectory(prefix="deltaparse-") as folder:
-        _supervise(lambda: service.run(listening, Path(folder)), service.workers)
+        share_numbers(Path(folder))
+        _supervise(lambda: service.run(listening), service.workers)
 
 
 def _supervise(run: Callable[[], None], count: int) -> None:
@@ -160,7 +166,10 @@ def _supervise(run: Callable[[], None], count: int) -> None:
     while children:
         child, _ = os.wait()
         began = children.pop(child, None)
-        if began is None or stopping:
+        if began is None:
+            continue
+        forget_process(child)
+        if stopping:
             continue
         failures = failures + 1 if time.monotonic() - began < SHORT_LIFE else 0
         if failures > count + 2:
