@@ -57,8 +57,7 @@ def test_memory_does_not_grow_with_requests(upstream):
                 upstream.bodies.clear()
                 upstream.heads.clear()
 
-        connector = aiohttp.TCPConnector(limit=AT_A_TIME)
-        async with aiohttp.ClientSession(f"http://127.0.0.1:{port}", connector=connector) as session:
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
             await asyncio.gather(*[client() for _ in range(AT_A_TIME)])
 
     try:

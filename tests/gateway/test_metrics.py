@@ -21,7 +21,7 @@ for _ in range(times):
 metrics.open.inc(times)
 metrics.held.set(10 * times)
 """
-ENDED = "import sys; from deltaparse.gateway.metrics import forget_process as f; f(int(sys.argv[1]))"
+ENDED = "import sys, deltaparse.gateway.metrics as m; m.forget_process(int(sys.argv[1]))"
 SHOW = "from deltaparse.gateway.metrics import Metrics; print(Metrics().text().decode())"
 
 
