@@ -1,11 +1,12 @@
 """The gateway beside a pass-through: streams per second, and what it adds to a chunk.
 
-    python bench/gateway.py [--streams 40] [--chunks 400] [--pace 0.02]
+    python bench/gateway.py [--streams 40] [--chunks 400] [--pace 0.02] [--litellm PYTHON]
 
 Three processes, as in earnest: an upstream that plays llama-server, what stands in between, and
 this one, which is the client. In between stand, one after another: nothing; a proxy that passes
 bytes on, made with the gateway's own client of the upstream; the gateway, in each protocol; and
-litellm's proxy, where it is installed. Each is asked for streams as fast as they come, for what a
+litellm's proxy, where `--litellm` names an interpreter that has it (`pip install
+'litellm[proxy]'` in an environment of its own: it wants other versions of much). Each is asked for streams as fast as they come, for what a
 chunk costs in processor time, and for streams at a pace, in which each chunk holds the time when
 it was sent, for what is added to its way.
 """
@@ -25,7 +26,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +36,12 @@ PATHS = {
     "/v1/messages": {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9999},
 }
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+LITELLM = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
+}
+"""It asks nobody for prices, and its clients for no key."""
+
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -155,6 +161,8 @@ async def measure(
 
 async def paced(port: int, path: str, body: dict) -> float:
     late: list[float] = []
+    await read_stream(port, path, body | {"stream": True}, late)  # warm
+    late.clear()
     asked = [read_stream(port, path, body | {"stream": True}, late) for _ in range(4)]
     await asyncio.gather(*asked)
     return statistics.median(late)
@@ -169,16 +177,16 @@ def free_port() -> int:
 @contextmanager
 def running(command: list[str], port: int, log: Path) -> Iterator[int]:
     """Run a server until it has been asked."""
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), **LITELLM}
     with log.open("w") as out:
-        process = subprocess.Popen([sys.executable, *command], env=env, stdout=out, stderr=out)
+        process = subprocess.Popen(command, env=env, stdout=out, stderr=out)
         try:
             for _ in range(600):
                 with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                     break
                 time.sleep(0.1)
             else:
-                raise SystemExit(log.read_text())
+                raise SystemExit(log.read_text()[-2000:])
             yield process.pid
         finally:
             process.send_signal(signal.SIGTERM)
@@ -190,6 +198,7 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=40, help="at a time")
     parser.add_argument("--chunks", type=int, default=400, help="of each stream")
     parser.add_argument("--pace", type=float, default=0.02, help="seconds between two of them")
+    parser.add_argument("--litellm", metavar="PYTHON", help="an interpreter that has its proxy")
     parser.add_argument("--play", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--pass-on", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -208,12 +217,12 @@ def main() -> None:
 
 def rows(args: argparse.Namespace, folder: Path) -> Iterator[dict]:
     fast, slow = free_port(), free_port()
-    play = [__file__, "--play"]
+    play = [sys.executable, __file__, "--play"]
     with (
         running([*play, str(fast), str(args.chunks), "0"], fast, folder / "fast"),
         running([*play, str(slow), "100", str(args.pace)], slow, folder / "slow"),
     ):
-        for name, path, body, command in standing_between(folder):
+        for name, path, body, command in standing_between(folder, args.litellm):
             row, made = {}, []
             for upstream_port in (fast, slow):
                 port = free_port()
@@ -237,14 +246,14 @@ def nothing() -> Iterator[None]:
     yield None
 
 
-def standing_between(folder: Path) -> Iterator[tuple]:
+def standing_between(folder: Path, python: str | None) -> Iterator[tuple]:
     def passing(port: int, upstream: int) -> list[str]:
-        return [__file__, "--pass-on", str(port), f"http://127.0.0.1:{upstream}"]
+        return [sys.executable, __file__, "--pass-on", str(port), f"http://127.0.0.1:{upstream}"]
 
     def gateway(port: int, upstream: int) -> list[str]:
         said = ["--upstream", f"http://127.0.0.1:{upstream}", "--kind", "llama.cpp"]
         where = ["--template", str(TEMPLATE), "--port", str(port)]
-        return ["-m", "deltaparse", "serve", *said, *where]
+        return [sys.executable, "-m", "deltaparse", "serve", *said, *where]
 
     def litellm(port: int, upstream: int) -> list[str]:
         said = {"model": "text-completion-openai/tiny", "api_key": "x"}
@@ -253,13 +262,13 @@ def standing_between(folder: Path) -> Iterator[tuple]:
         file = folder / f"litellm{upstream}.yaml"
         file.write_text(json.dumps(config))
         start = "from litellm.proxy.proxy_cli import run_server; run_server()"
-        return ["-c", start, "--config", str(file), "--port", str(port)]
+        return [str(python), "-c", start, "--config", str(file), "--port", str(port)]
 
     yield "nothing in between", "/completion", {"prompt": "Hi"}, None
     yield "passed on as bytes", "/completion", {"prompt": "Hi"}, passing
     for path, body in PATHS.items():
         yield f"gateway {path}", path, body, gateway
-    if find_spec("litellm") and find_spec("litellm.proxy.proxy_cli"):
+    if python is not None:
         chat = "/v1/chat/completions"
         yield f"litellm {chat}", chat, PATHS[chat] | {"model": "tiny"}, litellm
 
