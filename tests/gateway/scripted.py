@@ -213,6 +213,7 @@ class ScriptedUpstream:
                 await asyncio.sleep(script.pause)
             if script.fault is None:  # what comes from here on is the next request
                 watch.cancel()
+                await asyncio.wait([watch])
             return await self._end(script.fault, writer)
         finally:
             watch.cancel()

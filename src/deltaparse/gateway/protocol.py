@@ -57,6 +57,8 @@ class Protocol(ABC):
     limits: ClassVar[tuple[str, ...]]
     stop: ClassVar[str | None] = None
     refused: ClassVar[tuple[str, ...]] = ()
+    switches: ClassVar[tuple[str, ...]] = ()
+    """Members that are refused empty as well: that they are there asks for something."""
     messages: ClassVar[str] = "messages"
     has_choices: ClassVar[bool] = False
     schema_member: ClassVar[str]
@@ -70,8 +72,9 @@ class Protocol(ABC):
         Raises:
             Fault: the request is not what the protocol says, or asks for what is not served.
         """
-        for name in self.refused:
-            if body.get(name):
+        for name in (*self.refused, *self.switches):
+            given = body.get(name)
+            if given or (given is not None and name in self.switches):
                 raise Fault(f"{name} is not served here", param=name, code="unsupported_parameter")
         if not body.get(self.messages):
             raise Fault(f"{self.messages} is missing, or empty", param=self.messages)
@@ -206,8 +209,8 @@ class Chat(_OpenAI):
         "logit_bias",
         "prediction",
         "store",
-        "web_search_options",
     )
+    switches = ("web_search_options",)
 
     def with_usage(self, body: Mapping[str, Any]) -> bool:
         """Return whether an answer says what it took: a stream if it is asked to."""
@@ -293,7 +296,7 @@ class ResponsesProtocol(_OpenAI):
     limits = ("max_output_tokens",)
     messages = "input"
     schema_member = "text.format"
-    refused = ("background", "store", "max_tool_calls")
+    refused = ("background", "context_management", "store", "max_tool_calls")
     repeated = (
         "instructions",
         "max_output_tokens",
@@ -347,6 +350,8 @@ class ResponsesProtocol(_OpenAI):
         return top if top is not None or LOGPROBS not in included else 0
 
     def _read(self, body: Mapping[str, Any]) -> Request:
+        if body.get("truncation") not in (None, "disabled"):
+            raise Fault("truncation: nothing is left out here", param="truncation")
         text = member(body, "text", lambda value: isinstance(value, dict), "an object") or {}
         return json_asked_for(read_responses_request(body), text.get("format"))
 
@@ -364,7 +369,7 @@ class Messages(Protocol):
     limits = ("max_tokens",)
     stop = "stop_sequences"
     schema_member = "output_config.format"
-    refused = ("container", "mcp_servers")
+    refused = ("container", "context_management", "mcp_servers")
 
     def sampling(self, body: Mapping[str, Any], choices: int) -> Sampling:
         """Read how the model is to be sampled."""
