@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from deltaparse import ChatTemplate, WireFormat
-from deltaparse.gateway import Model
+from deltaparse import ChatTemplate, UsageError, WireFormat
+from deltaparse.gateway import HttpClient, Model, Settings
 from deltaparse.protocols import read_chat_completions
 from deltaparse.stream import CallPlace
 
@@ -184,6 +184,34 @@ def test_whose_authorization_goes_on(gateways, upstream):
         upstream.plays()
         gateways(**options).post(CHAT, ASKED[CHAT], headers=headers)
         assert upstream.heads[-1].get("authorization") == shown
+
+
+def test_an_authorization_that_cannot_go_on_as_it_came(gateways, upstream):
+    upstream.plays()
+    headers = {"authorization": "Bearer é".encode("latin-1")}
+    answer = gateways(forward_authorization=True).post(CHAT, ASKED[CHAT], headers=headers)
+    assert answer.status_code == 400
+    assert upstream.heads == []
+    assert gateways().post(CHAT, ASKED[CHAT], headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("ftp://127.0.0.1", ""),
+        ("127.0.0.1:8000", ""),
+        ("http://", ""),
+        ("http://h:x", ""),
+        ("http://h:0", ""),
+        ("http://me:secret@h", ""),
+        ("http://h", "a\nb: c"),
+        ("http://h", "é"),
+    ],
+)
+def test_upstreams_that_nobody_can_ask(url, key):
+    with pytest.raises(UsageError) as raised:
+        HttpClient(url, Settings(), key=key)
+    assert "secret" not in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)

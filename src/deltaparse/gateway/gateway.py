@@ -180,11 +180,18 @@ class Gateway:
             raise Fault("the API key is missing, or wrong", status=401)
 
     def authorization(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Return what the upstream is shown of a client's key; its own the client has."""
+        """Return what the upstream is shown of a client's key; its own the client has.
+
+        Raises:
+            Fault: it could not be shown as it came.
+        """
         settings = self.settings
         if settings.forward_authorization and not settings.upstream_key:
             if "authorization" in headers:
-                return {"authorization": headers["authorization"]}
+                shown = headers["authorization"]
+                if not (shown.isascii() and shown.isprintable()):
+                    raise Fault("an authorization is of printable ASCII characters")
+                return {"authorization": shown}
         return {}
 
     @asynccontextmanager

@@ -43,7 +43,7 @@ class HttpClient:
         key: shown as the bearer of every request, "" for none.
 
     Raises:
-        UsageError: the URL is none of a server.
+        UsageError: the URL is none of a server, or the key cannot stand in a header.
     """
 
     def __init__(self, url: str, settings: Settings, *, key: str = "") -> None:
@@ -51,6 +51,8 @@ class HttpClient:
         self.settings = settings
         self._base = base_of(url)
         self._headers = {"user-agent": "deltaparse", "accept-encoding": "identity"}
+        if not (key.isascii() and key.isprintable()):
+            raise UsageError("the key for the upstream has characters that no header may have")
         if key:
             self._headers["authorization"] = f"Bearer {key}"
         self._session: aiohttp.ClientSession | None = None
