@@ -5,10 +5,10 @@
 Three processes, as in earnest: an upstream that plays llama-server, what stands in between, and
 this one, which is the client. In between stand, one after another: nothing; a proxy that passes
 bytes on, made with the gateway's own client of the upstream; the gateway, in each protocol; and
-litellm's proxy, where `--litellm` names an interpreter that has it (`pip install
-'litellm[proxy]'` in an environment of its own: it wants other versions of much). Each is asked for streams as fast as they come, for what a
-chunk costs in processor time, and for streams at a pace, in which each chunk holds the time when
-it was sent, for what is added to its way.
+litellm's proxy, where `--litellm` names an interpreter that has it (`pip install 'litellm[proxy]'`
+in an environment of its own: it wants other versions of much). Each is asked for streams as fast as
+they come, for what a chunk costs in processor time, and for streams at a pace, in which each chunk
+holds the time when it was sent, for what is added to its way.
 """
 
 from __future__ import annotations
