@@ -94,7 +94,7 @@ format: .venv/dev.stamp ## write the code the way that lint wants it
 bench: .venv/bench.stamp ## measure speed; ARGS=--quick measures less; writes build/bench.json and .svg
 	$(BIN)/python bench/bench.py $(ARGS)
 
-bench-gateway: .venv/dev.stamp ## measure the gateway beside a pass-through
+bench-gateway: .venv/dev.stamp ## measure the gateway beside a pass-through; ARGS="--litellm PYTHON"
 	$(BIN)/python bench/gateway.py $(ARGS)
 
 replay-peers: .venv/servers.stamp ## compare other parsers with ours on recorded outputs

@@ -181,7 +181,7 @@ def running(command: list[str], port: int, log: Path) -> Iterator[int]:
     with log.open("w") as out:
         process = subprocess.Popen(command, env=env, stdout=out, stderr=out)
         try:
-            for _ in range(600):
+            for _ in range(1800):
                 with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                     break
                 time.sleep(0.1)
