@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
+import httpx
 import pytest
 
 from deltaparse import TemplateError, UsageError
@@ -17,6 +19,8 @@ from deltaparse.gateway import HttpClient, Settings, discover
 
 from .asking import ASKED, CLIENT, free_port, wait_for
 from .conftest import TEMPLATES
+
+OPEN = "deltaparse_open_answers"
 
 ONCE = {"connection": "close"}
 SOURCE = (TEMPLATES / "json_in_tags.jinja").read_text()
@@ -151,9 +155,12 @@ def test_workers(upstream, documents, tmp_path):
             answer = CLIENT.post(f"{url}/v1/chat/completions", json=body, headers=ONCE)
             assert answer.json()["choices"][0]["message"]["content"] == "It is 26."
 
-    def answered():
+    def numbers(name):
         lines = CLIENT.get(f"{url}/metrics", headers=ONCE).text.splitlines()
-        return [line for line in lines if line.startswith("deltaparse_requests_total")]
+        return [line for line in lines if line.startswith(name)]
+
+    def answered():
+        return numbers("deltaparse_requests_total")
 
     try:
         wait_for(url)
@@ -161,9 +168,20 @@ def test_workers(upstream, documents, tmp_path):
         workers = [int(child) for child in children_of(process.pid)]
         assert len(workers) == 2
         wait_until(lambda: answered() == [counted(12)])
-        time.sleep(1.5)  # what was counted is written down each second
-        os.kill(workers[0], signal.SIGKILL)
-        wait_until(lambda: len(children_of(process.pid) - {str(workers[0])}) == 2)
+        upstream.plays(chunks=["It is "], fault="hang")
+        body = ASKED["/v1/chat/completions"] | {"stream": True}
+        with (
+            suppress(httpx.TransportError),
+            httpx.stream("POST", f"{url}/v1/chat/completions", json=body) as answer,
+        ):
+            arriving = answer.iter_bytes()
+            next(arriving)
+            wait_until(lambda: numbers(OPEN) == [f"{OPEN} 1.0"])
+            for worker in workers:
+                os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: len(children_of(process.pid) - set(map(str, workers))) == 2)
+        wait_until(lambda: numbers(OPEN) == [f"{OPEN} 0.0"])
+        upstream.plays(chunks=["It is ", "26."])
         ask(4)
         wait_until(lambda: answered() == [counted(16)])
     finally:
