@@ -4,10 +4,10 @@ All that fits the rules is valid, but for the keywords in `SchemaRules.not_expre
 place where it stands. The other way round, what is valid fits the rules where it is written as
 models write, which leaves out on purpose:
 
-- members in another order than the schema's, or keys not described in an object with `properties`
-  (but for `additionalProperties`, or `closed=False`);
-- values of other types than a schema without `type` has keywords for: `{"properties": ...}` means
-  an object, though by the standard 5 is valid too;
+- members in another order than the schema's;
+- but for `standard=True`, keys not described in an object with `properties` and nothing said of
+  others, and values of other types than a schema without `type` has keywords for:
+  `{"properties": ...}` means an object, though by the standard 5 is valid too;
 - integers written as `1.0`, and what `numbers`, `string_formats` and `Spacing` leave out.
 
 `oneOf` is a choice of any, and is listed where one text might fit two of its schemas. A schema that
@@ -76,7 +76,7 @@ def schema_rules(
     at: str = "#",
     name: str = "value",
     spacing: Spacing = FLEXIBLE,
-    closed: bool = True,
+    standard: bool = False,
     rules: RuleBook | None = None,
     dialect: Dialect = JsonText,
 ) -> SchemaRules:
@@ -87,7 +87,9 @@ def schema_rules(
         at: the pointer of the part of it to compile, "#/properties/city" say.
         name: what the rules' names begin with.
         spacing: the white space that is allowed.
-        closed: an object with `properties` has no others, unless `additionalProperties` says so.
+        standard: what a schema does not speak of is allowed, as the standard has it: other types
+            than its keywords are of, and keys beside those in `properties`. Otherwise it is left
+            out, since those who describe a tool mean what they describe.
         rules: add to these, so that schemas share what they have in common.
         dialect: how values are written, if not as JSON.
 
@@ -97,7 +99,7 @@ def schema_rules(
     """
     check_document(document)
     rules = RuleBook() if rules is None else rules
-    compiler = Compiler(document, dialect(rules, spacing), rules, closed)
+    compiler = Compiler(document, dialect(rules, spacing), rules, standard=standard)
     try:
         value = compiler.compiled(_pointed(document, at), at, name)
         found = SchemaRules(value, compiler.rules, tuple(compiler.not_expressed))
@@ -113,11 +115,11 @@ class Compiler:
     """Compiles one schema document, adding rules to a book; the `Values` of objects and arrays."""
 
     def __init__(
-        self, document: Schema, json_text: JsonText, rules: RuleBook, closed: bool
+        self, document: Schema, json_text: JsonText, rules: RuleBook, *, standard: bool = False
     ) -> None:
         self.rules = rules
         self.json_text = json_text
-        self.closed = closed
+        self.standard = standard
         self.not_expressed: dict[NotExpressed, None] = {}
         self._document = document
         self._known: dict[str, Ref] = {}
@@ -209,7 +211,7 @@ class Compiler:
         self._spend(sum(map(len, branches)) ** 2 // 10, path)
         for i, first in enumerate(branches):
             for j, second in enumerate(branches):
-                if i != j and not all(apart(a, b, self.closed) for a in first for b in second):
+                if i != j and not all(apart(a, b, standard=self.standard) for a in first for b in second):
                     self.report(where, "oneOf")
                     return
 
@@ -233,7 +235,7 @@ class Compiler:
         if "enum" in schema:
             values = fitting(schema["enum"], schema, report)
             return choice(*map(self.json_text.written, values))
-        types = types_of(schema)
+        types = types_of(schema, standard=self.standard)
         if set(types) == set(TYPES) - {"integer"} and not schema.keys() & ALL_KEYWORDS:
             return self._any()
         for keyword in sorted(schema.keys() & frozenset().union(*map(unknown, types))):

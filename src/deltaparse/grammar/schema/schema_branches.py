@@ -75,13 +75,13 @@ def _conjuncts(
             yield [(option, step(path, key, i)) for i, option in enumerate(schema[key])]
 
 
-def apart(a: Plain, b: Plain, closed: bool) -> bool:
+def apart(a: Plain, b: Plain, *, standard: bool) -> bool:
     """Whether no text made for `a` is valid for `b`."""
     return (
         _types(a).isdisjoint(_types(b))
         or _values_apart(a, b)
         or any(_member_apart(a, b, name) for name in a.get("required", []))
-        or _lacks_member(a, b, closed)
+        or _lacks_member(a, b, standard=standard)
     )
 
 
@@ -109,10 +109,10 @@ def _member_apart(a: Plain, b: Plain, name: str) -> bool:
     return second is False or _values_apart(first, second)
 
 
-def _lacks_member(a: Plain, b: Plain, closed: bool) -> bool:
+def _lacks_member(a: Plain, b: Plain, *, standard: bool) -> bool:
     """Whether `b` requires a member that is not offered for `a`."""
     if _types(a) != {"object"}:
         return False
-    shut = a.get("additionalProperties", not (closed and "properties" in a)) is False
+    shut = a.get("additionalProperties", standard or "properties" not in a) is False
     offered = {*a.get("properties", {}), *a.get("required", [])}
     return shut and not offered.issuperset(b.get("required", []))

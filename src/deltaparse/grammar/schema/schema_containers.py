@@ -38,7 +38,7 @@ class Values(Protocol):
 
     rules: RuleBook
     json_text: JsonText
-    closed: bool
+    standard: bool
 
     def value(self, schema: Schema, path: str, name: str) -> Expr:
         """Make the text of a schema's values."""
@@ -56,7 +56,7 @@ class Member(NamedTuple):
 
 def object_(values: Values, schema: Plain, path: str, name: str) -> Expr:
     """Make an object's text."""
-    rest = schema.get("additionalProperties", not (values.closed and "properties" in schema))
+    rest = schema.get("additionalProperties", values.standard or "properties" not in schema)
     members = list(_members(values, schema, path, name))
     if any(member.required and member.text == NOTHING for member in members):
         return NOTHING

@@ -37,10 +37,15 @@ def unknown(type_: str) -> frozenset[str]:
     return _UNKNOWN_TO.get(type_, frozenset())
 
 
-def types_of(schema: dict[str, Any]) -> list[str]:
-    """Return the types: those named, or those that there are keywords for, or all."""
+def types_of(schema: dict[str, Any], *, standard: bool) -> list[str]:
+    """Return the types: those named, or those that there are keywords for, or all.
+
+    By the standard, keywords of one type say nothing of values of another.
+    """
     types = schema.get("type") or [
-        name for name in TYPES if name != "integer" and schema.keys() & BY_TYPE.get(name, set())
+        name
+        for name in TYPES
+        if not standard and name != "integer" and schema.keys() & BY_TYPE.get(name, set())
     ]
     types = list(dict.fromkeys(types or TYPES))
     return [name for name in types if name != "integer" or "number" not in types]

@@ -199,7 +199,7 @@ class Arguments:
         try:
             check_document(tool.schema)
             json_text = dialect(self.rules, self.spacing)
-            compiler = Compiler(tool.schema, json_text, self.rules, closed=True)
+            compiler = Compiler(tool.schema, json_text, self.rules)
             options = []
             for branch in expanded(tool.schema, "#", compiler.target, compiler.report):
                 members = []
