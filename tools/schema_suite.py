@@ -23,9 +23,48 @@ from deltaparse.grammar import GrammarRules, SchemaRules, schema_rules, to_lark
 __all__ = ["Verdict", "beside", "cases", "judged", "page"]
 
 DRAFTS = ("draft7", "draft2020-12")
+NOT_RUN = {"format"}
+"""Says that formats assert nothing; those that do are in `optional/format`."""
+
+LEAP = "leap seconds, and `t` and `z` in small letters"
 LEFT_OUT = {
-    "format": "says that formats assert nothing; those that assert are in `optional/format`",
+    ("format: time", "validation of time strings"): LEAP,
+    ("format: date-time", "validation of date-time strings"): LEAP,
+    ("format: email", "validation of e-mail addresses"): "addresses with quotes or numeric hosts",
+    ("ref", "ref overrides any sibling keywords"): "values that only keywords beside a `$ref` "
+    "exclude: up to draft 7 these count for nothing, and here they do",
+    ("vocabulary", "schema that uses custom metaschema with with no validation vocabulary"): "values "
+    "of schemas whose own vocabulary takes a keyword's meaning away",
 }
+"""What is left out on purpose, by the keyword and the case."""
+
+KINDS = ("exact", "wider", "left out", "refused", "silent", "narrower")
+
+HEAD = """# JSON Schema, keyword by keyword
+
+What a grammar holds a model to, measured with the [official test suite](https://github.com/json-schema-org/\
+JSON-Schema-Test-Suite), drafts 7 and 2020-12: each schema becomes a grammar, and an engine judges
+each instance, written as JSON, its members in any order. `make schema-suite` fetches the suite,
+which is part of the source distribution of `jsonschema`, and writes this page with
+`tools/schema_suite.py`; a test holds it up to date.
+
+- **exact**: valid, and the grammar takes it; or not, and it does not.
+- **wider**: not valid, and the grammar takes it; the keyword is in `not_expressed`.
+- **left out**: valid, and the grammar does not take it, for one of the reasons below.
+- **refused**: the schema is an error that says where: it allows nothing, or a `$ref` in it leads nowhere.
+- **by default**: valid too, and left out unless a schema is read with `standard=True`: keys that an
+  object with `properties` does not describe, and values of types that no keyword speaks of. A tool's
+  schema means what it describes.
+
+Nothing is wider without being listed, and nothing else is left out.
+
+| keyword | cases | instances | exact | wider | left out | refused | by default |
+|---|--:|--:|--:|--:|--:|--:|--:|"""
+
+TAIL = """`format` has what asserts: the suite's `optional/format`. Not run are the other optional parts, and
+`format.json`, which says that formats assert nothing.
+"""
+
 ORDERS = 200
 """Orders of an instance's members that are tried."""
 
@@ -45,8 +84,8 @@ class Case(NamedTuple):
 class Verdict(NamedTuple):
     """What became of one instance, or with `refused` of all that a schema has.
 
-    `kind`: "exact", "wider" (a keyword in `not_expressed` says so), "refused", "silent" (wider, and
-    nothing says so) or "narrower" (it is valid, and left out).
+    `kind`: one of `KINDS`. "wider": a keyword in `not_expressed` says so; "silent": nothing does;
+    "left out": for a reason in `LEFT_OUT`; "narrower": for none.
     """
 
     case: Case
@@ -67,7 +106,7 @@ def cases(suite: Path) -> Iterator[Case]:
         files = [*folder.glob("*.json"), *folder.glob("optional/format/*.json")]
         for file in sorted(files):
             keyword = file.stem if file.parent == folder else f"format: {file.stem}"
-            if keyword in LEFT_OUT:
+            if keyword in NOT_RUN:
                 continue
             for group in json.loads(file.read_text(encoding="utf-8")):
                 tests = [
@@ -76,24 +115,24 @@ def cases(suite: Path) -> Iterator[Case]:
                 yield Case(draft, keyword, group["description"], group["schema"], tests)
 
 
-def judged(case: Case, judge: Judge) -> Iterator[Verdict]:
+def judged(case: Case, judge: Judge, *, standard: bool = True) -> Iterator[Verdict]:
     """Judge the instances of a case, each written as JSON in any order of its members."""
     try:
-        found = schema_rules(case.schema, standard=True)
+        found = schema_rules(case.schema, standard=standard)
     except UsageError as error:
         yield Verdict(case, "", "refused", str(error))
         return
     accepts = judge(found.grammar())
     for what, value, valid in case.tests:
         taken = any(map(accepts, dict.fromkeys(islice(_texts(value), ORDERS))))
-        yield Verdict(case, what, _kind(found, taken=taken, valid=valid))
+        yield Verdict(case, what, _kind(case, found, taken=taken, valid=valid))
 
 
-def _kind(found: SchemaRules, *, taken: bool, valid: bool) -> str:
+def _kind(case: Case, found: SchemaRules, *, taken: bool, valid: bool) -> str:
     if taken == valid:
         return "exact"
     if valid:
-        return "narrower"
+        return "left out" if (case.keyword, case.what) in LEFT_OUT else "narrower"
     return "wider" if found.not_expressed else "silent"
 
 
@@ -156,14 +195,37 @@ def _tokenizer() -> Any:
     return _made[0]
 
 
+def counted(suite: Path, judge: Judge, *, standard: bool) -> dict[str, Counter[str]]:
+    """Count the verdicts of each keyword, with its cases and instances; "failures" must be none."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for case in cases(suite):
+        row = found[case.keyword]
+        row["cases"] += 1
+        row["instances"] += len(case.tests)
+        for verdict in judged(case, judge, standard=standard):
+            row[verdict.kind] += len(case.tests) if verdict.kind == "refused" else 1
+    return dict(found)
+
+
+def page(suite: Path, judge: Judge = lark) -> str:
+    """Return the page."""
+    rows, narrowed = (counted(suite, judge, standard=standard) for standard in (True, False))
+    lines = [HEAD]
+    total: Counter[str] = Counter()
+    for keyword in sorted(rows, key=lambda name: (name.startswith("format"), name.lower())):
+        left_out = narrowed[keyword]["narrower"]
+        lines.append(_row(f"`{keyword}`", rows[keyword], left_out))
+        total += rows[keyword] + Counter(by_default=left_out)
+    lines.append(_row("all", total, total["by_default"]))
+    reasons = dict.fromkeys(LEFT_OUT.values())
+    lines += ["", "What is left out:", "", *(f"- {reason}." for reason in reasons), "", TAIL]
+    return "\n".join(lines)
+
+
+def _row(name: str, row: Counter[str], by_default: int) -> str:
+    figures = [row[kind] or "" for kind in ("cases", "instances", *KINDS[:4])]
+    return f"| {name} | {' | '.join(map(str, [*figures, by_default or '']))} |"
+
+
 if __name__ == "__main__":
-    c = Counter()
-    for case in cases(Path(sys.argv[1])):
-        try:
-            for v in judged(case, lark):
-                c[v.kind]+=1
-                if v.kind in ("silent", "narrower", "refused"):
-                    print(v.kind, "|", case.draft, "|", case.keyword, "|", case.what, "|", v.what, "|", v.why, "|", json.dumps(case.schema)[:300])
-        except Exception as e:
-            print("ERROR", case.draft, case.keyword, case.what, repr(e)[:300])
-    print(c)
+    print(page(Path(sys.argv[1]) if len(sys.argv) > 1 else beside()), end="")

@@ -23,6 +23,8 @@ FORMATS = {
     "date-time": st.datetimes().map(lambda t: t.replace(microsecond=0).isoformat() + "+01:30"),
     "uuid": st.uuids().map(str),
     "ipv4": st.ip_addresses(v=4).map(str),
+    "ipv6": st.ip_addresses(v=6).map(str),
+    "json-pointer": st.from_regex(r"(/([a-z0-9]|~[01]){0,4}){0,3}", fullmatch=True),
     "hostname": st.from_regex(r"[a-z][a-z0-9]{0,9}(\.[a-z]{2,5}){0,2}", fullmatch=True),
     "email": st.from_regex(r"[a-z]{1,9}(\.[a-z]{1,5})?@[a-z]{1,9}\.[a-z]{2,5}", fullmatch=True),
 }

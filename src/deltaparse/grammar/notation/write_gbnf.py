@@ -11,12 +11,13 @@ the hexadecimal digits that follow. So `^` and `-` come last in a class, after w
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from deltaparse.partial.surrogates import is_whole
 
-from ..rules.rulebook import GrammarRules
+from ..rules.rulebook import GrammarRules, free_stem
 from ..rules.rules import (
     QUANTIFIERS,
     Chars,
@@ -58,19 +59,18 @@ def to_gbnf(grammar: GrammarRules, token: str = LLAMA_CPP) -> str:
 
 class _Writer:
     def __init__(self, grammar: GrammarRules, token: str) -> None:
-        self._rules = grammar.rules
+        self._names = sorted(grammar.rules)
         self._grammar = grammar
         self._token = token
-        self._todo = dict(grammar.rules)
+        self._todo = deque(grammar.rules.items())
         self._helpers: dict[Expr, str] = {}
 
     def text(self) -> str:
         lines = []
         while self._todo:
-            name = next(iter(self._todo))
-            body = self._todo.pop(name)
+            name, body = self._todo.popleft()
             if isinstance(body, TextUntil | TextWithout):
-                rules = until_rules(self._spelled(body), name, self._stem(f"{name}-s"))
+                rules = until_rules(self._spelled(body), name, free_stem(f"{name}-s", self._names))
                 lines += [f"{rule} ::= {self._expr(inner, name)}" for rule, inner in rules.items()]
             else:
                 lines.append(f"{name} ::= {self._expr(body, name)}")
@@ -134,16 +134,10 @@ class _Writer:
     def _helper(self, body: Expr, rule: str) -> str:
         """Name a rule for `body`, to be written later."""
         if body not in self._helpers:
-            name = f"{self._stem(f'{rule}-x')}{len(self._helpers) + 1}"
+            name = f"{free_stem(f'{rule}-x', self._names)}{len(self._helpers) + 1}"
             self._helpers[body] = name
-            self._todo[name] = body
+            self._todo.append((name, body))
         return self._helpers[body]
-
-    def _stem(self, stem: str) -> str:
-        """Lengthen `stem` until no other rule's name begins with it."""
-        while any(name.startswith(stem) for name in self._rules):
-            stem += "x"
-        return stem
 
 
 def _class(expr: Chars) -> str:

@@ -9,9 +9,10 @@ Terminals may refer to terminals only, so rules that tokens are made of are term
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Mapping
 
-from ..rules.rulebook import ROOT, GrammarRules
+from ..rules.rulebook import ROOT, GrammarRules, free_stem
 from ..rules.rules import (
     QUANTIFIERS,
     Chars,
@@ -33,6 +34,9 @@ from .apart import APART, tokens_apart
 __all__ = ["to_lark"]
 
 RAW = TextUntil | TextWithout
+
+MAX_LEVELS = 12
+"""Sequences and choices in one another: llguidance reads some sixty brackets, no more."""
 
 
 def to_lark(grammar: GrammarRules) -> str:
@@ -59,25 +63,31 @@ class _Writer:
         self._grammar = grammar
         self._rules = tokens_apart(grammar)
         self._terminals = _terminal_rules(self._rules)
+        names = sorted(self._rules)
+        self._stems = [free_stem(stem, names) for stem in ("token-", "limited-", "inner-")]
         self._tokens: dict[Expr, str] = {}
         self._limited: dict[TextWithout, str] = {}
+        self._inner: dict[tuple[Expr, bool], str] = {}
+        self._todo: deque[tuple[str, Expr, bool]] = deque()
+        self._levels = 0
+        self._in_terminal = False
 
     def text(self) -> str:
         lines = []
         for name, body in self._rules.items():
             # A rule that is a terminal says its body itself, without naming another.
             inner = body.body if name in self._terminals and isinstance(body, Token) else body
-            text = self._terminal if name in self._terminals else self._rule
-            lines.append(f"{self._name(name)}: {text(inner)}")
+            lines.append(self._line(self._name(name), inner, terminal=name in self._terminals))
         for body, name in self._limited.items():
             text_of = TextWithout(body.others, body.end)
             lines.append(f"{name}[max_tokens={body.most_tokens}]: {self._token(text_of)}")
-        done = 0
-        while done < len(self._tokens):
-            body, name = list(self._tokens.items())[done]
-            lines.append(f"{name}: {self._terminal(body)}")
-            done += 1
+        while self._todo:
+            lines.append(self._line(*self._todo.popleft()))
         return "\n".join(lines) + "\n"
+
+    def _line(self, name: str, body: Expr, terminal: bool) -> str:
+        self._in_terminal = terminal
+        return f"{name}: {self._terminal(body) if terminal else self._rule(body)}"
 
     def _name(self, rule: str) -> str:
         return "start" if rule == ROOT else rule.upper() if rule in self._terminals else rule
@@ -102,7 +112,7 @@ class _Writer:
             case Chars():
                 return f"/{_class(expr)}/"
             case Sequence() | Choice():
-                return f"({self._rule(expr)})"
+                return self._bracketed(expr)
             case Repeat(body, least, most):
                 text = self._expr(body)
                 return (f"({text})" if isinstance(body, Repeat) else text) + _count(least, most)
@@ -112,7 +122,8 @@ class _Writer:
                 return self._token(body)
             case TextWithout(most_tokens=int()):
                 # Only a rule can have a limit, and only of one terminal.
-                return self._limited.setdefault(expr, f"limited-{len(self._limited) + 1}")
+                name = f"{self._stems[1]}{len(self._limited) + 1}"
+                return self._limited.setdefault(expr, name)
             case TextUntil() | TextWithout():
                 return self._token(expr)
 
@@ -124,7 +135,24 @@ class _Writer:
     def _token(self, body: Expr) -> str:
         if isinstance(body, Literal | Chars | Ref):
             return self._expr(body)
-        return self._tokens.setdefault(body, f"TOKEN-{len(self._tokens) + 1}")
+        if body not in self._tokens:
+            self._tokens[body] = f"{self._stems[0].upper()}{len(self._tokens) + 1}"
+            self._todo.append((self._tokens[body], body, True))
+        return self._tokens[body]
+
+    def _bracketed(self, body: Expr) -> str:
+        """Write what is made of parts; too deep in others, as a rule or a terminal of its own."""
+        if self._levels < MAX_LEVELS:
+            self._levels += 1
+            text = f"({self._rule(body)})"
+            self._levels -= 1
+            return text
+        key = body, self._in_terminal
+        if key not in self._inner:
+            name = f"{self._stems[2]}{len(self._inner) + 1}"
+            self._inner[key] = name.upper() if self._in_terminal else name
+            self._todo.append((self._inner[key], body, self._in_terminal))
+        return self._inner[key]
 
 
 def _quoted(text: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
+from collections.abc import Sequence as Items
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
@@ -34,6 +36,7 @@ __all__ = [
     "RuleBook",
     "SpecialToken",
     "Tokens",
+    "free_stem",
     "reachable",
 ]
 
@@ -130,6 +133,13 @@ class RuleBook:
         rules = reachable(rules)
         _check_recursion(rules)
         return GrammarRules(rules, self._tokens)
+
+
+def free_stem(stem: str, names: Items[str]) -> str:
+    """Lengthen `stem` until none of the sorted `names` begins with it."""
+    while (at := bisect_left(names, stem)) < len(names) and names[at].startswith(stem):
+        stem = f"{stem[:-1]}x{stem[-1]}"
+    return stem
 
 
 def _finite(rules: Mapping[str, Expr]) -> dict[str, Expr]:

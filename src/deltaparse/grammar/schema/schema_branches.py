@@ -9,7 +9,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
 
 from .schema_document import MAX_DEPTH, Schema, canonical, check_schema, step
-from .schema_merge import merged, plain
+from .schema_merge import DEPENDING, merged, plain
 
 __all__ = ["MAX_BRANCHES", "apart", "expanded"]
 
@@ -43,7 +43,9 @@ def expanded(
     check_schema(schema, path)
     if isinstance(schema, bool):
         return [{}] if schema else []
-    result = [plain(schema)]
+    own = plain(schema)
+    unevaluated = own.pop("unevaluatedProperties", True)
+    result = [own]
     for options in _conjuncts(schema, path, target):
         inner = [
             branch
@@ -58,7 +60,28 @@ def expanded(
             for branch in inner
         ]
         result = [branch for branch in pairs if branch is not None]
+    if unevaluated is not True and _describes_surely(schema, path, target):
+        return [{"additionalProperties": unevaluated, **branch} for branch in result]
+    if unevaluated is not True:
+        report(path, "unevaluatedProperties")
     return result
+
+
+def _describes_surely(
+    schema: Schema, path: str, target: Callable[[str, str], Schema], depth: int = 0
+) -> bool:
+    """Whether each branch of a schema describes the same members for all values that fit it."""
+    if isinstance(schema, bool):
+        return True
+    if depth > MAX_DEPTH or not schema.keys().isdisjoint(DEPENDING):
+        return False
+    if len(schema.get("anyOf", [])) > 1 or not schema.get("$ref", "#").startswith("#"):
+        return False
+    return all(
+        _describes_surely(option, where, target, depth + 1)
+        for options in _conjuncts(schema, path, target)
+        for option, where in options
+    )
 
 
 def _conjuncts(

@@ -25,8 +25,9 @@ from ..rules.rules import (
     repeat,
     seq,
 )
-from ..text.json_text import JsonText, other_texts
+from ..text.json_text import JsonText
 from .schema_document import Schema, step
+from .schema_keys import KeyRules
 
 __all__ = ["Member", "Values", "array", "object_", "ordered"]
 
@@ -56,33 +57,27 @@ class Member(NamedTuple):
 
 def object_(values: Values, schema: Plain, path: str, name: str) -> Expr:
     """Make an object's text."""
-    rest = schema.get("additionalProperties", values.standard or "properties" not in schema)
-    members = list(_members(values, schema, path, name))
+    keys = KeyRules(values, schema, path)
+    members = list(_members(values, schema, keys, path, name))
     if any(member.required and member.text == NOTHING for member in members):
         return NOTHING
     members = [member for member in members if member.text != NOTHING]
-    extra: Expr = NOTHING
-    if "patternProperties" in schema:
-        # Which keys a pattern matches the rules do not know, so no others are offered.
-        values.report(path, "patternProperties")
-    elif rest is not False:
-        names = [*schema.get("properties", {}), *schema.get("required", [])]
-        value = values.value(rest, step(path, "additionalProperties"), name)
-        extra = _pair(values, other_texts(names), value, f"{name}-other")
-    if extra != NOTHING and schema.get("propertyNames", True) not in (True, {}):
-        values.report(path, "propertyNames")
+    extra = choice(
+        *(
+            _pair(values, text, values.value(inner, where, name), f"{name}-other")
+            for text, inner, where in keys.others()
+        )
+    )
     return _counted(values, schema, path, name, members, extra)
 
 
-def _members(values: Values, schema: Plain, path: str, name: str) -> Iterator[Member]:
+def _members(
+    values: Values, schema: Plain, keys: KeyRules, path: str, name: str
+) -> Iterator[Member]:
     required = schema.get("required", [])
-    rest = schema.get("additionalProperties", True)
-    properties = schema.get("properties", {})
-    for key in [*properties, *(key for key in dict.fromkeys(required) if key not in properties)]:
-        where = step(
-            path, *(("properties", key) if key in properties else ["additionalProperties"])
-        )
-        value = values.value(properties.get(key, rest), where, f"{name}-{key}")
+    for key in keys.named:
+        inner, where = keys.schema_of(key)
+        value = values.value(inner, where, f"{name}-{key}")
         pair = _pair(values, literal(key), value, f"{name}-{key}-member")
         yield Member(pair, key in required)
 

@@ -14,7 +14,7 @@ from deltaparse.stream.reading.tool_calls.schema import COMBINING
 
 from .schema_document import TYPES, Schema, canonical
 
-__all__ = ["ANNOTATIONS", "conjunction", "merged", "plain"]
+__all__ = ["ANNOTATIONS", "DEPENDING", "conjunction", "merged", "plain"]
 
 _ANNOTATIONS = (
     "$schema $id id $comment $defs definitions $anchor $vocabulary title description default"
@@ -28,6 +28,11 @@ LARGER = {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties
 SMALLER = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}
 
 TOGETHER = {"properties", "additionalProperties", "prefixItems", "items"}
+
+DEPENDING = frozenset({"if", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"})
+"""Keywords with schemas of which only the value shows whether they describe its members."""
+
+EVALUATING = DEPENDING.union(COMBINING)
 
 Plain = dict[str, Any]
 
@@ -54,7 +59,7 @@ def plain(schema: Plain) -> Plain:
         result["prefixItems"] = result.pop("items")
         result["items"] = result.pop("additionalItems", True)
     result.pop("additionalItems", None)
-    if "unevaluatedProperties" in result and "patternProperties" not in result:
+    if "unevaluatedProperties" in result and schema.keys().isdisjoint(EVALUATING):
         result.setdefault("additionalProperties", result.pop("unevaluatedProperties"))
     return result
 

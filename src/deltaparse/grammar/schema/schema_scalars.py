@@ -11,20 +11,62 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from deltaparse.stream.reading.tool_calls.schema import type_of
+from deltaparse.stream.reading.tool_calls.schema import COMBINING, type_of
 
-from ..rules.rules import ANY_CHAR, MAX_REPEAT, NOTHING, Chars, Expr, Repeat, repeat, token
+from ..rules.rules import (
+    ANY_CHAR,
+    MAX_REPEAT,
+    NOTHING,
+    Chars,
+    Expr,
+    Repeat,
+    choice,
+    literal,
+    repeat,
+    token,
+)
+from ..text.both import both
 from ..text.json_text import JsonText
 from ..text.numbers import MAX_DIGITS, Bound, integers, numbers
 from ..text.patterns import NotRegular, lengths, pattern_text
 from ..text.string_formats import format_text
-from .schema_document import canonical
+from .schema_document import Schema, canonical
+from .schema_merge import plain
 
-__all__ = ["Report", "fitting", "integer", "number", "string", "string_text"]
+__all__ = ["STRING", "Report", "fitting", "integer", "key_text", "number", "string", "string_text"]
 
 Report = Callable[[str], None]
 
 Plain = dict[str, Any]
+
+ANY_TEXT = repeat(ANY_CHAR)
+STRING = frozenset({"minLength", "maxLength", "pattern", "format"})
+"""Keywords of strings."""
+
+MAX_COUNTED = 100
+"""Characters of a text of some shape that are counted; each may be a state of a machine."""
+
+KEY_SAID = STRING | {"type", "enum"}
+
+
+def key_text(schema: Schema) -> Expr | None:
+    """Make the texts that `propertyNames` allows, None where rules do not say it."""
+    if isinstance(schema, bool):
+        return ANY_TEXT if schema else NOTHING
+    said = plain(schema)
+    if said.get("type", ["string"]) != ["string"] or said.keys() - KEY_SAID or _combines(schema):
+        return None
+    if "enum" in said:
+        if said.keys() & STRING:
+            return None
+        return choice(*(literal(value) for value in said["enum"] if isinstance(value, str)))
+    reported: list[str] = []
+    text = string_text(said, reported.append)
+    return None if reported else text
+
+
+def _combines(schema: Plain) -> bool:
+    return not schema.keys().isdisjoint(COMBINING)
 
 
 def string(schema: Plain, json_text: JsonText, report: Report) -> Expr:
@@ -39,7 +81,7 @@ def string_text(schema: Plain, report: Report) -> Expr:
         return NOTHING
     text = _shape(schema, report)
     if text is None:
-        text = repeat(ANY_CHAR)
+        text = ANY_TEXT
     return _sized(text, least, None if most is None else int(most), report)
 
 
@@ -70,6 +112,12 @@ def _sized(text: Expr, least: int, most: int | None, report: Report) -> Expr:
         ends = [end for end in (most, high) if end is not None]
         high = _limited(min(ends, default=None), "maxLength", report)
         return repeat(text.body, low, high) if high is None or low <= high else NOTHING
+    if low >= least and (most is None or (high is not None and high <= most)):
+        return text
+    if max(least, most or 0) <= MAX_COUNTED:
+        found = both((text, repeat(ANY_CHAR, least, most)))
+        if found is not None:
+            return found
     if low < least:
         report("minLength")
     if most is not None and (high is None or high > most):

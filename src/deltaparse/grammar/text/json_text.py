@@ -77,6 +77,9 @@ _ANY_SPACE = optional(token(choice(SPACE, INDENT)))
 FLEXIBLE = Spacing(_ANY_SPACE, _ANY_SPACE, _ANY_SPACE)
 """A space, or a new line and an indentation, at any of these places, or nothing."""
 
+LARGEST_WHOLE = 1e15
+"""Whole numbers below it may be written with a point or without."""
+
 MAX_KEY = 40
 """Characters of a key that set it apart from others; each of them is a level of nesting."""
 
@@ -205,6 +208,8 @@ class JsonText:
             case dict():
                 pairs = (self.pair(literal(key), self.written(v)) for key, v in value.items())
                 return self._joined("{}", list(pairs))
+            case float() if value.is_integer() and abs(value) < LARGEST_WHOLE:
+                return choice(self.word(value), self.word(int(value)))
             case _:
                 return self.word(value)
 

@@ -69,13 +69,13 @@ class NotRegular(ValueError):
     """A pattern that is none, or that this module does not translate; the text says why."""
 
 
-def pattern_text(pattern: str) -> Expr:
-    """Make the texts in which a pattern is found.
+def pattern_text(pattern: str, longest: int = MAX_PATTERN) -> Expr:
+    """Make the texts in which a pattern is found, which has no more than `longest` characters.
 
     Raises:
         NotRegular: lookaround, back references, anchors inside, properties, or no pattern at all.
     """
-    if len(pattern) > MAX_PATTERN:
+    if len(pattern) > longest:
         raise NotRegular("it is too long")
     reader = _Reader(pattern)
     found = reader.branches(anchored=True, depth=0)

@@ -26,7 +26,26 @@ _CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d"
 _TIME = rf"{_CLOCK}:[0-5]\d(?:\.\d{{1,9}})?(?:Z|[+\-]{_CLOCK})"
 _BYTE = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?"
-_ATEXT = r"[A-Za-z0-9!#$%&'*+\-/=?_`{|}~]{1,30}"
+_ATEXT = r"[A-Za-z0-9!#$%&'*+\-/=?_`{|}~]"
+# 64 characters are allowed before the @.
+_LOCAL = rf"(?:{_ATEXT}{{1,30}}(?:\.{_ATEXT}{{1,30}})?|{_ATEXT}{{1,12}}(?:\.{_ATEXT}{{1,12}}){{2,4}})"
+_POINTER = r"(?:\/(?:[^\/~]|~[01])*)*"
+_CLOCKED = r"T(?:\d{1,9}H(?:\d{1,9}M(?:\d{1,9}S)?)?|\d{1,9}M(?:\d{1,9}S)?|\d{1,9}S)"
+_DAYS = r"(?:\d{1,9}Y(?:\d{1,9}M(?:\d{1,9}D)?)?|\d{1,9}M(?:\d{1,9}D)?|\d{1,9}D)"
+_H16 = r"[0-9a-fA-F]{1,4}"
+_LS32 = rf"(?:{_H16}:{_H16}|{_BYTE}(?:\.{_BYTE}){{3}})"
+_IPV6 = "|".join(
+    [
+        rf"(?:{_H16}:){{6}}{_LS32}",
+        rf"::(?:{_H16}:){{5}}{_LS32}",
+        *(
+            rf"(?:{_H16}(?::{_H16}){{0,{n}}})?::(?:{_H16}:){{{4 - n}}}{_LS32}" for n in range(4)
+        ),
+        rf"(?:{_H16}(?::{_H16}){{0,4}})?::{_LS32}",
+        rf"(?:{_H16}(?::{_H16}){{0,5}})?::{_H16}",
+        rf"(?:{_H16}(?::{_H16}){{0,6}})?::",
+    ]
+)
 
 FORMATS = {
     "date": _DATE,
@@ -35,11 +54,21 @@ FORMATS = {
     "uuid": r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
     "ipv4": rf"{_BYTE}(?:\.{_BYTE}){{3}}",
     "hostname": rf"{_LABEL}(?:\.{_LABEL}){{0,3}}",  # 253 characters are allowed
-    "email": rf"{_ATEXT}(?:\.{_ATEXT}){{0,1}}@{_LABEL}(?:\.{_LABEL}){{1,3}}",
+    "email": rf"{_LOCAL}@{_LABEL}(?:\.{_LABEL}){{1,3}}",
+    "ipv6": _IPV6,
+    "duration": rf"P(?:{_DAYS}(?:{_CLOCKED})?|{_CLOCKED}|\d{{1,9}}W)",
+    "json-pointer": _POINTER,
+    "relative-json-pointer": rf"(?:0|[1-9]\d*)(?:#|{_POINTER})",
 }
+
+
+MAX_FORMAT = 5_000
+"""Characters of a format's pattern."""
 
 
 @cache
 def format_text(name: str) -> Expr | None:
     """Make the texts of a format, or return None where it is not one of `FORMATS`."""
-    return pattern_text(f"^(?:{FORMATS[name]})$") if name in FORMATS else None
+    if name not in FORMATS:
+        return None
+    return pattern_text(f"^(?:{FORMATS[name]})$", longest=MAX_FORMAT)
