@@ -1,20 +1,33 @@
-"""How grammars grow with their schemas: text, the time to write it, and that of llguidance.
+"""How grammars grow with their schemas: text, the time to write it, and that of the engines.
 
-    python bench/grammars.py [--quick]
+    python bench/grammars.py [--quick] [--llama PROGRAM] [--suite FOLDER]
 
 Schemas as people have them: many tools, imports of OpenAPI, graphs of `$ref`, unions in unions.
 Each is measured at a size and at twice that; the last column is how many times as long twice as
-much takes, all in all, so that 2 is linear. Prints a table in Markdown.
+much takes, to write it and in each engine, so that 2 is linear. Prints tables in Markdown. Beside
+them stand the texts of llama.cpp's own conversion (PROGRAM, see `llama_schema.cpp`), of the same
+calls as JSON; and with FOLDER, the test suite of JSON Schema, what either gets right there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from time import process_time
 from typing import Any
 
 import deltaparse as dp
+from deltaparse.grammar import GrammarRules
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+import schema_suite  # noqa: E402
+from tests.grammar.machines import Gbnf, llguidance, xgrammar  # noqa: E402
 
 Tool = dict[str, Any]
 MEMBERS = 6
@@ -22,30 +35,60 @@ TYPES = ("string", "integer", "number", "boolean")
 
 
 def main() -> None:
-    """Measure, and print the table."""
+    """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller schemas")
-    quick = parser.parse_args().quick
-    print("| schemas | format | GBNF, KB | Lark, KB | written, ms | compiled, ms | twice as much |")
-    print("|---|---|--:|--:|--:|--:|--:|")
+    parser.add_argument("--llama", metavar="PROGRAM", help="llama.cpp's conversion, as built")
+    parser.add_argument("--suite", metavar="FOLDER", type=Path, help="the test suite")
+    given = parser.parse_args()
+    llama = LlamaCpp(given.llama) if given.llama else None
+    print(
+        "| schemas | format | GBNF, KB | Lark, KB | llama.cpp, KB | written, ms | llguidance, ms"
+        " | xgrammar, ms | twice as much |"
+    )
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for name, make, size in SCHEMAS:
         for fmt in ("hermes", "qwen3_coder"):
-            small, large = (measured(fmt, make(n)) for n in _sizes(size, quick=quick))
-            growth = sum(large[2:]) / max(sum(small[2:]), 1e-9)
-            figures = " | ".join(f"{figure:.0f}" for figure in large)
-            what = name.format(_sizes(size, quick=quick)[1])
-            print(f"| {what} | {fmt} | {figures} | {growth:.1f} |", flush=True)
+            small, large = (measured(fmt, make(n)) for n in _sizes(size, quick=given.quick))
+            growth = " / ".join(
+                f"{after / before:.1f}"
+                for before, after in zip(small[2:], large[2:], strict=True)
+                if before
+            )
+            tools = make(_sizes(size, quick=given.quick)[1])
+            theirs = f"{len(llama.converted(calls_of(tools)) or '') / 1e3:.0f}" if llama else ""
+            shown = [f"{figure:.0f}" for figure in large]
+            if not xgrammar():
+                shown[4] = ""
+            figures = " | ".join([*shown[:2], theirs if fmt == "hermes" else "", *shown[2:]])
+            what = name.format(_sizes(size, quick=given.quick)[1])
+            print(f"| {what} | {fmt} | {figures} | {growth} |", flush=True)
+    if given.suite:
+        compare(given.suite, llama)
 
 
 def _sizes(size: int, *, quick: bool) -> tuple[int, int]:
     return (size // 8 or 1, size // 4 or 2) if quick else (size // 2, size)
 
 
-def measured(fmt: str, tools: list[Tool]) -> tuple[float, float, float, float]:
-    """Kilobytes of GBNF and Lark, milliseconds to write both, and for llguidance to be ready."""
+def calls_of(tools: list[Tool]) -> dict[str, Any]:
+    """The schema of a call of one of some tools, as llama.cpp makes it for JSON formats."""
+    ways, definitions = [], {}
+    for tool in (tool["function"] for tool in tools):
+        definitions |= tool["parameters"].get("$defs", {})
+        members = {"name": {"const": tool["name"]}, "arguments": tool["parameters"]}
+        ways.append({"type": "object", "properties": members, "required": ["name", "arguments"]})
+    return {"anyOf": ways, "$defs": definitions}
+
+
+def measured(fmt: str, tools: list[Tool]) -> tuple[float, ...]:
+    """Kilobytes of GBNF and Lark; milliseconds to write both, and for each engine to be ready."""
     written, grammar, lark = min(_written(fmt, tools) for _ in range(2))
-    compiled = min(_compiled(lark) for _ in range(2))
-    return len(grammar) / 1e3, len(lark) / 1e3, written * 1e3, compiled * 1e3
+    times = [
+        min(run(text) for _ in range(2))
+        for run, text in ((_llguidance, lark), (_xgrammar, grammar))
+    ]
+    return len(grammar) / 1e3, len(lark) / 1e3, written * 1e3, *(time * 1e3 for time in times)
 
 
 def _written(fmt: str, tools: list[Tool]) -> tuple[float, str, str]:
@@ -55,8 +98,8 @@ def _written(fmt: str, tools: list[Tool]) -> tuple[float, str, str]:
     return process_time() - start, grammar.text, lark
 
 
-def _compiled(lark: str) -> float:
-    engine, tokenizer = _llguidance()
+def _llguidance(lark: str) -> float:
+    engine, tokenizer = llguidance() or sys.exit("llguidance is not installed")
     start = process_time()
     matcher = engine(tokenizer, engine.grammar_from_lark(lark), log_level=0)
     matcher.compute_bitmask()
@@ -65,28 +108,88 @@ def _compiled(lark: str) -> float:
     return process_time() - start
 
 
-class _Bytes:
-    """A tokenizer with a token for each byte, and one for the end."""
-
-    eos_token_id = 256
-    bos_token_id = None
-    special_token_ids = (256,)
-    tokens = (*(bytes([byte]) for byte in range(256)), b"<end>")
-
-    def __call__(self, text: str | bytes) -> list[int]:
-        return list(text if isinstance(text, bytes) else text.encode())
-
-
-_ready: list[Any] = []
+def _xgrammar(text: str) -> float:
+    if not xgrammar():
+        return 0.0
+    module, compiler = xgrammar()
+    start = process_time()
+    compiler.compile_grammar(module.Grammar.from_ebnf(text))
+    taken = process_time() - start
+    compiler.clear_cache()
+    return taken
 
 
-def _llguidance() -> tuple[Any, Any]:
-    if not _ready:
-        import llguidance
+class LlamaCpp:
+    """llama.cpp's conversion, in a process of its own."""
 
-        tokenizer = llguidance.LLTokenizer(llguidance.TokenizerWrapper(_Bytes()))
-        _ready.extend((llguidance.LLMatcher, tokenizer))
-    return _ready[0], _ready[1]
+    def __init__(self, program: str) -> None:
+        self._process = subprocess.Popen(
+            [program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def converted(self, schema: Any) -> str | None:
+        """Its grammar; None where it refuses the schema."""
+        given, found = self._process.stdin, self._process.stdout
+        assert given
+        assert found
+        given.write(json.dumps(schema) + "\n")
+        given.flush()
+        kind, count = found.readline().split()
+        text = "".join(found.readline() for _ in range(int(count)))
+        return text if kind == "grammar" else None
+
+
+def compare(suite: Path, llama: LlamaCpp | None) -> None:
+    """Print what the test suite says of us and of llama.cpp, with xgrammar as the judge."""
+
+    def ours(grammar: GrammarRules) -> Callable[[str], bool]:
+        return Gbnf(grammar).accepts
+
+    rows: dict[str, Counter[str]] = {
+        "ours, by the standard": Counter(),
+        "ours, by default": Counter(),
+    }
+    for name, standard in zip(rows, (True, False), strict=True):
+        for case in schema_suite.cases(suite):
+            for verdict in schema_suite.judged(case, ours, standard=standard):
+                kind = "narrower" if verdict.kind == "left out" else verdict.kind
+                rows[name][kind] += len(case.tests) if kind == "refused" else 1
+    if llama:
+        rows["llama.cpp"] = _of_llama(suite, llama)
+    print("\n| conversion | exact | wider, listed | wider in silence | narrower | refused |")
+    print("|---|--:|--:|--:|--:|--:|")
+    for name, row in rows.items():
+        kinds = ("exact", "wider", "silent", "narrower", "refused")
+        print(f"| {name} | {' | '.join(str(row[kind]) for kind in kinds)} |")
+
+
+def _of_llama(suite: Path, llama: LlamaCpp) -> Counter[str]:
+    row: Counter[str] = Counter()
+    module, compiler = xgrammar()
+    for case in schema_suite.cases(suite):
+        # xgrammar does not read an option that is left empty.
+        text = (llama.converted(case.schema) or "").replace("::= | ", '::= "" | ')
+        try:
+            compiled = text and compiler.compile_grammar(module.Grammar.from_ebnf(text))
+        except RuntimeError:
+            compiled = None
+        if not compiled:
+            row["refused"] += len(case.tests)
+            continue
+        for _, value, valid in case.tests:
+            taken = any(_accepts(module, compiled, one) for one in schema_suite.texts(value))
+            row["exact" if taken == valid else "narrower" if valid else "silent"] += 1
+    return row
+
+
+def _accepts(module: Any, compiled: Any, text: str) -> bool:
+    matcher = module.GrammarMatcher(compiled, terminate_without_stop_token=True)
+    return bool(matcher.accept_string(text.encode()) and matcher.is_completed())
 
 
 def _properties(at: int) -> dict[str, Any]:

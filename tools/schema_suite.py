@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from deltaparse import UsageError
 from deltaparse.grammar import GrammarRules, SchemaRules, schema_rules, to_lark
 
-__all__ = ["Verdict", "beside", "cases", "judged", "page"]
+__all__ = ["Verdict", "beside", "cases", "judged", "page", "texts"]
 
 DRAFTS = ("draft7", "draft2020-12")
 NOT_RUN = {"format"}
@@ -33,8 +33,10 @@ LEFT_OUT = {
     ("format: email", "validation of e-mail addresses"): "addresses with quotes or numeric hosts",
     ("ref", "ref overrides any sibling keywords"): "values that only keywords beside a `$ref` "
     "exclude: up to draft 7 these count for nothing, and here they do",
-    ("vocabulary", "schema that uses custom metaschema with with no validation vocabulary"): "values "
-    "of schemas whose own vocabulary takes a keyword's meaning away",
+    (
+        "vocabulary",
+        "schema that uses custom metaschema with with no validation vocabulary",
+    ): "values of schemas whose own vocabulary takes a keyword's meaning away",
 }
 """What is left out on purpose, by the keyword and the case."""
 
@@ -51,18 +53,18 @@ which is part of the source distribution of `jsonschema`, and writes this page w
 - **exact**: valid, and the grammar takes it; or not, and it does not.
 - **wider**: not valid, and the grammar takes it; the keyword is in `not_expressed`.
 - **left out**: valid, and the grammar does not take it, for one of the reasons below.
-- **refused**: the schema is an error that says where: it allows nothing, or a `$ref` in it leads nowhere.
-- **by default**: valid too, and left out unless a schema is read with `standard=True`: keys that an
-  object with `properties` does not describe, and values of types that no keyword speaks of. A tool's
-  schema means what it describes.
+- **refused**: the schema is an error that says where: it allows nothing, or a `$ref` leads nowhere.
+- **by default**: valid too, and left out unless a schema is read with `standard=True`: keys that
+  an object with `properties` does not describe, and values of types that no keyword speaks of. A
+  tool's schema means what it describes.
 
 Nothing is wider without being listed, and nothing else is left out.
 
 | keyword | cases | instances | exact | wider | left out | refused | by default |
 |---|--:|--:|--:|--:|--:|--:|--:|"""
 
-TAIL = """`format` has what asserts: the suite's `optional/format`. Not run are the other optional parts, and
-`format.json`, which says that formats assert nothing.
+TAIL = """`format` has what asserts: the suite's `optional/format`. Not run are the other optional
+parts, and `format.json`, which says that formats assert nothing.
 """
 
 ORDERS = 200
@@ -124,7 +126,7 @@ def judged(case: Case, judge: Judge, *, standard: bool = True) -> Iterator[Verdi
         return
     accepts = judge(found.grammar())
     for what, value, valid in case.tests:
-        taken = any(map(accepts, dict.fromkeys(islice(_texts(value), ORDERS))))
+        taken = any(map(accepts, texts(value)))
         yield Verdict(case, what, _kind(case, found, taken=taken, valid=valid))
 
 
@@ -134,6 +136,11 @@ def _kind(case: Case, found: SchemaRules, *, taken: bool, valid: bool) -> str:
     if valid:
         return "left out" if (case.keyword, case.what) in LEFT_OUT else "narrower"
     return "wider" if found.not_expressed else "silent"
+
+
+def texts(value: Any) -> list[str]:
+    """Write a value as JSON, in as many ways as are tried."""
+    return list(dict.fromkeys(islice(_texts(value), ORDERS)))
 
 
 def _texts(value: Any) -> Iterator[str]:

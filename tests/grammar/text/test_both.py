@@ -44,7 +44,9 @@ def test_all_of_some_and_none_of_others(wanted, unwanted, texts):
     found = both(wanted, unwanted)
     assume(found is not None)
     for text in texts:
-        right = all(fits(one, text) for one in wanted) and not any(fits(one, text) for one in unwanted)
+        right = all(fits(one, text) for one in wanted) and not any(
+            fits(one, text) for one in unwanted
+        )
         assert fits(found, text) == right
 
 
@@ -58,8 +60,6 @@ def test_what_is_left_out_twice_is_there_again(expr, texts):
     assert [fits(again, text) for text in texts] == [fits(expr, text) for text in texts]
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(a|b)*a(a|b){9}$", "^(a{1,99}b){1,99}$", "^(a?b?c?){30}x$"]
-)
+@pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){9}$", "^(a{1,99}b){1,99}$", "^(a?b?c?){30}x$"])
 def test_what_gets_too_large_is_none(pattern):
     assert both([pattern_text(pattern), repeat(ANY_CHAR, 0, 90)]) is None

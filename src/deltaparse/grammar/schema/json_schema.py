@@ -211,7 +211,9 @@ class Compiler:
         self._spend(sum(map(len, branches)) ** 2 // 10, path)
         for i, first in enumerate(branches):
             for j, second in enumerate(branches):
-                if i != j and not all(apart(a, b, standard=self.standard) for a in first for b in second):
+                if i != j and not all(
+                    apart(a, b, standard=self.standard) for a in first for b in second
+                ):
                     self.report(where, "oneOf")
                     return
 

@@ -58,7 +58,7 @@ class Member(NamedTuple):
 def object_(values: Values, schema: Plain, path: str, name: str) -> Expr:
     """Make an object's text."""
     keys = KeyRules(values, schema, path)
-    members = list(_members(values, schema, keys, path, name))
+    members = list(_members(values, schema, keys, name))
     if any(member.required and member.text == NOTHING for member in members):
         return NOTHING
     members = [member for member in members if member.text != NOTHING]
@@ -71,9 +71,7 @@ def object_(values: Values, schema: Plain, path: str, name: str) -> Expr:
     return _counted(values, schema, path, name, members, extra)
 
 
-def _members(
-    values: Values, schema: Plain, keys: KeyRules, path: str, name: str
-) -> Iterator[Member]:
+def _members(values: Values, schema: Plain, keys: KeyRules, name: str) -> Iterator[Member]:
     required = schema.get("required", [])
     for key in keys.named:
         inner, where = keys.schema_of(key)

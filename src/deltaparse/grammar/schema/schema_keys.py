@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 from typing import Any, Protocol
 
-from ..rules.rules import ANY_CHAR, NOTHING, Expr, choice, literal, repeat
+from ..rules.rules import ANY_CHAR, Expr, choice, literal, repeat
 from ..text.both import both, matches
 from ..text.json_text import other_texts
 from ..text.patterns import NotRegular, pattern_text
@@ -48,7 +48,9 @@ class KeyRules:
         self._report = values.report
         speaks = "properties" in schema or "patternProperties" in schema
         self._rest: Schema = schema.get("additionalProperties", values.standard or not speaks)
-        self.named = list(dict.fromkeys([*schema.get("properties", {}), *schema.get("required", [])]))
+        self.named = list(
+            dict.fromkeys([*schema.get("properties", {}), *schema.get("required", [])])
+        )
         patterns = schema.get("patternProperties", {})
         try:
             self._patterns = {pattern: pattern_text(pattern) for pattern in patterns}
