@@ -50,6 +50,10 @@ def has_tokens(text):
     return any("\ud800" <= char <= "\udfff" for char in text)
 
 
+def sized(raw, length):
+    return raw.least <= length and (raw.most is None or length <= raw.most)
+
+
 class Matcher:
     """All ends of what an expression may match, remembered for each place."""
 
@@ -90,14 +94,15 @@ class Matcher:
                 lost = end < at + len(marker) or any(
                     other in (rest[:-1] if marker.endswith(other) else rest) for other in others
                 )
-                return set() if lost else {end}
+                return set() if lost or not sized(expr, len(rest) - len(marker)) else {end}
             case TextWithout(others, ending):
                 ends = set()
                 for end in range(at + 1, len(self.text) + 1):
                     text = self.text[at:end]
                     if has_tokens(text) or any(other in text for other in others):
                         break
-                    ends |= {end} if text.endswith(ending) else set()
+                    fits = text.endswith(ending) and sized(expr, len(text) - len(ending))
+                    ends |= {end} if fits else set()
                 return ends
         raise TypeError(expr)
 

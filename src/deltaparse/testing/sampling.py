@@ -111,15 +111,27 @@ class _Draw:
             case Token(body):
                 return self.of(body)
             case TextUntil(marker, others):
-                return free_text(self._random, (marker, *others), marker)
+                return _of_size(self._random, expr, (marker, *others), marker)
             case TextWithout(others, end):
-                return free_text(self._random, others, end, least=1)
+                return _of_size(self._random, expr, others, end, least=1)
 
     def _open(self, options: Items[Expr]) -> Items[Expr]:
         if self._left > 0:
             return options
         lowest = min(map(self._height, options))
         return [option for option in options if self._height(option) == lowest]
+
+
+def _of_size(
+    random: Random, raw: TextUntil | TextWithout, avoided: Items[str], end: str, *, least: int = 0
+) -> str:
+    """Draw raw text of as many characters as it may have."""
+    text = free_text(random, avoided, end, least=least)
+    if not raw.least and raw.most is None:
+        return text
+    text = text.removesuffix(end)[: raw.most]
+    text += "y" * (raw.least - len(text))
+    return ("y" * max(raw.least, least) if _holds(text, avoided, end) else text) + end
 
 
 def free_text(random: Random, avoided: Items[str], end: str = "", *, least: int = 0) -> str:

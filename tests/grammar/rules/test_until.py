@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deltaparse import UsageError
-from deltaparse.grammar import GrammarRules, text_until, until_rules
+from deltaparse.grammar import NOTHING, GrammarRules, text_until, until_rules
 
 from ..machines import accepts
 
@@ -24,6 +24,32 @@ def test_it_is_the_first_marker(marker, others, chars, closed):
     )
     assert accepts(GrammarRules(rules), text) == expected
     assert accepts(GrammarRules({"root": text_until(marker, *others)}), text) == expected
+
+
+@given(
+    MARKERS,
+    st.lists(MARKERS, max_size=2),
+    st.lists(st.sampled_from("ab<é"), max_size=9),
+    st.integers(0, 4),
+    st.none() | st.integers(0, 4),
+)
+def test_characters_are_counted(marker, others, chars, least, more):
+    most = None if more is None else least + more
+    until = text_until(marker, *others, least=least, most=most)
+    rules = until_rules(until, "root", "root-")
+    for text in ("".join(chars) + marker, "".join(chars)):
+        expected = accepts(GrammarRules({"root": until}), text)
+        assert accepts(GrammarRules(rules), text) == expected
+        length = len(text) - len(marker)
+        unsized = accepts(GrammarRules({"root": text_until(marker, *others)}), text)
+        assert expected == (unsized and least <= length and (most is None or length <= most))
+
+
+@given(MARKERS, st.lists(MARKERS, max_size=2), st.integers(0, 3), st.none() | st.integers(3, 5))
+def test_counted_rules_all_come_to_an_end(marker, others, least, most):
+    assume(not any(other in marker[:-1] for other in others))
+    rules = until_rules(text_until(marker, *others, least=least, most=most), "root", "root-")
+    assert all(body != NOTHING for body in rules.values())
 
 
 def test_a_state_for_each_character():

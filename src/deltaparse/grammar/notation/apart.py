@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from deltaparse.partial.surrogates import SURROGATES, is_whole
 
@@ -67,8 +68,8 @@ class _Apart:
                 return self._split(body)
             case TextUntil():
                 return self._raw(expr)
-            case TextWithout(others, end, most):
-                return TextWithout(tuple(filter(is_whole, others)), end, most)
+            case TextWithout(others):
+                return replace(expr, others=tuple(filter(is_whole, others)))
             case _:
                 return expr
 
@@ -122,11 +123,15 @@ class _Apart:
         others = tuple(filter(is_whole, until.others))
         at = next((i for i, char in enumerate(until.marker) if is_special(char)), None)
         if at is None:
-            return TextUntil(until.marker, others)
+            return replace(until, others=others, most_tokens=None)
         # Where the text must end in some way, it cannot be ended after so many tokens.
         most = None if at else until.most_tokens
-        text = TextWithout(others, until.marker[:at], most)
-        return seq(text if at else optional(text), literal(until.marker[at:]))
+        end = until.marker[:at]
+        text = TextWithout(others, end, most, until.least, until.most)
+        may_be_none = not at and not until.least
+        if until.most == 0 and may_be_none:
+            return literal(until.marker)
+        return seq(optional(text) if may_be_none else text, literal(until.marker[at:]))
 
 
 def _terminal(expr: Expr) -> Expr:

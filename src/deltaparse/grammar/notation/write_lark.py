@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..rules.rulebook import ROOT, GrammarRules, free_stem
 from ..rules.rules import (
@@ -79,7 +80,7 @@ class _Writer:
             inner = body.body if name in self._terminals and isinstance(body, Token) else body
             lines.append(self._line(self._name(name), inner, terminal=name in self._terminals))
         for body, name in self._limited.items():
-            text_of = TextWithout(body.others, body.end)
+            text_of = replace(body, most_tokens=None)
             lines.append(f"{name}[max_tokens={body.most_tokens}]: {self._token(text_of)}")
         while self._todo:
             lines.append(self._line(*self._todo.popleft()))
@@ -175,6 +176,7 @@ def _raw(raw: TextUntil | TextWithout) -> str:
     if isinstance(raw, TextUntil):
         return _until(raw)
     text = f"/{_anywhere(_regex(raw.end))}/" if raw.end else "/(?s:.+)/"
+    text += _sized(raw, raw.end)
     if not raw.others:
         return text
     others = "|".join(map(_regex, raw.others))
@@ -189,7 +191,14 @@ def _until(until: TextUntil) -> str:
     wrong += [_regex(text) for text in until.others if text not in ended]
     until_marker = _anywhere(_regex(until.marker))
     any_wrong = _anywhere(f"(?:{'|'.join(wrong)})")
-    return f"/{until_marker}/ & ~/{any_wrong}(?s:.*)/"
+    return f"/{until_marker}/ & ~/{any_wrong}(?s:.*)/{_sized(until, until.marker)}"
+
+
+def _sized(raw: TextUntil | TextWithout, end: str) -> str:
+    """Hold raw text to a number of characters before its end."""
+    if not raw.least and raw.most is None:
+        return ""
+    return f" & /(?s:.){_count(raw.least, raw.most)}{_regex(end)}/"
 
 
 def _anywhere(pattern: str) -> str:

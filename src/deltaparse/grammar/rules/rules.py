@@ -117,23 +117,28 @@ class TextUntil:
     """Any text that ends with its first `marker`, and has none of `others` before that in it.
 
     `most_tokens`: what stands before the marker has no more; for writers that can count tokens.
+    `least`, `most`: how many characters stand before it.
     """
 
     marker: str
     others: tuple[str, ...] = ()
     most_tokens: int | None = None
+    least: int = 0
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TextWithout:
     """Any text, not empty, that has none of `others` in it, and ends with `end`.
 
-    `most_tokens`: as in `TextUntil`.
+    The other fields are as in `TextUntil`, the end being the marker.
     """
 
     others: tuple[str, ...] = ()
     end: str = ""
     most_tokens: int | None = None
+    least: int = 0
+    most: int | None = None
 
 
 Expr: TypeAlias = (

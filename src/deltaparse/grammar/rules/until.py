@@ -9,7 +9,7 @@ A special token in a marker is one character of it, which stands nowhere else in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from deltaparse.partial import UsageError
 
@@ -19,6 +19,7 @@ from .rules import (
     Expr,
     Literal,
     Ref,
+    Repeat,
     TextUntil,
     TextWithout,
     chars,
@@ -29,13 +30,22 @@ from .rules import (
     seq,
 )
 
-__all__ = ["text_until", "until_rules"]
+__all__ = ["is_counted", "text_until", "until_rules"]
+
+MAX_COUNTED = 1_500
+"""States of the automaton, once for each character that is counted."""
 
 MAX_MARKERS = 1_000
 """Characters, of each of which the automaton remembers whether it was the last."""
 
 
-def text_until(marker: str, *others: str, most_tokens: int | None = None) -> TextUntil:
+def text_until(
+    marker: str,
+    *others: str,
+    most_tokens: int | None = None,
+    least: int = 0,
+    most: int | None = None,
+) -> TextUntil:
     r"""Make the texts that end with their first `marker`, and have none of `others` in them.
 
     An argument that ends at `marker` alone is written so, and a parser that stops at the first
@@ -48,7 +58,13 @@ def text_until(marker: str, *others: str, most_tokens: int | None = None) -> Tex
     markers = (marker, *others)
     if not all(markers) or sum(map(len, markers)) > MAX_MARKERS:
         raise UsageError(f"markers must not be empty, nor longer than {MAX_MARKERS} together")
-    return TextUntil(marker, others, most_tokens)
+    return TextUntil(marker, others, most_tokens, least, most)
+
+
+def is_counted(until: TextUntil) -> bool:
+    """Whether there are few enough rules where the characters of a text are counted."""
+    states = sum(map(len, (until.marker, *until.others)))
+    return states * max(until.least, until.most or 0) <= MAX_COUNTED
 
 
 def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping[str, Expr]:
@@ -61,28 +77,83 @@ def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping
     markers = tuple(filter(None, (ending, *until.others)))
     beginnings = dict.fromkeys(["", *(text[:n] for text in markers for n in range(len(text)))])
     states = sorted(beginnings, key=len)
-    names = {state: f"{stem}{i}" if i else name for i, state in enumerate(states)}
     alphabet = sorted({char for marker in markers for char in marker})
-    steps = _upto(until, names) if isinstance(until, TextUntil) else _without(until, names)
-    ordinary = chars(*(char for char in alphabet if not is_special(char)))
+    if until.least or until.most is not None:
+        return _counted(until, states, alphabet, name, stem)
+    names = {state: f"{stem}{i}" if i else name for i, state in enumerate(states)}
+    steps = _steps(until, names)
+    return {names[state]: _rule(state, alphabet, steps) for state in states}
+
+
+def _rule(state: str, alphabet: Sequence[str], steps: Step) -> Expr:
+    """Make the rule of a state: where each character leads."""
+    found: dict[Expr, list[str]] = {}
+    for char in alphabet:
+        after = steps(state, char)
+        if after != NOTHING:
+            found.setdefault(after, []).append(char)
+    ends = [_one_of(found.pop(EMPTY))] if EMPTY in found else []
+    ways = [seq(_one_of(to), after) for after, to in found.items()]
+    # Behind a special token of a marker the marker goes on.
+    if not any(map(is_special, state)):
+        ordinary = chars(*(char for char in alphabet if not is_special(char)))
+        ways.append(seq(except_chars(ordinary), steps("", None)))
+    return choice(*ends, *ways)
+
+
+def _counted(
+    until: TextUntil | TextWithout,
+    states: Sequence[str],
+    alphabet: Sequence[str],
+    name: str,
+    stem: str,
+) -> Mapping[str, Expr]:
+    """Make the rules of a text whose characters are counted: one for each state and count."""
+    ending = until.marker if isinstance(until, TextUntil) else until.end
+    names = {("", 0): name}
+    steps = _steps(until, {state: state for state in states})
+    begun = {
+        state: max(n for n in range(len(state) + 1) if state.endswith(ending[:n]))
+        for state in states
+    }
+
+    def limited(after: Expr, count: int) -> Expr:
+        """Hold to the limits what is to follow `count` characters."""
+        length = count - len(ending)
+        may_end = until.least <= length and (until.most is None or length <= until.most)
+        if after == EMPTY:
+            return EMPTY if may_end else NOTHING
+        ref = after.body if isinstance(after, Repeat) else after
+        if not isinstance(ref, Ref):
+            return NOTHING
+        rest = NOTHING
+        if until.most is None or count - begun[ref.name] <= until.most:
+            bound = until.least + len(ending) if until.most is None else count
+            key = ref.name, min(count, bound)
+            rest = Ref(names.setdefault(key, f"{stem}{len(names)}"))
+        if after == ref or not may_end:
+            return rest
+        return EMPTY if rest == NOTHING else optional(rest)
+
     rules: dict[str, Expr] = {}
-    for state in states:
-        found: dict[Expr, list[str]] = {}
-        for char in alphabet:
-            after = steps(state, char)
-            if after != NOTHING:
-                found.setdefault(after, []).append(char)
-        ends = [_one_of(found.pop(EMPTY))] if EMPTY in found else []
-        ways = [seq(_one_of(to), after) for after, to in found.items()]
-        # Behind a special token of a marker the marker goes on.
-        if not any(map(is_special, state)):
-            ways.append(seq(except_chars(ordinary), steps("", None)))
-        rules[names[state]] = choice(*ends, *ways)
+    todo = [("", 0)]
+    for state, count in todo:
+        known = len(names)
+
+        def step(state: str, char: str | None, count: int = count) -> Expr:
+            return limited(steps(state, char), count + 1)
+
+        rules[names[state, count]] = _rule(state, alphabet, step)
+        todo += list(names)[known:]
     return rules
 
 
 Step = Callable[[str, str | None], Expr]
 """What follows a character in a state; None is any that no marker has."""
+
+
+def _steps(until: TextUntil | TextWithout, names: Mapping[str, str]) -> Step:
+    return _upto(until, names) if isinstance(until, TextUntil) else _without(until, names)
 
 
 def _upto(until: TextUntil, names: Mapping[str, str]) -> Step:

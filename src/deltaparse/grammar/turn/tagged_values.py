@@ -11,21 +11,35 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from deltaparse.partial.surrogates import is_whole
 from deltaparse.stream import WireFormat
 from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
 from deltaparse.stream.wire.spellings import stripped
 
 from ..rules.rulebook import RuleBook
-from ..rules.rules import NOTHING, Chars, Expr, choice, literal, seq, token, walk
-from ..rules.until import text_until
+from ..rules.rules import (
+    ANY_CHAR,
+    NOTHING,
+    Chars,
+    Expr,
+    Literal,
+    choice,
+    literal,
+    repeat,
+    seq,
+    token,
+    walk,
+)
+from ..rules.until import is_counted, text_until
 from ..schema.json_schema import Compiler
 from ..schema.schema_branches import expanded
 from ..schema.schema_merge import plain
-from ..schema.schema_scalars import fitting, string_text
+from ..schema.schema_scalars import STRING, fitting, string_text
+from ..text.both import both
 
 __all__ = ["TaggedValue", "ValueEnd", "says_nothing"]
 
-STRING = frozenset({"minLength", "maxLength", "pattern", "format"})
+SIZES = frozenset({"minLength", "maxLength"})
 FREE = {"null", "boolean", "number"}
 """Types of which any text that is read as one is valid, where nothing else is said."""
 
@@ -61,8 +75,28 @@ class ValueEnd:
 
     def text(self, rules: RuleBook) -> Expr:
         """Make any text, up to and with the marker."""
-        until = rules.add("text", text_until(self.marker, *self.others))
-        return seq(until, literal(self.trailing))
+        return self.text_of_size(rules, 0, None)
+
+    def text_of_size(self, rules: RuleBook, least: int, most: int | None) -> Expr:
+        """Make any text of so many characters, up to and with the marker."""
+        until = text_until(self.marker, *self.others, least=least, most=most)
+        return seq(rules.add("text", until), literal(self.trailing))
+
+    def is_counted(self, least: int, most: int | None) -> bool:
+        """Whether rules can count the characters of a text."""
+        return is_counted(text_until(self.marker, *self.others, least=least, most=most))
+
+    def without_markers(self, text: Expr) -> Expr | None:
+        """Leave out of a text what has one of the markers in it; None where that is too large."""
+        if not is_whole(self.marker):
+            return None
+        anything, more = repeat(ANY_CHAR), repeat(ANY_CHAR, 1)
+        # The marker ends the text, and so may what it ends with; nowhere else does one stand.
+        wrong = [
+            seq(anything, Literal(core), more if self.marker.endswith(core) else anything)
+            for core in (self.marker, *filter(is_whole, self.others))
+        ]
+        return both((seq(text, Literal(self.marker)),), (choice(*wrong),))
 
     def after(self, value: Expr) -> Expr:
         """Put the marker behind a value that shows its own end."""
@@ -188,12 +222,33 @@ class TaggedValue:
         said = {key: value for key, value in schema.items() if key in STRING}
         if not said:
             return None
+        if said.keys() <= SIZES:
+            return self._sized(said)
         text = string_text(said, self._report)
-        if text != NOTHING and self._end.may_stand_in(text):
-            for keyword in sorted(said):
-                self._report(keyword)
+        if text == NOTHING or not self._end.may_stand_in(text):
+            return text if text == NOTHING else self._end.after_text(text)
+        whole = self._end.without_markers(text)
+        if whole is not None:
+            return seq(token(whole), literal(self._end.trailing)) if whole != NOTHING else NOTHING
+        for keyword in sorted(said):
+            self._report(keyword)
+        return None
+
+    def _sized(self, schema: dict[str, Any]) -> Expr | None:
+        """Make any text of some size, as far as rules can count."""
+        least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
+        most = None if most is None else int(most)
+        if most is not None and most < least:
+            return NOTHING
+        if most is not None and not self._end.is_counted(least, most):
+            self._report("maxLength")
+            most = None
+        if not self._end.is_counted(least, None):
+            self._report("minLength")
+            least = 0
+        if not least and most is None:
             return None
-        return text if text == NOTHING else self._end.after_text(text)
+        return self._end.text_of_size(self._compiler.rules, least, most)
 
 
 def says_nothing(schema: Any) -> bool:
