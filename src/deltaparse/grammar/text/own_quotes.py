@@ -7,9 +7,12 @@ characters cannot be the quote's first.
 
 from __future__ import annotations
 
+from deltaparse.partial import UsageError
+
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
     ANY_CHAR,
+    EMPTY,
     NOTHING,
     Chars,
     Expr,
@@ -22,11 +25,15 @@ from ..rules.rules import (
     token,
 )
 from ..rules.until import text_until
+from .both import both
 from .json_text import JsonText, Spacing, common
 
 __all__ = ["OwnQuotes"]
 
 ANY_TEXT = repeat(ANY_CHAR)
+NO_KEY = frozenset(",[]{}\n\r\u2028\u2029")
+"""Characters that end a key."""
+
 KEY = repeat(chars("az", "AZ", "09", "_", "-", "."), 1, 64)
 
 
@@ -49,9 +56,25 @@ class OwnQuotes(JsonText):
         return NOTHING if inner == NOTHING else token(seq(quote, inner, quote))
 
     def pair(self, key: Expr, value: Expr) -> Expr:
-        """Write a member of an object, whose key has no quotes."""
-        name = key if isinstance(key, Literal) else KEY
+        """Write a member of an object, whose key has no quotes.
+
+        Raises:
+            UsageError: the key is one that is not read back without them.
+        """
+        name = _key(key)
+        if name == NOTHING:
+            return NOTHING
         return seq(token(name), token(Literal(":")), self.spacing.colon, value)
+
+
+def _key(key: Expr) -> Expr:
+    if key == EMPTY or isinstance(key, Literal):
+        text = key.text if isinstance(key, Literal) else ""
+        if not text or text != text.strip() or text[0] in "\"'" or not NO_KEY.isdisjoint(text):
+            raise UsageError(f"the name {text!r} cannot be written without quotes")
+        return key
+    found = both((key, KEY))
+    return KEY if found is None else found
 
 
 def _raw(expr: Expr, allowed: Expr, quote: str) -> Expr:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import WireFormat
+from deltaparse.stream.reading.tool_calls.python_head import LONGEST_NAME
 from deltaparse.stream.reading.tool_calls.schema import (
     Kinds,
     argument_types,
@@ -113,7 +114,8 @@ class Arguments:
             return seq(token(Literal(",")), self.spacing.comma, expr)
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
-            if not parameter.key.replace("-", "_").replace(".", "_").isidentifier():
+            letters = parameter.key.replace("-", "_").replace(".", "_")
+            if len(letters) > LONGEST_NAME or not letters.isidentifier():
                 raise UsageError(f"{parameter.path}: this name cannot be written in Python")
             value = compiler.value(parameter.schema, parameter.path, name)
             return seq(literal(f"{parameter.key}="), value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaparse.partial import UsageError
+from deltaparse.partial.surrogates import is_whole
 from deltaparse.stream.tools import Choice, ToolChoice, read_choice, read_tools
 
 __all__ = ["Tool", "offered", "with_sorted_names"]
@@ -45,6 +46,10 @@ def offered(
         else Tool(name, _arguments(name, schema))
         for name, schema in schemas.items()
     ]
+    for name in schemas:
+        # Half of a surrogate pair, which stands for a special token in rules.
+        if not is_whole(name):
+            raise UsageError(f"tool {name!r}: a name that is not Unicode")
     choice = read_choice(tool_choice, schemas)
     if choice.allowed is not None:
         found = [tool for tool in found if tool.name in choice.allowed]
