@@ -18,7 +18,7 @@ from deltaparse.partial import Steps, Window
 
 from ...wire.spellings import GAP
 
-__all__ = ["BETWEEN", "python_head"]
+__all__ = ["BETWEEN", "LONGEST_NAME", "python_head"]
 
 LONGEST_NAME = 256
 """Characters that a name may have."""

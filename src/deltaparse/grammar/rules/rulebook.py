@@ -21,6 +21,7 @@ from .rules import (
     Ref,
     Repeat,
     Sequence,
+    TextUntil,
     Token,
     may_be_empty,
     not_empty,
@@ -102,7 +103,7 @@ class RuleBook:
 
     def define(self, ref: Ref, body: Expr) -> Ref:
         """Set the body of a reserved rule, which is never the empty text."""
-        self._size += sum(1 for _ in walk(body))
+        self._size += sum(map(_size, walk(body)))
         if self._size > MAX_SIZE:
             raise UsageError(f"the grammar gets too large: more than {MAX_SIZE} parts")
         self.rules[ref.name] = body
@@ -133,6 +134,13 @@ class RuleBook:
         rules = reachable(rules)
         _check_recursion(rules)
         return GrammarRules(rules, self._tokens)
+
+
+def _size(part: Expr) -> int:
+    """How much one part adds to a grammar: text whose characters are counted, many rules."""
+    if not isinstance(part, TextUntil):
+        return 1
+    return 1 + max(part.least, part.most or 0) * sum(map(len, (part.marker, *part.others)))
 
 
 def free_stem(stem: str, names: Items[str]) -> str:

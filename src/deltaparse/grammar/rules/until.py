@@ -9,17 +9,20 @@ A special token in a marker is one character of it, which stands nowhere else in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Items
 
 from deltaparse.partial import UsageError
 
 from .rules import (
     EMPTY,
     NOTHING,
+    Choice,
     Expr,
     Literal,
     Ref,
     Repeat,
+    Sequence,
     TextUntil,
     TextWithout,
     chars,
@@ -27,6 +30,7 @@ from .rules import (
     except_chars,
     is_special,
     optional,
+    rebuilt,
     seq,
 )
 
@@ -85,7 +89,7 @@ def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping
     return {names[state]: _rule(state, alphabet, steps) for state in states}
 
 
-def _rule(state: str, alphabet: Sequence[str], steps: Step) -> Expr:
+def _rule(state: str, alphabet: Items[str], steps: Step) -> Expr:
     """Make the rule of a state: where each character leads."""
     found: dict[Expr, list[str]] = {}
     for char in alphabet:
@@ -103,8 +107,8 @@ def _rule(state: str, alphabet: Sequence[str], steps: Step) -> Expr:
 
 def _counted(
     until: TextUntil | TextWithout,
-    states: Sequence[str],
-    alphabet: Sequence[str],
+    states: Items[str],
+    alphabet: Items[str],
     name: str,
     stem: str,
 ) -> Mapping[str, Expr]:
@@ -145,7 +149,29 @@ def _counted(
 
         rules[names[state, count]] = _rule(state, alphabet, step)
         todo += list(names)[known:]
-    return rules
+    return _without_dead_ends(rules)
+
+
+def _without_dead_ends(rules: dict[str, Expr]) -> Mapping[str, Expr]:
+    """Leave out the rules that no text fits; each is made of later ones only, or can end."""
+    dead: set[str] = set()
+    first = next(iter(rules))
+
+    def pruned(expr: Expr) -> Expr:
+        match expr:
+            case Ref(name):
+                return NOTHING if name in dead else expr
+            case Sequence() | Choice() | Repeat():
+                return rebuilt(expr, pruned)
+            case _:
+                return expr
+
+    kept: dict[str, Expr] = {}
+    for name, body in reversed(rules.items()):
+        kept[name] = pruned(body)
+        if kept[name] == NOTHING and name != first:
+            dead.add(name)
+    return {name: kept[name] for name in rules if name not in dead}
 
 
 Step = Callable[[str, str | None], Expr]
