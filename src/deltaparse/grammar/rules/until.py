@@ -130,7 +130,7 @@ def _counted(
         ref = after.body if isinstance(after, Repeat) else after
         if not isinstance(ref, Ref):
             return NOTHING
-        rest = NOTHING
+        rest: Expr = NOTHING
         if until.most is None or count - begun[ref.name] <= until.most:
             bound = until.least + len(ending) if until.most is None else count
             key = ref.name, min(count, bound)
