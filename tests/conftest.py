@@ -1,17 +1,27 @@
-"""Profiles of hypothesis, and what is not collected where there is no corpus.
+"""How much properties draw, and what is not collected where there is no corpus.
 
-`HYPOTHESIS_PROFILE=thorough` tries a hundred times as much. In CI each run draws the same, so that
-a failure there belongs to the change that was tested; runs elsewhere, and `make fuzz`, draw anew.
+Where a property says nothing else it is made for 100 examples; a profile, which
+`HYPOTHESIS_PROFILE` names, takes so many percent of what each property is made for:
+
+    quick       few, and does not shrink what fails: while you work
+    default     what finds most mistakes soon; draws anew each time
+    ci          more of them, the same in each run: a failure belongs to the change that was tested
+    thorough    a hundred times as many as they are made for
+
+A property with many cases has its examples shared out between them, but in a thorough run.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
+from functools import lru_cache
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from deltaparse.analyzer import analysis
 from deltaparse.stream.wire.named import registry
 
 from . import corpus, vocabularies
@@ -19,16 +29,43 @@ from . import corpus, vocabularies
 FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+PROFILES = {"quick": 10, "default": 25, "ci": 50, "thorough": 10_000}
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
+WITH_CASES = 4
+"""So many times as many examples has a property with cases, all of them together."""
+OF_A_CASE = 4
+"""Examples that each case has, however many there are."""
 
-settings.register_profile("default", max_examples=100, **COMMON)
-settings.register_profile("thorough", max_examples=10_000, **COMMON)
-settings.register_profile(
-    "quick", max_examples=50, phases=[Phase.explicit, Phase.reuse, Phase.generate], **COMMON
-)
-settings.register_profile("ci", max_examples=40, derandomize=True, print_blob=True, **COMMON)
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
-)
+settings.register_profile("thorough", **COMMON)
+settings.register_profile("default", **COMMON)
+settings.register_profile("quick", phases=[Phase.explicit, Phase.reuse, Phase.generate], **COMMON)
+settings.register_profile("ci", derandomize=True, print_blob=True, **COMMON)
+settings.load_profile(PROFILE)
+
+# One process analyses the same templates in many tests: more of them than users do.
+analysis._remembered = lru_cache(maxsize=1000)(analysis._remembered.__wrapped__)
+
+
+def examples(made_for, cases):
+    """How many examples a case of a property draws, that was made for so many, in this profile."""
+    drawn = max(1, made_for * PROFILES[PROFILE] // 100)
+    if PROFILE == "thorough":
+        return drawn
+    return min(drawn, max(OF_A_CASE, WITH_CASES * drawn // cases))
+
+
+def share_examples_out(items):
+    """Set how many examples each property draws; a state machine is one."""
+    cases = Counter(item.function for item in items if hasattr(item, "function"))
+    for test, number in cases.items():
+        if hasattr(test, "_hypothesis_internal_use_settings"):
+            made = test._hypothesis_internal_use_settings or settings.default
+            drawn = examples(made.max_examples, number)
+            test._hypothesis_internal_use_settings = settings(made, max_examples=drawn)
+    for machine in {getattr(item, "cls", None) for item in items}:
+        made = getattr(machine, "settings", None)
+        if isinstance(made, settings):
+            machine.settings = settings(made, max_examples=examples(made.max_examples, 1))
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +85,7 @@ def pytest_runtestloop():
 
 def pytest_collection_modifyitems(config, items):
     """Leave out the tests of the corpus, and of real vocabularies, where there are none."""
+    share_examples_out(items)
     absent_marks = [name for name, folder in FOLDERS.items() if folder is None]
     absent = [item for item in items if any(map(item.get_closest_marker, absent_marks))]
     if absent:

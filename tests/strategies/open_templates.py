@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from deltaparse import ChatTemplate, TemplateError, WireFormat, analyze, parse
+from deltaparse import ChatTemplate, TemplateError, WireFormat, parse
 from deltaparse.analyzer import analysis
 from deltaparse.analyzer.phases.reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import USER
@@ -74,8 +74,7 @@ def opened(name):
     with pytest.MonkeyPatch.context() as patch:
         proved = analysis.prove
         patch.setattr(analysis, "prove", prove)
-        analysis._remembered.cache_clear()
-        fmt = analyze(template)
+        fmt = analysis._found(template, {})
     return Open(template, fmt, *seen[-1])
 
 

@@ -187,11 +187,9 @@ def test_a_message_that_depends_on_the_cuts_is_found(monkeypatch):
 
 
 @pytest.fixture
-def forgetful():
+def forgetful(monkeypatch):
     """No analysis is remembered, neither from before nor for others."""
-    analysis._remembered.cache_clear()
-    yield
-    analysis._remembered.cache_clear()
+    monkeypatch.setattr(analysis, "_remembered", analysis._remembered.__wrapped__)
 
 
 @pytest.mark.parametrize("name", ["json_in_tags", "recipients_of_json", "elements_in_elements"])
