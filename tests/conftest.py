@@ -17,6 +17,7 @@ import gc
 import os
 from collections import Counter
 from functools import lru_cache
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -26,6 +27,14 @@ from deltaparse.stream.wire.named import registry
 
 from . import corpus, vocabularies
 
+TEMPLATES = {
+    path.stem
+    for path in (
+        *Path(__file__).parent.glob("templates/*.jinja"),
+        *corpus.templates(),
+        *corpus.newer_templates(),
+    )
+}
 FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -74,6 +83,25 @@ def formats_as_they_were():
     before = registry.Registered.entries
     yield
     registry.Registered.entries = before
+
+
+def together(nodeid):
+    """What the tests are of that one process runs: a template where they name one, or a module."""
+    module, _, case = nodeid.partition("[")
+    name = case.rpartition("]")[0].removesuffix(".jinja")
+    return name if name in TEMPLATES else module.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let one process analyse a template, start a server, make a strategy, and not each of them."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return together(nodeid)
+
+    return Together(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
