@@ -123,12 +123,14 @@ def fed(fmt, text, reason="stop", **options):
         parser = StreamParser(fmt, **options)
         deltas = [delta for chunk in texts for delta in parser.feed(chunk)]
         deltas += parser.finish(reason)
-        assert joined(deltas) == as_joined(parser.message)
+        made = joined(deltas)
         if first is None:
-            first = parser
-        assert parser.message == first.message, texts
+            first, message, issues = parser, parser.message, parser.issues
+            expected = as_joined(message)
+        assert made == expected, texts
+        assert parser.message == message, texts
         assert parser.finish_reason == first.finish_reason
-        assert parser.issues == first.issues
+        assert parser.issues == issues
     return first
 
 
