@@ -46,12 +46,11 @@ def problem(one, message, tools, known):
     new = returned(message)
     asked = dict(tools=tools, **one.context)
     text = one.template.bridge(output, new, **asked)
-    reason = one.template.why_no_bridge(output, new, **asked)
     if text is None:
-        return "" if reason else "no reason"
+        return "" if one.template.why_no_bridge(output, new, **asked) else "no reason"
     whole = rendered(one, [ASKED, message, *new], tools)
     # What the format does not write, such as ids, is not in the output.
-    if not (whole.startswith(prompt) and whole.endswith(text)) or reason:
+    if not (whole.startswith(prompt) and whole.endswith(text)):
         return f"{text!r} is not what ends {whole!r}"
     if output in whole and whole != prompt + output + text:
         return f"{prompt + output + text!r} is not {whole!r}"
@@ -71,6 +70,16 @@ def test_a_bridge_is_what_the_template_writes_there(name):
     assert [
         f"{kind}: {wrong}" for kind, *said in outputs(one) if (wrong := problem(one, *said))
     ] == []
+
+
+@pytest.mark.parametrize("name", ["json_in_tags", "tagged_arguments", "channels", "recipients"])
+def test_where_there_is_a_bridge_there_is_no_reason_for_none(name):
+    one = opened(name)
+    _, message, tools, (_, output, _) = next(outputs(one))
+    asked = dict(tools=tools, **one.context)
+    text = one.template.bridge(output, returned(message), **asked)
+    reason = one.template.why_no_bridge(output, returned(message), **asked)
+    assert (text is None) is bool(reason)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -140,10 +140,12 @@ HUGE = [
 
 @pytest.mark.parametrize("chunk", HUGE)
 def test_no_text_takes_more_than_time_in_its_length(chunk):
-    many = chunk * (30_000 // len(chunk))
     start = time.process_time()
-    for before in ("", "CALL_TOOL\n", '<tool name="any">', f"{tag()} "):
-        for after in ("", "</tool>", '"}', ")]"):
+    for at, before in enumerate(("", "CALL_TOOL\n", '<tool name="any">', f"{tag()} ")):
+        for place, after in enumerate(("", "</tool>", '"}', ")]")):
+            # All of the pairs are tried with some text, each of the parts with much.
+            size = 30_000 if at == place else 3_000
+            many = chunk * (size // len(chunk))
             decision = GATE.decide(before + many + after, intent=True)
             assert len(decision.records) <= 16
             if before != f"{tag()} ":
