@@ -9,15 +9,21 @@ Where a property says nothing else it is made for 100 examples; a profile, which
     thorough    a hundred times as many as they are made for
 
 A property with many cases has its examples shared out between them, but in a thorough run.
+
+A run of all tests, in the first two, takes some cases of a test that has many, others each time;
+`DELTAPARSE_CASES=7` takes those again that number 7 had, `DELTAPARSE_CASES=` all. CI has all, and
+so has a run of chosen tests.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import lru_cache
 from pathlib import Path
+from random import randrange
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -44,6 +50,8 @@ WITH_CASES = 4
 """So many times as many examples has a property with cases, all of them together."""
 OF_A_CASE = 4
 """Examples that each case has, however many there are."""
+MOST_CASES, SHARE_OF_CASES = 16, 4
+"""So many cases of a test are always taken, or one in so many."""
 
 settings.register_profile("thorough", **COMMON)
 settings.register_profile("default", **COMMON)
@@ -75,6 +83,30 @@ def share_examples_out(items):
         made = getattr(machine, "settings", None)
         if isinstance(made, settings):
             machine.settings = settings(made, max_examples=examples(made.max_examples, 1))
+
+
+def pytest_configure(config):
+    """Draw the number of the cases; processes that this one starts have the same."""
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    chosen = config.option.keyword or config.option.markexpr
+    if whole and not chosen and PROFILE in ("quick", "default"):
+        os.environ.setdefault("DELTAPARSE_CASES", str(randrange(1_000)))
+
+
+def left_out(items, number):
+    """The cases that a run of this number leaves out.
+
+    They are chosen by their names, so that what was made for a template serves all of its tests.
+    """
+    cases = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec"):
+            cases[item.function].append(item)
+    out = set()
+    for each in cases.values():
+        each.sort(key=lambda item: crc32(f"{number} {item.callspec.id}".encode()))
+        out.update(each[max(MOST_CASES, len(each) // SHARE_OF_CASES) :])
+    return out
 
 
 @pytest.fixture(autouse=True)
@@ -112,18 +144,25 @@ def pytest_runtestloop():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out the tests of the corpus, and of real vocabularies, where there are none."""
-    share_examples_out(items)
+    """Leave out tests of the corpus and of vocabularies where there are none, and some cases."""
     absent_marks = [name for name, folder in FOLDERS.items() if folder is None]
-    absent = [item for item in items if any(map(item.get_closest_marker, absent_marks))]
-    if absent:
-        out = set(absent)
+    out = {item for item in items if any(map(item.get_closest_marker, absent_marks))}
+    number = os.environ.get("DELTAPARSE_CASES")
+    if number:
+        out |= left_out([item for item in items if item not in out], number)
+    if out:
+        config.hook.pytest_deselected(items=[item for item in items if item in out])
         items[:] = [item for item in items if item not in out]
-        config.hook.pytest_deselected(items=absent)
+    share_examples_out(items)
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say in one line each that they were left out."""
+    """Say in one line each what was left out."""
+    number = os.environ.get("DELTAPARSE_CASES")
+    if number:
+        terminalreporter.write_line(
+            f"some cases of tests that have many: DELTAPARSE_CASES={number} takes the same again"
+        )
     if corpus.FOLDER is None:
         terminalreporter.write_line(
             "no corpus: tests of real templates are not collected; DELTAPARSE_CORPUS names a folder"
