@@ -44,12 +44,11 @@ TEMPLATES = {
 FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-PROFILES = {"quick": 10, "default": 25, "ci": 50, "thorough": 10_000}
+PROFILES = {"quick": (10, 2), "default": (25, 4), "ci": (50, 20), "thorough": (10_000, 10_000)}
+"""Percent of the examples that a property is made for, and how many of them each case has."""
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 WITH_CASES = 4
 """So many times as many examples has a property with cases, all of them together."""
-OF_A_CASE = 4
-"""Examples that each case has, however many there are."""
 MOST_CASES, SHARE_OF_CASES = 16, 4
 """So many cases of a test are always taken, or one in so many."""
 
@@ -65,10 +64,9 @@ analysis._remembered = lru_cache(maxsize=1000)(analysis._remembered.__wrapped__)
 
 def examples(made_for, cases):
     """How many examples a case of a property draws, that was made for so many, in this profile."""
-    drawn = max(1, made_for * PROFILES[PROFILE] // 100)
-    if PROFILE == "thorough":
-        return drawn
-    return min(drawn, max(OF_A_CASE, WITH_CASES * drawn // cases))
+    percent, least = PROFILES[PROFILE]
+    drawn = max(1, made_for * percent // 100)
+    return min(drawn, max(least, WITH_CASES * drawn // cases))
 
 
 def share_examples_out(items):
