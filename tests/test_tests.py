@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from . import conftest
 
 TESTS = Path(__file__).parent
 MODULES = {
@@ -86,3 +91,53 @@ def test_no_test_module_is_imported():
                 names = {*(node.module or "").split("."), *(alias.name for alias in node.names)}
                 found += [f"{module}:{node.lineno}"] * bool(names & files)
     assert found == []
+
+
+class Case:
+    """A case of a test, as pytest collects it."""
+
+    def __init__(self, test, callspec):
+        self.function, self.callspec = test, callspec
+
+
+def cases(test, ids):
+    """The cases of a test."""
+    return [Case(test, SimpleNamespace(id=each)) for each in ids]
+
+
+@pytest.mark.parametrize("number", ["0", "7", "853"])
+def test_a_number_leaves_no_test_out_and_takes_the_same_names_of_each(number):
+    names = [f"n{at}" for at in range(100)]
+    few, many, more = cases("few", names[:16]), cases("many", names), cases("more", names[::-1])
+    out = conftest.left_out([*few, *many, *more], number)
+    taken, again = ({one.callspec.id for one in each if one not in out} for each in (many, more))
+    assert not out & set(few)
+    assert taken == again
+    assert len(taken) == 25
+
+
+def test_all_cases_have_their_turn():
+    items = cases("many", range(100))
+    never = set.intersection(*(conftest.left_out(items, str(number)) for number in range(100)))
+    assert never == set()
+
+
+@pytest.mark.parametrize("profile", conftest.PROFILES)
+def test_each_case_draws_enough_and_all_together_not_too_many(profile, monkeypatch):
+    monkeypatch.setattr(conftest, "PROFILE", profile)
+    percent, least = conftest.PROFILES[profile]
+    alone = conftest.examples(100, 1)
+    assert alone == percent
+    for number in (1, 2, 6, 40, 1_000):
+        drawn = conftest.examples(100, number)
+        assert min(least, alone) <= drawn <= alone
+        assert drawn * number <= max(conftest.WITH_CASES * alone, least * number)
+    assert conftest.examples(1, 1) >= 1
+
+
+def test_tests_of_a_template_run_together():
+    together = conftest.together
+    assert together("tests/a.py::test_x[hermes]") == "tests/a.py"
+    assert together("tests/a.py::Test::test_x") == "tests/a.py"
+    assert together("tests/a.py::test_x[json_in_tags]") == "json_in_tags"
+    assert together("tests/b.py::test_y[json_in_tags.jinja]") == "json_in_tags"
