@@ -242,3 +242,28 @@ def test_a_call_whose_marker_was_lost_is_reported(name):
 @pytest.mark.parametrize("name", LOST)
 def test_what_only_names_a_tool_is_text(name, text):
     assert parse(text, get_format(name), tools=NAMED, finish_reason="stop").issues == ()
+
+
+OTHER_TOOL = '{"name": "other", "kind": "get_weather", "arguments": {"a": 1}}'
+"""A call that names a tool of the request, and is none of it."""
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_call_of_no_tool_of_the_request_is_text(name):
+    message = parse(OTHER_TOOL, get_format(name), tools=NAMED, finish_reason="stop")
+    assert message.content == OTHER_TOOL
+    assert message.issues == ()
+
+
+WITH_INNER_MARKERS = TAGS.replace(
+    tools={"format": "TAG_WITH_JSON"}, function={"name_suffix": "<|args|>", "close": ""}
+)
+
+
+@pytest.mark.parametrize("gap", ["", " ", "\n"])
+@pytest.mark.parametrize("before", ["", "I will look.\n"])
+def test_a_call_that_lost_the_markers_within_it_too_is_reported(before, gap):
+    text = f'{before}get_weather{gap}{{"city": "P"}}'
+    message = parse(text, WITH_INNER_MARKERS, tools=NAMED, finish_reason="stop")
+    assert message.content == text
+    assert [issue.kind for issue in message.issues] == ["lost_marker"]
