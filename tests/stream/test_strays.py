@@ -256,7 +256,9 @@ def test_a_call_of_no_tool_of_the_request_is_text(name):
 
 
 WITH_INNER_MARKERS = TAGS.replace(
-    tools={"format": "TAG_WITH_JSON"}, function={"name_suffix": "<|args|>", "close": ""}
+    tools={"format": "TAG_WITH_JSON"},
+    function={"name_suffix": "<|args|>", "close": ""},
+    arguments={"start": "<|json|>"},
 )
 
 
