@@ -73,12 +73,12 @@ def peek(src: Window) -> Steps[str]:
 
 def whitespace(src: Window, limit: int) -> Steps[None]:
     """Skip white space, at most `limit` characters of it."""
-    stop = src.offset + limit
+    stop = src.base + src.pos + limit
     while True:
-        room = src.pos + stop - src.offset
-        found = SPACE.match(src.text, src.pos, room)
-        src.pos = found.end() if found else src.pos
-        if src.pos < len(src.text) or src.offset >= stop or src.closed:
+        text, room = src.text, stop - src.base
+        found = SPACE.match(text, src.pos, room)
+        src.pos = pos = found.end() if found else src.pos
+        if pos < len(text) or pos >= room or src.closed:
             return
         yield
 
@@ -88,6 +88,13 @@ def skip(src: Window, marker: str, space: str) -> Steps[str]:
 
     `space` is the white space that the template writes there. Returns what was read.
     """
+    text, end = src.text, src.pos + len(marker)
+    for char in space:
+        if text[end : end + 1] != char:
+            break
+        end += 1
+    if end < len(text) or src.closed:
+        return src.take(end)
     mark = src.mark()
     src.pos += len(marker)
     for char in space:

@@ -59,11 +59,6 @@ class Window:
         "waiter",
     )
 
-    # Set by the first `mark`.
-    _kept: list[str]
-    _offsets: list[int]
-    _kept_to: int
-
     def __init__(self, text: str = "", *, closed: bool = False, offset: int = 0) -> None:
         self.text = text
         self.pos = 0
@@ -72,7 +67,11 @@ class Window:
         self.emits_prompt = False
         self.base = offset
         self.before = ""
+        # What was read since the first mark, in chunks, each with where it begins, up to `_kept_to`.
         self._marks = 0
+        self._kept: list[str] = []
+        self._offsets: list[int] = []
+        self._kept_to = 0
 
     @property
     def offset(self) -> int:
@@ -197,10 +196,11 @@ class Window:
 
     def mark(self) -> int:
         """Keep all that is read from here on, until `release`; return the offset for `since`."""
+        here = self.base + self.pos
         if not self._marks:
-            self._kept, self._offsets, self._kept_to = [], [], self.offset
+            self._kept_to = here
         self._marks += 1
-        return self.offset
+        return here
 
     def since(self, mark: int, *, prompt: bool = False) -> str:
         """The model's text from `mark` to here, as it came; with `prompt`, the prompt's too."""
@@ -225,7 +225,7 @@ class Window:
     def release(self, *, to: int | None = None) -> None:
         """Stop keeping for the last `mark` that was not released, or for all but the first `to`."""
         self._marks = self._marks - 1 if to is None else to
-        if not self._marks:
+        if not self._marks and self._kept:
             self._kept.clear()
             self._offsets.clear()
 
@@ -249,7 +249,8 @@ class Window:
 
     def _keep(self) -> None:
         """Keep what was read since the last time."""
-        if self.offset > self._kept_to:
+        here = self.base + self.pos
+        if here > self._kept_to:
             self._kept.append(self.text[self._kept_to - self.base : self.pos])
             self._offsets.append(self._kept_to)
-            self._kept_to = self.offset
+            self._kept_to = here

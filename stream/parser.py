@@ -57,20 +57,21 @@ class TurnParser(Feeder):
         if record:
             ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
             kept, id_factory = Recording(asked or request, ids), ids
-        tail = request.turn_so_far()
+        tail, shown = request.fmt.facts.turn_shown(request.prompt)
         window = Window(offset=-len(tail))
         sink = request.sink(window, builds)
-        sink.reads(window)
         steps = assistant_turn(Reading(window, sink, request.marker_tables()))
         super().__init__(window, sink, steps, kept, request.collect)
         self.format = request.fmt
         self._request = request
         self._finish_reason: FinishReason | None = None
+        if builds is not None:
+            sink.reads(window)
         if tail:
             window.feed(tail)
             self._resume()
-        sink.start(id_factory, prompt)
-        if request.prompt:
+        sink.start(id_factory, prompt, read=bool(tail))
+        if not shown:
             request.report_prompt(sink)
 
     def finish(self, reason: Reason = None) -> list[Delta]:

@@ -127,15 +127,10 @@ class Request:
             tables = marker_tables(self.fmt, calls=False)
         return tables
 
-    def turn_so_far(self) -> str:
-        """What the prompt holds of the assistant's turn; see `Facts.turn_so_far`."""
-        return self.fmt.facts.turn_so_far(self.prompt)
-
     def report_prompt(self, sink: Sink) -> None:
         """Report a prompt in which nothing shows where the assistant's turn begins."""
-        if self.prompt and self.fmt.facts.turn_in(self.prompt) is None:
-            known = "the prompt has no header of the turn" if self.fmt.turn.headers else NO_HEADER
-            sink.issue("no_header", (0, 0), f"{known}: nothing of it was read")
+        known = "the prompt has no header of the turn" if self.fmt.turn.headers else NO_HEADER
+        sink.issue("no_header", (0, 0), f"{known}: nothing of it was read")
 
 
 def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:

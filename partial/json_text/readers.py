@@ -6,7 +6,6 @@ import json
 from typing import NamedTuple
 
 from ..markers import marker_set
-from ..text_readers import peek
 from ..waiting import Emit, Waiter
 from ..window import Steps, Window
 from .lexer import (
@@ -14,10 +13,10 @@ from .lexer import (
     HALF_PAIR,
     IN_STRING,
     MAX_TOKEN,
-    SPACE,
     JsonLexer,
     JsonState,
     match_end,
+    space,
 )
 from .overrun import Overrun
 from .string_lane import string_lane
@@ -227,9 +226,12 @@ def json_key(
 def json_space(src: Window) -> Steps[str]:
     """Skip JSON's white space; return the character after it, unread, or "" at the end."""
     while True:
-        src.pos = match_end(SPACE, src.text, src.pos)
-        if src.pos < len(src.text) or src.closed:
-            return (yield from peek(src))
+        text = src.text
+        src.pos = pos = space(text, src.pos).end()
+        if pos < len(text):
+            return text[pos]
+        if src.closed:
+            return ""
         yield
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,7 +44,7 @@ class RunningCounts:
     def __init__(self) -> None:
         self.section: Section = "content"
         self.chunks = 0
-        self._sums: dict[str, Amount] = {}
+        self._sums: dict[str, tuple[int, int]] = {}
         self._characters = 0
         self._chunks = 0
 
@@ -58,6 +57,7 @@ class RunningCounts:
     def enter(self, section: Section, characters: int) -> None:
         """Another section begins, `characters` having been emitted in all."""
         if section != self.section:
+            # Numbers, and no `Amount`: a turn changes between sections with each call.
             self._sums[self.section] = self._amount(characters)
             self.section = section
             self._characters = characters
@@ -65,16 +65,10 @@ class RunningCounts:
 
     def counts(self, characters: int) -> Counts:
         """The amounts so far, `characters` having been emitted in all."""
-        amounts: Mapping[str, Amount] = {
-            **self._sums,
-            self.section: self._amount(characters),
-        }
-        return Counts(**amounts)
+        sums = {**self._sums, self.section: self._amount(characters)}
+        return Counts(**{section: Amount(*amount) for section, amount in sums.items()})
 
-    def _amount(self, characters: int) -> Amount:
-        """What has come of the open section."""
-        before = self._sums.get(self.section, Amount())
-        return Amount(
-            before.characters + characters - self._characters,
-            before.chunks + self.chunks - self._chunks,
-        )
+    def _amount(self, characters: int) -> tuple[int, int]:
+        """What has come of the open section: characters and chunks."""
+        before, chunks = self._sums.get(self.section, (0, 0))
+        return before + characters - self._characters, chunks + self.chunks - self._chunks

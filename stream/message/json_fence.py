@@ -18,7 +18,7 @@ from enum import Enum, auto
 from deltaparse.partial import Emit, JsonLexer, JsonState
 
 from .message import Issue
-from .reports import Reports
+from .reports import Issues
 from .trail import Trail
 
 __all__ = ["JsonFence"]
@@ -71,7 +71,7 @@ class JsonFence:
     def __init__(
         self,
         emit: Emit,
-        issues: Reports[Issue],
+        issues: Issues,
         offset: Callable[[], int],
         trail: Trail | None = None,
     ) -> None:

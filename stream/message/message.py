@@ -10,7 +10,7 @@ from deltaparse.partial import MAX_DEPTH
 
 from .fields import ReasoningField, reasoning_fields
 
-__all__ = ["Attempt", "Content", "Issue", "Message", "Part", "Reasoning", "ToolCall"]
+__all__ = ["Attempt", "Content", "Issue", "Message", "Part", "Reasoning", "Status", "ToolCall"]
 
 
 Status = Literal[

@@ -6,35 +6,44 @@ the thousandth of a kind, and a parser that keeps no message must not keep them 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from .message import Attempt, Issue
+from .message import Attempt, Issue, Status
 
-__all__ = ["MOST_OF_A_KIND", "Reports", "attempt_reports", "issue_reports"]
+__all__ = ["MOST_OF_A_KIND", "Attempts", "Issues", "Reports"]
 
 MOST_OF_A_KIND = 100
 """How many of one kind are kept; one more says how many others there were, and where."""
 
 Report = TypeVar("Report", Issue, Attempt)
+Kind = TypeVar("Kind", bound=str)
 
 
-class Reports(Generic[Report]):
-    """Takes reports in order. `kind` is what is counted; `summed` makes the one of those beyond."""
+class Reports(Generic[Report, Kind]):
+    """Takes reports in order.
 
-    __slots__ = ("_counts", "_kept", "_kind", "_more", "_summed")
+    A subclass says of which kind one is, and makes the one that stands for those beyond the limit:
+    when somebody reads them, for there may be one in every call.
+    """
 
-    def __init__(
-        self,
-        kind: Callable[[Report], str],
-        summed: Callable[[Report, int, tuple[int, int]], Report],
-    ) -> None:
-        self._kind: Callable[[Report], str] = kind
-        self._summed: Callable[[Report, int, tuple[int, int]], Report] = summed
+    __slots__ = ("_counts", "_kept", "_more")
+
+    def __init__(self) -> None:
         self._kept: list[Report] = []
-        self._counts: dict[str, int] = {}
+        self._counts: dict[Kind, int] = {}
         # Of each kind beyond the limit: where its summary is kept, and what that spans.
-        self._more: dict[str, tuple[int, int, int]] = {}
+        self._more: dict[Kind, tuple[int, int, int]] = {}
+
+    @staticmethod
+    def _kind(report: Report) -> Kind:
+        """The kind of a report, which is what is counted."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _summed(kind: Kind, count: int, span: tuple[int, int]) -> Report:
+        """The report of so many others of a kind."""
+        raise NotImplementedError
 
     def append(self, report: Report) -> None:
         """Take one more."""
@@ -48,9 +57,7 @@ class Reports(Generic[Report]):
             self._more[kind] = len(self._kept), start, end
             self._kept.append(report)
         place, first, last = self._more[kind]
-        first, last = min(first, start), max(last, end)
-        self._more[kind] = place, first, last
-        self._kept[place] = self._summed(report, count - MOST_OF_A_KIND, (first, last))
+        self._more[kind] = place, min(first, start), max(last, end)
 
     def extend(self, reports: Iterable[Report]) -> None:
         """Take some more."""
@@ -69,34 +76,42 @@ class Reports(Generic[Report]):
         return len(self._kept)
 
     def __iter__(self) -> Iterator[Report]:
+        for kind, (place, first, last) in self._more.items():
+            count = self._counts[kind] - MOST_OF_A_KIND
+            self._kept[place] = self._summed(kind, count, (first, last))
         return iter(self._kept)
 
     def __len__(self) -> int:
         """How many came, also those that are only counted."""
         return sum(self._counts.values())
 
+    def __bool__(self) -> bool:
+        return bool(self._kept)
 
-def issue_reports() -> Reports[Issue]:
+
+class Issues(Reports[Issue, str]):
     """Takes issues; those of a kind are counted."""
-    return Reports(_issue_kind, _summed_issues)
+
+    __slots__ = ()
+
+    @staticmethod
+    def _kind(report: Issue) -> str:
+        return report.kind
+
+    @staticmethod
+    def _summed(kind: str, count: int, span: tuple[int, int]) -> Issue:
+        return Issue(kind, span, f"{count} more of this kind")
 
 
-def attempt_reports() -> Reports[Attempt]:
+class Attempts(Reports[Attempt, Status]):
     """Takes attempts; those of a status are counted."""
-    return Reports(_attempt_kind, _summed_attempts)
 
+    __slots__ = ()
 
-def _issue_kind(issue: Issue) -> str:
-    return issue.kind
+    @staticmethod
+    def _kind(report: Attempt) -> Status:
+        return report.status
 
-
-def _summed_issues(issue: Issue, count: int, span: tuple[int, int]) -> Issue:
-    return Issue(issue.kind, span, f"{count} more of this kind")
-
-
-def _attempt_kind(attempt: Attempt) -> str:
-    return attempt.status
-
-
-def _summed_attempts(attempt: Attempt, count: int, span: tuple[int, int]) -> Attempt:
-    return Attempt("", span, attempt.status, f"{count} more of this status")
+    @staticmethod
+    def _summed(kind: Status, count: int, span: tuple[int, int]) -> Attempt:
+        return Attempt("", span, kind, f"{count} more of this status")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, NoReturn
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 
 from .builder import InlineReasoning, MessageBuilder
-from .counts import Counts, RunningCounts
+from .counts import Counts, RunningCounts, Section
 from .deltas import ToolCallDelta, unplaced_deltas
 from .ids import CallPlace, IdFactory, made_id
 from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
-from .reports import Reports, attempt_reports, issue_reports
+from .reports import Attempts, Issues
 from .trail import Trail
 
 __all__ = ["Builds", "NotExact", "Sink", "Verdict"]
@@ -22,7 +22,7 @@ __all__ = ["Builds", "NotExact", "Sink", "Verdict"]
 Verdict = Literal["call", "text", "drop"]
 """What becomes of a call, once its name is known."""
 
-Builds = Callable[[Reports[Issue], RunningCounts], tuple[MessageBuilder, Trail]]
+Builds = Callable[[Issues, RunningCounts], tuple[MessageBuilder, Trail]]
 """Makes what builds the message where each part must know where it came from."""
 
 LENIENT = Policies(tool_in_reasoning="reasoning")
@@ -105,8 +105,8 @@ class Sink:
         offset: Callable[[], int] | None = None,
         builds: Builds | None = None,
     ) -> None:
-        self.issues = issue_reports()
-        self.attempts = attempt_reports()
+        self.issues = Issues()
+        self.attempts = Attempts()
         # For each kind of issue, up to where text is that one is about.
         self._reach: dict[str, int] = {}
         self.calls = 0
@@ -142,12 +142,12 @@ class Sink:
         self._repaired_ahead = False
         # Text that was read and is not emitted yet, or that an issue will report: the reader's,
         # and the open call's. Should a reader break, it is named in the issue that says so.
-        self.held: list[str] = []
+        self.held: Sequence[str] = ()
         # Where in the message the section of reasoning began; text of those that did not end.
         self._section = (0, 0)
-        self._unclosed: list[str] = []
-        self.not_emitted: list[str] = []
-        self.extra_members: list[str] = []
+        self._unclosed: tuple[str, ...] = ()
+        self.not_emitted: Sequence[str] = ()
+        self.extra_members: Sequence[str] = ()
         # None while the prompt is read, and in drafts: their calls are not emitted.
         self._id_factory: IdFactory | None = None
         self._prompt = ""
@@ -172,30 +172,35 @@ class Sink:
         self._end_content()
         self.seen_reasoning = True
         self._section = self.builder.place(Reasoning)
-        self.amounts.enter("reasoning", self.builder.characters)
+        self._enter("reasoning")
         if self.shows_markers:
             self.writers[Content](marker)
 
     def resume_reasoning(self) -> None:
         """Reasoning goes on behind a call that stood in it."""
-        self.amounts.enter("reasoning", self.builder.characters)
+        self._enter("reasoning")
 
     def keep_unclosed(self) -> None:
         """Keep the reasoning that is open, to be content too if the turn ends by itself."""
-        self._unclosed.append(self.builder.since(self._section, Reasoning))
+        self._unclosed += (self.builder.since(self._section, Reasoning),)
 
     def leave_reasoning(self) -> None:
         """The end marker of reasoning was seen; the white space after it may still come."""
-        self.amounts.enter("content", self.builder.characters)
+        self._enter("content")
 
     def close_reasoning(self, marker: str) -> None:
         """Reasoning ends; `marker` is what the model wrote to say so, "" if nothing."""
-        self.amounts.enter("reasoning", self.builder.characters)
+        self._enter("reasoning")
         if self.shows_markers:
             self.writers[Content](marker)
         if self._inline is not None:
             self._inline.close()
-        self.amounts.enter("content", self.builder.characters)
+        self._enter("content")
+
+    def _enter(self, section: Section) -> None:
+        """Count what comes next for a section."""
+        if section != self.amounts.section:
+            self.amounts.enter(section, self.builder.characters)
 
     def end_part(self) -> None:
         """A part ends here, also when one of the same kind follows."""
@@ -226,7 +231,7 @@ class Sink:
     def begin_call(self, name: str, call_id: str, offset: int) -> None:
         """Emit a call's first delta. Without a `call_id` of the model's own, it gets one."""
         self._end_content()
-        self.amounts.enter("tool_calls", self.builder.characters)
+        self._enter("tool_calls")
         index = self.calls
         if not call_id and self._id_factory is not None:
             at = max(offset, 0)
@@ -259,7 +264,7 @@ class Sink:
     def end_call(self, *, complete: bool, end: int = 0) -> None:
         """The open call ends, at the offset `end`; `complete` says that it is whole."""
         part = self.builder.open
-        self.not_emitted, self.extra_members = [], []
+        self.not_emitted = self.extra_members = ()
         if part is not None:
             part.complete = complete
             start = part.span[0]
@@ -267,7 +272,7 @@ class Sink:
             part.issues = frozenset(kind for kind, to in self._reach.items() if to > start)
             part.close()
             self.builder.open = None
-        self.amounts.enter("content", self.builder.characters)
+        self._enter("content")
 
     def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> None:
         """Record a decision; raise `MalformedOutput` where the policy in force says "error".
@@ -318,15 +323,15 @@ class Sink:
         """How much has come of each kind of part."""
         return self.amounts.counts(self.builder.characters)
 
-    def start(self, id_factory: IdFactory, prompt: str) -> None:
-        """Drop what the prompt gave, which is read, but for a call that it left open.
+    def start(self, id_factory: IdFactory, prompt: str, *, read: bool) -> None:
+        """Drop what the prompt gave, if anything of it was `read`, but for a call that it left open.
 
         That comes out whole, for who gets the second half of its arguments has no call.
         """
         self._id_factory = id_factory
         self._prompt = prompt
         builder = self.builder
-        if not (builder.parts or self.issues or self.attempts):
+        if not read or not (builder.parts or self.issues or self.attempts):
             return
         index, part = self.calls - 1, builder.open
         begun = [

@@ -19,6 +19,7 @@ from ..wire.spellings import MOST_SPACE
 from .channels import channel_turn
 from .checkpoint import Checkpoint
 from .content import (
+    UNSURE,
     content,
     is_marker,
     may_become,
@@ -235,16 +236,18 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
     """
     src, tables = reading.src, reading.tables
     yield from whitespace(src, MOST_SPACE if tables.constrained else room or tables.longest)
-    after = {Before.CALL: tables.after_call, Before.END: tables.after_end}
-    marker = yield from at(src, after.get(before, tables.at_edge))
-    if marker and not (yield from is_marker(reading, marker, before)):
-        return ""
+    behind_call = before is Before.CALL
+    markers = tables.after_call if behind_call else tables.at_edge
+    marker = yield from at(src, tables.after_end if before is Before.END else markers)
+    if marker and role_of(reading, marker, before) in UNSURE:
+        if not (yield from is_marker(reading, marker, before)):
+            return ""
     if marker or not (tables.unmarked or tables.constrained):
         return marker
     char = yield from peek(src)
-    if before is Before.CALL and may_become(src, tables.after_call):
+    if behind_call and may_become(src, tables.after_call):
         return ""
-    if before is Before.CALL and char and char in SEPARATORS:
+    if behind_call and char and char in SEPARATORS:
         src.pos += 1
         yield from whitespace(src, tables.longest)
         char = yield from peek(src)

@@ -20,6 +20,7 @@ from .content_writer import Before
 from .reading import Reading
 
 __all__ = [
+    "UNSURE",
     "content",
     "is_marker",
     "may_become",
@@ -31,6 +32,9 @@ __all__ = [
     "role_of",
     "stands_alone",
 ]
+
+UNSURE = (Role.TURN_END, Role.STRAY_CLOSER)
+"""What a marker means that what follows it may make text."""
 
 SPACE = re.compile(rf"\s{{0,{MOST_SPACE}}}+")
 QUOTES = frozenset(
@@ -44,11 +48,14 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
     src, tables = reading.src, reading.tables
     while True:
         marker = yield from until(src, markers, emit)
+        if not marker:
+            return marker
         start = src.offset
         stray_end = marker in tables.stray_ends
-        mentioned = role_of(reading, marker) is Role.REASONING_START and _is_quoted(reading, marker)
-        if not marker or not (stray_end or mentioned):
-            if not marker or (yield from is_marker(reading, marker)):
+        role = tables.role_in_text.get(marker)
+        mentioned = role is Role.REASONING_START and _is_quoted(reading, marker)
+        if not (stray_end or mentioned):
+            if role not in UNSURE or (yield from is_marker(reading, marker)):
                 return marker
         emit(src.take(src.pos + len(marker)))
         if stray_end:
@@ -60,15 +67,9 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
 def role_of(reading: Reading, marker: str, before: Before = Before.TEXT) -> Role:
     """What a marker in content means, or one behind a section, that is known to be one."""
     tables = reading.tables
-    if before is not Before.CALL:
-        if marker in tables.turn_ends:
-            return Role.TURN_END
-        if marker in tables.stray_closers:
-            return Role.STRAY_CLOSER
-    role = tables.role(marker)
-    if role is Role.FENCE:
-        return Role.TOOL_END if before is Before.CALL else Role.TOOL_START
-    return role
+    roles = tables.role_behind_call if before is Before.CALL else tables.role_in_text
+    # What is none of the format's begins an unmarked call.
+    return roles.get(marker, Role.TOOL_START)
 
 
 def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> Steps[bool]:

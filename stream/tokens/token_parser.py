@@ -17,7 +17,7 @@ from ..message.deltas import Delta
 from ..message.ids import IdFactory, call_id
 from ..message.message import Attempt, Issue, Message
 from ..message.policies import Policies
-from ..message.reports import Reports
+from ..message.reports import Issues
 from ..parser import TurnParser
 from ..request import Request, ToolChoice, check_flag
 from ..snapshot import Recording
@@ -131,7 +131,7 @@ class TokenParser(TurnParser):
         )
 
         def builds(
-            issues: Reports[Issue], amounts: RunningCounts
+            issues: Issues, amounts: RunningCounts
         ) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
             return TokenBuilder(trail, amounts, collect=collect), trail

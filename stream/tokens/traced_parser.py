@@ -8,9 +8,8 @@ from typing import Any
 from ..message.counts import RunningCounts
 from ..message.deltas import Delta
 from ..message.ids import IdFactory, call_id
-from ..message.message import Issue
 from ..message.policies import Policies
-from ..message.reports import Reports
+from ..message.reports import Issues
 from ..parser import TurnParser
 from ..request import Request
 from ..wire.format import WireFormat
@@ -69,7 +68,7 @@ class TracedParser(TurnParser):
         )
 
         def builds(
-            issues: Reports[Issue], amounts: RunningCounts
+            issues: Issues, amounts: RunningCounts
         ) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
             return TokenBuilder(trail, amounts, collect=request.collect), trail

@@ -24,7 +24,7 @@ from weakref import ref
 from deltaparse.partial import SURROGATES, MalformedOutput, Window
 
 from ..message.message import Attempt, Issue, Part, ToolCall
-from ..message.reports import Reports
+from ..message.reports import Issues
 from ..message.trail import Said
 from .token_format import TokenFormat
 
@@ -111,7 +111,7 @@ class TokenTrail:
         self._raw = raw
         self._policy = stray
         self.keeps = keeps
-        self.issues: Reports[Issue] | None = None
+        self.issues: Issues | None = None
         self.silent = False
         self.behind = 0
         # Weakly, for the window refers to what emits, and that to this.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .groups import (
     CallIdFormat,
     CallIdPosition,
@@ -46,6 +48,9 @@ class Facts:
 
     Markers come as the format has them, white space and all; empty ones are left out. Code behind
     a marker of its own (`code.start`) is none of these calls.
+
+    `tables` keeps what `marker_tables` made of the format, so that a parser finds it without
+    comparing formats.
     """
 
     __slots__ = (
@@ -66,6 +71,7 @@ class Facts:
         "is_tagged",
         "next_ends_reasoning",
         "openers",
+        "tables",
         "unmarked_calls",
         "unproven_calls",
         "writes_ids",
@@ -81,6 +87,7 @@ class Facts:
         call_id: CallIdFormat,
         channels: ChannelsFormat,
     ) -> None:
+        self.tables: dict[tuple[bool, bool, bool], Any] = {}
         self.has_reasoning = reasoning.mode is not ReasoningMode.NONE
         end = reasoning.end.strip()
         self.next_ends_reasoning = bool(end) and end == content.start.strip()
@@ -140,8 +147,12 @@ class Facts:
 
         Where `turn_in` finds nothing, nothing of the prompt is read.
         """
+        return self.turn_shown(prompt)[0]
+
+    def turn_shown(self, prompt: str) -> tuple[str, bool]:
+        """The same, and whether something in the prompt, if there is one, shows where it begins."""
         turn = self.turn_in(prompt) if prompt else self._generated or self._unseen
-        return self._unseen if turn is None else turn
+        return (self._unseen, False) if turn is None else (turn, True)
 
     def turn_in(self, prompt: str) -> str | None:
         """What a prompt holds of the assistant's turn, None where nothing shows where it begins.

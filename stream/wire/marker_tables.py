@@ -140,6 +140,8 @@ class MarkerTables:
     turn_ends:           what ends the turn, if nothing but markers follow it.
     stray_ends:          ends of reasoning, in content: they are text, and reported.
     stray_closers:       closers of calls that are known for such without their opener.
+    role_in_text:        what each marker means in text, and behind a section that is no call.
+    role_behind_call:    the same behind a call, where code blocks end and nothing is stray.
     other_roles:         the headers of other roles, which may follow the end of the turn.
 
     opens_reasoning:     the turn begins with reasoning that no marker opens.
@@ -185,6 +187,8 @@ class MarkerTables:
         "overrun",
         "reasoning_ends",
         "reasoning_start",
+        "role_behind_call",
+        "role_in_text",
         "stray_closers",
         "stray_ends",
         "turn_ends",
@@ -252,6 +256,7 @@ class MarkerTables:
         self.after_stray = _literals(at_edge + tool_end + header)
         self._sort_out_strays(lone_end, lone_closer, (*inner[1:7], turn_end))
         known = {one.literal for group in (*inner, turn_end) for one in group}
+        self._know_roles()
         self.other_roles = OtherRoles(fmt.turn.headers, known)
         self.reasoning_start = _literals(start)
         self.call_starts = _literals(tool_start + fences)
@@ -281,6 +286,18 @@ class MarkerTables:
         self.stray_ends = frozenset(one.literal for one in ends) - known
         self.stray_closers = frozenset(one.literal for one in closers) - self.turn_ends
 
+    def _know_roles(self) -> None:
+        """Say what a marker means that stands in text, or behind a call."""
+        roles = {literal: spelling.role for literal, spelling in self._by_literal.items()}
+        fences = [literal for literal, role in roles.items() if role is Role.FENCE]
+        self.role_behind_call = roles | dict.fromkeys(fences, Role.TOOL_END)
+        self.role_in_text = (
+            roles
+            | dict.fromkeys(fences, Role.TOOL_START)
+            | dict.fromkeys(self.stray_closers, Role.STRAY_CLOSER)
+            | dict.fromkeys(self.turn_ends, Role.TURN_END)
+        )
+
     def role(self, marker: str) -> Role:
         """What a marker means; one that is none of the format's begins an unmarked call."""
         spelling = self._by_literal.get(marker)
@@ -291,7 +308,6 @@ class MarkerTables:
         return self._by_literal[marker].trailing
 
 
-@lru_cache(maxsize=256)
 def marker_tables(
     fmt: WireFormat, *, calls: bool, exact: bool = False, constrained: bool = False
 ) -> MarkerTables:
@@ -300,6 +316,18 @@ def marker_tables(
     `calls`: whether tool syntax means something; `exact`: to the letter only; `constrained`:
     calls are unmarked JSON.
     """
+    made: dict[tuple[bool, bool, bool], MarkerTables] = fmt.facts.tables
+    tables = made.get((calls, exact, constrained))
+    if tables is None:
+        tables = made[calls, exact, constrained] = _tables(
+            fmt, calls=calls, exact=exact, constrained=constrained
+        )
+    return tables
+
+
+@lru_cache(maxsize=256)
+def _tables(fmt: WireFormat, *, calls: bool, exact: bool, constrained: bool) -> MarkerTables:
+    """The same for equal formats."""
     return MarkerTables(fmt, calls=calls, exact=exact, constrained=constrained)
 
 
