@@ -125,6 +125,30 @@ brackets in it, how many of those that were open it closed, and which it opened.
 MOVES: dict[Place, Move] = {}
 
 
+# Most arguments are small objects, and where all of one is there, as in a text that is read at once,
+# one pattern reads what takes a turn of the loop for each token. It must pass only what the loop
+# passes: so it knows nothing of escapes, and where it does not match, the loop reads. Its lengths are
+# bounded, for what it does not match in the end is read twice.
+PLAIN = r'"[^"\\\x00-\x1f]{0,256}+"'
+FEW = rf"-?(?:0|[1-9][0-9]{{0,30}}+)(?:\.[0-9]{{1,30}}+)?+(?:[eE][-+]?+[0-9]{{1,4}}+)?+|{PLAIN}"
+GAP = r"[ \t\n\r]{0,64}+"
+
+
+def _bracketed(element: str, begin: str, end: str) -> str:
+    """A pattern of elements in brackets, with commas in between."""
+    return rf"{begin}{GAP}(?:{element}{GAP}(?:,{GAP}(?!{end})|(?={end}))){{0,64}}+{end}"
+
+
+def _small_object(values: str) -> str:
+    return _bracketed(rf"{PLAIN}{GAP}:{GAP}(?:{values})", r"\{", r"\}")
+
+
+VALUES = rf"{FEW}|true|false|null"
+LIST = _bracketed(rf"(?:{VALUES})", r"\[", r"\]")
+SMALL_OBJECT = re.compile(_small_object(rf"{VALUES}|{LIST}|{_small_object(VALUES)}")).match
+DEPTH_OF_SMALL = 2
+
+
 class JsonLexer:
     """Reads one JSON value, chunk by chunk, in a text that the caller keeps.
 
@@ -216,6 +240,10 @@ class JsonLexer:
         start, end = pos, len(text)
         base = self.passed - start
         state, stack = self.state, self.stack
+        if state is START and not self._tracks and self._max_depth >= DEPTH_OF_SMALL:
+            if small := SMALL_OBJECT(text, pos):
+                self.state = DONE
+                return small.end()
         while pos < end:
             if state is STRING or state is KEY:
                 pos = in_string(text, pos).end()

@@ -21,6 +21,7 @@ __all__ = [
     "MadeIds",
     "call_id",
     "check_id_factory",
+    "id_of_call",
     "made_id",
     "nine_character_id",
     "nine_characters",
@@ -54,7 +55,7 @@ def call_id(place: CallPlace) -> str:
 
     The same call of the same output, behind the same prompt, has the same id each time.
     """
-    return f"call_{_digest(place, 12).hex()}"
+    return _of_place(place.name, place.index, place.offset, place.prompt)
 
 
 def nine_character_id(place: CallPlace) -> str:
@@ -62,7 +63,7 @@ def nine_character_id(place: CallPlace) -> str:
 
     It is as reproducible as that of `call_id`.
     """
-    return _letters(_digest(place, 12), NINE)
+    return _letters(_digest(place.name, place.index, place.offset, place.prompt), NINE)
 
 
 def random_call_id(place: CallPlace) -> str:  # noqa: ARG001 - an id factory
@@ -107,6 +108,17 @@ def check_id_factory(factory: object) -> None:
         raise UsageError(f"id_factory is a function of a CallPlace, {form}, not {factory!r:.200}")
 
 
+def id_of_call(factory: IdFactory, name: str, index: int, offset: int, prompt: str) -> str:
+    """Return the id that a factory makes for the call in a place.
+
+    Raises:
+        UsageError: as `made_id`.
+    """
+    if factory is call_id:
+        return _of_place(name, index, offset, prompt)
+    return made_id(factory, CallPlace(name=name, index=index, offset=offset, prompt=prompt))
+
+
 def made_id(factory: IdFactory, place: CallPlace) -> str:
     """Return the id that a factory makes.
 
@@ -132,6 +144,10 @@ def _letters(digest: bytes, size: int) -> str:
     return made
 
 
-def _digest(place: CallPlace, size: int) -> bytes:
-    key = f"{place.index}\0{place.offset}\0{place.name}\0{place.prompt}"
-    return blake2b(key.encode(errors="replace"), digest_size=size).digest()
+def _of_place(name: str, index: int, offset: int, prompt: str) -> str:
+    return f"call_{_digest(name, index, offset, prompt).hex()}"
+
+
+def _digest(name: str, index: int, offset: int, prompt: str) -> bytes:
+    key = f"{index}\0{offset}\0{name}\0{prompt}"
+    return blake2b(key.encode(errors="replace"), digest_size=12).digest()

@@ -10,7 +10,7 @@ from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 from .builder import InlineReasoning, MessageBuilder
 from .counts import Counts, RunningCounts, Section
 from .deltas import ToolCallDelta, unplaced_deltas
-from .ids import CallPlace, IdFactory, made_id
+from .ids import IdFactory, id_of_call
 from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
@@ -236,11 +236,10 @@ class Sink:
         if not call_id and self._id_factory is not None:
             at = max(offset, 0)
             at = self.trail.decoded(at) if self.trail is not None else at
-            place = CallPlace(name=name, index=index, offset=at, prompt=self._prompt)
-            call_id = made_id(self._id_factory, place)
+            call_id = id_of_call(self._id_factory, name, index, at, self._prompt)
         part = self.builder.begin_call(index, call_id, name, offset)
         part.repaired, self._repaired_ahead = self._repaired_ahead, False
-        part.span = (max(offset, 0), max(offset, 0))
+        part.span = (offset, offset) if offset > 0 else (0, 0)
         self.calls += 1
 
     def complete_call(self) -> None:

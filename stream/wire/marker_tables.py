@@ -23,15 +23,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
+from typing import NamedTuple
 
 from deltaparse.partial import Markers, marker_set
 
 from .channel_markers import ChannelMarkers
-from .format import ContentMode, ToolFormat, ToolsFormat, WireFormat
+from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFormat
 from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
 from .spellings import leading, length, preceded, tag_starts, trailing
+from .usual_head import usual_head
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
 
@@ -100,6 +102,19 @@ class MarkerSpelling:
     trailing: str
 
 
+class CallOpeners(NamedTuple):
+    """Markers without white space that calls may begin with, each "" if the format has none.
+
+    prefix:   what stands before a name in tags.
+    code:     what stands before code that is one argument.
+    section:  what opens a section of calls.
+    """
+
+    prefix: str
+    code: str
+    section: str
+
+
 FENCES = (
     MarkerSpelling("```json", Role.TOOL_START, "\n"),
     MarkerSpelling("```", Role.FENCE, "\n"),
@@ -133,6 +148,7 @@ class MarkerTables:
     content_opened:      the start of content that every turn has, which may stand where reasoning
                          was opened and left empty.
     call_starts:         the markers that calls begin with.
+    call_openers:        those of them that change what is read behind them.
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
     content_space:       the white space that the template writes before a turn's content.
@@ -151,9 +167,11 @@ class MarkerTables:
     constrained:         calls are unmarked JSON whatever the format: the request said so, and
                          nothing must be told by its look. The markers of the format's own calls
                          are looked for, to be left out.
+    id_before_call:      a call is not emitted before its id is read, in it or behind it.
     fields:              what the keys of a JSON call hold; `arguments_keys` are the keys of the
                          arguments that are the format's own.
     overrun:             what proves that a string in a call was not closed; None if nothing does.
+    usual_head:          patterns for how a JSON call begins, None where there are none.
     """
 
     __slots__ = (
@@ -166,6 +184,7 @@ class MarkerTables:
         "at_edge",
         "at_start",
         "bracketed",
+        "call_openers",
         "call_starts",
         "calls",
         "channels",
@@ -175,6 +194,7 @@ class MarkerTables:
         "exact",
         "fields",
         "fmt",
+        "id_before_call",
         "in_content",
         "in_content_end",
         "in_content_start",
@@ -195,6 +215,7 @@ class MarkerTables:
         "unmarked",
         "unmarked_call",
         "unproven",
+        "usual_head",
     )
 
     def __init__(
@@ -267,10 +288,25 @@ class MarkerTables:
         json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
         pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
+        behind = self.fmt.call_id.position is CallIdPosition.POST_ARGS
+        by_key = self.fmt.tools.id_field or self.fmt.tools.generated_id_field
+        self.id_before_call = bool(by_key) or behind
+        function, code = self.fmt.function, self.fmt.code
+        self.call_openers = CallOpeners(
+            function.name_prefix.strip() if self.fmt.facts.is_tagged else "",
+            code.start.strip() if code.function else "",
+            tools.section_start.strip(),
+        )
         own_fields = _own_fields(self.fmt.tools)
         self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
         self.arguments_keys = IN_JSON if constrained else {tools.arguments_field} - {""}
         self.overrun = next_call(self.fmt)
+        self.usual_head = None
+        in_order = not (self.unproven or tools.name_is_key or self.id_before_call)
+        if in_order and self.fmt.tools.format is ToolFormat.JSON_NATIVE:
+            firsts = self.overrun.markers.firsts if self.overrun else ""
+            keys = self.fmt.tools.name_field, self.fmt.tools.arguments_field
+            self.usual_head = usual_head(*keys, firsts)
 
     def _sort_out_strays(
         self,

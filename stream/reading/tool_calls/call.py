@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from typing import Literal
 
 from deltaparse.partial import Emit, Overrun
@@ -12,7 +11,7 @@ from deltaparse.partial import Emit, Overrun
 from ...message.message import Attempt
 from ...message.sink import Verdict
 from ...message.trail import Said
-from ...wire.format import CallIdPosition, WireFormat
+from ...wire.format import WireFormat
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 
@@ -52,6 +51,7 @@ class Call:
         "_name_place",
         "_name_span",
         "_reading",
+        "_unmarked",
         "_verdict",
         "ambiguous",
         "checkpoint",
@@ -76,6 +76,7 @@ class Call:
         self.sink = reading.sink
         self.traces = reading.sink.trail is not None
         self.overrun = reading.tables.overrun
+        self._unmarked = reading.tables.unmarked
         self._begin(checkpoint)
 
     def _begin(self, checkpoint: Checkpoint) -> None:
@@ -97,7 +98,7 @@ class Call:
         self.sink.extra_members = self.extra_members
         self.odd_member = ""
         self.fault: Literal["", "truncated", "broken"] = ""
-        self.repairs: Counter[str] = Counter()
+        self.repairs: dict[str, int] = {}
         self._announced = False
         self._held: list[str] = []
         self._verdict: Verdict | None = None
@@ -105,11 +106,13 @@ class Call:
     def called(self, name: str, start: int) -> None:
         """The name is known; it was read from the offset `start` on."""
         self.name = name
-        self._name_span = (start, self._reading.src.offset)
-        if self.sink.trail is not None:
+        src = self._reading.src
+        self._name_span = (start, src.base + src.pos)
+        trail = self.sink.trail
+        if trail is not None:
             if not self._name_place[1]:
                 self.find_name(name, start)
-            self.sink.trail.said(*self._name_place, Said.NAME)
+            trail.said(*self._name_place, Said.NAME)
 
     def find_name(self, name: str, start: int, end: int = -1) -> None:
         """Note where the name stands that was just read, from `start` on, or that ends at `end`."""
@@ -177,7 +180,7 @@ class Call:
         arguments = self.fmt.arguments
         own = PYTHON if arguments.python_literals else UNQUOTED if arguments.quote else ()
         if repair not in own:
-            self.repairs[repair] += 1
+            self.repairs[repair] = self.repairs.get(repair, 0) + 1
 
     def repeated(self, key: str) -> None:
         """The member `key`, which means something, stands in the call twice."""
@@ -186,7 +189,7 @@ class Call:
     @property
     def is_call(self) -> bool:
         """Whether this is a call: with a name, and where no marker says so, with arguments."""
-        if not self.name or not self._reading.tables.unmarked:
+        if not self.name or not self._unmarked:
             return bool(self.name)
         return self.started or self.name in (self.sink.tools or ())
 
@@ -219,20 +222,19 @@ class Call:
         The id is waited for where the format has one; under "text", so is the whole call,
         because bad arguments make it content.
         """
-        sink, fmt = self.sink, self._reading.fmt
         if self._announced or self._verdict is not None or not self.is_call:
             return
-        behind = fmt.call_id.position is CallIdPosition.POST_ARGS
-        has_id = fmt.tools.id_field or fmt.tools.generated_id_field or behind
-        waits_for_id = has_id and not self.id
+        sink, tables = self.sink, self._reading.tables
+        waits_for_id = tables.id_before_call and not self.id
         waits_for_all = sink.policies.malformed_arguments == "text" and not self.whole
-        waits_for_arguments = self._reading.tables.unmarked and not self.started
+        waits_for_arguments = self._unmarked and not self.started
         if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
         self._verdict = sink.admit(self.name, self._name_span)
         if self._verdict == "call" and (self.whole or not waits_for_all):
             sink.begin_call(self.name, self.id, self.checkpoint.start)
-            sink.arguments("".join(self._held))
+            if self._held:
+                sink.arguments("".join(self._held))
             self._announced = True
             self._place()
             if self.whole:

@@ -36,9 +36,7 @@ def tool_calls(
     src, tables, fmt = reading.src, reading.tables, reading.fmt
     # A section's marker may be followed by that of its first call, and by that of its name.
     tagged = fmt.facts.is_tagged
-    prefix = fmt.function.name_prefix.strip() if tagged else ""
-    code = fmt.code.start.strip() if fmt.code.function else ""
-    section = fmt.tools.section_start.strip()
+    prefix, code, section = tables.call_openers
     begun = reading.sink.calls
     start = end = src.offset
     marker, strays, in_section = "", list[str](), False

@@ -153,13 +153,50 @@ def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = Fals
     if alone and sink.named and not sink.calls and (yield from is_arguments(src, sink)):
         call.called(sink.named, src.offset)
         return (yield from settle(reading, call, (yield from json_arguments(src, call))))
+    seen: set[str] = set()
+    ending = yield from _usual_members(reading, call, seen)
+    if seen:
+        if ending is WHOLE:
+            ending = yield from _members(reading, call, seen, nested=False)
+        return (yield from settle(reading, call, ending))
     src.pos += 1
     char = yield from json_space(src)
     if char and char not in '"}' and call.may_repair and not reading.tables.unmarked:
         ending = yield from _repaired_members(reading, call)
     else:
-        ending = yield from _members(reading, call, nested=False)
+        ending = yield from _members(reading, call, seen, nested=False)
     return (yield from settle(reading, call, ending))
+
+
+def _usual_members(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
+    """Read the brace, the name and the arguments of a call where they stand as they usually do.
+
+    `seen` takes the keys of what was read: none where it is for `_members` to read all of it, the
+    brace too. See `usual_head.py`.
+    """
+    src, head = reading.src, reading.tables.usual_head
+    if head is None:
+        return WHOLE
+    while not (named := head.name.match(src.text, src.pos)):
+        if not head.name_may_follow(src):
+            return WHOLE
+        yield
+    tools = reading.fmt.tools
+    start = src.base + named.start(1) - 1
+    src.pos = named.end()
+    seen.add(tools.name_field)
+    call.called(named[1], start)
+    call.announce()
+    while not (behind := head.arguments.match(src.text, src.pos)):
+        if not head.arguments_may_follow(src):
+            return WHOLE
+        yield
+    src.pos = behind.end()
+    seen.add(tools.arguments_field)
+    ending = yield from json_arguments(src, call)
+    if ending is WHOLE:
+        call.announce()
+    return ending
 
 
 def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
@@ -168,7 +205,8 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
     The members are read from a window of their own, into which the repaired text is fed.
     """
     window = Window()
-    members = _members(Reading(window, reading.sink, reading.tables), call, nested=False)
+    inner = Reading(window, reading.sink, reading.tables)
+    members = _members(inner, call, set(), nested=False)
 
     def read(text: str) -> None:
         window.feed(text)
@@ -196,13 +234,15 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
     return WHOLE
 
 
-def _members(reading: Reading, call: Call, *, nested: bool) -> Steps[Ending]:
-    """Read the members of a call's object; the opening brace is read."""
+def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> Steps[Ending]:
+    """Read the members of a call's object; the opening brace is read.
+
+    So are those that were `seen`: their keys, as far as they mean something.
+    """
     src, tables = reading.src, reading.tables
-    first = True
-    seen: set[str] = set()
+    first = not seen
     while True:
-        start = src.offset
+        start = src.base + src.pos
         key = yield from json_key(src, first=first, overrun=call.overrun)
         if key is None:
             return WHOLE
@@ -245,7 +285,7 @@ def _member(
         return WHOLE
     if field is Field.FUNCTION and char == "{" and not nested:
         src.pos += 1
-        return (yield from _members(reading, call, nested=True))
+        return (yield from _members(reading, call, set(), nested=True))
     if field is Field.ID and not call.id:
         return (yield from _id(src, call, key, char, unmarked=unmarked))
     if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
