@@ -22,7 +22,7 @@ from .errors import (
     UsageError,
 )
 from .json_text.compact import CompactJson, compact_json, sound_json, spelled
-from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, JsonLexer, JsonState
+from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, SMALL_OBJECT, JsonLexer, JsonState
 from .json_text.overrun import Overrun
 from .json_text.readers import (
     JsonFault,
@@ -39,7 +39,7 @@ from .python_text.to_json import PythonReading, python_arguments, python_value
 from .surrogates import SURROGATES, escape_surrogates, is_whole, replace_surrogates
 from .text_decoder import TextDecoder
 from .text_readers import at, peek, skip, skip_if_here, until, whitespace
-from .waiting import Emit, Lane, StringSink, Waiter
+from .waiting import Emit, Lane, StringSink, Waiter, nowhere
 from .window import Steps, Window
 
 # No parser needs these, and patterns need regex, which is slow to import.
@@ -68,6 +68,7 @@ __all__ = [
     "LONGEST_MARKER",
     "MAX_DEPTH",
     "MAX_TOKEN",
+    "SMALL_OBJECT",
     "SURROGATES",
     "Absent",
     "CompactJson",
@@ -111,6 +112,7 @@ __all__ = [
     "json_string",
     "json_value",
     "marker_set",
+    "nowhere",
     "peek",
     "python_arguments",
     "python_value",

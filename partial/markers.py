@@ -11,11 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from .errors import UsageError
 from .json_text.compact import spelled
 from .surrogates import SURROGATES
-from .waiting import Lane
+from .waiting import Lane, Waiter, nowhere
+
+if TYPE_CHECKING:
+    from .window import Window
 
 __all__ = ["LONGEST_MARKER", "Markers", "marker_set"]
 
@@ -83,6 +87,15 @@ class Markers:
     def string_lane(self) -> Lane:
         """The same where text is spelled as the inside of a JSON string."""
         return Lane(self.quick_json, self.exact, self.split, spelled)
+
+    @cached_property
+    def waiter(self) -> Waiter:
+        """What waits for more of a marker that may stand right here: as long as `match` would."""
+
+        def step(window: Window) -> str | None:
+            return "" if window.text[window.pos :] in self._beginnings else None
+
+        return Waiter(nowhere, step, nowhere)
 
     @cached_property
     def _search(self) -> Search:

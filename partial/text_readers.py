@@ -50,6 +50,7 @@ def at(src: Window, markers: Markers) -> Steps[str]:
             return src.text[src.pos : end]
         if end < 0 or src.closed:
             return ""
+        src.waiter = markers.waiter
         yield
 
 

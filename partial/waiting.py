@@ -25,13 +25,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Emit", "Lane", "StringSink", "Waiter", "never_split"]
+__all__ = ["Emit", "Lane", "StringSink", "Waiter", "never_split", "nowhere"]
 
 Emit = Callable[[str], None]
 """Takes text that is certain."""
 
 Step = Callable[[Any], str | None]
 """Takes the window and reads in it; returns what is to be emitted, None to be resumed."""
+
+
+def nowhere(text: str) -> None:
+    """Take text that is not emitted."""
 
 
 def never_split(text: str) -> int:  # noqa: ARG001 - whatever it is

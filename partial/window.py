@@ -224,8 +224,8 @@ class Window:
 
     def release(self, *, to: int | None = None) -> None:
         """Stop keeping for the last `mark` that was not released, or for all but the first `to`."""
-        self._marks = self._marks - 1 if to is None else to
-        if not self._marks and self._kept:
+        self._marks = marks = self._marks - 1 if to is None else to
+        if not marks and self._kept:
             self._kept.clear()
             self._offsets.clear()
 

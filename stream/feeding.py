@@ -138,6 +138,8 @@ class Feeder:
             except Exception as error:  # noqa: BLE001 - as in `_resume`
                 read = self._give_up(error)
                 waiter = window.waiter
+            if read == "" and waiter is not None and waiter.lane is None:
+                return self._emitted()
         if read is None:
             read = self._resume()
             waiter = window.waiter
@@ -205,6 +207,8 @@ class Feeder:
     def _emitted(self) -> list[Delta]:
         """The deltas that the sub-parsers made."""
         out = self._builder.out
+        if not out:
+            return []
         deltas = out.copy()
         out.clear()
         return deltas

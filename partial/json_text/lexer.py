@@ -20,7 +20,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import cast
 
-__all__ = ["CLOSERS", "MAX_DEPTH", "MAX_TOKEN", "JsonLexer", "JsonState"]
+__all__ = ["CLOSERS", "MAX_DEPTH", "MAX_TOKEN", "SMALL_OBJECT", "JsonLexer", "JsonState"]
 
 CLOSERS = {"{": "}", "[": "]"}
 
@@ -145,7 +145,9 @@ def _small_object(values: str) -> str:
 
 VALUES = rf"{FEW}|true|false|null"
 LIST = _bracketed(rf"(?:{VALUES})", r"\[", r"\]")
-SMALL_OBJECT = re.compile(_small_object(rf"{VALUES}|{LIST}|{_small_object(VALUES)}")).match
+SMALL_OBJECT = _small_object(rf"{VALUES}|{LIST}|{_small_object(VALUES)}")
+"""A pattern of objects that `JsonLexer.scan` passes from end to end, and of no others."""
+small_object = re.compile(SMALL_OBJECT).match
 DEPTH_OF_SMALL = 2
 
 
@@ -241,7 +243,7 @@ class JsonLexer:
         base = self.passed - start
         state, stack = self.state, self.stack
         if state is START and not self._tracks and self._max_depth >= DEPTH_OF_SMALL:
-            if small := SMALL_OBJECT(text, pos):
+            if small := small_object(text, pos):
                 self.state = DONE
                 return small.end()
         while pos < end:

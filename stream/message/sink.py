@@ -190,7 +190,8 @@ class Sink:
 
     def close_reasoning(self, marker: str) -> None:
         """Reasoning ends; `marker` is what the model wrote to say so, "" if nothing."""
-        self._enter("reasoning")
+        if self.shows_markers or self._inline is not None:
+            self._enter("reasoning")
         if self.shows_markers:
             self.writers[Content](marker)
         if self._inline is not None:

@@ -98,8 +98,9 @@ def _sections(
     while True:
         before = place.before
         # What looked like a call stands beside what the text before it stands beside.
-        writer = writer if before is Before.TEXT else ContentWriter(reading, before)
-        checkpoint = reading.checkpoint()
+        if before is not Before.TEXT and not writer.stands_behind(reading, before):
+            writer = ContentWriter(reading, before)
+        checkpoint = Checkpoint(src)
         marker = (
             "" if before is Before.TEXT else (yield from _next_marker(reading, before, place.room))
         )
@@ -124,7 +125,7 @@ def _sections(
             marker = yield from content(reading, place.markers, writer.emit)
             writer.end()
             before = Before.TEXT
-            checkpoint = reading.checkpoint()
+            checkpoint = Checkpoint(src)
         if not marker:
             checkpoint.commit()
             return

@@ -29,7 +29,8 @@ class Checkpoint:
     @property
     def span(self) -> tuple[int, int]:
         """The characters of the output from its start to where the reader stands."""
-        return self._mark, self._src.offset
+        src = self._src
+        return self._mark, src.base + src.pos
 
     def text(self) -> str:
         """All of it up to where the reader stands."""

@@ -56,6 +56,11 @@ class ContentWriter:
         plain = self._before is not Before.CALL and self._before is not Before.END
         return self._sink.content if plain and not self._constrained else self._after
 
+    def stands_behind(self, reading: Reading, before: Before) -> bool:
+        """Whether it is as good as a new one in this place."""
+        same = self._before is before and self._constrained is reading.tables.constrained
+        return same and self._start is None
+
     def _after(self, text: str) -> None:
         """Take text that stands after a call, or after the end of the turn."""
         if not text:

@@ -23,7 +23,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from deltaparse.partial import Waiter, Window
+from deltaparse.partial import SMALL_OBJECT, Waiter, Window, nowhere
 
 __all__ = ["UsualHead", "usual_head"]
 
@@ -37,18 +37,21 @@ class UsualHead:
     """Patterns of a step, and what waits for the rest of it.
 
     `name` matches from the brace to the end of the name, which is its group; `arguments` from
-    there up to the brace of the arguments.
+    there up to the brace of the arguments. `whole` matches all of a call whose arguments are a
+    small object, the groups being both.
     """
 
-    __slots__ = ("_before_arguments", "_before_name", "arguments", "name")
+    __slots__ = ("_before_arguments", "_before_name", "arguments", "name", "whole")
 
     def __init__(self, name_field: str, arguments_field: str) -> None:
         name, arguments = (json.dumps(key) for key in (name_field, arguments_field))
         begin = [r"\{", SPACE, *_letters(name), SPACE, ":", SPACE, '"']
         behind = [SPACE, ",", SPACE, *_letters(arguments), SPACE, ":", SPACE]
         word = rf"{LETTER}{{1,{LONGEST_NAME}}}+"
-        self.name = re.compile(rf'{"".join(begin)}({word})"')
-        self.arguments = re.compile(rf"{''.join(behind)}(?=\{{)")
+        head, between = "".join(begin), "".join(behind)
+        self.name = re.compile(rf'{head}({word})"')
+        self.arguments = re.compile(rf"{between}(?=\{{)")
+        self.whole = re.compile(rf'{head}({word})"{between}({SMALL_OBJECT}){SPACE}\}}')
         self._before_name = _waiter([*begin, word])
         self._before_arguments = _waiter(behind)
 
@@ -91,7 +94,7 @@ def _waiter(parts: Sequence[str]) -> Waiter:
     def step(window: Window) -> str | None:
         return "" if so_far(window.text, window.pos) else None
 
-    return Waiter(_nothing, step, _nothing)
+    return Waiter(nowhere, step, nowhere)
 
 
 def _waits(src: Window, waiter: Waiter) -> bool:
@@ -100,7 +103,3 @@ def _waits(src: Window, waiter: Waiter) -> bool:
         return False
     src.waiter = waiter
     return True
-
-
-def _nothing(text: str) -> None:
-    """Take what is never emitted."""

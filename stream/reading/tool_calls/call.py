@@ -6,7 +6,7 @@ import json
 import re
 from typing import Literal
 
-from deltaparse.partial import Emit, Overrun
+from deltaparse.partial import Emit, Overrun, nowhere
 
 from ...message.message import Attempt
 from ...message.sink import Verdict
@@ -15,7 +15,7 @@ from ...wire.format import WireFormat
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 
-__all__ = ["Call", "nowhere"]
+__all__ = ["Call"]
 
 
 # How Python spells what is JSON otherwise, and what has quotes of its own.
@@ -24,10 +24,6 @@ UNQUOTED = ("unquoted_keys",)
 
 # The brackets of JSON, and its strings, with the colon behind a key.
 KEY_OR_BRACKET = re.compile(r'([{}\[\]]|"[^"\\]*+(?:\\.[^"\\]*+)*+")(?:\s*+(:))?+')
-
-
-def nowhere(text: str) -> None:
-    """Take text that is not emitted."""
 
 
 class Call:

@@ -49,6 +49,9 @@ __all__ = ["beyond_separator", "json_calls"]
 SEPARATOR = re.compile(rf"{GAP}(?:,{GAP})?+")
 """What stands between two calls; more white space, and it is none of theirs."""
 
+NO_MORE = re.compile(rf"{GAP}[^\s,{{}}\]]")
+"""What follows the last call where nothing but white space or a comma separates calls."""
+
 MEANS_NOTHING = {"type": ('"function"', "null")}
 """Values that members have beside name and arguments, in templates that write all of a call."""
 
@@ -88,7 +91,8 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     called = yield from _call_object(reading, checkpoint, alone=not in_array)
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_array or not tables.unmarked)
-    while more:
+    plain = not tables.fmt.tools.separator.strip()
+    while more and not (plain and NO_MORE.match(src.text, src.pos)):
         between = reading.checkpoint()
         more = yield from _another_call(reading, between, in_array=in_array)
         if not more and is_text(reading, begun):
@@ -153,6 +157,8 @@ def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = Fals
     if alone and sink.named and not sink.calls and (yield from is_arguments(src, sink)):
         call.called(sink.named, src.offset)
         return (yield from settle(reading, call, (yield from json_arguments(src, call))))
+    if _whole_call(reading, call):
+        return call.end()
     seen: set[str] = set()
     ending = yield from _usual_members(reading, call, seen)
     if seen:
@@ -166,6 +172,32 @@ def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = Fals
     else:
         ending = yield from _members(reading, call, seen, nested=False)
     return (yield from settle(reading, call, ending))
+
+
+def _whole_call(reading: Reading, call: Call) -> bool:
+    """Read a call that is all there and looks as calls usually do; return whether one stands here.
+
+    See `usual_head.py`. What is done is what the other readers do, in the same order.
+    """
+    src, head, overrun = reading.src, reading.tables.usual_head, call.overrun
+    found = head.whole.match(src.text, src.pos) if head is not None else None
+    if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):
+        return False
+    start = src.base + found.start(1) - 1
+    src.pos = found.end(1) + 1
+    call.called(found[1], start)
+    call.announce()
+    src.pos = found.start(2)
+    call.started = True
+    call.announce()
+    call.begin_arguments()
+    emit = call.emit
+    emit(src.take(found.end(2)))
+    call.end_arguments()
+    call.close()
+    call.announce()
+    src.pos = found.end()
+    return True
 
 
 def _usual_members(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:

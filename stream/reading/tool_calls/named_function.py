@@ -32,10 +32,10 @@ from deltaparse.partial import (
     json_space,
     json_string,
     json_value,
+    nowhere,
 )
 
 from ...message.sink import Sink
-from .call import nowhere
 from .schema import argument_names
 
 __all__ = ["is_arguments"]
