@@ -8,6 +8,7 @@ space between two markers belongs to the markers.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from deltaparse.partial import Emit, Markers, Steps, Window, at, peek, skip, whitespace
@@ -39,6 +40,7 @@ from .unproven_calls import SEPARATORS, UnprovenCalls, unproven_calls
 __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
+SPACE = re.compile(r"\s*+")
 BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
 """What stands before the text behind a marker, where that is not just a marker."""
 
@@ -108,7 +110,7 @@ def _sections(
             if report_cut_marker(reading, tables.after_call):
                 checkpoint.commit()
                 return
-        if not marker and (yield from _more_space(reading, before)):
+        if not marker and tables.constrained and (yield from _more_space(reading, before)):
             # JSON may follow, however much white space stands before it.
             _emit_space(writer, checkpoint)
             continue
@@ -181,7 +183,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
 
 def _more_space(reading: Reading, before: Before) -> Steps[bool]:
     """Whether more white space follows than is held back, and calls in JSON may follow it."""
-    if not reading.tables.constrained or before is Before.TEXT:
+    if before is Before.TEXT:
         return False
     return (yield from peek(reading.src)).isspace()
 
@@ -236,10 +238,14 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
     follow a separator.
     """
     src, tables = reading.src, reading.tables
-    yield from whitespace(src, MOST_SPACE if tables.constrained else room or tables.longest)
     behind_call = before is Before.CALL
     markers = tables.after_call if behind_call else tables.at_edge
-    marker = yield from at(src, tables.after_end if before is Before.END else markers)
+    markers = tables.after_end if before is Before.END else markers
+    room = MOST_SPACE if tables.constrained else room or tables.longest
+    marker = _marker_here(src, markers, room)
+    if marker is None:
+        yield from whitespace(src, room)
+        marker = yield from at(src, markers)
     if marker and role_of(reading, marker, before) in UNSURE:
         if not (yield from is_marker(reading, marker, before)):
             return ""
@@ -253,6 +259,20 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
         yield from whitespace(src, tables.longest)
         char = yield from peek(src)
     return char if tables.unmarked_call.match(char) else ""
+
+
+def _marker_here(src: Window, markers: Markers, room: int) -> str | None:
+    """Read white space, and return the marker behind it as `at` does; None if that may wait.
+
+    Nothing is read then. Most often all of it is there, and two readers need not be made.
+    """
+    text, found = src.text, SPACE.match(src.text, src.pos, src.pos + room)
+    start = found.end() if found else src.pos
+    end = markers.match(text, start, final=src.closed)
+    if (end == start or start == len(text)) and not src.closed:
+        return None
+    src.pos = start
+    return text[start:end] if end > start else ""
 
 
 def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[Before]:
