@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 
 from ..json_text.compact import spelled
+from ..json_text.lexer import CUT_ESCAPE as CUT_SAME_ESCAPE
 from ..json_text.lexer import MAX_TOKEN, match_end
 from ..json_text.repairs import Note
 from ..surrogates import SURROGATES, escape_surrogates
@@ -14,7 +15,7 @@ from ..waiting import Lane
 from ..window import Steps, Window
 from .writer import Stop, Writer, note_repair
 
-__all__ = ["STRING", "after_space", "python_strings"]
+__all__ = ["STRING", "STRING_RUNS", "after_space", "python_strings"]
 
 Search = Callable[[str], object]
 
@@ -35,29 +36,53 @@ CUT_RAW_ESCAPE = re.compile(r"\\\Z")
 OTHER_ESCAPES = {"'": "'", "a": "\a", "v": "\v"}
 
 
+def _run(quote: str, escapes: str) -> str:
+    """A pattern of what of a string JSON spells as Python does."""
+    odd = _odd(quote)
+    return f"[^{odd}]*+(?:{escapes}[^{odd}]*+)*+"
+
+
+def _odd(quote: str) -> str:
+    return rf"\\\x00-\x1f{SURROGATES}\"{quote}"
+
+
 def _string_patterns(quote: str, escapes: str) -> tuple[re.Pattern[str], Lane]:
     """Return what of a string JSON spells as Python does, and the lane for text of such."""
-    odd = rf"\\\x00-\x1f{SURROGATES}\"{quote}"
-    run = re.compile(f"[^{odd}]*+(?:{escapes}[^{odd}]*+)*+")
-    at_odd = re.compile(f"[{odd}]").search
-    return run, Lane(at_odd, at_odd)
+    run = re.compile(_run(quote, escapes))
+
+    def split(text: str) -> int:
+        """Where an escape begins that is cut, if nothing odd stands before it; else -1."""
+        end = match_end(run, text, 0)
+        return end if end == len(text) or CUT_SAME_ESCAPE.match(text, end) else -1
+
+    at_odd = re.compile(f"[{_odd(quote)}]").search
+    return run, Lane(at_odd, re.compile(rf"(?!{run.pattern}\Z)").match, split)
 
 
+STRING_RUNS = {quote: _run(quote, SAME_ESCAPE) for quote in "'\""}
+"""What stands in a string that JSON spells as Python does, by its quote, as a pattern."""
 IN_STRING = {quote: _string_patterns(quote, SAME_ESCAPE) for quote in "'\""}
 IN_RAW_STRING = {quote: _string_patterns(quote, NO_ESCAPE) for quote in "'\""}
 
 
 def python_strings(src: Window, out: Writer, note: Note) -> Steps[None]:
-    """Read a string and those that Python joins to it; write one JSON string."""
+    """Read a string and those that Python joins to it; write one JSON string.
+
+    Where `out.quote` is open, it is the rest of that one.
+    """
     another = True
     while another:
-        prefix = src.text[src.pos].strip("'\"")
-        quote = src.text[src.pos + len(prefix)]
-        src.pos += len(prefix) + 1
-        if not out.in_string:
-            out.begin('"')
-            out.in_string = True
-        quotes = yield from _opened(src, quote)
+        prefix, quotes = "", out.quote
+        if not quotes:
+            prefix = src.text[src.pos].strip("'\"")
+            out.quote = src.text[src.pos + len(prefix)]
+            src.pos += len(prefix) + 1
+            if not out.in_string:
+                out.begin('"')
+                out.in_string = True
+        if out.fresh or not quotes:
+            quotes = yield from _opened(src, out.quote)
+        out.quote, out.fresh = "", False
         if quotes:
             yield from _body(src, out, note, quotes, raw=prefix in ("r", "R"))
         another = yield from _followed(src, inside=bool(out.frames))
@@ -100,7 +125,8 @@ def _body(src: Window, out: Writer, note: Note, quotes: str, *, raw: bool) -> St
         elif src.closed:
             raise Stop
         else:
-            src.wait(out.write, lane)
+            # What is not held goes where the writer's text goes.
+            src.wait(out.write, lane, None if out.slots else out.emit)
             yield
 
 

@@ -32,10 +32,11 @@ from typing import Literal
 from ..json_text.lexer import MAX_DEPTH, MAX_TOKEN, match_end
 from ..json_text.repairs import Note
 from ..text_readers import peek
-from ..waiting import Emit
+from ..waiting import Emit, Waiter
 from ..window import Steps, Window
 from .numbers import NAMES, python_key, python_number
-from .strings import STRING, after_space, python_strings
+from .simple_tokens import may_go_on, read_simple
+from .strings import IN_STRING, STRING, after_space, python_strings
 from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Stop, Writer, note_repair
 
 __all__ = ["PythonReading", "python_arguments", "python_value"]
@@ -106,9 +107,40 @@ def python_arguments(
 
 def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
     """Read until no bracket is open and a value was read."""
+
+    def step(window: Window) -> str | None:
+        quote, text = out.quote, gathered(window)
+        if not may_go_on(window, out):
+            if text:
+                emit(text)
+            return None
+        # In a string that is longer than a chunk; for others it would not be worth it.
+        if quote and out.quote and not out.slots:
+            window.let_pass(IN_STRING[quote][1])
+        return text
+
+    def gathered(window: Window) -> str:
+        """Read simple tokens; return what they write."""
+        texts: list[str] = []
+        out.emit = texts.append
+        read_simple(window, out)
+        out.emit = emit
+        return "".join(texts)
+
+    emit = out.emit
     try:
         while out.frames or out.expects != "comma":
-            yield from _token(src, out, note)
+            src.waiter = Waiter(emit, step, emit)
+            if out.frames and (text := step(src)) is not None:
+                if text:
+                    emit(text)
+                yield
+                continue
+            src.waiter = None
+            if out.quote:
+                yield from _rest_of_string(src, out, note)
+            elif out.frames or out.expects != "comma":
+                yield from _token(src, out, note)
     except Stop as stop:
         problem = str(stop)
         state: Literal["broken", "cut"] = "broken" if problem else "cut"
@@ -149,11 +181,7 @@ def _key(src: Window, out: Writer, note: Note) -> Steps[None]:
     held = yield from _whole(src, KEY)
     if sign == ":" and STRING.match(src.text, src.pos):
         yield from python_strings(src, out, note)
-        char = yield from after_space(src)
-        if char != sign:
-            raise Stop(f"{char!r} after a key")
-        src.pos += 1
-        out.write(": ")
+        yield from _colon(src, out)
     else:
         word = held[: match_end(WORD, held, 0)]
         name = NAME.fullmatch(word) and word if sign == "=" else python_key(word)
@@ -162,6 +190,25 @@ def _key(src: Window, out: Writer, note: Note) -> Steps[None]:
         src.pos += len(held) + 1
         out.begin(f'"{name}": ')
     out.expects = "value"
+
+
+def _colon(src: Window, out: Writer) -> Steps[None]:
+    """Read the sign after a key that is a string."""
+    char = yield from after_space(src)
+    if char != ":":
+        raise Stop(f"{char!r} after a key")
+    src.pos += 1
+    out.write(": ")
+
+
+def _rest_of_string(src: Window, out: Writer, note: Note) -> Steps[None]:
+    """Read the rest of a string that `read_simple` began, which may be a key."""
+    yield from python_strings(src, out, note)
+    if out.expects == "key":
+        yield from _colon(src, out)
+        out.expects = "value"
+    else:
+        out.expects = "comma"
 
 
 def _scalar(src: Window, out: Writer, note: Note) -> Steps[None]:

@@ -50,6 +50,7 @@ class Writer:
 
     What is written in parentheses that may be tuples waits in `held`; `slots` are the indices in
     it where their brackets belong, if they are tuples. `size` counts the characters in `held`.
+    `quote` is that of a string which `read_simple` began; `fresh`: nothing behind it was read.
     """
 
     src: Window
@@ -63,6 +64,8 @@ class Writer:
     held: list[str] = field(default_factory=list)
     slots: list[int] = field(default_factory=list)
     size: int = 0
+    quote: str = ""
+    fresh: bool = False
 
     def write(self, text: str) -> None:
         """Write more of what was begun, unless all that was read is the prompt's."""

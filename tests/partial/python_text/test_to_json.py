@@ -6,16 +6,19 @@ import ast
 import json
 import warnings
 from itertools import count
+from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from deltaparse.partial import MAX_DEPTH, MAX_TOKEN
+from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Window
 from deltaparse.partial.json_text import lexer as json_lexer
 from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
+from deltaparse.partial.python_text.simple_tokens import may_go_on, read_simple
 from deltaparse.partial.python_text.to_json import PythonReading, python_arguments, python_value
+from deltaparse.partial.python_text.writer import Frame, Writer
 
 from ...corpus import needs_corpus, rows
 from ...support import ESCAPE, TOKEN, Driver, cuts, drive, is_json, three_ways
@@ -599,7 +602,7 @@ def test_strings_pass_by_a_waiting_reader():
     driver.feed("a='", "plain", "", ' text"', " more", "'", ")")
 
     assert driver.text == '{"a": "plain text\\" more"}'
-    assert driver.resumes == 5
+    assert driver.resumes == 4
     for text in ("('", "'''", "r'", '["'):
         driver = Driver(quietly)
         driver.feed(text, "aa", *["plain"] * 1000)
@@ -684,3 +687,75 @@ def test_the_cases_of_llama_cpp():
                 assert python_of_json(json_text) == python(row["input"])
             else:
                 assert (result.state, row["expected"]) == ("cut", ["need_more_input"])
+
+
+# The readers of the tokens that need no thought, and those of all: they write the same with the
+# same chunk.
+
+PLAIN = ["1", "-0", "1.5", "True", "None", "x", "[", "]", "{", "}", "(", ")", ",", ", ", "a=", ":"]
+PLAIN += ["\"a\"", "'b'", "\"", "'", "\\n", "\\", "\\u00e9", " ", "\n", "# c\n", "é", "r'", "f(1)", "1e5"]
+soups_of_tokens = st.lists(st.sampled_from(PLAIN), max_size=12).map("".join)
+
+
+@st.composite
+def nearly_arguments(draw):
+    """Arguments of a call, of which something may be missing or too much."""
+    value = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text("ab'\"\\\n é,)]", max_size=4),
+        lambda inner: st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=2).map(tuple)
+        | st.dictionaries(st.text("a'b", max_size=2) | st.integers(), inner, max_size=3),
+        max_leaves=6,
+    )
+    given_ones = draw(st.lists(st.tuples(st.sampled_from(["a", "b-c", "x"]), value), max_size=3))
+    text = ", ".join(f"{name}={value!r}" for name, value in given_ones) + ") "
+    at = draw(st.integers(0, len(text)))
+    return text[:at] + draw(soups_of_tokens) + text[at + draw(st.integers(0, 2)) :]
+
+
+def said(chunks):
+    """What is written with each chunk, how it ended, what is unread, and the notes."""
+    notes, written, each = [], [], []
+    src = Window()
+    reader = python_arguments(src, written.append, lambda *n: notes.append(n))
+    ended = None
+
+    def go_on():
+        nonlocal ended
+        try:
+            next(reader)
+        except StopIteration as stop:
+            ended = stop.value
+
+    go_on()
+    for chunk in chunks:
+        if ended is not None:
+            src.feed(chunk)
+        elif src.receive(chunk):
+            go_on()
+        each.append("".join(written))
+    src.closed = True
+    if ended is None:
+        src.waiter = None
+        go_on()
+    return each, "".join(written), ended, ended.held, src.unread, notes
+
+
+@given(data=st.data())
+def test_simple_tokens_are_read_as_others_are(data):
+    chunks = data.draw(cuts(data.draw(nearly_arguments())))
+    quick = said(chunks)
+    with (
+        patch.object(python_json, "read_simple", lambda *_: None),
+        patch.object(python_json, "may_go_on", lambda *_: False),
+    ):
+        assert said(chunks) == quick
+
+
+def test_simple_tokens_are_read():
+    out = Writer(src := Window('a="x\\n", b=[1, {"k": None}], c='), [].append, MAX_DEPTH, [])
+    out.frames.append(Frame(")", "{", "}", "="))
+    out.expects = "key"
+    read_simple(src, out)
+    assert (src.unread, out.expects) == ("", "value")
+    assert may_go_on(src, out)
