@@ -67,7 +67,7 @@ class Window:
         self.emits_prompt = False
         self.base = offset
         self.before = ""
-        # What was read since the first mark, in chunks, each with where it begins, up to `_kept_to`.
+        # What was read since the first mark up to `_kept_to`, in chunks, and where each begins.
         self._marks = 0
         self._kept: list[str] = []
         self._offsets: list[int] = []

@@ -125,10 +125,10 @@ brackets in it, how many of those that were open it closed, and which it opened.
 MOVES: dict[Place, Move] = {}
 
 
-# Most arguments are small objects, and where all of one is there, as in a text that is read at once,
-# one pattern reads what takes a turn of the loop for each token. It must pass only what the loop
-# passes: so it knows nothing of escapes, and where it does not match, the loop reads. Its lengths are
-# bounded, for what it does not match in the end is read twice.
+# Most arguments are small objects, and where all of one is there, as in a text that is read at
+# once, one pattern reads what takes a turn of the loop for each token. It must pass only what the
+# loop passes: so it knows nothing of escapes, and where it does not match, the loop reads. Its
+# lengths are bounded, for what it does not match in the end is read twice.
 PLAIN = r'"[^"\\\x00-\x1f]{0,256}+"'
 FEW = rf"-?(?:0|[1-9][0-9]{{0,30}}+)(?:\.[0-9]{{1,30}}+)?+(?:[eE][-+]?+[0-9]{{1,4}}+)?+|{PLAIN}"
 GAP = r"[ \t\n\r]{0,64}+"

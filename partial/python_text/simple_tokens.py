@@ -3,9 +3,9 @@
 The readers of `to_json.py` are generators, one in another: each token makes three or four of them,
 and all are resumed with every chunk that ends in one. But most tokens are brackets, commas, names,
 plain numbers, and strings without prefixes, and what each of them writes is known at sight. This
-reads them, and does with the `Writer` what those readers do. What it does not know it leaves unread,
-for them; they also go on in a string that was begun here. So both ways write the same text with the
-same chunk, though not always in the same number of parts.
+reads them, and does with the `Writer` what those readers do. What it does not know it leaves
+unread, for them; they also go on in a string that was begun here. So both ways write the same text
+with the same chunk, though not always in the same number of parts.
 """
 
 from __future__ import annotations

@@ -324,7 +324,7 @@ class Sink:
         return self.amounts.counts(self.builder.characters)
 
     def start(self, id_factory: IdFactory, prompt: str, *, read: bool) -> None:
-        """Drop what the prompt gave, if anything of it was `read`, but for a call that it left open.
+        """Drop what the prompt gave, if any was `read`, but for a call that it left open.
 
         That comes out whole, for who gets the second half of its arguments has no call.
         """

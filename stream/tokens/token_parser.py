@@ -130,9 +130,7 @@ class TokenParser(TurnParser):
             tokens, raw=reasoning == "raw", stray=policies.stray_token, keeps=spans
         )
 
-        def builds(
-            issues: Issues, amounts: RunningCounts
-        ) -> tuple[TokenBuilder, TokenTrail]:
+        def builds(issues: Issues, amounts: RunningCounts) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
             return TokenBuilder(trail, amounts, collect=collect), trail
 

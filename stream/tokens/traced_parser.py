@@ -67,9 +67,7 @@ class TracedParser(TurnParser):
             keeps=True,
         )
 
-        def builds(
-            issues: Issues, amounts: RunningCounts
-        ) -> tuple[TokenBuilder, TokenTrail]:
+        def builds(issues: Issues, amounts: RunningCounts) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
             return TokenBuilder(trail, amounts, collect=request.collect), trail
 

@@ -2,18 +2,20 @@ r"""The beginning of a JSON call as models write it, read in two steps.
 
     {"name": "f", "arguments": {
 
-The readers of calls (`reading/tool_calls/json_native.py`) take a member apart: space, a key, space, a colon, space, a string.
-That is right for all that a model may write, and for a call of twenty tokens it is half of the
-cost: each of these is a generator that is made, resumed with every chunk, and left. Nearly all
-calls begin in one way. So where the name comes first, in plain letters, with the arguments behind
-it, one pattern reads up to the end of the name, and another up to the object.
+The readers of calls (`reading/tool_calls/json_native.py`) take a member apart: space, a key, space,
+a colon, space, a string. That is right for all that a model may write, and for a call of twenty
+tokens it is half of the cost: each of these is a generator that is made, resumed with every chunk,
+and left. Nearly all calls begin in one way. So where the name comes first, in plain letters, with
+the arguments behind it, one pattern reads up to the end of the name, and another up to the object;
+a third reads all of a call that is there, if its arguments are a small object.
 
 Why this equals the long way: a pattern matches only text of which the long way emits nothing before
 its last character, and there the reader stands where the long way would, with the same known of the
 call. Text that may still become such a beginning is left unread, while nothing is emitted on
 either way; at the first character that fits in none, the long way reads all of it, and what it
-makes of a text does not depend on how it was cut. The strings hold no escape, nothing that
-could prove that one was not closed (`MarkerTables.overrun`), and no more white space than `SPACE`.
+makes of a text does not depend on how it was cut. The strings hold no escape and nothing that
+could prove that one was not closed (`MarkerTables.overrun`), and white space is bounded, for what
+waits is looked at again with each chunk.
 """
 
 from __future__ import annotations

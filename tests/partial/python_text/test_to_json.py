@@ -693,7 +693,22 @@ def test_the_cases_of_llama_cpp():
 # same chunk.
 
 PLAIN = ["1", "-0", "1.5", "True", "None", "x", "[", "]", "{", "}", "(", ")", ",", ", ", "a=", ":"]
-PLAIN += ["\"a\"", "'b'", "\"", "'", "\\n", "\\", "\\u00e9", " ", "\n", "# c\n", "é", "r'", "f(1)", "1e5"]
+PLAIN += [
+    '"a"',
+    "'b'",
+    '"',
+    "'",
+    "\\n",
+    "\\",
+    "\\u00e9",
+    " ",
+    "\n",
+    "# c\n",
+    "é",
+    "r'",
+    "f(1)",
+    "1e5",
+]
 soups_of_tokens = st.lists(st.sampled_from(PLAIN), max_size=12).map("".join)
 
 
@@ -701,10 +716,16 @@ soups_of_tokens = st.lists(st.sampled_from(PLAIN), max_size=12).map("".join)
 def nearly_arguments(draw):
     """Arguments of a call, of which something may be missing or too much."""
     value = st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text("ab'\"\\\n é,)]", max_size=4),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.lists(inner, max_size=2).map(tuple)
-        | st.dictionaries(st.text("a'b", max_size=2) | st.integers(), inner, max_size=3),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats()
+        | st.text("ab'\"\\\n é,)]", max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.lists(inner, max_size=2).map(tuple)
+            | st.dictionaries(st.text("a'b", max_size=2) | st.integers(), inner, max_size=3)
+        ),
         max_leaves=6,
     )
     given_ones = draw(st.lists(st.tuples(st.sampled_from(["a", "b-c", "x"]), value), max_size=3))

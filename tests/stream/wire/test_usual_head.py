@@ -24,8 +24,12 @@ TOOLS = [
     {"name": "f.g", "parameters": {}},
 ]
 spaces = st.sampled_from(["", "", " ", "\n", "  \t", " " * 20])
-names = st.sampled_from(["get_weather", "f.g", "x", "with space", "é", 'q"', "<tool_call>", "n" * 200])
-texts = st.sampled_from(["", "Łódź", 'a "b"', "\n", "</tool_call>", "<tool_call>", "}", "\ud83d", "\\"])
+names = st.sampled_from(
+    ["get_weather", "f.g", "x", "with space", "é", 'q"', "<tool_call>", "n" * 200]
+)
+texts = st.sampled_from(
+    ["", "Łódź", 'a "b"', "\n", "</tool_call>", "<tool_call>", "}", "\ud83d", "\\"]
+)
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-99, 10**40) | st.floats() | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
@@ -121,7 +125,7 @@ def test_what_is_not_usual_is_left_to_the_long_way():
     head = usual_head("name", "arguments", "<")
     assert head.name.match('{"name": "a b"') is None
     assert head.name.match('{"name": "' + "n" * (LONGEST_NAME + 1) + '"') is None
-    assert head.name.match('{' + " " * 17 + '"name": "f"') is None
+    assert head.name.match("{" + " " * 17 + '"name": "f"') is None
     assert head.whole.match('{"name": "f", "arguments": {"a": "\\n"}}') is None
 
 
@@ -143,5 +147,3 @@ def test_a_small_object_does_not_go_beyond_the_limit_of_depth():
     assert lexer.small_object('{"a": [1]}', 0)
     shallow = lexer.JsonLexer(max_depth=1)
     assert (shallow.scan('{"a": [1]}'), shallow.state) == (6, lexer.BROKEN)
-
-
