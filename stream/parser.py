@@ -105,7 +105,8 @@ class TurnParser(Feeder):
             detail = f"{text!r} is no finish reason that is known: the turn counts as cut off"
             sink.issue("unknown_finish", (self._window.offset, self._window.offset), detail)
         self._report_lost_marker()
-        truncated = any(issue.kind == "truncated_call" for issue in sink.issues)
+        issues = sink.issues
+        truncated = bool(issues) and any(issue.kind == "truncated_call" for issue in issues)
         if cut or truncated:
             self._finish_reason = "length"
         elif sink.calls:

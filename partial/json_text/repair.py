@@ -96,12 +96,13 @@ def repaired_json(
     """
     lexer = lexer or JsonLexer()
     lexer.hold_commas = repairs.trailing_commas
-    repairer = Repairer(src, lexer, emit, repairs, quote, overrun)
+    repairer: Repairer | None = None
     while True:
         yield from json_value(src, emit, lexer, overrun)
         if lexer.state is not BROKEN or lexer.broken_in is None:
             return lexer
         start, problem = src.offset, lexer.problem
+        repairer = repairer or Repairer(src, lexer, emit, repairs, quote, overrun)
         repair = yield from repairer.repair()
         if repair is None:
             return lexer

@@ -202,7 +202,7 @@ def test_where_names_the_state():
     assert parser.where().startswith("assistant_turn")
     parser.feed('<call>{"name": "f", "arguments": {"a')
     assert parser.where().endswith(
-        "json_calls > call_object > usual_members > json_arguments > repaired_json > json_value"
+        "json_calls > call_object > usual_head > json_arguments > repaired_json > json_value"
     )
     assert "json_value" in repr(parser)
     parser.finish("length")

@@ -160,7 +160,7 @@ def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = Fals
     if _whole_call(reading, call):
         return call.end()
     seen: set[str] = set()
-    ending = yield from _usual_members(reading, call, seen)
+    ending = yield from _usual_head(reading, call, seen)
     if seen:
         if ending is WHOLE:
             ending = yield from _members(reading, call, seen, nested=False)
@@ -200,7 +200,7 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     return True
 
 
-def _usual_members(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
+def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
     """Read the brace, the name and the arguments of a call where they stand as they usually do.
 
     `seen` takes the keys of what was read: none where it is for `_members` to read all of it, the
