@@ -138,8 +138,6 @@ class Feeder:
             except Exception as error:  # noqa: BLE001 - as in `_resume`
                 read = self._give_up(error)
                 waiter = window.waiter
-            if read == "" and waiter is not None and waiter.lane is None:
-                return self._emitted()
         if read is None:
             read = self._resume()
             waiter = window.waiter

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from ..json_text.lexer import CUT_ESCAPE
+from ..json_text.lexer import CUT_ESCAPE, match_end
 from ..window import Window
 from .numbers import NAMES
 from .strings import IN_STRING, STRING_RUNS
@@ -24,13 +24,14 @@ SPACE = r"[ \t\n\r\f]*+"
 NUMBER = r"-?(?:0|[1-9][0-9]{0,30}+)(?:\.[0-9]{1,30}+)?+"
 WORD = re.compile(rf"({'|'.join(NAMES)}|{NUMBER})(?=[^-+.\w(])").match
 NAMED = re.compile(r"([^\W\d][-.\w]{0,127}+)=").match
-NEXT = re.compile(rf"{SPACE}(.)", re.DOTALL).match
+SPACES = re.compile(SPACE)
 # A string is certain to be whole where no other can follow it that Python would join to it.
 BEHIND_VALUE = re.compile(rf"(?:'|\"){SPACE}(?=[,\]}})])").match
 BEHIND_KEY = re.compile(rf"(?:'|\"){SPACE}:").match
-RUNS = {quote: re.compile(run).match for quote, run in STRING_RUNS.items()}
-WORD_SO_FAR = re.compile(rf"{SPACE}[-+.\w]{{0,128}}+").fullmatch
-BEHIND_SO_FAR = re.compile(SPACE).fullmatch
+RUNS = {quote: re.compile(run) for quote, run in STRING_RUNS.items()}
+# What waits is looked at again with each chunk, so it is bounded; what is longer, the others read.
+WORD_SO_FAR = re.compile(r"[-+.\w]{0,128}+").fullmatch
+BEHIND_SO_FAR = re.compile(r"[ \t\n\r\f]{0,64}+").fullmatch
 
 
 def read_simple(src: Window, out: Writer) -> None:
@@ -41,10 +42,10 @@ def read_simple(src: Window, out: Writer) -> None:
             if not _rest_of_string(src, out):
                 return
             continue
-        found = NEXT(text, src.pos)
-        if not found:
+        src.pos = pos = match_end(SPACES, text, src.pos)
+        if pos == len(text):
             return
-        frame, char, pos, expects = frames[-1], found[1], found.start(1), out.expects
+        frame, char, expects = frames[-1], text[pos], out.expects
         if char == frame.closer and expects != "value":
             src.pos = pos + 1
             out.close()
@@ -87,8 +88,7 @@ def _rest_of_string(src: Window, out: Writer) -> bool:
         if text[src.pos : src.pos + 1] in ("", quote):
             return False
         out.fresh = False
-    run = RUNS[quote](text, src.pos)
-    end = run.end() if run else src.pos
+    end = match_end(RUNS[quote], text, src.pos)
     if end > src.pos:
         out.write(src.take(end))
     if text[end : end + 1] != quote:

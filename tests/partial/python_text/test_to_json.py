@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Window
 from deltaparse.partial.json_text import lexer as json_lexer
+from deltaparse.partial.python_text import simple_tokens
 from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
 from deltaparse.partial.python_text.simple_tokens import may_go_on, read_simple
@@ -646,7 +647,7 @@ def test_no_character_is_read_more_often_than_it_can_be_held(pattern, length, mo
         matched.append(end - pos)
         return end
 
-    for module in (python_json, python_strings):
+    for module in (python_json, python_strings, simple_tokens):
         monkeypatch.setattr(module, "match_end", counting)
     text = ("[" + pattern * length)[:length]
     drive(quietly, list(text))
