@@ -115,7 +115,7 @@ def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
                 emit(text)
             return None
         # In a string that is longer than a chunk; for others it would not be worth it.
-        if quote and out.quote and not out.slots:
+        if quote and quote == out.quote and not (out.fresh or out.slots):
             window.let_pass(IN_STRING[quote][1])
         return text
 

@@ -774,6 +774,21 @@ def test_simple_tokens_are_read_as_others_are(data):
         assert said(chunks) == quick
 
 
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        ['a=["x', "y\", 'z", "w', 1])"],
+        ['a=["x', 'y", "', 'z", 1])'],
+        ['a=["x', 'y", "', "z", '", 1])'],
+        ['a=["x', 'y", "', '", 1])'],
+    ],
+)
+def test_a_string_that_follows_one_in_a_chunk_has_a_lane_of_its_own(chunks):
+    text = "".join(chunks).removeprefix("a=").removesuffix(")")
+    _, json_text, ended, *_ = said(chunks)
+    assert (ended, json.loads(json_text)) == (DONE, {"a": ast.literal_eval(text)})
+
+
 def test_simple_tokens_are_read():
     out = Writer(src := Window('a="x\\n", b=[1, {"k": None}], c='), [].append, MAX_DEPTH, [])
     out.frames.append(Frame(")", "{", "}", "="))
