@@ -237,7 +237,8 @@ class Feeder:
         if isinstance(error, (MalformedOutput, UsageError)):
             # A policy says so, or an id factory gives no id.
             raise error
-        span = (window.offset, window.offset)
+        where = max(window.offset, 0)  # a bug is told of even where it was the prompt that was read
+        span = (where, where)
         lost = f"not emitted: {read!r}; " if read else ""
         sink.issue("internal_error", span, f"{error!r}; {lost}the rest is content")
         return take_all(window)

@@ -237,8 +237,9 @@ def test_the_whole_turn_as_one_grammar(name):
 
 def takes(accepts_text, fmt, body):
     """Whether a grammar takes a turn; the prompt may have opened reasoning, or closed it."""
-    end = fmt.reasoning.end.strip()
+    start, end = fmt.reasoning.start.strip(), fmt.reasoning.end.strip()
     ways = [body, end + body * bool(end), body.partition(end)[2] if end else body]
+    ways += [body.removeprefix(start)] if start and body.startswith(start) else []
     return any(fits(accepts_text, way) or fits(accepts_text, way.lstrip()) for way in ways)
 
 

@@ -45,7 +45,7 @@ def chat_template(name: str) -> dp.ChatTemplate:
         template = dp.ChatTemplate.load(name)
     except dp.DeltaParseError as error:
         why = str(error).removeprefix(f"{name}: ")
-        if named_format(name):
+        if not Path(name).exists() and named_format(name):
             why = (
                 "a format's name; here a template is read: give a model's folder or its file "
                 f"(`deltaparse formats {name}` shows the format)"

@@ -54,6 +54,7 @@ def check(fmt, tools, seed):
 @settings(max_examples=300)
 @given(st.sampled_from(FORMATS), TEXTS, st.integers())
 @example("qwen3_coder", "a" * 300, 0)
+@example("gpt_oss", "\u2028", 0)
 def test_names_of_tools(name, written, seed):
     check(get_format(name), [tool(written, "a")], seed)
 

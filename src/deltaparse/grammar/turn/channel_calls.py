@@ -124,7 +124,9 @@ class ChannelCalls:
     def _call(self, tool: Tool) -> Expr:
         channels = self.channels
         name = self.namespace + tool.name
-        if not name or self.markers.after_word.find(name, final=True) != (len(name), len(name)):
+        # A header is words: a name ends where white space of any kind stands.
+        free = self.markers.after_word.find(name, final=True) == (len(name), len(name))
+        if name.split() != [name] or not free:
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
         to = literal(channels.recipient + name)
         if not channels.channel.strip():

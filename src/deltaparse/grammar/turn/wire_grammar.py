@@ -38,6 +38,7 @@ from ..rules.rules import (
     choice,
     is_special,
     literal,
+    optional,
     seq,
     walk,
 )
@@ -231,7 +232,7 @@ class _TurnRules:
             if gap and rest == calls:
                 ways.append(lead(gap, calls, self.rules))
             content = self.fmt.content
-            if content.mode is ContentMode.ALWAYS_WRAPPED and content.end.strip():
+            if self._always_wrapped:
                 # Some templates write the markers of content where there is none, behind them or
                 # round them.
                 ways.append(lead(content.start + content.end, calls, self.rules))
@@ -261,7 +262,16 @@ class _TurnRules:
         rest = without(self.start.written.lstrip(), calls, self.rules.rules)
         if self.start.written.strip() and rest != NOTHING:
             ways.append(rest)
+        if self._always_wrapped:
+            # What was open before the trigger may end behind the calls.
+            return seq(choice(*ways), optional(literal(self.fmt.content.end)))
         return choice(*ways)
+
+    @property
+    def _always_wrapped(self) -> bool:
+        """Whether all content stands between markers, and so perhaps calls in it do."""
+        content = self.fmt.content
+        return content.mode is ContentMode.ALWAYS_WRAPPED and bool(content.end.strip())
 
     def grammar(self, root: Expr, found: tuple[Trigger, ...] = ()) -> Grammar:
         """Make the grammar of a root."""
