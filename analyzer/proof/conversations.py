@@ -39,7 +39,7 @@ PLAIN = "Some words, and no more"
 PLAIN_THOUGHT = "A thought, and then another"
 
 SOME: dict[str, Any] = {
-    "text": 'it\'s <b>bold</b>, "quoted"\n\tand \\ indented',
+    "text": 'It\'s <b>Bold</b>, "quoted"\n\tand \\ indented',
     "integer": 7,
     "list": [1, "two", [3]],
 }
@@ -62,7 +62,7 @@ VALUES: dict[str, Any] = {
     "nothing": None,
     "empty_list": [],
     "object": {"key": {"deep": [], "text": 'a "b" \\ </i> }]', "none": None}, "on": True},
-    "unicode": "ünïcödé 你好 😀",
+    "uniCode": "Ünïcödé 你好 😀",
 }
 COUNT = "a"
 IN_DOUBT = ("Some words MARKER and more", 'Two MARKER 3, {a: [b]} and "so on", MARKER x(1)')

@@ -263,6 +263,9 @@ def outputs_of(template, fmt, setting, case, then):
     except TemplateError:
         return
     turn = text.partition(ASKED["content"])[2]
+    asked = [ASKED, *(message for message in then if message["role"] == "user")]
+    if any(message["content"] not in text for message in asked):
+        return  # where the turn begins and ends is not known
     if case.calls and then and RETURNED not in text:
         return  # where the results begin is not known
     if not any(header in prompt for header in fmt.turn.headers) or is_odd(case, text, turn):
@@ -323,7 +326,7 @@ def common_suffix(one, other):
 
 def is_odd(case, text, turn):
     """Whether a history does not show what was in it: twice, spoilt, or calls without names."""
-    spoilt = not case.content and any(word in turn for word in ("None", "null"))
+    spoilt = not case.content and any(word in turn.casefold() for word in ("none", "null"))
     named = [name in turn for name, _ in case.calls]
     unnamed = bool(case.calls) and "city" in turn and not all(named)
     said = [case.content or "", case.reasoning, ASKED["content"], NEXT["content"]]

@@ -33,6 +33,7 @@ WITH_CALLS = re.compile(r"(\bif\s+[^%]*tool_calls[^%]*?)(\s*-?%\})")
 IDS = re.compile(r"(\b\w+)(\.id\b|\['id'\]|\[\"id\"\])(?!\s*=)")
 AS_JSON = re.compile(r"\s*\|\s*tojson(?:\([^()]*\))?")
 ARGUMENTS = re.compile(r"\b[\w.]+(?:\.arguments\b|\['arguments'\]|\[\"arguments\"\])(?!\s+is)")
+PRINTED = re.compile(r"\{\{-?\s*([^{}'\"]+?)\s*-?\}\}")
 SWITCH = re.compile(r"\b(?:enable_thinking|thinking|reasoning_effort|add_\w+|\w*think\w*)\b")
 BOOLEAN = re.compile(r"\b(?:true|false|True|False)\b")
 BLOCK = re.compile(r"\{%-?\s*(if|for|macro|set|elif|else|end\w+)\b(.*?)-?%\}", re.DOTALL)
@@ -237,6 +238,12 @@ def other_content(rng, source):
     return replaced(rng, source, CONTENT, lambda at: how.format(at[0]), every=False)
 
 
+def other_text(rng, source):
+    """Something printed with other letters than it has."""
+    how = rng.choice(["lower", "upper", "title", "capitalize", "trim"])
+    return replaced(rng, source, PRINTED, lambda at: f"{{{{ ({at[1]}) | {how} }}}}", every=False)
+
+
 def without_a_span(rng, source):
     """Some characters left out."""
     start = rng.randrange(len(source) + 1)
@@ -278,4 +285,5 @@ CHANGES = [
     other_arguments,
     other_content,
     without_a_span,
+    other_text,
 ]
