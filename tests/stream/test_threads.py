@@ -32,7 +32,7 @@ from ..strategies.call_patterns import FAMILIES, read
 
 THREADS = 8
 CACHES = (
-    marker_tables.marker_tables,
+    marker_tables._tables,
     markers._markers,
     tagged_markers.tagged_markers,
     code._ends,
@@ -49,6 +49,8 @@ def often():
     sys.setswitchinterval(1e-5)
     for cache in CACHES:
         cache.cache_clear()
+    for family in FAMILIES.values():
+        family.format.facts.tables.clear()
     yield
     sys.setswitchinterval(before)
 

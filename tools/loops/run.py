@@ -168,7 +168,7 @@ def engine(example: Example, folder: Path) -> str:
     """Run an engine's example, whole and cut off; return what is wrong."""
     if set(example.packages) & {"vllm", "sglang"}:
         requirements = ROOT / "tools" / "servers" / "requirements.txt"
-        packages = ("--requirement", str(requirements), "msgspec", "pybase64")
+        packages = ("--requirement", str(requirements), "msgspec")
         python = python_with(packages, "servers")
         run([python, HERE / "stand_ins.py", example.path], folder)
         return ""
