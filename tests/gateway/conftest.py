@@ -76,16 +76,19 @@ def client():
     CLIENT.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def upstream():
     made = ScriptedUpstream()
     yield made
     made.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def gateways(upstream):
-    """Gateways by what they are made with; each is started once."""
+    """Gateways by what they are made with; each is started once in a module.
+
+    None outlives it: their threads use the same `random` as strategies, which these are told of.
+    """
     running = {}
 
     def gateway(**options):
@@ -95,6 +98,8 @@ def gateways(upstream):
         return running[key]
 
     yield gateway
+    for one in running.values():
+        one.server.should_exit = True
     for one in running.values():
         one.stop()
 
