@@ -101,14 +101,24 @@ def test_transformers_reads_the_workloads_too(module):
         assert peers.transformers(workload, 1_500, settings.TINY).floors > 0
 
 
-def test_figures_are_held_to_targets(module):
-    check = module("targets").check
-    (floors,) = check("x", "string", "floors", 2.6)
+def test_figures_are_held_to_targets(module, monkeypatch):
+    targets = module("targets")
+    most = targets.Target("string", "floors", 2.5)
+    least = targets.Target("content", "whole", 100, at_least=True)
+    of_all = targets.Target("", "grows", 1.1)
+    monkeypatch.setattr(targets, "TARGETS", (most, least, of_all))
+
+    (floors,) = targets.check("x", "string", "floors", 2.6)
     assert (floors.name, floors.target, floors.met) == ("x", "<= 2.5", False)
-    (whole,) = check("x", "content", "whole", 100.0)
+    (whole,) = targets.check("x", "content", "whole", 100.0)
     assert (whole.target, whole.met) == (">= 100", True)
-    assert [row.met for row in check("x", "calls", "grows", 1.1)] == [True]
-    assert check("x", "calls", "floors", 99.0) == []
+    assert [row.met for row in targets.check("x", "calls", "grows", 1.1)] == [True]
+    assert targets.check("x", "calls", "floors", 99.0) == []
+
+
+def test_targets_are_of_figures_that_are_measured(module):
+    targets = module("targets")
+    assert {target.figure for target in targets.TARGETS} <= set(targets.FIGURES)
 
 
 def test_two_runs_are_compared(module, tmp_path, capsys):
