@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from itertools import compress
 from types import SimpleNamespace
 
 import pytest
@@ -83,16 +84,17 @@ def test_every_cut_gives_the_message_of_the_engine(case, data, tools, start):
     engine.finish()
     content, _, calls = as_joined(engine.message)
     expected = content, as_calls(calls)
+    ended = [call.complete for call in engine.message.tool_calls]
     for texts in ([text], list(text), data.draw(cuts(text))):
         detector = made(fmt, whole=start)
 
         assert streamed(detector, texts, tools) == expected
         assert detector.finish(tools) == StreamingParseResult()
-        assert whole(detector, text, tools) == expected
+        assert whole(detector, text, tools) == (content, [*compress(expected[1], ended)])
         assert detector.streamed_args_for_tool == [arguments for _, arguments in expected[1]]
         assert len(detector.prev_tool_call_arr) == detector.current_tool_id + 1
-    unfinished = [at for at, call in enumerate(engine.message.tool_calls) if not call.complete]
-    assert detector.incomplete_tool_call_indices == set(unfinished)
+    unfinished = {at for at, complete in enumerate(ended) if not complete}
+    assert detector.incomplete_tool_call_indices == unfinished
 
 
 def test_the_name_comes_first_and_alone():
