@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser
+from deltaparse import FunctionFormat, StreamParser, ToolsFormat, WireFormat
 from deltaparse.partial import Window
 from deltaparse.stream import parser as parser_module
 from deltaparse.stream.reading import assistant_turn
@@ -16,6 +16,11 @@ from ..strategies.wire_by_hand import CALL, TAGS
 from ..strategies.wire_families import FAMILIES
 from ..support import as_joined, cuts, joined
 from .invariants import check_4
+
+
+CALLED = WireFormat(
+    tools=ToolsFormat(format="TAG_WITH_JSON"), function=FunctionFormat(name_prefix="<call>")
+)
 
 
 class Bug(Exception):
@@ -79,6 +84,8 @@ def broken(fmt, texts, reason, at, where, **kw):
         if where == "window":
             for module in (parser_module, assistant_turn):
                 patch.setattr(module, "Window", raising_window(fuse))
+        # What looks for a lost marker is another parser: it may raise, and nothing is lost.
+        patch.setattr(parser_module, "called_without_marker", lambda *_: "")
         parser = StreamParser(fmt, **kw)
         if where == "steps":
             parser._steps = RaisingSteps(parser._steps, fuse)
@@ -114,6 +121,14 @@ def test_every_word_is_somewhere_once(family, where, data, kw, reason):
         word for word in words if word in text and word not in found + details + passed_over
     ] == []
     assert [word for word in words if found.count(word) > 1 + copied] == []
+
+
+def test_the_parser_that_looks_for_a_lost_marker_is_another():
+    said, tools = ["f", '{"a": 1}'], [{"name": "f"}]
+    asked = -broken(CALLED, said, "stop", 0, "window", tools=tools)[2]
+    for at in range(1, asked + 1):
+        parser, _, _ = broken(CALLED, said, "stop", at, "window", tools=tools)
+        assert [issue.kind for issue in parser.issues] == ["internal_error"]
 
 
 @pytest.mark.parametrize("last", ["", "}}</call> and", "}}</call>"])
