@@ -33,6 +33,8 @@ TURN = 3
 LEAST = 10
 """Seconds that a run takes at least: instrumenting the package takes some of them."""
 SEEDS, SEED_SIZE = 8, 1024
+NEVER = 1_000_000
+"""Seconds beyond any input's."""
 FAILED = 3
 """The exit status of a process in which the target failed."""
 
@@ -143,7 +145,9 @@ def _fuzz(target: Target, options: list[str], tried: mmap.mmap) -> NoReturn:
             os._exit(code)
 
     # Our own alarm reports what hangs; libFuzzer's would end the process, and keep no example.
-    limits = ["-timeout=0", "-rss_limit_mb=2048", f"-artifact_prefix={KEPT / target.name}.raw-"]
+    # It counts the seconds of the clock, and takes 0 for none at all.
+    limits = [f"-timeout={NEVER}", f"-report_slow_units={NEVER}", "-rss_limit_mb=2048"]
+    limits.append(f"-artifact_prefix={KEPT / target.name}.raw-")
     atheris.Setup([sys.argv[0], "-verbosity=0", *limits, *options], counted)
     atheris.Fuzz()
     os._exit(0)
