@@ -17,7 +17,6 @@ from ..strategies.wire_families import FAMILIES
 from ..support import as_joined, cuts, joined
 from .invariants import check_4
 
-
 CALLED = WireFormat(
     tools=ToolsFormat(format="TAG_WITH_JSON"), function=FunctionFormat(name_prefix="<call>")
 )
