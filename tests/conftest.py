@@ -115,6 +115,13 @@ def formats_as_they_were():
     registry.Registered.entries = before
 
 
+@pytest.fixture(scope="module")
+def own_garbage():
+    """The garbage collector passes over what tests make only, where they run it themselves."""
+    gc.collect()
+    gc.freeze()
+
+
 def together(nodeid):
     """What the tests are of that one process runs: a template where they name one, or a module."""
     module, _, case = nodeid.partition("[")

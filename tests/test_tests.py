@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,11 +12,16 @@ import pytest
 from . import conftest
 
 TESTS = Path(__file__).parent
-MODULES = {
-    str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(TESTS.rglob("*.py"))
-}
 CHECKS = ("check_", "assert_")
+
+
+@cache
+def modules():
+    """What each module of the tests says."""
+    return {
+        str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(TESTS.rglob("*.py"))
+    }
 
 
 def name_of(node):
@@ -46,7 +52,7 @@ def asserts(node):
 
 def functions(*marks):
     """The functions of all modules that are decorated with one of these, with their places."""
-    for module, tree in MODULES.items():
+    for module, tree in modules().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 if {name_of(mark) for mark in node.decorator_list} & set(marks):
@@ -83,9 +89,9 @@ def test_a_rule_returns_at_its_end_only():
 
 def test_no_test_module_is_imported():
     """What two of them need stands in a module of its own; what they draw, in `strategies`."""
-    files = {Path(module).stem for module in MODULES if Path(module).name.startswith("test_")}
+    files = {Path(module).stem for module in modules() if Path(module).name.startswith("test_")}
     found = []
-    for module, tree in MODULES.items():
+    for module, tree in modules().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.level or node.module == "tests"):
                 names = {*(node.module or "").split("."), *(alias.name for alias in node.names)}

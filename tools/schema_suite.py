@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from deltaparse import UsageError
 from deltaparse.grammar import GrammarRules, SchemaRules, schema_rules, to_lark
 
-__all__ = ["Verdict", "beside", "cases", "judged", "page", "texts"]
+__all__ = ["Verdict", "beside", "by_keyword", "cases", "counted", "judged", "line", "page", "texts"]
 
 DRAFTS = ("draft7", "draft2020-12")
 NOT_RUN = {"format"}
@@ -41,6 +41,7 @@ LEFT_OUT = {
 """What is left out on purpose, by the keyword and the case."""
 
 KINDS = ("exact", "wider", "left out", "refused", "silent", "narrower")
+COLUMNS = ("cases", "instances", *KINDS[:4], "by default")
 
 HEAD = """# JSON Schema, keyword by keyword
 
@@ -202,37 +203,45 @@ def _tokenizer() -> Any:
     return _made[0]
 
 
-def counted(suite: Path, judge: Judge, *, standard: bool) -> dict[str, Counter[str]]:
-    """Count the verdicts of each keyword, with its cases and instances; "failures" must be none."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+def by_keyword(suite: Path) -> dict[str, list[Case]]:
+    """Return the cases of each keyword."""
+    found: dict[str, list[Case]] = defaultdict(list)
     for case in cases(suite):
-        row = found[case.keyword]
-        row["cases"] += 1
-        row["instances"] += len(case.tests)
-        for verdict in judged(case, judge, standard=standard):
-            row[verdict.kind] += len(case.tests) if verdict.kind == "refused" else 1
+        found[case.keyword].append(case)
     return dict(found)
 
 
-def page(suite: Path, judge: Judge = lark) -> str:
-    """Return the page."""
-    rows, narrowed = (counted(suite, judge, standard=standard) for standard in (True, False))
+def counted(chosen: Iterable[Case], judge: Judge = lark) -> Counter[str]:
+    """Count the verdicts of some cases, the cases and their instances."""
+    row: Counter[str] = Counter()
+    for case in chosen:
+        row["cases"] += 1
+        row["instances"] += len(case.tests)
+        for verdict in judged(case, judge):
+            row[verdict.kind] += len(case.tests) if verdict.kind == "refused" else 1
+        narrowed = judged(case, judge, standard=False)
+        row["by default"] += sum(verdict.kind == "narrower" for verdict in narrowed)
+    return row
+
+
+def page(rows: Mapping[str, Counter[str]]) -> str:
+    """Return the page, of what was counted for each keyword."""
     lines = [HEAD]
     total: Counter[str] = Counter()
     for keyword in sorted(rows, key=lambda name: (name.startswith("format"), name.lower())):
-        left_out = narrowed[keyword]["narrower"]
-        lines.append(_row(f"`{keyword}`", rows[keyword], left_out))
-        total += rows[keyword] + Counter(by_default=left_out)
-    lines.append(_row("all", total, total["by_default"]))
+        lines.append(line(f"`{keyword}`", rows[keyword]))
+        total += rows[keyword]
+    lines.append(line("all", total))
     reasons = dict.fromkeys(LEFT_OUT.values())
     lines += ["", "What is left out:", "", *(f"- {reason}." for reason in reasons), "", TAIL]
     return "\n".join(lines)
 
 
-def _row(name: str, row: Counter[str], by_default: int) -> str:
-    figures = [row[kind] or "" for kind in ("cases", "instances", *KINDS[:4])]
-    return f"| {name} | {' | '.join(map(str, [*figures, by_default or '']))} |"
+def line(name: str, row: Counter[str]) -> str:
+    """Return a line of the table."""
+    return f"| {name} | {' | '.join(str(row[column] or '') for column in COLUMNS)} |"
 
 
 if __name__ == "__main__":
-    print(page(Path(sys.argv[1]) if len(sys.argv) > 1 else beside()), end="")
+    suite = by_keyword(Path(sys.argv[1]) if len(sys.argv) > 1 else beside())
+    print(page({keyword: counted(chosen) for keyword, chosen in suite.items()}), end="")

@@ -24,6 +24,8 @@ from ..strategies.call_patterns import FAMILIES
 from ..strategies.wire_by_hand import CALL, TAGS
 from ..support import as_joined, joined
 
+pytestmark = pytest.mark.usefixtures("own_garbage")
+
 TEXT = f"<think>\nhm\n</think>\n\nWell. {CALL} And more."
 
 

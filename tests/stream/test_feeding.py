@@ -141,6 +141,7 @@ def test_deltas_of_arguments_are_like_any_other(index, text):
     assert repr(delta) == repr(ToolCallDelta(index, arguments=text))
 
 
+@pytest.mark.usefixtures("own_garbage")
 @pytest.mark.parametrize("reasoning", ["separate", "inline", "raw"])
 @pytest.mark.parametrize(
     ("fmt", "text"),

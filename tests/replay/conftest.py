@@ -1,0 +1,12 @@
+"""Small blocks: what they do takes few records to show."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse.replay import blocks
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(blocks, "SIZE", 1 << 15)
