@@ -10,6 +10,9 @@ PYTHON ?= python3
 WHEEL  ?= $(filter-out 0 false,$(CI))
 T      ?= 60
 
+# Without bytecode each of the many processes that tests start would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN     := .venv/bin
 PIP     := python -m pip --disable-pip-version-check -qq
 SUITE   := jsonschema==4.26.0

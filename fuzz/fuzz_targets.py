@@ -43,6 +43,8 @@ SHRINKING = 20
 """Seconds more, for a target that has failed, to make what failed small."""
 LONGEST_NAME = 30
 """Characters of a case's name; it has its number where that is longer."""
+DEFINED = re.compile(r"^(?:async def|def|class) (\w+)", re.MULTILINE)
+MACHINE = "(RuleBasedStateMachine)"
 EXPLORE = (Phase.reuse, Phase.generate, Phase.shrink)
 REDO = (Phase.reuse,)
 
@@ -155,16 +157,18 @@ class Target:
 
 def find(match: str = "") -> list[Target]:
     """The targets of all test modules whose needs are installed, and whose name has this in it."""
-    return [target for module in _modules() for target in targets_of(module, match)]
+    return [target for module in _modules(match) for target in targets_of(module, match)]
 
 
-def _modules() -> Iterator[ModuleType]:
-    """The test modules that have properties or state machines."""
+def _modules(match: str) -> Iterator[ModuleType]:
+    """The test modules that have properties or state machines, some with this in their name."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
-        if "\n@given(" in text or "(RuleBasedStateMachine)" in text:
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        names = DEFINED.findall(text) if "\n@given(" in text or MACHINE in text else ()
+        if any(match in ".".join((*parts[1:], name)) for name in names):
             with suppress(pytest.skip.Exception):
-                yield import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+                yield import_module(".".join(parts))
 
 
 def targets_of(module: ModuleType, match: str = "") -> Iterator[Target]:

@@ -44,12 +44,12 @@ TEMPLATES = {
 FOLDERS = {"corpus": corpus.FOLDER, "vocabularies": vocabularies.FOLDER}
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-PROFILES = {"quick": (10, 2), "default": (25, 4), "ci": (50, 20), "thorough": (10_000, 10_000)}
+PROFILES = {"quick": (10, 2), "default": (15, 3), "ci": (50, 20), "thorough": (10_000, 10_000)}
 """Percent of the examples that a property is made for, and how many of them each case has."""
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 WITH_CASES = 4
 """So many times as many examples has a property with cases, all of them together."""
-MOST_CASES, SHARE_OF_CASES = 16, 4
+MOST_CASES, SHARE_OF_CASES = 12, 6
 """So many cases of a test are always taken, or one in so many."""
 
 settings.register_profile("thorough", **COMMON)

@@ -114,12 +114,12 @@ def cases(test, ids):
 @pytest.mark.parametrize("number", ["0", "7", "853"])
 def test_a_number_leaves_no_test_out_and_takes_the_same_names_of_each(number):
     names = [f"n{at}" for at in range(100)]
-    few, many, more = cases("few", names[:16]), cases("many", names), cases("more", names[::-1])
+    few, many, more = cases("few", names[: conftest.MOST_CASES]), cases("many", names), cases("more", names[::-1])
     out = conftest.left_out([*few, *many, *more], number)
     taken, again = ({one.callspec.id for one in each if one not in out} for each in (many, more))
     assert not out & set(few)
     assert taken == again
-    assert len(taken) == 25
+    assert len(taken) == 100 // conftest.SHARE_OF_CASES
 
 
 def test_all_cases_have_their_turn():

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from ..strategies.bridge_table import HEAD, PAGE, table
+import re
+
+import pytest
+
+from ..strategies.bridge_table import HEAD, PAGE, row
+from ..strategies.open_templates import SOURCES
+
+BEFORE, _, TABLE = PAGE.read_text(encoding="utf-8").partition(HEAD)
+ROWS = re.findall(r"^\|.*\n", TABLE, re.MULTILINE)
+LETTERS = {why: letter for letter, why in re.findall(r"^- (\w): (.*)$", TABLE, re.MULTILINE)}
 
 
-def test_the_table_is_what_the_templates_give():
-    head, found, rest = PAGE.read_text(encoding="utf-8").partition(HEAD)
-    assert found + rest == table()
-    assert "python -m" not in head
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_row_is_what_its_template_gives(name):
+    assert row(name, dict(LETTERS)) == ROWS[list(SOURCES).index(name)]
+
+
+def test_the_table_has_a_row_for_each_template_and_the_letters_in_their_order():
+    cells = [cell.strip() for one in ROWS for cell in one.split("|")[2:-1]]
+    assert len(ROWS) == len(SOURCES)
+    assert [cell for cell in dict.fromkeys(cells) if len(cell) == 1] == [*LETTERS.values()]
+    legend = "".join(f"- {letter}: {why}\n" for why, letter in LETTERS.items())
+    assert TABLE == f"{''.join(ROWS)}\n{legend}"
+    assert "python -m" not in BEFORE

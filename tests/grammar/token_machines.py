@@ -43,13 +43,17 @@ class Encoder:
 
     def __init__(self, vocabulary):
         self.ids = {vocabulary[id]: id for id in vocabulary if id not in vocabulary.special_ids}
-        self.longest = max(map(len, self.ids))
+        # By their first two bytes: most tokens are far shorter than the longest.
+        self.longest = {}
+        for token in self.ids:
+            self.longest[token[:2]] = max(self.longest.get(token[:2], 0), len(token))
 
     def of(self, text, random=None):
         """The ids of a text: the longest tokens, or some that fit, drawn at random."""
         data, ids, at = text if isinstance(text, bytes) else text.encode(), [], 0
         while at < len(data):
-            sizes = range(min(self.longest, len(data) - at), 0, -1)
+            longest = self.longest.get(data[at : at + 2], 1)
+            sizes = range(min(longest, len(data) - at), 0, -1)
             fitting = [size for size in sizes if data[at : at + size] in self.ids]
             size = random.choice(fitting) if random else fitting[0]
             ids.append(self.ids[data[at : at + size]])
@@ -142,11 +146,12 @@ class TokenLark:
 
     def drawn(self, random, mask):
         last = max(self.vocabulary)
-        for _ in range(1_000):
+        for _ in range(50):
             id = random.randint(0, last)
             if mask[id // 8] >> id % 8 & 1:
                 return id
-        return random.choice([id for id in range(last + 1) if mask[id // 8] >> id % 8 & 1])
+        some = (8 * at + bit for at, byte in enumerate(mask) if byte for bit in range(8))
+        return random.choice([id for id in some if id <= last and mask[id // 8] >> id % 8 & 1])
 
 
 @cache

@@ -25,19 +25,22 @@ def reason(name, kind):
     return one.template.why_no_bridge(output, returned(message), tools=tools, **one.context)
 
 
+def row(name, letters):
+    """The row of a template; `letters` has those of reasons, and takes new ones."""
+    cells = []
+    for kind in SHOWN:
+        why = reason(name, kind)
+        if why:
+            why = why.partition(",")[0]
+            why = letters.setdefault(why, chr(ord("a") + len(letters)))
+        cells.append({"": "yes", None: ""}.get(why, why))
+    return f"| {name.replace('_', ' ')} | {' | '.join(cells)} |\n"
+
+
 def table():
     """The table, and what its letters stand for."""
     letters: dict[str, str] = {}
-    rows = []
-    for name in SOURCES:
-        cells = []
-        for kind in SHOWN:
-            why = reason(name, kind)
-            if why:
-                why = why.partition(",")[0]
-                why = letters.setdefault(why, chr(ord("a") + len(letters)))
-            cells.append({"": "yes", None: ""}.get(why, why))
-        rows.append(f"| {name.replace('_', ' ')} | {' | '.join(cells)} |\n")
+    rows = [row(name, letters) for name in SOURCES]
     legend = "".join(f"- {letter}: {why}\n" for why, letter in letters.items())
     return f"{HEAD}{''.join(rows)}\n{legend}"
 
