@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from deltaparse.stream import Message, StreamParser, ToolFormat, WireFormat
+from deltaparse.stream.wire.tag_markers import tagged_markers
 
 from ..diff import after
 from ..phases.reasoning import ReasoningFinding
@@ -30,6 +31,9 @@ from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn
 from .wires import Wire, answer_in, wires
 
 __all__ = ["Trial", "beside", "difference"]
+
+USUAL_IDS = ("functions.f:0", "call_a-1")
+"""Ids as servers and models make them: all that stands in one beside letters and digits."""
 
 LONGEST_STREAM = 6_000
 """Characters of a turn that is parsed by the character; those of real templates have 2000."""
@@ -101,6 +105,8 @@ class Trial:
         """What is wrong with the ids that come back where the model writes them, or ""."""
         if not (wire.calls and self.fmt.facts.writes_ids):
             return ""
+        for usual, end in _ends_in_ids(self.fmt):
+            return f"id {usual!r}: {end!r} in it would end it, from {_short(wire.text)}"
         [message] = self.render.style.applied([assistant("", calls=turn.calls)])
         ids = [made["id"] for made in message["tool_calls"]]
         whole = _parse([wire.text], self.fmt, wire.prompt, PROOF_TOOLS if tools else None)
@@ -230,3 +236,10 @@ def _parse(
 
 def _short(value: object) -> str:
     return quoted(value, LONGEST_QUOTE)
+
+
+def _ends_in_ids(fmt: WireFormat) -> Iterator[tuple[str, str]]:
+    """The usual ids in which a marker stands that ends ids, each with the marker."""
+    if fmt.tools.format is not ToolFormat.JSON_NATIVE and not fmt.call_id.holds_name:
+        ends = tagged_markers(fmt).id_ends.literals
+        yield from ((usual, end) for usual in USUAL_IDS for end in ends if end in usual)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaparse import ChatTemplate, WireFormat, analyze
+from deltaparse import ChatTemplate, WireFormat, analyze, parse
 
 from .. import corpus
 from ..hangs import no_hang
@@ -44,6 +44,31 @@ def test_no_false_proof_of_our_own(name):
 @given(source=mutated(st.sampled_from(list(SOURCES.values()))).filter(compiles))
 def test_no_false_proof_of_mutants(source):
     assert judged(source) == []
+
+
+DOTS = """\
+{%- for m in messages -%}
+    {{- '<' + m.role + '>.<' + m.role + '>.' + (m.content or '') -}}
+    {%- for c in m.tool_calls or [] -%}
+        {{- '<call id="' + c.id + '" name="' + c.function.name + '">' -}}
+        {{- (c.function.arguments | tojson) + '</call>.</call>.' -}}
+    {%- endfor -%}
+    {{- '</a>.</a>.' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<assistant>.<assistant>.' -}}{%- endif -%}
+"""
+"""Each call ends in what may stand in an id."""
+
+
+def test_an_id_in_which_a_marker_stands_is_no_proof():
+    fmt = analyze(ChatTemplate(DOTS))
+    assert fmt.tools.per_call_end == "."
+    for id in ("functions.f:0", "a"):
+        output = f'<call id="{id}" name="f">{{"a": 1}}</call>.</call>.</a>.</a>.'
+        read = [(call.id, call.name) for call in parse(output, fmt).tool_calls]
+        assert (read == [(id, "f")]) is (id == "a")
+    assert not fmt.verified
+    assert "'.'" in fmt.issues[0]
 
 
 SAMPLE = range(1, 1_000, 60)
