@@ -24,5 +24,5 @@ def test_the_table_has_a_row_for_each_template_and_the_letters_in_their_order():
     assert len(ROWS) == len(SOURCES)
     assert [cell for cell in dict.fromkeys(cells) if len(cell) == 1] == [*LETTERS.values()]
     legend = "".join(f"- {letter}: {why}\n" for why, letter in LETTERS.items())
-    assert TABLE == f"{''.join(ROWS)}\n{legend}"
+    assert f"{''.join(ROWS)}\n{legend}" == TABLE
     assert "python -m" not in BEFORE
