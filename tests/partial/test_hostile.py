@@ -237,7 +237,7 @@ def test_copies_of_copies_are_counted_too(pattern):
         reversed_partial_pattern(pattern)
 
 
-LONG = 1 << 18
+LONG = 1 << 17
 
 
 def scanner(**options):
