@@ -52,7 +52,11 @@ if TYPE_CHECKING:
         check_tokenizer,
     )
     from .wire.named import get_format, list_formats, models_of, register_format
-    from .wire.response_template import from_response_template, to_response_template
+    from .wire.response_template import (
+        from_response_template,
+        response_template_limits,
+        to_response_template,
+    )
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -60,7 +64,8 @@ else:
             ".suggest": "Suggestion suggest_formats",
             ".tokens": "Spelling Stretch TokenizerFinding TokenParser Vocabulary check_tokenizer",
             ".wire.named": "get_format list_formats models_of register_format",
-            ".wire.response_template": "from_response_template to_response_template",
+            ".wire.response_template": "from_response_template response_template_limits "
+            "to_response_template",
         },
     )
 
@@ -119,6 +124,7 @@ __all__ = [
     "parse",
     "random_call_id",
     "register_format",
+    "response_template_limits",
     "suggest_formats",
     "to_response_template",
 ]

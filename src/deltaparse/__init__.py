@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         parse,
         random_call_id,
         register_format,
+        response_template_limits,
         suggest_formats,
         to_response_template,
     )
@@ -108,8 +109,7 @@ else:
             "Suggestion TokenParser ToolCall ToolCallDelta ToolFormat Tools ToolsFormat TurnFormat "
             "Vocabulary WireFormat aiter_deltas call_id check_tokenizer from_response_template "
             "get_format iter_deltas list_formats nine_character_id parse random_call_id "
-            "register_format suggest_formats "
-            "to_response_template",
+            "register_format response_template_limits suggest_formats to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
         },
         modules="analyzer gate grammar partial protocols replay servers stream tool_parsers",
@@ -180,6 +180,7 @@ __all__ = [
     "partial",
     "random_call_id",
     "register_format",
+    "response_template_limits",
     "structural_tag",
     "suggest_formats",
     "to_response_template",

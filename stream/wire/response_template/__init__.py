@@ -8,6 +8,6 @@ markers, where it is trimmed there; and text that no field takes is content, whe
 """
 
 from .reading import from_response_template
-from .writing import to_response_template
+from .writing import response_template_limits, to_response_template
 
-__all__ = ["from_response_template", "to_response_template"]
+__all__ = ["from_response_template", "response_template_limits", "to_response_template"]

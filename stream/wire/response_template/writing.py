@@ -6,13 +6,20 @@ from typing import Any
 
 from deltaparse.partial import FormatError
 
-from ..format import ContentMode, ReasoningMode, ToolFormat, WireFormat
+from ..format import CallIdPosition, ContentMode, ReasoningMode, ToolFormat, WireFormat
 from ..given import as_format
 from .marker_patterns import SPACE, any_of, core, cores, optional
-from .writing_calls import after_last_call, calls_field, ends_like_json
+from .writing_calls import (
+    behind_calls,
+    calls_field,
+    ends_like_json,
+    in_a_row,
+    lists_round_each,
+    splits_in_json,
+)
 from .writing_channels import channel_fields
 
-__all__ = ["to_response_template"]
+__all__ = ["response_template_limits", "to_response_template"]
 
 END = r"\Z"
 REASONING = "thinking"
@@ -23,7 +30,8 @@ def to_response_template(fmt: WireFormat | str) -> dict[str, Any]:
     """The transformers `response_template` that reads what a wire format describes.
 
     Returns plain data, for `tokenizer.response_template`. It trims white space at markers, and
-    arguments in tags are text unless transformers has the tools.
+    arguments in tags are text unless transformers has the tools. What else it leaves out of what
+    the format says, `response_template_limits` names.
 
     Raises:
         FormatError: the format says what a response template cannot; the text names it.
@@ -37,6 +45,26 @@ def to_response_template(fmt: WireFormat | str) -> dict[str, Any]:
         **_anchor(fmt),
         "fields": fields,
     }
+
+
+def response_template_limits(fmt: WireFormat | str) -> tuple[str, ...]:
+    """Name what the response template of a format leaves out: it has no words for that.
+
+    What it cannot do without, `to_response_template` refuses.
+    """
+    fmt = as_format(fmt)
+    marks = fmt.arguments
+    found = {
+        "several messages of reasoning or of content in one turn: the last one counts": (
+            fmt.facts.has_channels
+        ),
+        "ids behind the arguments": fmt.call_id.position is CallIdPosition.POST_ARGS,
+        "code that calls a function": fmt.code.function,
+        "several calls in one of the lists that stand round each": lists_round_each(fmt),
+        "calls in a row with nothing between them": in_a_row(fmt) and not fmt.tools.separator,
+        "objects and lists that are not JSON": marks.python_literals or marks.item,
+    }
+    return tuple(what for what, there in found.items() if there)
 
 
 def _refuse(fmt: WireFormat) -> None:
@@ -58,6 +86,10 @@ def _refuse(fmt: WireFormat) -> None:
         "arguments that are JSON in a text": tools.arguments_as_text,
         "calls that are closed by name": facts.closes_by_name,
         "calls that only a bracket ends": ends_like_json(fmt),
+        "calls in a row between which stands what JSON has too": splits_in_json(fmt),
+        "lists round each call that nothing ends": (
+            lists_round_each(fmt) and not tools.per_call_end.strip()
+        ),
         "calls that no marker begins": facts.in_section and not facts.has_channels,
         "arguments in several ways": marks.alternatives,
         "types before the names": marks.type_first,
@@ -110,7 +142,7 @@ def _fields(fmt: WireFormat) -> dict[str, Any]:
     else:
         # Where no content is, these close nothing, and are no content themselves.
         # Conditions before them say where that is.
-        ends = cores(marks) + list(filter(None, [after_last_call(fmt)]))
+        ends = cores(marks) + behind_calls(fmt)
         over, headers = cores(fmt.turn.ends), cores(fmt.turn.headers)
         ends += [rf"(?<={end}\s*){header}" for end in over for header in headers]
         thought = cores(end for _, end in fmt.reasoning.pairs)

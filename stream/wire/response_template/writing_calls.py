@@ -6,12 +6,19 @@ import re
 from typing import Any
 
 from ..format import CallIdPosition, ToolFormat, WireFormat
-from .marker_patterns import SPACE, any_of, core, cores, optional, written
+from .marker_patterns import SPACE, any_of, bare, core, cores, joined, optional
 
-__all__ = ["after_last_call", "calls_field", "ends_like_json"]
+__all__ = [
+    "behind_calls",
+    "calls_field",
+    "ends_like_json",
+    "in_a_row",
+    "lists_round_each",
+    "splits_in_json",
+]
 
 NAME = r"(?P<name>[^\s<\[{]+?)"
-ID = r"(?P<id>[^\s<\[{]+?)"
+ID = r"[^\s<\[{]+?"
 KIND = r"\w+"
 
 
@@ -31,7 +38,8 @@ def calls_field(fmt: WireFormat) -> dict[str, Any]:
     elif fmt.arguments.quote:
         quote = fmt.arguments.quote
         field["content_args"] = {"unquoted_keys": True, "string_delims": [[quote, quote]]}
-    root = "" if tools.array_wrapped else "content."
+    each = tools.array_wrapped and not lists_round_each(fmt)
+    root = "" if each else "content."
     if tools.format is ToolFormat.JSON_NATIVE:
         inner = f"{root}{tools.function_field}." if tools.function_field else root
         function = {
@@ -45,8 +53,13 @@ def calls_field(fmt: WireFormat) -> dict[str, Any]:
     elif fmt.call_id.position not in (CallIdPosition.NONE, CallIdPosition.POST_ARGS):
         transform["id"] = "{id}"
     field["transform"] = transform
-    field["transform_each" if tools.array_wrapped else "repeats"] = True
+    field["transform_each" if each else "repeats"] = True
     return field
+
+
+def lists_round_each(fmt: WireFormat) -> bool:
+    """Whether each call stands in a list of its own: its brackets are markers then."""
+    return fmt.tools.array_wrapped and bool(fmt.tools.per_call_start.strip())
 
 
 def _before(fmt: WireFormat) -> str:
@@ -65,41 +78,60 @@ def _begun(fmt: WireFormat, start: str) -> str:
     return start
 
 
+def _starts(fmt: WireFormat) -> list[str]:
+    """The patterns that a call begins with, up to its id, its name or its JSON.
+
+    The marker of the section is written once, and opens the first call only, where another marker
+    begins each.
+    """
+    tools = fmt.tools
+    own = cores([tools.per_call_start])
+    if fmt.facts.is_tagged and fmt.call_id.position is not CallIdPosition.PRE_FUNC_NAME:
+        own += cores([fmt.function.name_prefix])
+    section = cores([tools.section_start])
+    in_list = tools.array_wrapped and not lists_round_each(fmt)
+    starts = [optional(text) if own and not in_list else text for text in section] + own
+    starts[:1] = [_begun(fmt, text) for text in starts[:1]]
+    return starts
+
+
 def _opener(fmt: WireFormat) -> str:
     """The pattern up to the JSON, or to the first argument."""
-    tools, function, arguments = fmt.tools, fmt.function, fmt.arguments
-    if tools.format is ToolFormat.JSON_NATIVE:
+    starts = _starts(fmt)
+    if fmt.tools.format is ToolFormat.JSON_NATIVE:
         if fmt.facts.unmarked_calls:
             return _unmarked(fmt)
-        starts = cores([tools.section_start, tools.per_call_start])
-        if len(starts) > 1 and not tools.array_wrapped:
-            starts[0] = optional(starts[0])
-        if _in_a_row(fmt):
-            return rf"(?:{SPACE}{starts[0]}|{_between(fmt)}){SPACE}(?={_head(fmt)})"
-        return _before(fmt) + SPACE.join([_begun(fmt, starts[0]), *starts[1:]])
-    starts = cores([tools.per_call_start, function.name_prefix])
-    if tools.section_start.strip():
-        # Without another marker it is written once, and opens the first call only.
-        section = core(tools.section_start)
-        starts = [optional(section), *starts] if starts else [section]
-    suffix = function.name_suffix.strip() or arguments.start.strip()
-    behind = SPACE + written(suffix) + SPACE if suffix else r"(?=\s|[<\[{])" + SPACE
-    starts[:1] = [_begun(fmt, text) for text in starts[:1]]
-    return _before(fmt) + SPACE.join(starts) + (SPACE if starts else "") + _named(fmt) + behind
+        if in_a_row(fmt):
+            return rf"(?:{SPACE}{starts[0]}{SPACE}|{_between(fmt)})(?={_head(fmt)})"
+        return _before(fmt) + joined([*starts, r"\[" if lists_round_each(fmt) else ""])
+    return _before(fmt) + joined([*starts, *_named(fmt)])
 
 
-def _named(fmt: WireFormat) -> str:
-    """The pattern of a name, with its namespace and the id beside it."""
-    call_id = fmt.call_id
-    space = optional(re.escape(fmt.function.namespace)) if fmt.function.namespace else ""
-    if call_id.holds_name:
-        return rf"(?P<id>{space}{NAME}(?::\d+)?)"
-    name = space + NAME
-    if call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS:
-        return f"{name}{core(call_id.prefix)}{ID}{core(call_id.suffix)}"
+def _named(fmt: WireFormat) -> list[str]:
+    """The patterns of a name and of what stands round it, up to the first argument."""
+    function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
+    space = optional(re.escape(function.namespace)) if function.namespace else ""
+    name = rf"(?P<id>{space}{NAME}(?::\d+)?)" if call_id.holds_name else space + NAME
+    given = [core(call_id.prefix), rf"(?P<id>{ID})", core(call_id.suffix)]
+    parts = [name, core(function.name_suffix)]
     if call_id.position is CallIdPosition.PRE_FUNC_NAME:
-        return f"{core(call_id.prefix)}{ID}{core(call_id.suffix)}{name}"
-    return name
+        parts = [*(() if call_id.holds_name else given), core(function.name_prefix), *parts]
+    elif call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS:
+        parts += given
+    parts = [part for part in (*parts, core(arguments.start)) if part]
+    if parts[-1] in (name, given[1]):
+        # No marker ends the name: what follows it does.
+        parts.append(f"(?={any_of(_followers(fmt))})")
+        return parts
+    return [*parts, ""]
+
+
+def _followers(fmt: WireFormat) -> list[str]:
+    """The patterns of what may stand behind the head of a call, where no marker ends that."""
+    if fmt.tools.format is ToolFormat.TAG_WITH_JSON:
+        return [r"\{"]
+    ends = (fmt.arguments.end, *fmt.facts.closers, *fmt.turn.ends)
+    return cores([fmt.arguments.name_prefix, *ends, *fmt.facts.openers])
 
 
 def _unmarked(fmt: WireFormat) -> str:
@@ -108,45 +140,49 @@ def _unmarked(fmt: WireFormat) -> str:
     if fmt.tools.behind_content:
         return f"{SPACE}{code}(?={_head(fmt)})"
     ends = cores(end for _, end in fmt.reasoning.pairs)
-    places = [r"\A", *(rf"(?<={end}\s*)" for end in ends)]
-    if _in_a_row(fmt):
+    places = [rf"\A{SPACE}", *(rf"(?<={end}\s*){SPACE}" for end in ends)]
+    if in_a_row(fmt):
         places.append(_between(fmt))
-    return rf"(?:{'|'.join(places)}){SPACE}{code}(?={_head(fmt)})"
+    return rf"(?:{'|'.join(places)}){code}(?={_head(fmt)})"
 
 
-def _in_a_row(fmt: WireFormat) -> bool:
+def in_a_row(fmt: WireFormat) -> bool:
     """Whether several calls that are JSON may stand in a row, with no markers round each."""
     tools = fmt.tools
-    return (
-        tools.format is ToolFormat.JSON_NATIVE
-        and not tools.array_wrapped
-        and not tools.per_call_start.strip()
-        and (tools.supports_parallel_calls or fmt.facts.unmarked_calls)
-    )
+    none = not tools.per_call_start.strip() and not tools.array_wrapped
+    return tools.format is ToolFormat.JSON_NATIVE and none
+
+
+def splits_in_json(fmt: WireFormat) -> bool:
+    """Whether what stands between two calls in a row stands between values within one too."""
+    return in_a_row(fmt) and fmt.tools.separator.strip() in (",", ":")
 
 
 def _between(fmt: WireFormat) -> str:
     """The pattern of what stands between two calls in a row."""
     separators = cores([fmt.tools.separator])
-    if not separators and fmt.facts.unmarked_calls:
-        separators = [optional(";")]
-    return r"(?<=\})" + "".join(SPACE + text for text in separators)
+    if separators:
+        return r"(?<=\})" + joined(["", separators[0], ""])
+    # Nothing at all cannot stand there: the second call would end where it begins.
+    return r"(?<=\})(?:\s*;\s*|\s+)" if fmt.facts.unmarked_calls else r"(?<=\})\s+"
 
 
 def _head(fmt: WireFormat) -> str:
     """The pattern that the JSON of a call, or of a list of them, begins with."""
     tools = fmt.tools
     brackets = r"\[\s*\{" if tools.array_wrapped else r"\{"
-    key = tools.function_field or next(iter(tools.field_order), tools.name_field)
-    return rf'{brackets}\s*"{re.escape(key)}"\s*:'
+    keys = [tools.function_field or next(iter(tools.field_order), tools.name_field)]
+    if not fmt.facts.unmarked_calls:
+        inner = ["type"] if tools.function_field else [tools.name_field, tools.arguments_field]
+        keys += filter(None, [*inner, tools.id_field, tools.generated_id_field])
+    return rf'{brackets}\s*"{any_of(map(re.escape, dict.fromkeys(keys)))}"\s*:'
 
 
-def after_last_call(fmt: WireFormat) -> str:
-    """A pattern for what ends the section of calls, where a call has just ended; "" for none."""
-    ends, section = _own_ends(fmt), cores([fmt.tools.section_end])
-    if not ends or not section or section[0] in ends:
-        return ""
-    return rf"(?<={ends[-1]}\s*){section[0]}"
+def behind_calls(fmt: WireFormat) -> list[str]:
+    """Patterns of what stands behind a call that has just ended, and is no content."""
+    ends = _own_ends(fmt)
+    others = cores([fmt.tools.section_end, fmt.tools.separator])
+    return [rf"(?<={ends[-1]}\s*){text}" for text in others if ends and text != ends[-1]]
 
 
 def ends_like_json(fmt: WireFormat) -> bool:
@@ -154,7 +190,7 @@ def ends_like_json(fmt: WireFormat) -> bool:
     tools = fmt.tools
     ends = (fmt.arguments.end, fmt.function.close, tools.per_call_end)
     own = "".join(ends)
-    if tools.array_wrapped or (tools.format is ToolFormat.JSON_NATIVE and not own.strip()):
+    if tools.format is ToolFormat.JSON_NATIVE and not own.strip():
         own += tools.section_end
     in_json = tools.format in (ToolFormat.JSON_NATIVE, ToolFormat.TAG_WITH_JSON)
     return in_json and bool(own.strip()) and not own.strip("]}, \t\r\n")
@@ -165,9 +201,11 @@ def _own_ends(fmt: WireFormat) -> list[str]:
     tools, function, arguments, call_id = fmt.tools, fmt.function, fmt.arguments, fmt.call_id
     ends = cores([arguments.end])
     if call_id.position is CallIdPosition.POST_ARGS:
-        ends.append(rf"{core(call_id.prefix)}[^\s<\[{{]+{core(call_id.suffix)}")
+        ends.append(joined(filter(None, [core(call_id.prefix), ID, core(call_id.suffix)])))
     ends += cores([function.close, tools.per_call_end])
-    if tools.array_wrapped or (tools.format is ToolFormat.JSON_NATIVE and not ends):
+    if lists_round_each(fmt):
+        return [r"\]", *ends]
+    if tools.array_wrapped or (in_a_row(fmt) and not ends):
         ends += cores([tools.section_end])
     return ends
 
@@ -179,30 +217,32 @@ def _closers(fmt: WireFormat) -> list[str]:
     parser closes what it can at once.
     """
     tools = fmt.tools
-    next_call = [rf"(?={_between(fmt)}{SPACE}{_head(fmt)})"] if _in_a_row(fmt) else []
+    next_call = [f"(?={_between(fmt)}{_head(fmt)})"] if in_a_row(fmt) else []
     if ends := _own_ends(fmt):
-        return [SPACE + SPACE.join(ends) + SPACE, *next_call]
+        return [SPACE + joined(ends) + SPACE, *next_call]
     # Nothing closes a call but another, the end of all, and the end of the output.
-    starts = cores([tools.per_call_start or tools.section_start or fmt.function.name_prefix])
+    starts = cores([tools.per_call_start or fmt.function.name_prefix or tools.section_start])
     ends = cores((tools.section_end, *fmt.turn.ends))
     others = [text for text in starts if not any(map(text.startswith, ends))]
     edges = [] if tools.array_wrapped else [f"(?={SPACE}{text})" for text in others]
-    return [*edges, *(SPACE + end for end in ends), *next_call]
+    return [*edges, *(SPACE + end + SPACE for end in ends), *next_call]
 
 
 def _argument(fmt: WireFormat) -> str:
     """The pattern of one argument, with its name and its value."""
     marks = fmt.arguments
-    suffixes = [written(marks.name_suffix)]
+    suffixes = [marks.name_suffix]
     if marks.literal_name_suffix.strip():
-        suffixes.append(written(marks.literal_name_suffix))
+        suffixes.append(marks.literal_name_suffix)
     if marks.type_suffix.strip():
-        suffixes = [written(marks.name_suffix) + KIND + written(marks.type_suffix)]
-    within = any_of(suffixes) + written(marks.value_prefix)
+        within = joined([core(marks.name_suffix), KIND, bare(marks.type_suffix)])
+    else:
+        within = any_of(map(bare, suffixes))
+    within += bare(marks.value_prefix)
     value = "(?P<value>.*?)"
     if marks.escape_start.strip():
         value = optional(core(marks.escape_start)) + value + optional(core(marks.escape_end))
-    behind = written(marks.value_suffix.rstrip())
+    behind = bare(marks.value_suffix.rstrip())
     if marks.key_suffix:
-        behind += "(?P=key)" + written(marks.key_suffix.rstrip())
-    return f"{core(marks.name_prefix)}(?P<key>.+?){within}{value}{behind}"
+        behind += "(?P=key)" + bare(marks.key_suffix.rstrip())
+    return joined([core(marks.name_prefix), "(?P<key>.+?)", within]) + value + behind

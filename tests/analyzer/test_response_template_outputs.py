@@ -1,0 +1,107 @@
+"""What transformers' own parser makes of outputs, through the response templates that we write.
+
+The property: of every format that can be written, and of every output in it, transformers' parser
+makes the message that ours makes, or `response_template_limits` names what it leaves out. No output
+is lost in silence.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import zip_longest
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import deltaparse as dp
+from deltaparse.analyzer.transformers_parser import judge
+from deltaparse.testing import outputs
+
+from ..strategies.wire_families import FAMILIES
+from ..strategies.wire_named import WIRES
+
+pytestmark = pytest.mark.skipif(
+    judge() is None, reason="the installed transformers has no parser of responses"
+)
+
+LAST_COUNTS = "several messages of reasoning or of content in one turn: the last one counts"
+NO_IDS = "ids behind the arguments"
+NO_CODE = "code that calls a function"
+NOTHING_BETWEEN = "calls in a row with nothing between them"
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "parameters": {"type": "object", "properties": {key: {"type": kind}}},
+        },
+    }
+    for name, key, kind in (("f", "city", "string"), ("g", "n", "integer"))
+]
+WRITTEN = [family for family in FAMILIES if family.name != "Python"]
+
+
+def written(fmt):
+    """The response template of a format; a case of the property is over where there is none."""
+    try:
+        return dp.to_response_template(fmt)
+    except dp.FormatError:
+        return None
+
+
+def same(mine, theirs):
+    """Whether two values of arguments are one, 1 being no True."""
+    if isinstance(mine, dict) and isinstance(theirs, dict):
+        return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
+    if isinstance(mine, list) and isinstance(theirs, list):
+        return all(same(*pair) for pair in zip_longest(mine, theirs, fillvalue=same))
+    return mine == theirs and isinstance(mine, bool) is isinstance(theirs, bool)
+
+
+def assert_same(fmt, template, text, tools, prompt):
+    """Hold what transformers' parser makes of an output against what ours makes of it."""
+    ours = dp.parse(text, fmt, tools=tools, prompt=prompt)
+    limits = dp.response_template_limits(fmt)
+    calls = ours.tool_calls
+    assume(not (NO_CODE in limits and fmt.code.function in {call.name for call in calls}))
+    read = judge().reader(template)
+    assert not isinstance(read, str), read
+    theirs = read([text], prompt, tools)
+    if isinstance(theirs, str) and NOTHING_BETWEEN in limits:
+        assert len(calls) > 1
+        return
+    assert not isinstance(theirs, str), theirs
+    assert read([*text], prompt, tools) == theirs
+    assert read([text[at : at + 3] for at in range(0, len(text), 3)], prompt, tools) == theirs
+    for mine, field in ((ours.content, "content"), (ours.reasoning_content, "thinking")):
+        found = theirs.get(field) or ""
+        assert mine.strip() == found or (LAST_COUNTS in limits and mine.strip().endswith(found))
+    found = theirs.get("tool_calls") or []
+    assert [call["function"]["name"] for call in found] == [call.name for call in calls]
+    for mine, call in zip(calls, found, strict=True):
+        assert same(json.loads(mine.arguments), call["function"]["arguments"])
+        if fmt.facts.writes_ids and NO_IDS not in limits:
+            assert str(call["id"]) == mine.id
+
+
+@pytest.mark.parametrize("family", WRITTEN)
+@given(data=st.data())
+def test_what_is_written_in_a_format_is_read_by_transformers(family, data):
+    fmt, _, text = data.draw(family.written)
+    template = written(fmt)
+    assume(template is not None)
+    tools = (TOOLS if family.name == "named" else family.tools[0]) or None
+    assert_same(fmt, template, text, tools, f"Hi\n{fmt.turn.generation_prompt}")
+
+
+EXPRESSIBLE = [name for name in sorted(WIRES) if written(dp.get_format(name)) is not None]
+
+
+@pytest.mark.parametrize("name", EXPRESSIBLE)
+@given(data=st.data())
+def test_what_a_model_may_write_in_a_named_format_is_read_by_transformers(name, data):
+    fmt = dp.get_format(name)
+    prompt = f"Hi\n{fmt.turn.generation_prompt}"
+    text = data.draw(outputs(fmt, TOOLS, prompt=prompt))
+    assert_same(fmt, written(fmt), text, TOOLS, prompt)
