@@ -59,7 +59,8 @@ def response_template_limits(fmt: WireFormat | str) -> tuple[str, ...]:
             fmt.facts.has_channels
         ),
         "ids behind the arguments": fmt.call_id.position is CallIdPosition.POST_ARGS,
-        "code that calls a function": fmt.code.function,
+        "what stands behind the marker of code": fmt.code.start.strip(),
+        "code that calls a function": fmt.code.function and not fmt.code.start.strip(),
         "several calls in one of the lists that stand round each": lists_round_each(fmt),
         "calls in a row with nothing between them": in_a_row(fmt) and not fmt.tools.separator,
         "objects and lists that are not JSON": marks.python_literals or marks.item,

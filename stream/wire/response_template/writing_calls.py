@@ -136,14 +136,16 @@ def _followers(fmt: WireFormat) -> list[str]:
 
 def _unmarked(fmt: WireFormat) -> str:
     """The pattern that nothing opens: a turn, or what is behind reasoning, that begins so."""
-    code = optional(core(fmt.code.start) + SPACE) if fmt.code.start.strip() else ""
+    code = [core(fmt.code.start)] if fmt.code.start.strip() else []
     if fmt.tools.behind_content:
-        return f"{SPACE}{code}(?={_head(fmt)})"
-    ends = cores(end for _, end in fmt.reasoning.pairs)
-    places = [rf"\A{SPACE}", *(rf"(?<={end}\s*){SPACE}" for end in ends)]
-    if in_a_row(fmt):
-        places.append(_between(fmt))
-    return rf"(?:{'|'.join(places)}){code}(?={_head(fmt)})"
+        places = [joined(["", *map(optional, code), ""])]
+    else:
+        ends = cores(end for _, end in fmt.reasoning.pairs)
+        places = [rf"\A{SPACE}", *(rf"(?<={end}\s*){SPACE}" for end in ends)]
+        places += [joined(["", text, ""]) for text in code]
+        if in_a_row(fmt):
+            places.append(_between(fmt))
+    return f"{any_of(places)}(?={_head(fmt)})"
 
 
 def in_a_row(fmt: WireFormat) -> bool:
