@@ -25,11 +25,15 @@ pytestmark = pytest.mark.skipif(
     judge() is None, reason="the installed transformers has no parser of responses"
 )
 
-LAST_COUNTS = "several messages of reasoning or of content in one turn: the last one counts"
+PARTS = {
+    "several messages of reasoning or of content in one turn: the last one counts",
+    "text outside of the markers of content",
+}
 NO_IDS = "ids behind the arguments"
 NO_CODE = "code that calls a function"
 NOT_BEHIND_CODE = "what stands behind the marker of code"
 NOTHING_BETWEEN = "calls in a row with nothing between them"
+BARE_NAMES = "names without quotes that are no words, or behind white space"
 TOOLS = [
     {
         "type": "function",
@@ -71,15 +75,16 @@ def assert_same(fmt, template, text, tools, prompt):
     read = judge().reader(template)
     assert not isinstance(read, str), read
     theirs = read([text], prompt, tools)
-    if isinstance(theirs, str) and NOTHING_BETWEEN in limits:
-        assert len(calls) > 1
+    if isinstance(theirs, str) and (NOTHING_BETWEEN in limits or BARE_NAMES in limits):
+        assert calls
         return
     assert not isinstance(theirs, str), theirs
     assert read([*text], prompt, tools) == theirs
     assert read([text[at : at + 3] for at in range(0, len(text), 3)], prompt, tools) == theirs
     for mine, field in ((ours.content, "content"), (ours.reasoning_content, "thinking")):
         found = theirs.get(field) or ""
-        assert mine.strip() == found or (LAST_COUNTS in limits and mine.strip().endswith(found))
+        whole = mine.strip()
+        assert whole == found or (PARTS & {*limits} and found in whole)
     found = theirs.get("tool_calls") or []
     assert [call["function"]["name"] for call in found] == [call.name for call in calls]
     for mine, call in zip(calls, found, strict=True):

@@ -58,11 +58,15 @@ def response_template_limits(fmt: WireFormat | str) -> tuple[str, ...]:
         "several messages of reasoning or of content in one turn: the last one counts": (
             fmt.facts.has_channels
         ),
+        "text outside of the markers of content": fmt.content.mode is not ContentMode.PLAIN,
         "ids behind the arguments": fmt.call_id.position is CallIdPosition.POST_ARGS,
         "what stands behind the marker of code": fmt.code.start.strip(),
         "code that calls a function": fmt.code.function and not fmt.code.start.strip(),
         "several calls in one of the lists that stand round each": lists_round_each(fmt),
         "calls in a row with nothing between them": in_a_row(fmt) and not fmt.tools.separator,
+        "names without quotes that are no words, or behind white space": (
+            fmt.facts.is_tagged and marks.quote
+        ),
         "objects and lists that are not JSON": marks.python_literals or marks.item,
     }
     return tuple(what for what, there in found.items() if there)
@@ -149,7 +153,7 @@ def _fields(fmt: WireFormat) -> dict[str, Any]:
         thought = cores(end for _, end in fmt.reasoning.pairs)
         ends += [rf"(?<=\A\s*){end}" for end in thought]
         if content.mode is ContentMode.WRAPPED_WITH_REASONING:
-            ends += [rf"(?<={end}\s*){core(content.start)}" for end in thought]
+            ends += [rf"(?<={place}\s*){core(content.start)}" for place in (r"\A", *thought)]
     if ends:
         fields["content"]["close_pattern"] = SPACE + any_of(ends) + SPACE
     return fields

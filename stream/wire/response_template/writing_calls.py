@@ -183,7 +183,9 @@ def _head(fmt: WireFormat) -> str:
 def behind_calls(fmt: WireFormat) -> list[str]:
     """Patterns of what stands behind a call that has just ended, and is no content."""
     ends = _own_ends(fmt)
-    others = cores([fmt.tools.section_end, fmt.tools.separator])
+    tools = fmt.tools
+    one_by_one = not in_a_row(fmt) and (lists_round_each(fmt) or not tools.array_wrapped)
+    others = cores([tools.section_end, tools.separator * one_by_one])
     return [rf"(?<={ends[-1]}\s*){text}" for text in others if ends and text != ends[-1]]
 
 
