@@ -32,13 +32,15 @@ class PartKind(Enum):
     SPACE:     white space, which may be left out.
     CAPTURE:   what a named group matches.
     OPTIONAL:  a text that may be left out.
-    EDGE:      a condition on what stands beside, or the end of the text.
+    AHEAD:     a condition on what follows.
+    EDGE:      a condition on what stands before, or the end of the text.
     """
 
     TEXT = auto()
     SPACE = auto()
     CAPTURE = auto()
     OPTIONAL = auto()
+    AHEAD = auto()
     EDGE = auto()
 
 
@@ -72,7 +74,7 @@ def literals(field: Mapping[str, Any], key: str, where: str) -> list[str]:
 def is_conditional(parts: Sequence[AnchorPart]) -> bool:
     """Whether an alternative holds only behind something else, where nothing is open."""
     kinds = [part.kind for part in parts if part.kind is not PartKind.SPACE]
-    return kinds[:1] == [PartKind.EDGE] and PartKind.TEXT in kinds
+    return kinds[:1] in ([PartKind.EDGE], [PartKind.AHEAD]) and PartKind.TEXT in kinds
 
 
 def read_anchor(field: Mapping[str, Any], key: str, where: str) -> list[list[AnchorPart]]:
@@ -129,8 +131,8 @@ def _alternatives(node: Node, where: str) -> list[list[AnchorPart]]:
             }:
                 text = "".join(part.text for part in inner[0])
                 return [[AnchorPart(PartKind.OPTIONAL, text)]]
-        case Group(opening=opening) as group if group.ahead or group.behind:
-            return [[AnchorPart(PartKind.EDGE)]]
+        case Group() as group if group.ahead or group.behind:
+            return [[AnchorPart(PartKind.AHEAD if group.ahead else PartKind.EDGE)]]
         case Group(opening=opening) as group if opening.startswith(("(?P<", "(?<")):
             return [[AnchorPart(PartKind.CAPTURE, opening.partition("<")[2].rstrip(">"))]]
         case Group(opening=opening) as group if opening in ("(", "(?:"):

@@ -24,6 +24,7 @@ __all__ = ["Calls", "read_calls"]
 WHERE = "field 'tool_calls'"
 TAG = re.compile(r"<([A-Za-z_][\w:.-]*)")
 PLACE = re.compile(r"\{(\w+(?:\.\w+)*)\}")
+CONDITIONS = (PartKind.AHEAD, PartKind.EDGE)
 Field = Mapping[str, Any]
 
 
@@ -75,7 +76,7 @@ def _opening(given: Field) -> Opening:
     alternatives = read_anchor(given, "open", WHERE)
     if len(alternatives) != 1:
         raise FormatError(f"{WHERE}: one opener is all that can be said, not {len(alternatives)}")
-    parts = [part for part in alternatives[0] if part.kind is not PartKind.EDGE]
+    parts = [part for part in alternatives[0] if part.kind not in CONDITIONS]
     section = ""
     before: list[str] = []
     namespace = ""
@@ -110,23 +111,28 @@ def _closers(
     """The markers that close a call, that of the section, and those that end the turn instead.
 
     Of several, one may close a call: the others end the turn. The end of the text, and what stands
-    ahead, close whatever is open.
+    ahead, close whatever is open; so a text beside what stands ahead ends calls of which none has
+    an end of its own, unless it ends the tag that began one.
     """
+    anchors = read_anchor(given, "close", WHERE)
     alternatives = [
-        [part for part in parts if part.kind not in (PartKind.SPACE, PartKind.EDGE)]
-        for parts in read_anchor(given, "close", WHERE)
+        [part for part in parts if part.kind not in (PartKind.SPACE, *CONDITIONS)]
+        for parts in anchors
     ]
+    followed = any({part.kind for part in parts} == {PartKind.AHEAD} for parts in anchors)
     if any(part.kind is PartKind.CAPTURE for parts in alternatives for part in parts):
         raise FormatError(f"{WHERE}: a group in the close")
     closing = [parts for parts in alternatives if parts and not _are(parts, turn_ends)]
+    own = [_own_end(marker) for marker in (opening.section, *opening.before)]
     if len(closing) > 1:
-        own = [_own_end(marker) for marker in (opening.section, *opening.before)]
         closing = [parts for parts in closing if _are(parts, own)]
         if len(closing) != 1:
             raise FormatError(f"{WHERE}: close has several texts that may end a call")
     ends = [p.text for parts in alternatives for p in parts if parts not in closing]
     texts = [part.text for parts in closing for part in parts if part.kind is PartKind.TEXT]
     section = [p.text for parts in closing for p in parts if p.kind is PartKind.OPTIONAL]
+    if followed and len(texts) == 1 and not section and texts[0] not in own:
+        return [], texts[0], tuple(ends)
     return texts, "".join(section), tuple(ends)
 
 

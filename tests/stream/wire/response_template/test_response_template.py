@@ -346,7 +346,7 @@ def test_the_parts_of_a_pattern():
         AnchorPart(PartKind.OPTIONAL, "<s>"),
         text,
         capture,
-        AnchorPart(PartKind.EDGE),
+        AnchorPart(PartKind.AHEAD),
     ]
     assert read_anchor({"open_pattern": pattern}, "open", "x") == [
         [*start, AnchorPart(PartKind.TEXT, letter), AnchorPart(PartKind.EDGE)] for letter in "bc"
