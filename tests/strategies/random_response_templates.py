@@ -105,7 +105,9 @@ def drawn(draw):
     elif kind == "marked":
         opens, opened = anchor(draw, "open", said)
         closes, closed = anchor(draw, "close", unsaid, [end])
-        fields["content"], ended = opens | closes, st.sampled_from(["", end])
+        fields["content"] = opens | closes
+        taken = any(end in one or re.escape(end) in one for one in closes.values())
+        ended = st.just(end if taken else "")
         if draw(st.booleans()):
             text += draw(opened) + content + draw(closed)
     else:

@@ -112,6 +112,8 @@ def _branches(group: Group, where: str) -> list[list[AnchorPart]]:
 def _alternatives(node: Node, where: str) -> list[list[AnchorPart]]:
     """The alternatives that one node of a pattern stands for."""
     match node:
+        case Atom(flags=flags, source=source) if "i" in flags and source.lower() != source.upper():
+            raise FormatError(f"{where}: markers cannot stand for letters in either case")
         case Atom(kind=Kind.CHAR, source=source):
             if source in CONTROL or len(source) == 1:
                 return [[AnchorPart(PartKind.TEXT, CONTROL.get(source, source))]]

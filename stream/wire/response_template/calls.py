@@ -24,6 +24,7 @@ __all__ = ["Calls", "read_calls"]
 WHERE = "field 'tool_calls'"
 TAG = re.compile(r"<([A-Za-z_][\w:.-]*)")
 PLACE = re.compile(r"\{(\w+(?:\.\w+)*)\}")
+VALUE = AnchorPart(PartKind.CAPTURE, "value")
 CONDITIONS = (PartKind.AHEAD, PartKind.EDGE)
 Field = Mapping[str, Any]
 
@@ -63,6 +64,8 @@ def read_calls(given: Field, turn_ends: Collection[str] = ()) -> Calls:
     closers, section_end, ends = _closers(given, opening, turn_ends)
     roles = _roles(given)
     parser = given.get("content", "text")
+    if bool(given.get("repeats")) is bool(given.get("transform_each")):
+        raise FormatError(f"{WHERE}: calls need repeats or transform_each, and not both")
     if parser == "json" and roles["name"][0] != "capture":
         return _json_calls(given, opening, closers, section_end, roles, ends)
     if parser not in ("json", "xml-inline"):
@@ -143,8 +146,8 @@ def _are(parts: list[AnchorPart], texts: Collection[str]) -> bool:
 
 def _roles(given: Field) -> dict[str, tuple[str, ...]]:
     """Where name, arguments and id come from: a path into the content, or a capture."""
-    transform = given.get("transform", "{content}")
-    function = transform.get("function") if isinstance(transform, Mapping) else transform
+    transform = given.get("transform")
+    function = transform.get("function") if isinstance(transform, Mapping) else None
     each = bool(given.get("transform_each"))
     if function == "{content}" and not each:
         function = {"name": "{content.name}", "arguments": "{content.arguments}"}
@@ -194,7 +197,7 @@ def _json_calls(
         "supports_tools": True,
     }
     start, end = "".join(opening.before[-1:]), "".join(closers[:1])
-    if given.get("transform_each") or not given.get("repeats"):
+    if given.get("transform_each"):
         tools = ToolsFormat(
             **layout,
             section_start=outside or start,
@@ -202,8 +205,8 @@ def _json_calls(
             per_call_start=f"{start}\n" if outside else "",
             per_call_end=f"\n{end}" if section_end else "",
             separator=", ",
-            array_wrapped=bool(given.get("transform_each")),
-            supports_parallel_calls=bool(given.get("transform_each")),
+            array_wrapped=True,
+            supports_parallel_calls=True,
         )
     else:
         tools = ToolsFormat(
@@ -250,7 +253,7 @@ def _tagged_calls(
         per_call_end="".join(closers[-1:]),
         separator="\n" if two else "",
         supports_tools=True,
-        supports_parallel_calls=bool(given.get("repeats")),
+        supports_parallel_calls=True,
     )
     function = FunctionFormat(
         name_prefix=opening.before[1] if two else "",
@@ -311,16 +314,23 @@ def _tagged_arguments(given: Field) -> ArgumentsFormat:
     )
     if len(alternatives) != 1 or captures != ["key", "value"]:
         raise FormatError(f"{WHERE}: tag_pattern must have the groups key and value, in this order")
-    texts: list[list[str]] = [[], [], []]
+    texts = ["", "", ""]
+    escapes = ["", ""]
     place = 0
-    for part in alternatives[0]:
+    parts = alternatives[0]
+    for at, part in enumerate(parts):
         if part.kind is PartKind.CAPTURE:
             place += 1
         elif part.kind is PartKind.SPACE:
-            texts[place].append("\n")
+            texts[place] += "\n"
         elif part.kind is PartKind.TEXT:
-            texts[place].append(part.text)
-    before, within, after = ("".join(part) for part in texts)
+            texts[place] += part.text
+        elif part.kind is PartKind.OPTIONAL and VALUE in parts[max(at - 1, 0) : at + 2]:
+            escapes[place - 1] = part.text
+        else:
+            what = f"{part.text!r} that may be left out" if part.text else "a condition"
+            raise FormatError(f"{WHERE}: tag_pattern has {what}")
+    before, within, after = texts
     strict = value_parser.get("name") == "json" and not (value_parser.get("args") or {}).get(
         "allow_non_json"
     )
@@ -328,5 +338,7 @@ def _tagged_arguments(given: Field) -> ArgumentsFormat:
         name_prefix=before.strip(),
         name_suffix=within,
         value_suffix=f"{after}\n",
+        escape_start=escapes[0],
+        escape_end=escapes[1],
         quoted_strings=strict,
     )

@@ -84,6 +84,9 @@ def _checked(template: object) -> Mapping[str, Any]:
     for key in template:
         if key not in KEYS:
             raise FormatError(f"a response template has no {key!r}; it has {', '.join(KEYS)}")
+    defaults = template.get("defaults", {})
+    if not isinstance(defaults, Mapping) or defaults.keys() - {"role"}:
+        raise FormatError("defaults: all that a message can begin with is its role")
     if not template.keys() & {"start_anchor", "start_anchor_pattern"}:
         raise FormatError("a response template needs a start_anchor")
     return template
@@ -127,7 +130,7 @@ def _content(field: Mapping[str, Any] | None) -> tuple[ContentFormat, list[str]]
         return ContentFormat(), ends
     if len(start) != 1:
         raise FormatError("field 'content': one opener is all that can be said")
-    # PartKind else may close it ends the turn.
+    # What else may close it ends the turn.
     wrapped = ContentFormat(mode=ContentMode.ALWAYS_WRAPPED, start=start[0], end="".join(ends[:1]))
     return wrapped, ends[1:]
 
@@ -137,7 +140,7 @@ def _check_text(name: str, field: Mapping[str, Any]) -> None:
     parser = field.get("content", "text")
     if parser != "text":
         raise FormatError(f"field {name!r}: it is text, not {parser!r}")
-    for key in ("transform", "repeats"):
+    for key in ("transform", "transform_each", "repeats", "join"):
         if field.get(key):
             raise FormatError(f"field {name!r}: {key} cannot be expressed")
 

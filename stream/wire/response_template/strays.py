@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from deltaparse.partial import FormatError
+
 from ..format import ContentMode, WireFormat
 from .anchors import PartKind, is_conditional, read_anchor
 
@@ -25,7 +27,7 @@ def with_strays(fmt: WireFormat, content: Mapping[str, Any] | None) -> WireForma
         if is_conditional(parts)
     ]
     known = {text.strip() for text in (*fmt.turn.headers, fmt.reasoning.end)}
-    for text in (text for text in found if text.strip() not in known):
+    for text in (text for text in dict.fromkeys(found) if text.strip() not in known):
         tag = f"</{text.removeprefix('<')}"
         closed = tag in fmt.turn.ends
         if fmt.tools.section_start and not fmt.tools.section_end and not closed:
@@ -36,4 +38,6 @@ def with_strays(fmt: WireFormat, content: Mapping[str, Any] | None) -> WireForma
             fmt = fmt.replace(
                 content={"mode": mode, "start": text, "end": end}, turn={"ends": ends}
             )
+        elif text != fmt.tools.separator.strip():
+            raise FormatError(f"field 'content': {text!r} closes it on a condition")
     return fmt
