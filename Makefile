@@ -59,8 +59,9 @@ test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with
 	$(BIN)/python tools/servers/forced.py
 	$(BIN)/python tools/servers/drive.py $(ARGS)
 
-test-templates: .venv/dev.stamp ## judge response templates and grammars of every open template
-	DELTAPARSE_EVERY_TEMPLATE=1 $(BIN)/pytest -n auto tests/analyzer/test_response_template_check.py \
+test-templates: .venv/dev.stamp ## judge response templates and grammars of every open template; TRANSFORMERS=DIR its fixtures too
+	DELTAPARSE_EVERY_TEMPLATE=1 DELTAPARSE_TRANSFORMERS=$(TRANSFORMERS) $(BIN)/pytest -n auto \
+	tests/analyzer/test_response_template_check.py tests/analyzer/test_response_template_reading.py \
 	tests/grammar/test_template_grammars.py $(ARGS)
 
 test-grammars: .venv/vocabularies.stamp .venv/schema-suite.stamp .venv/xgrammar.stamp ## judge grammars with xgrammar too

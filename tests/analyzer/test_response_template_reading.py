@@ -8,7 +8,12 @@ off, where our parser reports no issue.
 from __future__ import annotations
 
 import copy
+import importlib.util
+import io
 import json
+import os
+import unittest
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -25,32 +30,37 @@ pytestmark = pytest.mark.skipif(
 OPENS = {"open", "open_pattern"}
 
 
-def read(template, text, prompt):
+def read(template, text, prompt, tools=TOOLS):
     """What transformers' parser makes of an output: a message, or why there is none."""
     reader = judge().reader(copy.deepcopy(template))
-    assert not isinstance(reader, str), reader
-    return reader([text], prompt, TOOLS)
+    return reader if isinstance(reader, str) else reader([text], prompt, tools)
 
 
-def ours(fmt, text, prompt, reason):
+def ours(fmt, text, prompt, reason, tools=TOOLS):
     """What our parser makes of it: a message with its issues."""
-    parser = dp.StreamParser(fmt, tools=TOOLS, prompt=prompt)
+    parser = dp.StreamParser(fmt, tools=tools, prompt=prompt)
     parser.feed(text)
     parser.finish(reason)
     return parser.message
 
 
-def assert_same(template, mine, theirs):
+def assert_same(template, mine, theirs, *, typed=True):
     """Hold our message against theirs, in which text that no field takes is dropped."""
-    content, taken = mine.content.strip(), theirs.get("content") or ""
+    content, taken = mine.content.strip(), (theirs.get("content") or "").strip()
     implicit = "content" in template["fields"] and not OPENS & template["fields"]["content"].keys()
     assert content == taken if implicit else taken in content
     reasoning = theirs.get("thinking") or theirs.get("reasoning_content") or ""
-    assert mine.reasoning_content.strip() == reasoning
+    assert mine.reasoning_content.strip() == reasoning.strip()
     found = theirs.get("tool_calls") or []
-    made = [(call.name, json.loads(call.arguments)) for call in mine.tool_calls]
-    assert json.dumps(made) == json.dumps([[*call["function"].values()] for call in found])
+    assert [call.name for call in mine.tool_calls] == [one["function"]["name"] for one in found]
     for call, whole in zip(mine.tool_calls, found, strict=True):
+        values, others = json.loads(call.arguments), whole["function"]["arguments"]
+        assert values.keys() == others.keys()
+        # Where there are no tools, what stands in tags is what it looks like, and text there.
+        texts = {key for key in others if not typed and isinstance(others[key], str)}
+        assert [(key, values[key]) for key in values if key not in texts] == [
+            (key, others[key]) for key in others if key not in texts
+        ]
         assert "id" not in whole or whole["id"] == call.id
 
 
@@ -82,3 +92,55 @@ def test_outputs_that_are_cut_off_are_read_so_too_or_reported(case, part):
     mine = ours(fmt, text, case.prompt, "length")
     if not mine.issues and not isinstance(theirs, str):
         assert_same(case.template, mine, theirs)
+
+
+def of_transformers():
+    """What the tests of a checkout of transformers parse: templates, outputs, prompts and tools."""
+    path = Path(os.environ["DELTAPARSE_TRANSFORMERS"], "tests", "utils", "test_chat_parsing.py")
+    spec = importlib.util.spec_from_file_location("transformers_chat_parsing", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    cases = []
+
+    class Parser(module.ResponseParser):
+        """Theirs, which notes what it is given."""
+
+        def __init__(self, template, prefix=None, *, tools=None):
+            cases.append((copy.deepcopy(template), [], prefix or "", tools))
+            self.texts = cases[-1][1]
+            super().__init__(template, prefix=prefix, tools=tools)
+
+        def feed(self, text):
+            self.texts.append(text)
+            return super().feed(text)
+
+    def parse_response(text, template, *, prefix=None, tools=None):
+        parser = Parser(template, prefix=prefix, tools=tools)
+        parser.feed(text)
+        return parser.finalize()[0]
+
+    module.ResponseParser, module.parse_response = Parser, parse_response
+    # Whether they pass is not asked: some load models.
+    tests = unittest.defaultTestLoader.loadTestsFromModule(module)
+    unittest.TextTestRunner(stream=io.StringIO()).run(tests)
+    return cases
+
+
+@pytest.mark.skipif(
+    not os.environ.get("DELTAPARSE_TRANSFORMERS"), reason="there is no checkout of transformers"
+)
+def test_the_fixtures_of_transformers_convert_or_are_refused_by_name():
+    cases, refused, same = of_transformers(), 0, 0
+    for template, texts, prompt, tools in cases:
+        if not isinstance(template, dict) or isinstance(template.get("fields", 0), int):
+            continue
+        fmt = as_format(template)
+        refused += fmt is None
+        text, plain = "".join(texts), all(isinstance(tool, dict) for tool in tools or [])
+        theirs = read(template, text, prompt, tools) if plain else ""
+        if fmt is not None and not isinstance(theirs, str):
+            mine = ours(fmt, text, prompt, "stop", tools)
+            assert_same(template, mine, theirs, typed=bool(tools))
+            same += 1
+    assert refused
+    assert same

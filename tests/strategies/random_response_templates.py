@@ -33,7 +33,7 @@ TOOLS = [
     for name in ("f", "get_weather", "run_2")
 ]
 VALUES = {
-    "city": st.sampled_from(["NYC", "two words", "x\ny", "a < b", '"q"', "é😀", "{}x"]),
+    "city": st.sampled_from(["NYC", "two words", "x\ny", "a < b", 'say "q"', "é😀", "{}x"]),
     "n": st.integers(),
     "so": st.booleans(),
     "all": st.lists(st.integers() | st.sampled_from(["a", "}"]), max_size=2),
@@ -100,7 +100,7 @@ def drawn(draw):
     if kind == "implicit":
         fields["content"], ended = ({}, st.just(""))
         if draw(st.booleans()):
-            fields["content"], ended = anchor(draw, "close", end)
+            fields["content"], ended = anchor(draw, "close", end)[0], st.just(end)
         text += content
     elif kind == "marked":
         opens, opened = anchor(draw, "open", said)
