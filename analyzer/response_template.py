@@ -83,22 +83,26 @@ def check_response_template(
     """
     trace = Trace()
     fmt = analyze(template, trace=trace, **switches)
-    written = response_template is None
     if response_template is None:
-        from deltaparse.stream import to_response_template  # and `regex`, which `analyze` needs not
+        # It needs `regex`, which `analyze` needs not.
+        from deltaparse.stream import response_template_limits, to_response_template
 
         try:
             response_template = to_response_template(fmt)
         except FormatError as error:
             return ResponseTemplateCheck(None, limits=(str(error),))
+        issues, limits = fmt.issues, response_template_limits(fmt)
+    else:
+        issues, limits = (), ()
     engine = judge()
     if engine is None:
-        return ResponseTemplateCheck(response_template, lost=fmt.issues if written else ())
+        return ResponseTemplateCheck(response_template, lost=issues, limits=limits)
     read = engine.reader(deepcopy(dict(response_template)))
     if isinstance(read, str):
-        return ResponseTemplateCheck(response_template, engine.name, lost=(read,))
+        return ResponseTemplateCheck(response_template, engine.name, lost=(f"everything: {read}",))
     found = _Trial(fmt, read).check(response_template, engine, trace.shown)
-    return replace(found, lost=found.lost + fmt.issues) if written else found
+    shown = (words for words in found.limits if not words.startswith(limits))
+    return replace(found, lost=found.lost + issues, limits=(*limits, *shown))
 
 
 class _Trial:
@@ -224,7 +228,7 @@ def _problems(
 ) -> Iterator[tuple[str, object]]:
     """What of a message another parser has otherwise, in words, with the value where it is one."""
     if isinstance(theirs, str):
-        yield theirs, None
+        yield f"the whole message: {theirs}", None
         return
     reasoning = next((theirs[key] for key in REASONING if key in theirs), "")
     for what, mine, other in (
@@ -232,12 +236,12 @@ def _problems(
         ("content", ours.content, theirs.get("content") or ""),
     ):
         if not isinstance(other, str) or mine.strip() != other.strip():
-            yield f"{what}: {_short(other)}, not {_short(mine)}", None
+            yield f"{what}: {_read_as(other, mine)}", None
     calls = theirs.get("tool_calls") or []
     found = [call.get("function", {}) if isinstance(call, Mapping) else {} for call in calls]
     names, expected = [one.get("name") for one in found], [one.name for one in ours.tool_calls]
     if names != expected:
-        yield f"calls: of {_short(names)}, not of {_short(expected)}", None
+        yield f"calls: of {_short(names)}, where it was of {_short(expected)}", None
         return
     for call, made, whole in zip(ours.tool_calls, found, calls, strict=True):
         yield from _arguments(value_of(call.arguments), made.get("arguments"))
@@ -250,13 +254,18 @@ def _arguments(mine: Any, other: Any) -> Iterator[tuple[str, object]]:
         yield "arguments: a text, not an object", None
     elif not isinstance(mine, Mapping) or not isinstance(other, Mapping):
         if mine != other:
-            yield f"arguments: {_short(other)}, not {_short(mine)}", None
+            yield f"arguments: {_read_as(other, mine)}", None
     else:
         for key in dict.fromkeys((*mine, *other)):
             value, read = mine.get(key, MISSING), other.get(key, MISSING)
             if value != read or type(value) is not type(read):
-                yield f"arguments: {key} is {_short(read)}, not {_short(value)}", value
+                yield f"argument {key}: {_read_as(read, value)}", value
+
+
+def _read_as(other: object, mine: object) -> str:
+    """What was read in the place of something."""
+    return f"read as {_short(other)}, where it was {_short(mine)}"
 
 
 def _short(value: object) -> str:
-    return "missing" if value is MISSING else quoted(value, LONGEST_QUOTE)
+    return "nothing" if value is MISSING else quoted(value, LONGEST_QUOTE)

@@ -127,7 +127,7 @@ class TestShipped:
         assert "calls: of []" in self.lost(lambda fields: fields.pop("tool_calls"))
 
     def test_reasoning(self):
-        assert "content: '<note>" in self.lost(lambda fields: fields.pop("thinking"))
+        assert "content: read as '<note>" in self.lost(lambda fields: fields.pop("thinking"))
 
     def test_the_name_of_a_field_of_reasoning_is_free(self):
         def rename(fields):
@@ -141,8 +141,10 @@ class TestShipped:
             arguments["value_parser"] = {"name": "text", "args": {}}
 
         words = self.lost(strip)
-        assert "arguments: padded is 'two spaces before, a newline behind'" in words
-        assert "content" not in words
+        assert (
+            "argument padded: read as 'two spaces before, a newline behind', where it was" in words
+        )
+        assert "content:" not in words
 
     def test_values_that_look_like_others(self):
         def parsed(fields):
@@ -150,7 +152,7 @@ class TestShipped:
             arguments["value_parser"] = {"name": "json", "args": {"allow_non_json": True}}
 
         words = self.lost(parsed)
-        assert "arguments: said_true is True, not 'true'" in words
+        assert "argument said_true: read as True, where it was 'true'" in words
 
     def test_calls_that_are_not_repeated(self):
         def once(fields):
@@ -208,7 +210,9 @@ class TestOfTransformers:
     def test_qwen35_strips_values(self):
         (found,) = self.checked("xml-inline", "Qwen3.5-4B.jinja")
         assert not found.ok
-        assert any("padded is 'two spaces before, a newline behind'" in one for one in found.lost)
+        assert any(
+            "padded: read as 'two spaces before, a newline behind'" in one for one in found.lost
+        )
 
 
 def corpus_template(name):

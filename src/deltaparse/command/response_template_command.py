@@ -74,6 +74,8 @@ def run(options: argparse.Namespace) -> None:
         found = dp.check_response_template(template, _shipped(options), **switches)
         for line in _report(found):
             print(line)
+        if found.judge:
+            print(_verdict(found, options.source))
         if not found.ok or not found.judge:
             raise SystemExit(1)
         return
@@ -97,6 +99,8 @@ def _print_of_format(fmt: dp.WireFormat, options: argparse.Namespace) -> None:
     except dp.FormatError as error:
         complain(f"{options.source}: {error}")
         raise SystemExit(1) from error
+    for words in dp.response_template_limits(fmt):
+        complain(f"the standard cannot say: {words}")
     complain(NO_TEMPLATE)
 
 
@@ -107,6 +111,13 @@ def _report(found: dp.ResponseTemplateCheck) -> Iterator[str]:
         yield NO_JUDGE
     yield from (f"loses {words}" for words in found.lost)
     yield from (f"the standard cannot say: {words}" for words in found.limits)
+
+
+def _verdict(found: dp.ResponseTemplateCheck, source: str) -> str:
+    """What a check comes to, and what to do where something is lost."""
+    if found.ok:
+        return "it loses nothing that a response template could keep"
+    return f"one that keeps what can be kept: deltaparse response-template {source}"
 
 
 def _shipped(options: argparse.Namespace) -> Mapping[str, Any]:
