@@ -46,7 +46,10 @@ class PartKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AnchorPart:
-    """A part of an anchor; `text` is the text that it stands for, or the name of a capture."""
+    """A part of an anchor; `text` is the text that it stands for, or the name of a capture.
+
+    Of a condition on what stands before, it is the text that must stand there, if it is one.
+    """
 
     kind: PartKind
     text: str = ""
@@ -134,7 +137,7 @@ def _alternatives(node: Node, where: str) -> list[list[AnchorPart]]:
                 text = "".join(part.text for part in inner[0])
                 return [[AnchorPart(PartKind.OPTIONAL, text)]]
         case Group() as group if group.ahead or group.behind:
-            return [[AnchorPart(PartKind.AHEAD if group.ahead else PartKind.EDGE)]]
+            return [[AnchorPart(PartKind.AHEAD) if group.ahead else _behind(group, where)]]
         case Group(opening=opening) as group if opening.startswith(("(?P<", "(?<")):
             return [[AnchorPart(PartKind.CAPTURE, opening.partition("<")[2].rstrip(">"))]]
         case Group(opening=opening) as group if opening in ("(", "(?:"):
@@ -145,6 +148,18 @@ def _alternatives(node: Node, where: str) -> list[list[AnchorPart]]:
         f"{where}: markers can only stand for text, white space that may be left out, and named "
         f"groups; this has {_shown(node)}"
     )
+
+
+def _behind(group: Group, where: str) -> AnchorPart:
+    """The condition on what stands before; its text is the pattern, where that is no text."""
+    kinds = {PartKind.TEXT, PartKind.SPACE, PartKind.EDGE}
+    try:
+        inner = _branches(group, where)
+    except FormatError:
+        inner = []
+    known = len(inner) == 1 and {part.kind for part in inner[0]} <= kinds
+    text = "".join(part.text for part in inner[0]) if known else group.opening
+    return AnchorPart(PartKind.EDGE, text)
 
 
 def _shown(node: Node) -> str:

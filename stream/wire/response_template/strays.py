@@ -12,7 +12,7 @@ from typing import Any
 from deltaparse.partial import FormatError
 
 from ..format import ContentMode, WireFormat
-from .anchors import PartKind, is_conditional, read_anchor
+from .anchors import AnchorPart, PartKind, is_conditional, read_anchor
 
 __all__ = ["with_strays"]
 
@@ -21,23 +21,38 @@ def with_strays(fmt: WireFormat, content: Mapping[str, Any] | None) -> WireForma
     """The format with the markers that the field of content has on a condition."""
     if content is None:
         return fmt
-    found = [
-        "".join(part.text for part in parts if part.kind is PartKind.TEXT)
-        for parts in read_anchor(content, "close", "content")
+    found = {
+        "".join(part.text for part in parts if part.kind is PartKind.TEXT): parts[0]
+        for parts in map(_without_space, read_anchor(content, "close", "content"))
         if is_conditional(parts)
-    ]
+    }
     known = {text.strip() for text in (*fmt.turn.headers, fmt.reasoning.end)}
-    for text in (text for text in dict.fromkeys(found) if text.strip() not in known):
+    for text, condition in found.items():
+        if text.strip() in known:
+            continue
         tag = f"</{text.removeprefix('<')}"
         closed = tag in fmt.turn.ends
-        if fmt.tools.section_start and not fmt.tools.section_end and not closed:
+        behind = condition.text.strip()
+        over = behind in {closer.strip() for closer in fmt.facts.closers}
+        thought = condition.kind is PartKind.EDGE and behind in ("", fmt.reasoning.end.strip())
+        if over and fmt.tools.section_start and not fmt.tools.section_end:
             fmt = fmt.replace(tools={"section_end": text})
-        elif fmt.facts.has_reasoning and fmt.content.mode is ContentMode.PLAIN and fmt.turn.ends:
+        elif thought and _may_be_wrapped(fmt):
             ends = tuple(one for one in fmt.turn.ends if one != tag)
             mode, end = ContentMode.WRAPPED_WITH_REASONING, tag if closed else ""
             fmt = fmt.replace(
                 content={"mode": mode, "start": text, "end": end}, turn={"ends": ends}
             )
-        elif text != fmt.tools.separator.strip():
+        elif not over or text != fmt.tools.separator.strip():
             raise FormatError(f"field 'content': {text!r} closes it on a condition")
     return fmt
+
+
+def _may_be_wrapped(fmt: WireFormat) -> bool:
+    """Whether what stands behind reasoning may be what content starts with."""
+    has = fmt.facts.has_reasoning and bool(fmt.turn.ends)
+    return has and fmt.content.mode is ContentMode.PLAIN
+
+
+def _without_space(parts: list[AnchorPart]) -> list[AnchorPart]:
+    return [part for part in parts if part.kind is not PartKind.SPACE]

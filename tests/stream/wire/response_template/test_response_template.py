@@ -15,6 +15,7 @@ from deltaparse import (
     get_format,
     list_formats,
     parse,
+    response_template_limits,
     to_response_template,
 )
 from deltaparse.stream.wire.response_template.anchors import (
@@ -256,6 +257,8 @@ BAD = [
     (changed(QWEN, "version", 2), "version 2: only version 1"),
     (changed(QWEN, "odd", 1), "has no 'odd'"),
     (changed(QWEN, "start_anchor", None), "needs a start_anchor"),
+    (changed(QWEN, "defaults", {"content": "none"}), "defaults: all that a message can begin"),
+    (changed(QWEN, "defaults", 3), "defaults: all that a message can begin"),
     (changed(QWEN, "start_anchor", 3), "must be a text or a list of texts"),
     (changed(QWEN, "start_anchor_pattern", "x"), "are both given"),
     (changed(QWEN, "fields/citations", {"open": "<c>"}), "field 'citations'"),
@@ -280,6 +283,13 @@ BAD = [
         ),
         "field 'tool_calls': close does not say what ends",
     ),
+    (changed(QWEN, f"{CALLS}/repeats", None), "calls need repeats or transform_each"),
+    (changed(MISTRAL, f"{CALLS}/repeats", True), "calls need repeats or transform_each"),
+    (changed(QWEN, f"{CALLS}/transform", None), "transform must give a function"),
+    (changed(QWEN, f"{CALLS}/transform", "{content}"), "transform must give a function"),
+    (changed(QWEN, f"{CALLS}/open_pattern", "(?i)<call>"), "letters in either case"),
+    (changed(QWEN, "fields/content/close_pattern", r"<e>|(?<=<x>)<y>"), "'<y>' closes it on"),
+    (changed(QWEN, "fields/content/join", " "), "join cannot be expressed"),
     (changed(QWEN, f"{CALLS}/content", "kv-lines"), "calls are 'json' or 'xml-inline'"),
     (changed(QWEN, f"{CALLS}/content_args", {"allow_non_json": True}), "allow_non_json"),
     (changed(QWEN, f"{CALLS}/open_pattern", r"<a>|<b>"), "one opener is all"),
@@ -304,6 +314,14 @@ BAD = [
     ),
     (changed(CODER, f"{CALLS}/content_args/tag_pattern", "<(?P<key>a)>"), "the groups key and"),
     (changed(CODER, f"{CALLS}/content_args", {}), "the groups key and"),
+    (
+        changed(CODER, f"{CALLS}/content_args/tag_pattern", "<(?P<key>a)>(?P<value>.*?)(?=<|$)"),
+        "tag_pattern has a condition",
+    ),
+    (
+        changed(CODER, f"{CALLS}/content_args/tag_pattern", "(?:<i>)?<(?P<key>a)>(?P<value>b)<"),
+        "tag_pattern has '<i>' that may be left out",
+    ),
     (
         changed(CODER, f"{CALLS}/content_args/value_parser", {"name": "int"}),
         "values are 'text' or 'json'",
@@ -336,6 +354,54 @@ def test_what_cannot_be_expressed_is_named(template, words):
 def test_a_format_that_no_template_can_say(name, words):
     with pytest.raises(FormatError, match=f"a response template cannot say: .*{words}"):
         to_response_template(get_format(name))
+
+
+@needs_transformers
+def test_what_stands_round_a_value_may_be_left_out():
+    tag = r"<(?P<key>\w+)>(?:\[\[)?(?P<value>.*?)(?:\]\])?</p>"
+    template = changed(CODER, f"{CALLS}/content_args/tag_pattern", tag)
+    call = "<tool_call>\n<function=f><city>{}</p></function></tool_call>"
+    for value in ("[[<NYC>]]", "NYC"):
+        parser = fed(from_response_template(template), call.format(value), tools=TOOLS)
+        assert ours(parser.message) == theirs(template, call.format(value))
+
+
+@needs_transformers
+def test_a_close_beside_what_stands_ahead_ends_all_calls():
+    template = changed(CODER, f"{CALLS}/open_pattern", r"(?:\[calls\])?\[call\](?P<name>\w+)\|")
+    template = changed(template, f"{CALLS}/close_pattern", r"(?=\[call\])|\[/calls\]")
+    calls = "[call]f|<parameter=city>NYC</parameter>[call]g|<parameter=n>2</parameter>"
+    for text in (f"[calls]{calls}[/calls]", f"{calls}<|im_end|>"[:-10], calls):
+        parser = fed(from_response_template(template), text, tools=TOOLS)
+        assert not parser.issues
+        assert ours(parser.message) == theirs(template, text)
+
+
+def formats_with_limits():
+    """A format for each thing that a response template leaves out."""
+    hermes, tagged = get_format("hermes"), get_format("qwen3_coder")
+    rows = hermes.replace(tools={"section_start": "<c>", "per_call_start": "", "separator": ""})
+    lists = hermes.replace(tools={"array_wrapped": True})
+    post = get_format("mistral_small").replace(call_id={"position": "POST_ARGS"})
+    return [
+        (hermes, ()),
+        (rows, ("calls in a row with nothing between them",)),
+        (lists, ("several calls in one of the lists that stand round each",)),
+        (post, ("ids behind the arguments",)),
+        (tagged, ("objects and lists that are not JSON",)),
+        ("gpt_oss", ("several messages of reasoning or of content in one turn",)),
+        ("command_r7b", ("text outside of the markers of content",)),
+        ("llama4_json", ("what stands behind the marker of code", "calls in a row")),
+        ("functiongemma", ("names without quotes that are no words",)),
+    ]
+
+
+@pytest.mark.parametrize(("fmt", "limits"), formats_with_limits())
+def test_what_a_response_template_leaves_out_is_named(fmt, limits):
+    to_response_template(fmt)
+    found = response_template_limits(fmt)
+    assert len(found) == len(limits)
+    assert all(one.startswith(words) for one, words in zip(found, limits, strict=True))
 
 
 def test_the_parts_of_a_pattern():
