@@ -98,9 +98,9 @@ def assert_same(fmt, template, text, tools, prompt):
 def test_what_is_written_in_a_format_is_read_by_transformers(family, data):
     fmt, _, text = data.draw(family.written)
     template = written(fmt)
-    assume(template is not None)
-    tools = (TOOLS if family.name == "named" else family.tools[0]) or None
-    assert_same(fmt, template, text, tools, f"Hi\n{fmt.turn.generation_prompt}")
+    if template is not None:
+        tools = (TOOLS if family.name == "named" else family.tools[0]) or None
+        assert_same(fmt, template, text, tools, f"Hi\n{fmt.turn.generation_prompt}")
 
 
 EXPRESSIBLE = [name for name in sorted(WIRES) if written(dp.get_format(name)) is not None]

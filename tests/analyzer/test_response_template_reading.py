@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaparse as dp
@@ -79,14 +79,15 @@ def as_format(template):
 def test_outputs_are_read_as_by_transformers(case):
     fmt = as_format(case.template)
     theirs = read(case.template, case.text, case.prompt)
-    assume(fmt is not None and not isinstance(theirs, str))
-    assert_same(case.template, ours(fmt, case.text, case.prompt, "stop"), theirs)
+    if fmt is not None and not isinstance(theirs, str):
+        assert_same(case.template, ours(fmt, case.text, case.prompt, "stop"), theirs)
 
 
 @given(drawn(), st.floats(0, 1))
 def test_outputs_that_are_cut_off_are_read_so_too_or_reported(case, part):
     fmt = as_format(case.template)
-    assume(fmt is not None)
+    if fmt is None:
+        return
     text = case.text[: int(part * len(case.text))]
     theirs = read(case.template, text, case.prompt)
     mine = ours(fmt, text, case.prompt, "length")

@@ -2,9 +2,14 @@
 
 Version 1 of that standard: a start anchor, and fields that begin at one text or pattern and end at
 another, each with a parser for the text between. What markers and layouts can express of it becomes
-a `WireFormat`; the rest is a `FormatError` that names it. Three things differ on purpose: arguments
+a `WireFormat`; the rest is a `FormatError` that names it. Four things differ on purpose: arguments
 stream, where transformers holds their text until the close; white space round values belongs to the
-markers, where it is trimmed there; and text that no field takes is content, where it is dropped.
+markers, where it is trimmed there; text that no field takes is content, where it is dropped; and a
+value that is a string by its schema stays one, where `allow_non_json` takes what looks like JSON.
+What a capture matches is not looked at, and a tag that no close ends is ended by its own.
+
+The other way, what transformers' parser reads through a template that was written is the message
+that our parser makes, but for what `response_template_limits` names.
 """
 
 from .reading import from_response_template
