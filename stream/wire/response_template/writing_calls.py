@@ -226,7 +226,7 @@ def _closers(fmt: WireFormat) -> list[str]:
         return [SPACE + joined(ends) + SPACE, *next_call]
     # Nothing closes a call but another, the end of all, and the end of the output.
     starts = cores([tools.per_call_start or fmt.function.name_prefix or tools.section_start])
-    ends = cores((tools.section_end, *fmt.turn.ends))
+    ends = cores((tools.section_end, fmt.content.end, *fmt.turn.ends))
     others = [text for text in starts if not any(map(text.startswith, ends))]
     edges = [] if tools.array_wrapped else [f"(?={SPACE}{text})" for text in others]
     return [*edges, *(SPACE + end + SPACE for end in ends), *next_call]
