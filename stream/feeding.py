@@ -51,22 +51,21 @@ FastPath = tuple[
 ]
 """A chunk in which one of the two finds nothing is noted in the list, and emitted as a delta."""
 
+CLOSED: FastPath = (len, None, [], ContentDelta)
+"""The way that is closed: `len` never returns None, so every chunk is read."""
+
 
 class Feeder:
     """Takes the text of one turn in chunks, lets the sub-parsers read it, and returns deltas.
 
     A subclass has the method `feed`, which takes the first of the four ways: a call more would cost
     a chunk a tenth of its time. `steps` are the sub-parsers, which read `window` and emit to
-    `sink`. `record` takes each chunk as it came. Without `collect`, the text of the message is not
-    kept.
+    `sink`. `record` takes each chunk as it came.
     """
 
     __slots__ = (
         "_alert",
-        "_amounts",
         "_builder",
-        "_closed",
-        "_collect",
         "_decoder",
         "_held",
         "_lane",
@@ -88,24 +87,19 @@ class Feeder:
         sink: Sink,
         steps: Steps[None],
         record: Recording | None,
-        collect: bool,
     ) -> None:
         self._window = window
         self._sink = sink
-        self._amounts = sink.amounts
         self._builder = sink.builder
         self._writers: Mapping[type[Part], Emit] = sink.writers
         self._steps: Steps[None] | None = steps
         self._record = record
-        self._collect = collect
         self._decoder: TextDecoder | None = None
         # While half a character waits, while a record is kept, and after the end: no chunk is
         # taken as it is.
         self._alert = record is not None
         self._passed: list[str] = []
-        # Fast path off: `len` never returns None, so every chunk is read.
-        self._closed: FastPath = (len, None, self._passed, ContentDelta)
-        self._path: FastPath = self._closed
+        self._path: FastPath = CLOSED
         # The lane that leads to the open part; None while there is none.
         self._lane: Lane | None = None
         self._held = ""
@@ -122,7 +116,8 @@ class Feeder:
             if end >= 0:
                 return self._pass(chunk, end, lane)
             self._close_lane()
-        self._amounts.chunks += 1
+        builder = self._builder
+        builder.chunks += 1
         waiter = window.waiter
         if waiter is not None and waiter.lane is not None:
             if lane is None and waiter.lane.exact(text) is None:
@@ -146,19 +141,17 @@ class Feeder:
         if waiter.lane is not None:
             self._open_lane(waiter, waiter.lane)
         if read:
-            builder = self._builder
-            part = builder.open
-            if part is not None and not builder.out:
-                if self._writers[part.kind] is waiter.emit:
-                    part.write(read)
-                    return [part.make(read)]
+            kind = builder.kind
+            if kind is not None and not builder.out and self._writers[kind] is waiter.emit:
+                builder.write(read)
+                return [builder.make(read)]
             waiter.emit(read)
         return self._emitted()
 
     def _pass(self, chunk: str, end: int, lane: Lane) -> list[Delta]:
         """Emit a chunk up to `end`, which passes the waiting sub-parser by; hold back the rest."""
         self._held = held = chunk[end:]
-        self._path = self._closed if held else self._open
+        self._path = CLOSED if held else self._open
         chunk = chunk[:end] if held else chunk
         spell, make = lane.spell, self._open[-1]
         passed = self._passed
@@ -171,20 +164,21 @@ class Feeder:
 
     def _open_lane(self, waiter: Waiter, lane: Lane) -> None:
         """Open the fast path for what passes the waiter by, if all of it goes to the open part."""
-        part = self._builder.open
-        if part is None or self._alert or self._writers[part.kind] is not waiter.sink:
+        builder = self._builder
+        kind = builder.kind
+        if kind is None or self._alert or self._writers[kind] is not waiter.sink:
             return
         quick, exact = lane.quick, lane.exact
         also = None if quick is exact or lane.spell else exact
-        if not self._collect:
+        if not builder.collect:
             quick, also = _short(quick), None
-        self._open = self._path = quick, also, self._passed, part.make
+        self._open = self._path = quick, also, self._passed, builder.make
         self._lane = lane
 
     def _close_lane(self) -> None:
         """Let the sub-parsers read what comes, beginning with what is held back."""
         self._settle()
-        self._path = self._closed
+        self._path = CLOSED
         self._lane = None
         if self._window.waiter is not None:
             self._window.waiter.lane = None
@@ -194,12 +188,12 @@ class Feeder:
 
     def _settle(self) -> None:
         """Write down what passed by, and move the window behind it."""
-        passed, part, lane = self._passed, self._builder.open, self._lane
-        if passed and part is not None and lane is not None:
+        passed, builder, lane = self._passed, self._builder, self._lane
+        if passed and lane is not None:
             text = "".join(passed)
             self._window.move_behind(text)
-            part.write(text if lane.spell is None else lane.spell(text))
-            self._amounts.chunks += len(passed)
+            builder.write(text if lane.spell is None else lane.spell(text))
+            builder.chunks += len(passed)
             passed.clear()
 
     def _emitted(self) -> list[Delta]:

@@ -13,12 +13,12 @@ from .lost_markers import called_without_marker
 from .message.counts import Counts
 from .message.deltas import Delta
 from .message.ids import IdFactory, MadeIds, call_id, check_id_factory
-from .message.message import Attempt, Content, Issue, Message
+from .message.message import Attempt, Issue, Message
 from .message.policies import Policies
-from .message.sink import Builds
+from .message.sink import Builds, Sink
 from .reading.assistant_turn import assistant_turn
 from .reading.reading import Reading
-from .request import Request, ToolChoice, check_flag
+from .request import Request, ToolChoice, check_flag, check_prompt, request_for
 from .snapshot import Recording
 from .wire.format import WireFormat
 from .wire.given import as_format
@@ -31,10 +31,12 @@ class TurnParser(Feeder):
 
     Args:
         request: what is asked of the parser.
+        prompt: the prompt, as it is read.
         id_factory: makes the ids of calls.
-        prompt: the prompt that the ids depend on.
         record: keep what it is fed.
-        asked: the request as it was made, for the record, where `request` is another.
+        decoded: the prompt as text, on which ids depend, where `prompt` is another.
+        asked: the request as it was made, for the record, where `request` is another; the prompt
+            is not in this record.
         builds: makes what builds the message, where it is not the usual.
     """
 
@@ -43,12 +45,15 @@ class TurnParser(Feeder):
     def __init__(
         self,
         request: Request,
-        id_factory: IdFactory,
         prompt: str,
+        id_factory: IdFactory,
         record: bool,
+        decoded: str | None = None,
         asked: Request | None = None,
         builds: Builds | None = None,
     ) -> None:
+        if type(prompt) is not str:
+            check_prompt(prompt)
         if record is not False:
             check_flag("record", record)
         if id_factory is not call_id:
@@ -56,13 +61,15 @@ class TurnParser(Feeder):
         kept: Recording | None = None
         if record:
             ids = id_factory if isinstance(id_factory, MadeIds) else MadeIds(id_factory, [])
-            kept, id_factory = Recording(asked or request, ids), ids
-        tail, shown = request.fmt.facts.turn_shown(request.prompt)
+            kept = Recording(asked or request, "" if asked else prompt, ids)
+            id_factory = ids
+        fmt = request.fmt
+        tail, shown = fmt.facts.turn_shown(prompt)
         window = Window(offset=-len(tail))
-        sink = request.sink(window, builds)
-        steps = assistant_turn(Reading(window, sink, request.marker_tables()))
-        super().__init__(window, sink, steps, kept, request.collect)
-        self.format = request.fmt
+        offset = (lambda: window.offset) if request.unwraps else None
+        sink = Sink(request.rules, offset, builds)
+        super().__init__(window, sink, assistant_turn(Reading(window, sink, request.tables)), kept)
+        self.format = fmt
         self._request = request
         self._finish_reason: FinishReason | None = None
         if builds is not None:
@@ -70,7 +77,7 @@ class TurnParser(Feeder):
         if tail:
             window.feed(tail)
             self._resume()
-        sink.start(id_factory, prompt, read=bool(tail))
+        sink.start(id_factory, prompt if decoded is None else decoded, read=bool(tail))
         if not shown:
             request.report_prompt(sink)
 
@@ -118,9 +125,7 @@ class TurnParser(Feeder):
         sink, request = self._sink, self._request
         if sink.calls or not sink.tools or sink.attempts or not request.has_calls:
             return
-        content = "".join(
-            part.text.getvalue() for part in sink.builder.parts if part.kind is Content
-        )
+        content = Message(sink.builder.so_far()).content
         if not content:
             return
         tools = [{"name": name} for name in sink.tools]
@@ -165,7 +170,7 @@ class TurnParser(Feeder):
     @property
     def in_reasoning(self) -> bool:
         """Whether the text that was read last belongs to reasoning, which is still open."""
-        return self._sink.amounts.section == "reasoning"
+        return self._builder.section == "reasoning"
 
     @property
     def held(self) -> int:
@@ -176,7 +181,7 @@ class TurnParser(Feeder):
     def counts(self) -> Counts:
         """How much has come of content, of reasoning and of tool calls: characters and chunks."""
         self._settle()
-        return self._sink.counts()
+        return self._builder.counts()
 
     @property
     def held_back(self) -> int:
@@ -284,10 +289,9 @@ class StreamParser(TurnParser):
     ) -> None:
         if type(fmt) is not WireFormat:
             fmt = as_format(fmt)
-        request = Request(
+        request = request_for(
             fmt,
             tools,
-            prompt,
             tool_choice,
             parallel_tool_calls,
             reasoning,
@@ -296,7 +300,7 @@ class StreamParser(TurnParser):
             calls,
             collect,
         )
-        super().__init__(request, id_factory, prompt, record)
+        super().__init__(request, prompt, id_factory, record)
 
     def feed(self, text: str | bytes) -> list[Delta]:
         """Take the next chunk of the output; return what it makes certain, often nothing.

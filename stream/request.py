@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from deltaparse.partial import UsageError, Window
+from deltaparse.partial import UsageError
 
 from .message.policies import Policies
-from .message.sink import Builds, Sink
+from .message.rules import Rules
+from .message.sink import Sink
 from .tools import AUTO, Choice, ToolChoice, read_choice, read_tools
 from .wire.format import ReasoningFormat, WireFormat
 from .wire.marker_tables import MarkerTables, marker_tables
@@ -20,7 +21,9 @@ __all__ = [
     "behind_reasoning",
     "check_flag",
     "check_policies",
+    "check_prompt",
     "check_response_schema",
+    "request_for",
 ]
 
 NO_HEADER = "the format names no header of the turn, which would stand in the prompt"
@@ -30,7 +33,9 @@ NEED_THE_MESSAGE = (("unclosed_reasoning", "copy"), ("duplicate_keys", "error"))
 
 @dataclass(slots=True)  # Never changed; `frozen` would triple its cost.
 class Request:
-    """The arguments of a `StreamParser`, which describes them, and what follows from them.
+    """The arguments of a `StreamParser` but for the prompt, and what follows from them.
+
+    `StreamParser` describes them. Parsers that are made alike share one: see `request_for`.
 
     Raises:
         UsageError: an argument that makes no sense.
@@ -38,7 +43,6 @@ class Request:
 
     fmt: WireFormat
     tools: Sequence[Mapping[str, Any]] | None
-    prompt: str
     tool_choice: ToolChoice
     parallel_tool_calls: bool
     reasoning: Literal["separate", "inline", "raw"]
@@ -46,79 +50,64 @@ class Request:
     response_schema: Mapping[str, Any] | None
     calls: Literal["format", "json"] = "format"
     collect: bool = True
-    choice: Choice = field(init=False)
-    """What `tool_choice` says."""
-    schemas: Mapping[str, Any] | None = field(init=False)
-    """The schemas of the tools' arguments, by name; see `Tools.schemas`."""
+    has_calls: bool = field(init=False)
+    """Whether tool syntax means something."""
+    required: bool = field(init=False)
+    """Whether the turn is to have a call."""
+    unwraps: bool = field(init=False)
+    """Whether content is JSON that was asked for, and loses the code block round it."""
+    rules: Rules = field(init=False)
+    """What the sink of a turn goes by."""
+    tables: MarkerTables = field(init=False)
+    """What readers look for in the turn."""
 
     def __post_init__(self) -> None:
-        prompt: object = self.prompt
-        if not isinstance(prompt, str):
-            raise UsageError(f"prompt is the rendered prompt as text, not {_kind(prompt)}")
         if self.reasoning not in ("separate", "inline", "raw"):
             message = f'reasoning={self.reasoning!r}: choose "separate", "inline" or "raw"'
             raise UsageError(message)
-        # Asked before a function is called: a parser is made for each request.
-        flags: tuple[object, object] = self.parallel_tool_calls, self.collect
-        if type(flags[0]) is not bool or type(flags[1]) is not bool:
-            check_flag("parallel_tool_calls", flags[0])
-            check_flag("collect", flags[1])
-        policies: object = self.policies
-        if type(policies) is not Policies:
-            check_policies(policies)
+        check_flag("parallel_tool_calls", self.parallel_tool_calls)
+        check_flag("collect", self.collect)
+        check_policies(self.policies)
         if self.response_schema is not None:
             check_response_schema(self.response_schema)
-        self.schemas = None
+        schemas = None
         if self.tools is not None:
             # What the caller does with the list later changes nothing.
             self.tools = tools = read_tools(self.tools)
-            self.schemas = tools.schemas
-        self.choice = AUTO
+            schemas = tools.schemas
+        choice = AUTO
         if self.tool_choice != "auto":
-            self.choice = read_choice(self.tool_choice, self.schemas)
+            choice = read_choice(self.tool_choice, schemas)
+        self.has_calls = choice.mode != "none" and (schemas is None or len(schemas) > 0)
+        self.required = choice.mode == "required"
+        self.unwraps = self.response_schema is not None and self.reasoning != "raw"
         if self.calls != "format":
-            self._check_calls()
+            self._check_calls(choice)
         if not self.collect:
-            for name, choice in NEED_THE_MESSAGE:
-                if getattr(self.policies, name) == choice:
-                    raise UsageError(f'{name}="{choice}" needs the message: leave collect=True')
+            for name, policy in NEED_THE_MESSAGE:
+                if getattr(self.policies, name) == policy:
+                    raise UsageError(f'{name}="{policy}" needs the message: leave collect=True')
+        self.rules = Rules(
+            self.policies,
+            schemas,
+            choice.allowed,
+            (choice.function or "") if self.calls == "json" else "",
+            self.parallel_tool_calls,
+            self.reasoning,
+            self.collect,
+        )
+        self.tables = self._marker_tables()
 
-    def _check_calls(self) -> None:
+    def _check_calls(self, choice: Choice) -> None:
         if self.calls != "json":
             raise UsageError(f'calls={self.calls!r}: choose "format" or "json"')
         if not self.has_calls:
-            why = 'tool_choice="none"' if self.choice.mode == "none" else "tools=[]"
+            why = 'tool_choice="none"' if choice.mode == "none" else "tools=[]"
             raise UsageError(
                 f'calls="json" says that the model must call, and {why} that it cannot'
             )
 
-    @property
-    def has_calls(self) -> bool:
-        """Whether tool syntax means something."""
-        return self.choice.mode != "none" and (self.tools is None or len(self.tools) > 0)
-
-    @property
-    def required(self) -> bool:
-        """Whether the turn is to have a call."""
-        return self.choice.mode == "required"
-
-    def sink(self, window: Window, builds: Builds | None = None) -> Sink:
-        """What takes the turn that is read from `window`."""
-        unwraps = self.response_schema is not None and self.reasoning != "raw"
-        return Sink(
-            tools=self.schemas,
-            allowed=self.choice.allowed,
-            named=(self.choice.function or "") if self.calls == "json" else "",
-            parallel=self.parallel_tool_calls,
-            policies=self.policies,
-            reasoning_output=self.reasoning,
-            collect=self.collect,
-            offset=(lambda: window.offset) if unwraps else None,
-            builds=builds,
-        )
-
-    def marker_tables(self) -> MarkerTables:
-        """What readers look for in the turn."""
+    def _marker_tables(self) -> MarkerTables:
         if self.calls == "json":
             return marker_tables(self.fmt, calls=True, constrained=True)
         tables = marker_tables(self.fmt, calls=self.has_calls)
@@ -131,6 +120,52 @@ class Request:
         """Report a prompt in which nothing shows where the assistant's turn begins."""
         known = "the prompt has no header of the turn" if self.fmt.turn.headers else NO_HEADER
         sink.issue("no_header", (0, 0), f"{known}: nothing of it was read")
+
+
+def request_for(
+    fmt: WireFormat,
+    tools: Sequence[Mapping[str, Any]] | None,
+    tool_choice: ToolChoice,
+    parallel_tool_calls: bool,
+    reasoning: Literal["separate", "inline", "raw"],
+    policies: Policies,
+    response_schema: Mapping[str, Any] | None,
+    calls: Literal["format", "json"],
+    collect: bool,
+) -> Request:
+    """The `Request` of these arguments: the last one of the format, if that had the same.
+
+    A server makes a parser for each request, and nearly always with the same objects. What
+    their owner may change in between, a list of tools or a mapping, is read anew each time.
+    """
+    facts = fmt.facts
+    last: Request | None = facts.last_request
+    if (
+        last is not None
+        and last.tools is tools
+        and last.tool_choice is tool_choice
+        and last.parallel_tool_calls is parallel_tool_calls
+        and last.reasoning is reasoning
+        and last.policies is policies
+        and response_schema is None
+        and last.calls is calls
+        and last.collect is collect
+    ):
+        return last
+    made = Request(
+        fmt,
+        tools,
+        tool_choice,
+        parallel_tool_calls,
+        reasoning,
+        policies,
+        response_schema,
+        calls,
+        collect,
+    )
+    if response_schema is None and (tool_choice is None or isinstance(tool_choice, str)):
+        facts.last_request = made
+    return made
 
 
 def behind_reasoning(fmt: WireFormat) -> tuple[WireFormat, str]:
@@ -172,5 +207,8 @@ def check_policies(policies: object) -> None:
         raise UsageError(message)
 
 
-def _kind(value: object) -> str:
-    return type(value).__name__
+def check_prompt(prompt: object) -> None:
+    """Raise `UsageError` for what is no text."""
+    if not isinstance(prompt, str):
+        kind = type(prompt).__name__
+        raise UsageError(f"prompt is the rendered prompt as text, not {kind}")

@@ -23,7 +23,7 @@ from deltaparse.partial import DeltaParseError, MalformedOutput, UsageError
 
 from .message.ids import IdFactory, MadeIds
 from .message.policies import Policies
-from .request import Request
+from .request import Request, check_prompt
 from .tools import Tools
 from .wire.format import WireFormat
 
@@ -37,15 +37,16 @@ OPTIONS = tuple(field.name for field in fields(Request) if field.init and field.
 
 
 class Recording:
-    """The request of a parser, the chunks it was fed, the ids it made, and its end.
+    """The request of a parser and its prompt, what it was fed, the ids it made, and its end.
 
     `reasons` has the reason that `finish` was called with, once it was.
     """
 
-    __slots__ = ("chunks", "ids", "reasons", "request")
+    __slots__ = ("chunks", "ids", "prompt", "reasons", "request")
 
-    def __init__(self, request: Request, ids: MadeIds) -> None:
+    def __init__(self, request: Request, prompt: str, ids: MadeIds) -> None:
         self.request = request
+        self.prompt = prompt
         self.ids = ids
         self.chunks: list[Chunk] = []
         self.reasons: list[str | None] = []
@@ -54,7 +55,7 @@ class Recording:
         """Return the arguments of a parser that is to read the same, ids and all."""
         ids = MadeIds(self.ids.factory, list(self.ids.made))
         named = {name: getattr(self.request, name) for name in ("fmt", *OPTIONS)}
-        return named | {"id_factory": ids, "record": True}
+        return named | {"prompt": self.prompt, "id_factory": ids, "record": True}
 
     def replay(self, feed: Callable[[Any], object], finish: Callable[..., object]) -> None:
         """Feed what was fed, and end what has ended; the deltas were emitted before."""
@@ -76,7 +77,7 @@ class Recording:
         document = {
             "deltaparse": VERSION,
             "format": asdict(self.request.fmt),
-            "options": named | {"policies": asdict(self.request.policies)},
+            "options": named | {"prompt": self.prompt, "policies": asdict(self.request.policies)},
             "chunks": list(map(_to_json, self.chunks)),
             "ids": self.ids.made,
             "finish": self.reasons or None,
@@ -114,7 +115,9 @@ class Recording:
             options["policies"] = Policies(**options["policies"])
             fmt = WireFormat.from_json(json.dumps(document["format"]))
             ids = MadeIds(id_factory, list(document["ids"]))
-            record = cls(Request(fmt=fmt, **options), ids)
+            prompt = document["options"]["prompt"]
+            check_prompt(prompt)
+            record = cls(Request(fmt=fmt, **options), prompt, ids)
             record.chunks += map(_from_json, document["chunks"])
             record.reasons += map(_reason, document["finish"] or [])
         except UsageError:

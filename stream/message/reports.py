@@ -27,9 +27,10 @@ class Reports(Generic[Report, Kind]):
     when somebody reads them, for there may be one in every call.
     """
 
-    __slots__ = ("_counts", "_kept", "_more")
+    __slots__ = ("_came", "_counts", "_kept", "_more")
 
     def __init__(self) -> None:
+        self._came = 0
         self._kept: list[Report] = []
         self._counts: dict[Kind, int] = {}
         # Of each kind beyond the limit: where its summary is kept, and what that spans.
@@ -47,6 +48,7 @@ class Reports(Generic[Report, Kind]):
 
     def append(self, report: Report) -> None:
         """Take one more."""
+        self._came += 1
         kind = self._kind(report)
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         if count <= MOST_OF_A_KIND:
@@ -66,6 +68,7 @@ class Reports(Generic[Report, Kind]):
 
     def clear(self) -> None:
         """Forget all."""
+        self._came = 0
         self._kept.clear()
         self._counts.clear()
         self._more.clear()
@@ -83,16 +86,32 @@ class Reports(Generic[Report, Kind]):
 
     def __len__(self) -> int:
         """How many came, also those that are only counted."""
-        return sum(self._counts.values())
+        return self._came
 
     def __bool__(self) -> bool:
         return bool(self._kept)
 
 
 class Issues(Reports[Issue, str]):
-    """Takes issues; those of a kind are counted."""
+    """Takes issues; those of a kind are counted.
 
-    __slots__ = ()
+    `reach` has for each kind up to where text is that one is about, for the calls that it is in.
+    """
+
+    __slots__ = ("reach",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reach: dict[str, int] = {}
+
+    def clear(self) -> None:
+        """Forget all."""
+        super().clear()
+        self.reach.clear()
+
+    def behind(self, offset: int) -> frozenset[str]:
+        """The kinds of those that are about text behind an offset."""
+        return frozenset(kind for kind, end in self.reach.items() if end > offset)
 
     @staticmethod
     def _kind(report: Issue) -> str:

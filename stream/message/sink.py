@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Literal, NoReturn
 
 from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 
 from .builder import InlineReasoning, MessageBuilder
-from .counts import Counts, RunningCounts, Section
-from .deltas import ToolCallDelta, unplaced_deltas
+from .deltas import ToolCallDelta
 from .ids import IdFactory, id_of_call
 from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
 from .reports import Attempts, Issues
+from .rules import Rules
 from .trail import Trail
 
 __all__ = ["Builds", "NotExact", "Sink", "Verdict"]
@@ -22,7 +22,7 @@ __all__ = ["Builds", "NotExact", "Sink", "Verdict"]
 Verdict = Literal["call", "text", "drop"]
 """What becomes of a call, once its name is known."""
 
-Builds = Callable[[Issues, RunningCounts], tuple[MessageBuilder, Trail]]
+Builds = Callable[[Issues], tuple[MessageBuilder, Trail]]
 """Makes what builds the message where each part must know where it came from."""
 
 LENIENT = Policies(tool_in_reasoning="reasoning")
@@ -30,6 +30,9 @@ LENIENT = Policies(tool_in_reasoning="reasoning")
 
 EXACT = Policies(tool_in_reasoning="reasoning", malformed_arguments="strict")
 """Those of a draft that takes calls to the letter only."""
+
+NO_TEXTS: Sequence[str] = ()
+NO_ISSUES: frozenset[str] = frozenset()
 
 
 class NotExact(Exception):
@@ -41,49 +44,43 @@ class Sink:
 
     `content`, `reasoning` and `arguments` take text for the message, which `builder` builds;
     `writers` are what text for each kind of part arrives at in the end. `attempts` has each call
-    that was begun.
+    that was begun; these and the `issues` are made when there is one, for most turns have none.
 
     `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
-    content by a policy, so that what closes it is content too.
+    content by a policy, so that what closes it is content too. `natural` says, once the input is
+    closed, whether the turn ended by itself or was cut off. `tools` and `policies` are those of the
+    rules. `trail` is said what the text that is read was, where somebody asks.
 
-    `tools` are the functions that may be called, each with the JSON Schema of its arguments; None
-    for any. `allowed` are those that `tool_choice` names; `named` is the one that it names, if its
-    arguments may stand alone. `natural` says, once the input is closed,
-    whether the turn ended by itself or was cut off. Without `collect`, the message is not kept.
-    With `offset`, which says how much of the output was read, content is JSON that was asked for,
-    and loses the code block that it is wrapped in. `trail` is said what the text that is read was,
-    where somebody asks.
+    Args:
+        rules: those of the request.
+        offset: says how much of the output was read, where the rules unwrap content.
+        builds: makes what builds the message, where it is not the usual.
     """
 
     # Nothing here refers to the sink itself, so that it goes when the parser goes.
     __slots__ = (
-        "_collect",
+        "_attempts",
         "_fence",
         "_id_factory",
         "_inline",
+        "_issues",
         "_prompt",
-        "_reach",
         "_repaired_ahead",
         "_section",
         "_unclosed",
-        "allowed",
-        "amounts",
         "arguments",
-        "attempts",
         "builder",
         "call_is_text",
         "calls",
         "content",
         "extra_members",
         "held",
-        "issues",
-        "named",
         "natural",
         "not_emitted",
         "open_text",
-        "parallel",
         "policies",
         "reasoning",
+        "rules",
         "seen_end",
         "seen_reasoning",
         "shows_markers",
@@ -92,75 +89,89 @@ class Sink:
         "writers",
     )
 
+    _inline: InlineReasoning | None
+    _fence: JsonFence | None
+
     def __init__(
         self,
-        *,
-        tools: Mapping[str, Any] | None = None,
-        allowed: Collection[str] | None = None,
-        named: str = "",
-        parallel: bool = True,
-        policies: Policies,
-        reasoning_output: Literal["separate", "inline", "raw"] = "separate",
-        collect: bool = True,
+        rules: Rules,
         offset: Callable[[], int] | None = None,
         builds: Builds | None = None,
     ) -> None:
-        self.issues = Issues()
-        self.attempts = Attempts()
-        # For each kind of issue, up to where text is that one is about.
-        self._reach: dict[str, int] = {}
+        self.rules = rules
+        self.tools = rules.tools
+        self.policies = rules.policies
+        self._issues: Issues | None = None
+        self._attempts: Attempts | None = None
         self.calls = 0
-        self.call_is_text = False
+        self.call_is_text = self.seen_reasoning = self.seen_end = self._repaired_ahead = False
         self.natural = True
-        self.seen_reasoning = False
-        self.seen_end = False
         # The marker of a call came out as text: so does what closes it.
         self.open_text = False
-        self.tools = tools
-        self.allowed = allowed
-        self.named = named
-        self.parallel = parallel
-        self.policies = policies
-        self.shows_markers = reasoning_output == "raw"
-        self._collect = collect
-        self.amounts = RunningCounts()
         self.trail: Trail | None = None
         if builds is None:
-            builder = MessageBuilder(collect=collect)
+            self.builder = builder = MessageBuilder(collect=rules.collect)
         else:
-            builder, self.trail = builds(self.issues, self.amounts)
-        self.builder = builder
+            self.builder, self.trail = builder, _ = builds(self.issues)
         # Bound once, so that what text goes to can be told from others by `is`.
         content, reasoning, arguments = builder.content, builder.reasoning, builder.arguments
         self.writers = {Content: content, Reasoning: reasoning, ToolCall: arguments}
-        self._fence = JsonFence(content, self.issues, offset, self.trail) if offset else None
-        inline = reasoning_output == "inline"
-        self._inline = InlineReasoning(content, self.trail) if inline else None
-        self.content: Emit = self._fence.write if self._fence is not None else content
-        self.reasoning: Emit = self.content if self.shows_markers else self._inline or reasoning
+        self.content: Emit = content
+        self.reasoning: Emit = reasoning
         self.arguments: Emit = arguments
-        self._repaired_ahead = False
+        self._fence = self._inline = None
+        self.shows_markers = False
+        if offset is not None or rules.reasoning != "separate":
+            self._write_otherwise(offset)
         # Text that was read and is not emitted yet, or that an issue will report: the reader's,
         # and the open call's. Should a reader break, it is named in the issue that says so.
-        self.held: Sequence[str] = ()
+        self.held = self.not_emitted = self.extra_members = NO_TEXTS
         # Where in the message the section of reasoning began; text of those that did not end.
         self._section = (0, 0)
         self._unclosed: tuple[str, ...] = ()
-        self.not_emitted: Sequence[str] = ()
-        self.extra_members: Sequence[str] = ()
         # None while the prompt is read, and in drafts: their calls are not emitted.
         self._id_factory: IdFactory | None = None
         self._prompt = ""
 
+    def _write_otherwise(self, offset: Callable[[], int] | None) -> None:
+        """Put what changes text between the readers and the builder."""
+        if offset is not None:
+            self._fence = JsonFence(self.content, self.issues, offset, self.trail)
+            self.content = self._fence.write
+        if self.rules.reasoning == "raw":
+            self.shows_markers = True
+            self.reasoning = self.content
+        elif self.rules.reasoning == "inline":
+            self.reasoning = self._inline = InlineReasoning(self.writers[Content], self.trail)
+
+    @property
+    def issues(self) -> Issues:
+        """What had to be decided."""
+        if self._issues is None:
+            self._issues = Issues()
+        return self._issues
+
+    @property
+    def attempts(self) -> Attempts:
+        """The calls that were begun, and what became of them."""
+        if self._attempts is None:
+            self._attempts = Attempts()
+        return self._attempts
+
+    @property
+    def named(self) -> str:
+        """The function whose arguments may stand alone, "" for none."""
+        return self.rules.named
+
     def draft(self) -> Sink:
         """A sink with the same rules, for a look at text whose meaning is not known yet."""
-        draft = Sink(tools=self.tools, named=self.named, parallel=True, policies=LENIENT)
+        draft = Sink(Rules(LENIENT, self.tools, named=self.rules.named))
         draft.natural = self.natural
         return draft
 
     def exact_draft(self) -> Sink:
         """A draft that takes nothing but calls: `NotExact` for text, and for any issue."""
-        return ExactDraft(tools=self.tools, parallel=True, policies=EXACT)
+        return ExactDraft(Rules(EXACT, self.tools))
 
     def reads(self, window: Window) -> None:
         """What is emitted next is read from this window."""
@@ -172,13 +183,13 @@ class Sink:
         self._end_content()
         self.seen_reasoning = True
         self._section = self.builder.place(Reasoning)
-        self._enter("reasoning")
+        self.builder.enter("reasoning")
         if self.shows_markers:
             self.writers[Content](marker)
 
     def resume_reasoning(self) -> None:
         """Reasoning goes on behind a call that stood in it."""
-        self._enter("reasoning")
+        self.builder.enter("reasoning")
 
     def keep_unclosed(self) -> None:
         """Keep the reasoning that is open, to be content too if the turn ends by itself."""
@@ -186,27 +197,22 @@ class Sink:
 
     def leave_reasoning(self) -> None:
         """The end marker of reasoning was seen; the white space after it may still come."""
-        self._enter("content")
+        self.builder.enter("content")
 
     def close_reasoning(self, marker: str) -> None:
         """Reasoning ends; `marker` is what the model wrote to say so, "" if nothing."""
         if self.shows_markers or self._inline is not None:
-            self._enter("reasoning")
+            self.builder.enter("reasoning")
         if self.shows_markers:
             self.writers[Content](marker)
         if self._inline is not None:
             self._inline.close()
-        self._enter("content")
-
-    def _enter(self, section: Section) -> None:
-        """Count what comes next for a section."""
-        if section != self.amounts.section:
-            self.amounts.enter(section, self.builder.characters)
+        self.builder.enter("content")
 
     def end_part(self) -> None:
         """A part ends here, also when one of the same kind follows."""
         self._end_content()
-        self.builder.open = None
+        self.builder.end_part()
 
     def admit(self, name: str, span: tuple[int, int]) -> Verdict:
         """Say what becomes of a call of `name`, which stands at `span`."""
@@ -214,10 +220,10 @@ class Sink:
             self.unknown(name, span)
             if self.policies.unknown_tool == "text":
                 return "text"
-        elif self.allowed is not None and name not in self.allowed:
-            named = " or ".join(map(repr, sorted(self.allowed)))
+        elif self.rules.allowed is not None and name not in self.rules.allowed:
+            named = " or ".join(map(repr, sorted(self.rules.allowed)))
             self.issue("wrong_tool", span, f"{name!r} was called, tool_choice names {named}")
-        if self.calls and not self.parallel:
+        if self.calls and not self.rules.parallel:
             extra = self.policies.extra_calls
             self.issue("extra_call", span, f"{name!r}: parallel calls are off", extra)
             if extra in ("text", "drop"):
@@ -232,47 +238,32 @@ class Sink:
     def begin_call(self, name: str, call_id: str, offset: int) -> None:
         """Emit a call's first delta. Without a `call_id` of the model's own, it gets one."""
         self._end_content()
-        self._enter("tool_calls")
+        self.builder.enter("tool_calls")
         index = self.calls
         if not call_id and self._id_factory is not None:
             at = max(offset, 0)
             at = self.trail.decoded(at) if self.trail is not None else at
             call_id = id_of_call(self._id_factory, name, index, at, self._prompt)
-        part = self.builder.begin_call(index, call_id, name, offset)
-        part.repaired, self._repaired_ahead = self._repaired_ahead, False
-        part.span = (offset, offset) if offset > 0 else (0, 0)
+        self.builder.begin_call(index, call_id, name, offset)
+        self.builder.repaired, self._repaired_ahead = self._repaired_ahead, False
         self.calls += 1
 
     def complete_call(self) -> None:
         """The arguments of the open call are whole: its last delta says so."""
-        part, out = self.builder.open, self.builder.out
-        if part is None:
-            return
-        delta = out[-1] if out else None
-        if not isinstance(delta, ToolCallDelta) or delta.index != self.calls - 1:
-            delta = unplaced_deltas(self.calls - 1)("")
-            out.append(delta)
-        delta.last = True
-        part.complete = True
+        self.builder.complete_call(self.calls - 1)
 
     @property
     def open_arguments(self) -> str:
         """The arguments of the open call so far."""
-        part = self.builder.open
-        return part.text.getvalue() if part is not None else ""
+        return self.builder.open_text
 
     def end_call(self, *, complete: bool, end: int = 0) -> None:
         """The open call ends, at the offset `end`; `complete` says that it is whole."""
-        part = self.builder.open
-        self.not_emitted = self.extra_members = ()
-        if part is not None:
-            part.complete = complete
-            start = part.span[0]
-            part.span = (start, max(end, start))
-            part.issues = frozenset(kind for kind, to in self._reach.items() if to > start)
-            part.close()
-            self.builder.open = None
-        self._enter("content")
+        builder = self.builder
+        self.not_emitted = self.extra_members = NO_TEXTS
+        issues = self._issues.behind(builder.start) if self._issues is not None else NO_ISSUES
+        builder.end_call(end, issues, complete=complete)
+        builder.enter("content")
 
     def issue(self, kind: str, span: tuple[int, int], detail: str, policy: str = "") -> None:
         """Record a decision; raise `MalformedOutput` where the policy in force says "error".
@@ -283,8 +274,9 @@ class Sink:
             if span[1] <= 0:
                 return
             span = (0, span[1])
-        self.issues.append(Issue(kind, span, detail))
-        self._reach[kind] = max(span[1], self._reach.get(kind, 0))
+        issues = self.issues
+        issues.append(Issue(kind, span, detail))
+        issues.reach[kind] = max(span[1], issues.reach.get(kind, 0))
         if kind == "repaired_arguments":
             self._mark_repaired()
         if policy == "error":
@@ -292,10 +284,8 @@ class Sink:
 
     def _mark_repaired(self) -> None:
         """Mark the call that is open; between calls, the one before and the one that may come."""
-        builder = self.builder
-        if builder.parts and builder.parts[-1].kind is ToolCall:
-            builder.parts[-1].repaired = True
-        self._repaired_ahead = builder.open is None or builder.open.kind is not ToolCall
+        self.builder.mark_repaired()
+        self._repaired_ahead = self.builder.kind is not ToolCall
 
     def finish(self, *, required: bool) -> None:
         """The input has ended; `required`: the turn was to have a call."""
@@ -315,13 +305,9 @@ class Sink:
 
     def message(self) -> Message:
         """The message so far."""
-        if not self._collect:
+        if not self.rules.collect:
             raise UsageError("the message was not collected: make the parser with collect=True")
-        return Message([part.part() for part in self.builder.parts], tuple(self.issues))
-
-    def counts(self) -> Counts:
-        """How much has come of each kind of part."""
-        return self.amounts.counts(self.builder.characters)
+        return Message(self.builder.so_far(), tuple(self._issues or ()))
 
     def start(self, id_factory: IdFactory, prompt: str, *, read: bool) -> None:
         """Drop what the prompt gave, if any was `read`, but for a call that it left open.
@@ -331,9 +317,9 @@ class Sink:
         self._id_factory = id_factory
         self._prompt = prompt
         builder = self.builder
-        if not read or not (builder.parts or self.issues or self.attempts):
+        if not read or not (builder.last or self._issues or self._attempts):
             return
-        index, part = self.calls - 1, builder.open
+        in_call, index = builder.kind is ToolCall, self.calls - 1
         begun = [
             delta
             for delta in builder.out
@@ -342,16 +328,12 @@ class Sink:
         builder.forget()
         self.issues.clear()
         self.attempts.clear()
-        self._reach.clear()
         self.calls = 0
-        self.amounts.start(0)
-        if part is None or part.kind is not ToolCall:
-            builder.open = None
-            return
-        self.begin_call(part.name, part.call_id, 0)
-        builder.add_to_first("".join(delta.arguments for delta in begun))
-        if begun[-1].last:
-            self.complete_call()
+        if in_call:
+            self.begin_call(builder.name, builder.call_id, 0)
+            builder.add_to_first("".join(delta.arguments for delta in begun))
+            if begun[-1].last:
+                self.complete_call()
 
     def _end_content(self) -> None:
         if self._fence is not None:
@@ -363,8 +345,8 @@ class ExactDraft(Sink):
 
     __slots__ = ()
 
-    def __init__(self, **rules: Any) -> None:
-        super().__init__(**rules)
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(rules)
         self.content = _refuse
 
     def issue(

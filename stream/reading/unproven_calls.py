@@ -70,10 +70,10 @@ class UnprovenCalls:
         except NotExact:
             src.release(to=marks)
             src.emits_prompt = False
-            begun = exact.sink.builder.parts
+            begun = exact.sink.builder.name
             if begun:
                 detail = "it does not fill its part, as the format spells it"
-                tried = Attempt(begun[-1].name, checkpoint.span, "not_a_call", detail)
+                tried = Attempt(begun, checkpoint.span, "not_a_call", detail)
                 reading.sink.attempts.append(tried)
             text = checkpoint.text()
             emit_text(text)
@@ -124,7 +124,7 @@ def check_spelling(reading: Reading, start: int, *, called: bool) -> None:
     fmt, text = reading.fmt, reading.src.since(start, prompt=True).strip()
     fits = called
     if called and fmt.facts.is_tagged:
-        function, name = fmt.function, reading.sink.builder.parts[-1].name
+        function, name = fmt.function, reading.sink.builder.name
         head = function.name_prefix.lstrip() + function.namespace + name + function.name_suffix
         fits = head in text
     elif called:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from deltaparse.partial import is_whole
 
-from ..message.builder import MessageBuilder, OpenPart
-from ..message.counts import RunningCounts
+from ..message.builder import MessageBuilder
 from ..message.deltas import ContentDelta, Delta, ReasoningDelta, unplaced_deltas
 from ..message.message import Content, Part, Reasoning
 from ..message.trail import Said
@@ -22,12 +21,11 @@ class TokenBuilder(MessageBuilder):
     Text is emitted right behind its reading: so it ends where the reader stands.
     """
 
-    __slots__ = ("_amounts", "_trail")
+    __slots__ = ("_trail",)
 
-    def __init__(self, trail: TokenTrail, amounts: RunningCounts, *, collect: bool) -> None:
+    def __init__(self, trail: TokenTrail, *, collect: bool) -> None:
         super().__init__(collect=collect)
         self._trail = trail
-        self._amounts = amounts
 
     _arguments_deltas = staticmethod(unplaced_deltas)
 
@@ -39,40 +37,39 @@ class TokenBuilder(MessageBuilder):
         """Emit reasoning."""
         self._emit(text, Reasoning, ReasoningDelta)
 
-    def begin_call(self, index: int, call_id: str, name: str, start: int) -> OpenPart:
+    def begin_call(self, index: int, call_id: str, name: str, start: int) -> None:
         """Begin a call: emit its first delta."""
         trail = self._trail
-        part = super().begin_call(index, trail.text_of(call_id), trail.text_of(name), start)
+        super().begin_call(index, trail.text_of(call_id), trail.text_of(name), start)
         trail.begin_call(name, max(start, 0))
         self.out[-1].place = trail.stand(max(start, 0), trail.offset)
-        return part
 
     def arguments(self, text: str) -> None:
         """Emit text of the arguments of the call that is open."""
         trail = self._trail
         text = trail.json_of(text)
-        if text and self.open is not None:
+        if text and self.kind is not None:
             super().arguments(text)
             self.out[-1].place = trail.stand(trail.emitted, trail.offset)
 
     def passed(self, text: str) -> None:
         """Write down `text`, which came out of the open part with no part in between."""
-        trail, part, end = self._trail, self.open, self._trail.offset
-        if part is None or not text:
+        trail, kind, end = self._trail, self.kind, self._trail.offset
+        if kind is None or not text:
             return
         trail.stand(end - len(text), end)
-        if part.kind is Content or part.kind is Reasoning:
-            trail.said(end - len(text), end, self._role(part.kind))
+        if kind is Content or kind is Reasoning:
+            trail.said(end - len(text), end, self._role(kind))
             trail.look(text, end)
 
     def forget(self) -> None:
-        """Forget all that came, but which part is open."""
+        """Forget all that came."""
         super().forget()
         self._trail.parts.clear()
 
     def _role(self, kind: type[Part]) -> Said:
         # Reasoning may come as content.
-        reasons = kind is Reasoning or self._amounts.section == "reasoning"
+        reasons = kind is Reasoning or self.section == "reasoning"
         return Said.REASONING if reasons else Said.CONTENT
 
     def _emit(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
@@ -87,8 +84,8 @@ class TokenBuilder(MessageBuilder):
             self._add(shown, kind, make)
             self.out[-1].place = trail.stand(start, end)
 
-    def _begin(self, part: OpenPart) -> OpenPart:
-        if not self._collect:
+    def _begin(self, kind: type[Part], make: Callable[[str], Delta]) -> None:
+        if not self.collect:
             self._trail.parts.clear()
         self._trail.begin_part()
-        return super()._begin(part)
+        super()._begin(kind, make)

@@ -12,14 +12,13 @@ from deltaparse.partial import MalformedOutput, TextDecoder, UsageError
 
 from ..feeding import MOST_PASSED
 from ..finish_reasons import Reason
-from ..message.counts import RunningCounts
 from ..message.deltas import Delta
 from ..message.ids import IdFactory, call_id
 from ..message.message import Attempt, Issue, Message
 from ..message.policies import Policies
 from ..message.reports import Issues
 from ..parser import TurnParser
-from ..request import Request, ToolChoice, check_flag
+from ..request import Request, ToolChoice, check_flag, request_for
 from ..snapshot import Recording
 from ..wire.format import WireFormat
 from ..wire.given import as_format
@@ -108,10 +107,9 @@ class TokenParser(TurnParser):
         if prompt is not None and not isinstance(prompt, str):
             prompt = self._ids(prompt)
         read, decoded = self._read_prompt(prompt)
-        request = Request(
+        request = request_for(
             tokens.fmt,
             tools,
-            read,
             tool_choice,
             parallel_tool_calls,
             reasoning,
@@ -123,22 +121,22 @@ class TokenParser(TurnParser):
         asked: Request | None = None
         self._given: dict[str, Any] = {}
         if record:
-            asked = replace(request, fmt=fmt, prompt="")
+            asked = replace(request, fmt=fmt)
             chosen = dict(markers) if isinstance(markers, Mapping) else markers
             self._given = {"prompt": prompt, "markers": chosen, "spans": spans}
         trail = self._trail = TokenTrail(
             tokens, raw=reasoning == "raw", stray=policies.stray_token, keeps=spans
         )
 
-        def builds(issues: Issues, amounts: RunningCounts) -> tuple[TokenBuilder, TokenTrail]:
+        def builds(issues: Issues) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
-            return TokenBuilder(trail, amounts, collect=collect), trail
+            return TokenBuilder(trail, collect=collect), trail
 
         # While texts pass by, each is a token, and is noted later: of `_passed`, so many are.
         self._noted = 0
         # The number of the token that is the first of `_passed`; None where nobody asks.
         self._first: int | None = 0 if spans else None
-        super().__init__(request, id_factory, decoded, record, asked, builds)
+        super().__init__(request, read, id_factory, record, decoded, asked, builds)
         self.format = fmt
         if record:
             self._texts = {}
@@ -399,7 +397,7 @@ class TokenParser(TurnParser):
         # No lane lets it pass, and no step reads it.
         self._close_lane()
         before = self._window.offset
-        self._amounts.chunks += 1
+        self._builder.chunks += 1
         self._window.feed(char)
         self._sink.content(self._resume() or "")
         waiter = self._window.waiter

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..message.counts import RunningCounts
 from ..message.deltas import Delta
 from ..message.ids import IdFactory, call_id
 from ..message.policies import Policies
@@ -59,7 +58,9 @@ class TracedParser(TurnParser):
     def __init__(
         self, fmt: WireFormat | str, *, id_factory: IdFactory = call_id, **options: Any
     ) -> None:
-        request = Request(as_format(fmt), **{**DEFAULTS, **options})
+        options = {**DEFAULTS, **options}
+        prompt = options.pop("prompt")
+        request = Request(as_format(fmt), **options)
         trail = self._trail = TokenTrail(
             token_format(request.fmt, NO_TOKENS, "text"),
             raw=request.reasoning == "raw",
@@ -67,11 +68,11 @@ class TracedParser(TurnParser):
             keeps=True,
         )
 
-        def builds(issues: Issues, amounts: RunningCounts) -> tuple[TokenBuilder, TokenTrail]:
+        def builds(issues: Issues) -> tuple[TokenBuilder, TokenTrail]:
             trail.issues = issues
-            return TokenBuilder(trail, amounts, collect=request.collect), trail
+            return TokenBuilder(trail, collect=request.collect), trail
 
-        super().__init__(request, id_factory, request.prompt, record=False, builds=builds)
+        super().__init__(request, prompt, id_factory, record=False, builds=builds)
 
     def feed(self, text: str | bytes) -> list[Delta]:
         """Take the next chunk of the output; return what it makes certain; see `StreamParser`.

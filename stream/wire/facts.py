@@ -50,7 +50,7 @@ class Facts:
     a marker of its own (`code.start`) is none of these calls.
 
     `tables` keeps what `marker_tables` made of the format, so that a parser finds it without
-    comparing formats.
+    comparing formats; `last_request` is what a parser of it was asked last (`request_for`).
     """
 
     __slots__ = (
@@ -69,6 +69,7 @@ class Facts:
         "in_one_list",
         "in_section",
         "is_tagged",
+        "last_request",
         "next_ends_reasoning",
         "openers",
         "tables",
@@ -88,6 +89,7 @@ class Facts:
         channels: ChannelsFormat,
     ) -> None:
         self.tables: dict[tuple[bool, bool, bool], Any] = {}
+        self.last_request: Any = None
         self.has_reasoning = reasoning.mode is not ReasoningMode.NONE
         end = reasoning.end.strip()
         self.next_ends_reasoning = bool(end) and end == content.start.strip()

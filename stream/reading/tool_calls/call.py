@@ -293,7 +293,7 @@ class Call:
         """Note what became of the call."""
         sink = self.sink
         unknown = sink.tools is not None and self.name not in sink.tools
-        repaired = self.repairs or (sink.builder.parts and sink.builder.parts[-1].repaired)
+        repaired = self.repairs or sink.builder.repaired
         status = self.fault or (
             "unknown_tool" if unknown else "repaired" if repaired else "complete"
         )

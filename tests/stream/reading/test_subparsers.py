@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Content, Policies, Reasoning, ToolCall
+from deltaparse.stream.message.rules import Rules
 from deltaparse.stream.message.sink import Sink
 from deltaparse.stream.reading.assistant_turn import assistant_turn
 from deltaparse.stream.reading.reading import Reading
@@ -20,7 +21,7 @@ def read(sub_parser, fmt, **options):
     """A sub-parser as `three_ways` wants it: it returns what it made of the text."""
 
     def steps(src, _emit):
-        sink = Sink(policies=Policies(**options))
+        sink = Sink(Rules(Policies(**options)))
         yield from sub_parser(Reading(src, sink, marker_tables(fmt, calls=True)))
         return sink.message().parts
 
