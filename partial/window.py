@@ -34,6 +34,10 @@ T = TypeVar("T")
 Steps = Generator[None, None, T]
 """What a sub-parser is: it yields when it needs more text, and returns a `T`."""
 
+# What nothing was kept in: shared, and so never added to.
+NO_TEXTS: list[str] = []
+NO_OFFSETS: list[int] = []
+
 
 class Window:
     """The unread text of one stream.
@@ -68,10 +72,9 @@ class Window:
         self.base = offset
         self.before = ""
         # What was read since the first mark up to `_kept_to`, in chunks, and where each begins.
-        self._marks = 0
-        self._kept: list[str] = []
-        self._offsets: list[int] = []
-        self._kept_to = 0
+        self._marks = self._kept_to = 0
+        self._kept = NO_TEXTS
+        self._offsets = NO_OFFSETS
 
     @property
     def offset(self) -> int:
@@ -226,8 +229,7 @@ class Window:
         """Stop keeping for the last `mark` that was not released, or for all but the first `to`."""
         self._marks = marks = self._marks - 1 if to is None else to
         if not marks and self._kept:
-            self._kept.clear()
-            self._offsets.clear()
+            self._kept, self._offsets = NO_TEXTS, NO_OFFSETS
 
     def rewind(self) -> None:
         """Go back to the first mark that was not released, and release all: for who gives up."""
@@ -251,6 +253,8 @@ class Window:
         """Keep what was read since the last time."""
         here = self.base + self.pos
         if here > self._kept_to:
+            if not self._kept:
+                self._kept, self._offsets = [], []
             self._kept.append(self.text[self._kept_to - self.base : self.pos])
             self._offsets.append(self._kept_to)
             self._kept_to = here

@@ -68,7 +68,9 @@ class TurnParser(Feeder):
         window = Window(offset=-len(tail))
         offset = (lambda: window.offset) if request.unwraps else None
         sink = Sink(request.rules, offset, builds)
-        super().__init__(window, sink, assistant_turn(Reading(window, sink, request.tables)), kept)
+        steps = assistant_turn(Reading(window, sink, request.tables))
+        # Not by `super()`, which takes as long as to make one of these.
+        Feeder.__init__(self, window, sink, steps, kept)
         self.format = fmt
         self._request = request
         self._finish_reason: FinishReason | None = None
@@ -77,7 +79,10 @@ class TurnParser(Feeder):
         if tail:
             window.feed(tail)
             self._resume()
-        sink.start(id_factory, prompt if decoded is None else decoded, read=bool(tail))
+        sink.id_factory = id_factory
+        sink.prompt = prompt if decoded is None else decoded
+        if tail:
+            sink.drop_prompt()
         if not shown:
             request.report_prompt(sink)
 
@@ -300,7 +305,7 @@ class StreamParser(TurnParser):
             calls,
             collect,
         )
-        super().__init__(request, prompt, id_factory, record)
+        TurnParser.__init__(self, request, prompt, id_factory, record)
 
     def feed(self, text: str | bytes) -> list[Delta]:
         """Take the next chunk of the output; return what it makes certain, often nothing.

@@ -49,7 +49,9 @@ class Sink:
     `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
     content by a policy, so that what closes it is content too. `natural` says, once the input is
     closed, whether the turn ended by itself or was cut off. `tools` and `policies` are those of the
-    rules. `trail` is said what the text that is read was, where somebody asks.
+    rules. `id_factory` makes the ids of calls, which depend on the `prompt`: None while the prompt
+    is read, and in drafts, whose calls are not emitted. `trail` is said what the text that is read
+    was, where somebody asks.
 
     Args:
         rules: those of the request.
@@ -61,10 +63,8 @@ class Sink:
     __slots__ = (
         "_attempts",
         "_fence",
-        "_id_factory",
         "_inline",
         "_issues",
-        "_prompt",
         "_repaired_ahead",
         "_section",
         "_unclosed",
@@ -75,10 +75,12 @@ class Sink:
         "content",
         "extra_members",
         "held",
+        "id_factory",
         "natural",
         "not_emitted",
         "open_text",
         "policies",
+        "prompt",
         "reasoning",
         "rules",
         "seen_end",
@@ -129,9 +131,8 @@ class Sink:
         # Where in the message the section of reasoning began; text of those that did not end.
         self._section = (0, 0)
         self._unclosed: tuple[str, ...] = ()
-        # None while the prompt is read, and in drafts: their calls are not emitted.
-        self._id_factory: IdFactory | None = None
-        self._prompt = ""
+        self.id_factory: IdFactory | None = None
+        self.prompt = ""
 
     def _write_otherwise(self, offset: Callable[[], int] | None) -> None:
         """Put what changes text between the readers and the builder."""
@@ -240,10 +241,10 @@ class Sink:
         self._end_content()
         self.builder.enter("tool_calls")
         index = self.calls
-        if not call_id and self._id_factory is not None:
+        if not call_id and self.id_factory is not None:
             at = max(offset, 0)
             at = self.trail.decoded(at) if self.trail is not None else at
-            call_id = id_of_call(self._id_factory, name, index, at, self._prompt)
+            call_id = id_of_call(self.id_factory, name, index, at, self.prompt)
         self.builder.begin_call(index, call_id, name, offset)
         self.builder.repaired, self._repaired_ahead = self._repaired_ahead, False
         self.calls += 1
@@ -309,15 +310,13 @@ class Sink:
             raise UsageError("the message was not collected: make the parser with collect=True")
         return Message(self.builder.so_far(), tuple(self._issues or ()))
 
-    def start(self, id_factory: IdFactory, prompt: str, *, read: bool) -> None:
-        """Drop what the prompt gave, if any was `read`, but for a call that it left open.
+    def drop_prompt(self) -> None:
+        """Drop what the prompt gave, but for a call that it left open.
 
         That comes out whole, for who gets the second half of its arguments has no call.
         """
-        self._id_factory = id_factory
-        self._prompt = prompt
         builder = self.builder
-        if not read or not (builder.last or self._issues or self._attempts):
+        if not (builder.last or self._issues or self._attempts):
             return
         in_call, index = builder.kind is ToolCall, self.calls - 1
         begun = [
