@@ -175,7 +175,7 @@ class Window:
         """Read up to `end`, an index into `text`; return what of it is the model's."""
         start = self.pos
         self.pos = end
-        return self.clipped(start, end)
+        return self.clipped(start, end) if self.base < 0 else self.text[start:end]
 
     def clipped(self, start: int, end: int) -> str:
         """The text between two indices, without what of it is the prompt's."""

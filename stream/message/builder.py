@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
+from typing import Any
 
 from .counts import Amount, Counts, Section
 from .deltas import (
@@ -21,7 +22,6 @@ from .trail import Trail
 __all__ = ["InlineReasoning", "MessageBuilder"]
 
 NONE: frozenset[str] = frozenset()
-NOTHING: Mapping[Section, tuple[int, int]] = {}
 
 
 class Uncollected:
@@ -58,9 +58,9 @@ class MessageBuilder:
     """The parts that have ended, the one that is open, and the deltas that wait in `out`.
 
     `kind` is that of the open part, None while none is open. Text for it becomes the delta
-    `make(text)`, and goes to `write`. With many calls a message is hardly more than its parts, so
-    one that has ended is kept as what the message has of it, and nothing else. Without `collect`,
-    neither parts nor texts are kept.
+    `make(text)`, and goes to `write`. Of a part that has ended, only what the message has of it is
+    kept, and the part is made when somebody asks for it: a turn may be nothing but calls, and who
+    streams them asks for no message. Without `collect`, neither parts nor texts are kept.
 
     `last` is the kind of the part that was begun last; `repaired`: it is a call, and something in
     it or beside it was repaired. `name`, `call_id` and the offset `start` are those of the
@@ -71,11 +71,13 @@ class MessageBuilder:
     """
 
     __slots__ = (
-        "_begun",
         "_chunks",
         "_complete",
+        "_counted",
         "_made",
+        "_parts",
         "_seen",
+        "_shown",
         "_sums",
         "_text",
         "_written",
@@ -87,7 +89,6 @@ class MessageBuilder:
         "make",
         "name",
         "out",
-        "parts",
         "repaired",
         "section",
         "start",
@@ -97,12 +98,14 @@ class MessageBuilder:
     make: Callable[[str], Delta]
     write: Callable[[str], int]
     _text: StringIO | Uncollected
-    _made: tuple[object, Part] | None
+    _shown: tuple[object, Part] | None
     _seen: str
 
     def __init__(self, *, collect: bool = True) -> None:
         self.out: list[Delta] = []
-        self.parts: list[Part] = []
+        # Those up to `_made` are parts, the others what parts are made of.
+        self._parts: list[Any] = []
+        self._made = 0
         self.kind: type[Part] | None = None
         self.collect = collect
         self.name = self.call_id = ""
@@ -113,9 +116,9 @@ class MessageBuilder:
         self._written = 0
         self.section: Section = "content"
         self.chunks = 0
-        # Characters and chunks of the sections that have ended, and those before the open one.
-        self._sums = NOTHING
-        self._begun = self._chunks = 0
+        # Characters and chunks of each section, and how many of all were counted for one.
+        self._sums: dict[Section, list[int]] = {}
+        self._counted = self._chunks = 0
 
     _arguments_deltas = staticmethod(arguments_deltas)
 
@@ -162,35 +165,40 @@ class MessageBuilder:
         """Something was repaired in the call that was begun last, or right behind it."""
         if self.last is ToolCall and not self.repaired:
             self.repaired = True
-            ended = self.parts[-1] if self.kind is None and self.parts else None
+            ended = self.so_far()[-1] if self.kind is None and self._parts else None
             if isinstance(ended, ToolCall):
-                self.parts[-1] = replace(ended, repaired=True)
+                self._parts[-1] = replace(ended, repaired=True)
 
     def end_part(self) -> None:
         """End the open part, if there is one: what follows is another, also of the same kind."""
         if self.kind is not None:
-            self._close(self.kind, self.start)
+            self._close(self.start)
 
     def end_call(self, end: int, issues: frozenset[str], *, complete: bool) -> None:
         """End the open part, which is a call, at the offset `end`; `complete`: it is whole."""
         if self.kind is not None:
             self._complete = complete
-            self._close(self.kind, max(end, self.start), issues)
+            self._close(max(end, self.start), issues)
 
     def so_far(self) -> list[Part]:
-        """All parts so far; the open one is made once for what is written of it."""
-        parts = self.parts.copy()
+        """All parts so far, each made once; the open one once for what is written of it."""
+        parts = self._parts
+        for place in range(self._made, len(parts)):
+            parts[place] = make_part(*parts[place])
+        self._made = len(parts)
         if self.kind is not None and self.collect:
-            parts.append(self._open_part(self.kind))
-        return parts
+            return [*parts, self._open_part()]
+        return parts.copy()
 
     def forget(self) -> None:
         """Forget all that came, also that a part is open; how much came is counted anew."""
         self.out.clear()
-        self.parts.clear()
+        self._parts.clear()
+        self._made = 0
         self.kind = self.last = None
-        self._written = self._begun = 0
-        self._sums, self._chunks = NOTHING, self.chunks
+        self._written = self._counted = 0
+        self._sums.clear()
+        self._chunks = self.chunks
 
     @property
     def open_text(self) -> str:
@@ -204,7 +212,7 @@ class MessageBuilder:
 
     def place(self, kind: type[Part]) -> tuple[int, int]:
         """Where text of a kind that comes now will stand: the part, and the place in it."""
-        number = len(self.parts)
+        number = len(self._parts)
         if self.kind is kind:
             return number, self._text.tell()
         return number + (self.kind is not None), 0
@@ -218,21 +226,24 @@ class MessageBuilder:
     def enter(self, section: Section) -> None:
         """What comes next counts for a section."""
         if section != self.section:
-            # Numbers, and no `Amount`: a turn changes between sections with each call.
-            characters = self.characters
-            self._sums = {**self._sums, self.section: self._amount(characters)}
+            self._count()
             self.section = section
-            self._begun, self._chunks = characters, self.chunks
 
     def counts(self) -> Counts:
         """How much came of each section so far."""
-        sums = {**self._sums, self.section: self._amount(self.characters)}
-        return Counts(**{section: Amount(*amount) for section, amount in sums.items()})
+        self._count()
+        return Counts(**{section: Amount(*amount) for section, amount in self._sums.items()})
 
-    def _amount(self, characters: int) -> tuple[int, int]:
-        """What has come of the open section: characters and chunks."""
-        before, chunks = self._sums.get(self.section, (0, 0))
-        return before + characters - self._begun, chunks + self.chunks - self._chunks
+    def _count(self) -> None:
+        """Count for the open section what came since it was counted last."""
+        characters, chunks = self.characters, self.chunks
+        sums = self._sums.get(self.section)
+        if sums is None:
+            sums = self._sums[self.section] = [0, 0]
+        # Numbers, and no `Amount`: a turn changes between sections with each call.
+        sums[0] += characters - self._counted
+        sums[1] += chunks - self._chunks
+        self._counted, self._chunks = characters, chunks
 
     def _add(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:
         if text:
@@ -247,35 +258,54 @@ class MessageBuilder:
         self.make = make
         self._text = text = StringIO() if self.collect else Uncollected()
         self.write = text.write
-        self._made, self._seen = None, ""
+        self._shown, self._seen = None, ""
         self.repaired = False
 
-    def _close(self, kind: type[Part], end: int, issues: frozenset[str] = NONE) -> None:
+    def _close(self, end: int, issues: frozenset[str] = NONE) -> None:
         """End the open part; what is only needed for more text is dropped."""
         self._written += self._text.tell()
         if self.collect:
-            self.parts.append(self._part(kind, self._text.getvalue(), end, issues))
+            self._parts.append(self._made_of(self._text.getvalue(), end, issues))
         self.kind = None
-        del self.make, self.write, self._text, self._made, self._seen
+        del self.make, self.write, self._text, self._shown, self._seen
 
-    def _open_part(self, kind: type[Part]) -> Part:
+    def _open_part(self) -> Part:
         """The open part as it is so far."""
         state = (self._text.tell(), self._complete, self.repaired)
-        if self._made is None or self._made[0] != state:
+        if self._shown is None or self._shown[0] != state:
             # Where nobody holds the part that was made before, its text grows in place.
-            self._made = None
+            self._shown = None
             text, self._seen = self._seen, ""
             self._text.seek(len(text))
             text += self._text.read()
             self._seen = text
-            self._made = state, self._part(kind, text, self.start, NONE)
-        return self._made[1]
+            self._shown = state, make_part(*self._made_of(text, self.start, NONE))
+        return self._shown[1]
 
-    def _part(self, kind: type[Part], text: str, end: int, issues: frozenset[str]) -> Part:
-        if kind is ToolCall:
-            made = (self.call_id, self.name, text, self._complete, self.repaired)
-            return ToolCall(*made, (self.start, end), issues)
-        return Content(text) if kind is Content else Reasoning(text)
+    def _made_of(self, text: str, end: int, issues: frozenset[str]) -> tuple[Any, ...]:
+        """What the open part is made of, see `make_part`."""
+        kind = self.kind
+        if kind is not ToolCall:
+            return kind, text
+        complete, repaired = self._complete, self.repaired
+        return kind, text, self.call_id, self.name, complete, repaired, self.start, end, issues
+
+
+def make_part(
+    kind: type[Part],
+    text: str,
+    call_id: str = "",
+    name: str = "",
+    complete: bool = False,
+    repaired: bool = False,
+    start: int = 0,
+    end: int = 0,
+    issues: frozenset[str] = NONE,
+) -> Part:
+    """A part of the message, of what is kept of it."""
+    if kind is ToolCall:
+        return ToolCall(call_id, name, text, complete, repaired, (start, end), issues)
+    return Content(text) if kind is Content else Reasoning(text)
 
 
 class InlineReasoning:
