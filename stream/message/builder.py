@@ -22,6 +22,7 @@ from .trail import Trail
 __all__ = ["InlineReasoning", "MessageBuilder"]
 
 NONE: frozenset[str] = frozenset()
+NO_AMOUNT = 0, 0
 
 
 class Uncollected:
@@ -117,7 +118,7 @@ class MessageBuilder:
         self.section: Section = "content"
         self.chunks = 0
         # Characters and chunks of each section, and how many of all were counted for one.
-        self._sums: dict[Section, list[int]] = {}
+        self._sums: dict[Section, tuple[int, int]] = {}
         self._counted = self._chunks = 0
 
     _arguments_deltas = staticmethod(arguments_deltas)
@@ -237,12 +238,10 @@ class MessageBuilder:
     def _count(self) -> None:
         """Count for the open section what came since it was counted last."""
         characters, chunks = self.characters, self.chunks
-        sums = self._sums.get(self.section)
-        if sums is None:
-            sums = self._sums[self.section] = [0, 0]
+        before, fed = self._sums.get(self.section, NO_AMOUNT)
         # Numbers, and no `Amount`: a turn changes between sections with each call.
-        sums[0] += characters - self._counted
-        sums[1] += chunks - self._chunks
+        amount = before + characters - self._counted, fed + chunks - self._chunks
+        self._sums[self.section] = amount
         self._counted, self._chunks = characters, chunks
 
     def _add(self, text: str, kind: type[Part], make: Callable[[str], Delta]) -> None:

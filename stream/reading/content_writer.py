@@ -39,6 +39,7 @@ class ContentWriter:
         "_constrained",
         "_dropped",
         "_kind",
+        "_plain",
         "_policy",
         "_sink",
         "_src",
@@ -51,24 +52,26 @@ class ContentWriter:
         self._start: int | None = None
         self._dropped: list[str] = []
         self._before = before
-        self._constrained = reading.tables.constrained
+        self._constrained = constrained = reading.tables.constrained
         self._kind, self._policy = "text_after_end", "keep"
-        if before is not Before.END and self._constrained:
-            self._kind = "stray_text"
         if before is Before.CALL:
             self._policy = self._sink.policies.text_after_tool_call
             self._kind = "text_after_tool_call"
+        elif before is not Before.END and constrained:
+            self._kind = "stray_text"
+        self._plain = not constrained and before is not Before.CALL and before is not Before.END
 
     @property
     def emit(self) -> Emit:
         """What takes the text."""
-        plain = self._before is not Before.CALL and self._before is not Before.END
-        return self._sink.content if plain and not self._constrained else self._after
+        return self._sink.content if self._plain else self._after
 
     def stands_behind(self, reading: Reading, before: Before) -> bool:
         """Whether it is as good as a new one in this place."""
-        same = self._before is before and self._constrained is reading.tables.constrained
-        return same and self._start is None
+        if self._constrained is not reading.tables.constrained or self._start is not None:
+            return False
+        plain = self._plain and before is not Before.CALL and before is not Before.END
+        return plain or self._before is before
 
     def _after(self, text: str) -> None:
         """Take text that stands after a call, or after the end of the turn."""

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from deltaparse.partial import Markers, marker_set
 
@@ -46,8 +46,8 @@ IN_JSON = frozenset({"arguments", "parameters"})
 """Keys of the arguments in calls that are written in JSON because the request said so."""
 
 
-class Role(Enum):
-    """What a marker means.
+class Role:
+    """What a marker means; no `Enum`, as `Before` is none.
 
     HEADER:           the end of the turn's header, which models write once more.
     REASONING_START, REASONING_END, CONTENT_START, CONTENT_END:  the edges of these sections.
@@ -58,16 +58,23 @@ class Role(Enum):
     FENCE:            a code block begins, and ends behind a call.
     """
 
-    HEADER = auto()
-    REASONING_START = auto()
-    REASONING_END = auto()
-    CONTENT_START = auto()
-    CONTENT_END = auto()
-    TOOL_START = auto()
-    TOOL_END = auto()
-    STRAY_CLOSER = auto()
-    TURN_END = auto()
-    FENCE = auto()
+    __slots__ = ()
+
+    HEADER: ClassVar[Role]
+    REASONING_START: ClassVar[Role]
+    REASONING_END: ClassVar[Role]
+    CONTENT_START: ClassVar[Role]
+    CONTENT_END: ClassVar[Role]
+    TOOL_START: ClassVar[Role]
+    TOOL_END: ClassVar[Role]
+    STRAY_CLOSER: ClassVar[Role]
+    TURN_END: ClassVar[Role]
+    FENCE: ClassVar[Role]
+
+
+Role.HEADER, Role.REASONING_START, Role.REASONING_END = Role(), Role(), Role()
+Role.CONTENT_START, Role.CONTENT_END, Role.TURN_END = Role(), Role(), Role()
+Role.TOOL_START, Role.TOOL_END, Role.STRAY_CLOSER, Role.FENCE = Role(), Role(), Role(), Role()
 
 
 class Field(Enum):
