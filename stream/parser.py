@@ -117,9 +117,7 @@ class TurnParser(Feeder):
             detail = f"{text!r} is no finish reason that is known: the turn counts as cut off"
             sink.issue("unknown_finish", (self._window.offset, self._window.offset), detail)
         self._report_lost_marker()
-        issues = sink.issues
-        truncated = bool(issues) and any(issue.kind == "truncated_call" for issue in issues)
-        if cut or truncated:
+        if cut or sink.has_issue("truncated_call"):
             self._finish_reason = "length"
         elif sink.calls:
             self._finish_reason = "tool_calls"

@@ -152,6 +152,10 @@ class Sink:
             self._issues = Issues()
         return self._issues
 
+    def has_issue(self, kind: str) -> bool:
+        """Whether there is an issue of a kind."""
+        return self._issues is not None and kind in self._issues.reach
+
     @property
     def attempts(self) -> Attempts:
         """The calls that were begun, and what became of them."""
