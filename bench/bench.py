@@ -23,6 +23,7 @@ from pathlib import Path
 
 import analysis
 import counts
+import growth
 import memory
 import ordinary
 import partial
@@ -77,6 +78,9 @@ def run(how: Settings) -> Results:
         transformers_large=theirs_large,
         families=found.families,
         construction=found.construction,
+        answer=found.answer,
+        growth=growth.grown(),
+        bytes_of_call=growth.bytes_of_call(),
         memory=kept,
         counts=done,
         primitives=primitives,

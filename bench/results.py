@@ -32,6 +32,9 @@ class Results:
     transformers_large: Mapping[str, Cost]
     families: Mapping[str, Mapping[str, Cost]]
     construction: Mapping[str, Cost]
+    answer: Cost
+    growth: Mapping[str, float]
+    bytes_of_call: float
     memory: Mapping[str, int]
     counts: Mapping[str, Counts]
     primitives: Sequence[partial.Row]
@@ -55,6 +58,9 @@ class Results:
                 for column, cost in columns.items()
             ),
             *((name, "", "construction", cost.floors) for name, cost in self.construction.items()),
+            ("a whole short answer", "", "answer", self.answer.floors),
+            *((name, "", "counted growth", ratio) for name, ratio in self.growth.items()),
+            ("a call of no arguments", "", "bytes of a call", self.bytes_of_call),
             *((name, "", "memory", size) for name, size in self.memory.items()),
             *(
                 (f"{row.writer}, {row.workload}", "", "written", row.more)

@@ -22,17 +22,23 @@ from timing import (
     throw_away,
     undisturbed,
 )
-from workloads import FORMAT, TAGGED, TOOLS, Workload
+from workloads import ANSWER, FORMAT, TAGGED, TOOLS, Workload
 
 __all__ = ["Row", "Streams", "streams"]
 
-BATCH = 2_000
+BATCH, ANSWERS = 2_000, 200
 HEADER = f"<|im_start|>user\nWill it rain in Łódź?<|im_end|>\n{TAGGED.turn.generation_prompt}"
+OFFERED = dp.Tools(TOOLS)
 MAKERS: Mapping[str, Feed] = {
     "JSON": lambda _: dp.StreamParser(FORMAT),
     "tagged": lambda _: dp.StreamParser(TAGGED),
-    "tagged, tools, prompt": lambda _: dp.StreamParser(TAGGED, tools=TOOLS, prompt=HEADER),
+    "tagged, tools, prompt": lambda _: dp.StreamParser(TAGGED, tools=OFFERED, prompt=HEADER),
 }
+
+
+def parse_answer(_: str) -> dp.Message:
+    """Parse a whole short answer."""
+    return dp.parse(ANSWER, FORMAT, tools=OFFERED, finish_reason="stop")
 
 
 @dataclass(frozen=True)
@@ -51,11 +57,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Streams:
-    """The figures of the workloads, of the formats of all families, and of making parsers."""
+    """The figures of the workloads, of the formats of all families, and of making parsers.
+
+    `answer` is what a whole short answer costs.
+    """
 
     rows: Sequence[Row]
     families: Mapping[str, Mapping[str, Cost]]
     construction: Mapping[str, Cost]
+    answer: Cost
 
 
 def streams(
@@ -66,6 +76,7 @@ def streams(
     short = {(row.name, 1): chunked(row, how, 1) for row in workloads}
     short |= {(row.name, 4): chunked(row, how, 4) for row in (*workloads, *cells)}
     short |= {(name, 0): making(make) for name, make in MAKERS.items()}
+    short["answer", 0] = making(parse_answer, ANSWERS)
     costs = measure(short, how.rounds)
     large = measure({row.name: large_text(row, how) for row in workloads}, how.long_rounds)
     grow = measure(
@@ -89,7 +100,8 @@ def streams(
         name: {column: costs[cell.name, 4] for column, cell in columns.items()}
         for name, columns in formats.items()
     }
-    return Streams(rows, families, {name: costs[name, 0] for name in MAKERS})
+    made = {name: costs[name, 0] for name in MAKERS}
+    return Streams(rows, families, made, costs["answer", 0])
 
 
 def chunked(workload: Workload, how: Settings, size: int) -> Trial:
@@ -107,10 +119,10 @@ def large_text(workload: Workload, how: Settings) -> Trial:
     return Trial(Reader(workload.feed), texts)
 
 
-def making(make: Feed) -> Trial:
+def making(make: Feed, times: int = BATCH) -> Trial:
     """Return a trial that makes a parser for each chunk."""
     one: Callable[[], Feed] = lambda: make  # noqa: E731 - what makes a reader
-    return Trial(Reader(one, throw_away), parts(" " * CHUNK * BATCH))
+    return Trial(Reader(one, throw_away), parts(" " * CHUNK * times))
 
 
 def whole(workloads: Sequence[Workload], how: Settings) -> dict[str, float]:

@@ -84,7 +84,12 @@ def families(results: Results) -> Iterator[str]:
 def parsers(results: Results) -> Iterator[str]:
     """Write what a parser costs to make, and what it keeps."""
     made = [[name, cost.floors, cost.microseconds] for name, cost in results.construction.items()]
+    answer = results.answer
+    made.append(["a whole short answer, parsed", answer.floors, answer.microseconds])
     yield from table("making a parser", ("floors", "us"), made)
+    longer = [[name, ratio] for name, ratio in results.growth.items()]
+    yield from table("asked of a long turn over a short one, counted", ("ratio",), longer)
+    yield f"of a call of no arguments {results.bytes_of_call:.0f} bytes are kept"
     kept = [[name, size] for name, size in results.memory.items()]
     size = f"peak growth over {results.settings.memory:,} characters, the message aside"
     yield from table(size, ("bytes",), kept)

@@ -10,7 +10,17 @@ import deltaparse as dp
 from texts import BEGINNINGS, ITEM, MARKDOWN, PROSE, SOURCE, escaped
 from timing import Feed
 
-__all__ = ["CITY", "FORMAT", "ITEMS", "STRING", "TAGGED", "TOOLS", "WORKLOADS", "Workload"]
+__all__ = [
+    "ANSWER",
+    "CITY",
+    "FORMAT",
+    "ITEMS",
+    "STRING",
+    "TAGGED",
+    "TOOLS",
+    "WORKLOADS",
+    "Workload",
+]
 
 FORMAT = dp.WireFormat(
     turn=dp.TurnFormat(headers=("<|model|>",), ends=("<|end|>",)),
@@ -93,6 +103,16 @@ PARAMETER = "<tool_call>\n<function=write>\n<parameter={}>\n"
 STRING = '{"path": "visits.py", "text": "'
 ITEMS = '{"items": ['
 CITY = '{"city": "Łódź", "days": 3, "units": "metric", "hourly": false}'
+ANSWER = (
+    "<think>\nThe user asks about the weather in Łódź, so the forecast is what to call. Three days "
+    "were asked for, in metric units, as before in this conversation.\n</think>\n"
+    "Let me look that up for you. The weather service knows about Łódź, and the forecast for the "
+    "next three days should be there; I will come back with what it says in a moment, and with "
+    "what to pack for it.\n"
+    '<call>\n{"name": "forecast", "arguments": {"city": "Łódź", "days": 3, "units": "metric", '
+    '"hourly": false, "note": "for the trip that begins on Friday and ends on Monday"}}\n</call>'
+)
+"""A whole short answer: reasoning, content and a call."""
 CALL = f'<call>\n{{"name": "forecast", "arguments": {CITY}}}\n</call>\n'
 
 WORKLOADS = (

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from deltaparse import StreamParser
+
 HERE = Path(__file__).parent
 BUDGETS = json.loads((HERE / "cost_budgets.json").read_text(encoding="utf-8"))
 MARGIN = 1.05
@@ -27,6 +29,13 @@ def counts():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE.parent / "bench"))
         yield importlib.import_module("counts")
+
+
+@pytest.fixture(scope="module")
+def growth():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(HERE.parent / "bench"))
+        yield importlib.import_module("growth")
 
 
 def test_all_workloads_have_a_budget(counts):
@@ -67,3 +76,24 @@ def test_what_more_is_done_is_counted(counts, monkeypatch):
     after = counts.count(workload)
     assert round(after.calls - before.calls, 2) == 2
     assert round(after.lines - before.lines, 2) == 2
+
+
+def test_what_is_asked_of_a_long_turn_costs_what_it_does_of_a_short_one(growth):
+    found = growth.grown(late=150)
+    assert {"message", "issues", "attempts", "token spans"} < set(found)
+    assert {name: ratio for name, ratio in found.items() if not 0.95 < ratio < 1.05} == {}
+
+
+def test_what_grows_is_counted(growth, monkeypatch):
+    def asks_after_each(units):
+        parser = StreamParser(growth.FORMAT)
+        for _ in range(units):
+            parser.feed(growth.TURN.unit)
+            list(map(str, parser.message.parts))
+
+    monkeypatch.setattr(growth, "runs", lambda: {"message": asks_after_each})
+    assert growth.grown(late=150)["message"] > 1.2
+
+
+def test_of_a_call_little_is_kept(growth):
+    assert growth.bytes_of_call(calls=2_000) < 330
