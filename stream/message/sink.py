@@ -168,6 +168,11 @@ class Sink:
         """The function whose arguments may stand alone, "" for none."""
         return self.rules.named
 
+    @property
+    def parallel(self) -> bool:
+        """Whether a second call is like others."""
+        return self.rules.parallel
+
     def draft(self) -> Sink:
         """A sink with the same rules, for a look at text whose meaning is not known yet."""
         draft = Sink(Rules(LENIENT, self.tools, named=self.rules.named))
@@ -228,7 +233,7 @@ class Sink:
         elif self.rules.allowed is not None and name not in self.rules.allowed:
             named = " or ".join(map(repr, sorted(self.rules.allowed)))
             self.issue("wrong_tool", span, f"{name!r} was called, tool_choice names {named}")
-        if self.calls and not self.rules.parallel:
+        if self.calls and not self.parallel:
             extra = self.policies.extra_calls
             self.issue("extra_call", span, f"{name!r}: parallel calls are off", extra)
             if extra in ("text", "drop"):
