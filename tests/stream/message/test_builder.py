@@ -1,0 +1,65 @@
+"""Parts of a message: made when somebody asks, once, and the same however often it is asked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import StreamParser
+
+from ...strategies.wire_by_hand import CALL, TAGS
+
+REPAIRED = '<call>{"name": "f", "arguments": {"a": 1}}}</call>'
+CUT = '<call>{"name": "f", "arguments": {"a": 1'
+UNITS = (CALL, REPAIRED, "text ", "<think>thought</think>", "<call> no ", "</think>")
+
+
+def read(texts, asks=False):
+    """The parser after these texts, and what was seen of its message on the way."""
+    parser, seen = StreamParser(TAGS), []
+    for text in texts:
+        parser.feed(text)
+        if asks:
+            seen.append(parser.message.parts)
+    parser.finish()
+    return parser, seen
+
+
+@given(st.lists(st.sampled_from(UNITS), max_size=6), st.sampled_from(["", CUT]), st.integers(1, 9))
+def test_to_ask_for_the_message_changes_nothing(units, end, size):
+    text = "".join(units) + end
+    texts = [text[at : at + size] for at in range(0, len(text), size)]
+    (never, _), (often, seen) = read(texts), read(texts, asks=True)
+    assert never.message == often.message
+    for one, other in zip(never.message.tool_calls, often.message.tool_calls, strict=True):
+        assert (one.span, one.issues) == (other.span, other.issues)
+    assert never.counts == often.counts
+    assert seen == sorted(seen, key=len)
+
+
+def test_a_part_is_made_once():
+    parser = StreamParser(TAGS)
+    parser.feed("text" + CALL + "more")
+    first = parser.message.parts
+    assert list(map(id, first)) == list(map(id, parser.message.parts))
+    parser.feed(" text")
+    second = parser.message.parts
+    assert second[0] is first[0]
+    assert second[1] is first[1]
+    assert (first[2].text, second[2].text) == ("more", "more text")
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["not asked", "asked before"])
+def test_what_is_repaired_behind_a_call_marks_it(asks):
+    head, _, tail = REPAIRED.partition("}}}")
+    parser, _ = read([head + "}}", "}" + tail], asks)
+    (call,) = parser.message.tool_calls
+    assert (call.complete, call.repaired) == (True, True)
+
+
+def test_what_is_not_collected_is_repaired_as_well():
+    parser = StreamParser(TAGS, collect=False)
+    parser.feed(CALL.replace('"a"', "a"))
+    parser.finish()
+    assert [attempt.status for attempt in parser.attempts] == ["repaired"]
