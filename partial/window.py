@@ -63,7 +63,7 @@ class Window:
         "waiter",
     )
 
-    def __init__(self, text: str = "", *, closed: bool = False, offset: int = 0) -> None:
+    def __init__(self, text: str = "", offset: int = 0, *, closed: bool = False) -> None:
         self.text = text
         self.pos = 0
         self.closed = closed

@@ -65,7 +65,7 @@ class TurnParser(Feeder):
             id_factory = ids
         fmt = request.fmt
         tail, shown = fmt.facts.turn_shown(prompt)
-        window = Window(offset=-len(tail))
+        window = Window("", -len(tail))
         offset = (lambda: window.offset) if request.unwraps else None
         sink = Sink(request.rules, offset, builds)
         steps = assistant_turn(Reading(window, sink, request.tables))

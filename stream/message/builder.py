@@ -102,7 +102,7 @@ class MessageBuilder:
     _shown: tuple[object, Part] | None
     _seen: str
 
-    def __init__(self, *, collect: bool = True) -> None:
+    def __init__(self, collect: bool = True) -> None:
         self.out: list[Delta] = []
         # Those up to `_made` are parts, the others what parts are made of.
         self._parts: list[Any] = []

@@ -112,7 +112,7 @@ class Sink:
         self.open_text = False
         self.trail: Trail | None = None
         if builds is None:
-            self.builder = builder = MessageBuilder(collect=rules.collect)
+            self.builder = builder = MessageBuilder(rules.collect)
         else:
             self.builder, self.trail = builder, _ = builds(self.issues)
         # Bound once, so that what text goes to can be told from others by `is`.

@@ -24,7 +24,7 @@ class TokenBuilder(MessageBuilder):
     __slots__ = ("_trail",)
 
     def __init__(self, trail: TokenTrail, *, collect: bool) -> None:
-        super().__init__(collect=collect)
+        super().__init__(collect)
         self._trail = trail
 
     _arguments_deltas = staticmethod(unplaced_deltas)
