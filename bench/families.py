@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import deltaparse as dp
-from texts import ITEM, PROSE, SOURCE, escaped
+from texts import OBJECTS, PROSE, SOURCE, escaped, listed
 from workloads import CITY, ITEMS, STRING, TOOLS, Workload
 
 __all__ = ["COLUMNS", "FAMILIES"]
@@ -25,7 +25,7 @@ def in_json(before: str, name: str, call: str) -> Rows:
     """Return JSON arguments; `before` opens the calls, `name` one of them; `call` repeats."""
     return {
         "string": ("string", before + name + STRING, TEXT),
-        "nested": ("nested", before + name + ITEMS, ITEM),
+        "nested": ("nested", before + name + ITEMS, listed(OBJECTS)),
         "calls": ("calls", before, call),
     }
 
@@ -34,17 +34,16 @@ def in_tags(text: str, items: str, call: str) -> Rows:
     """Return arguments in tags of their own; `text` and `items` open a call and one of them."""
     return {
         "string": ("tagged string", text, SOURCE),
-        "nested": ("nested", f"{items}[", ITEM),
+        "nested": ("nested", f"{items}[", listed(OBJECTS)),
         "calls": ("calls", "", call),
     }
 
 
 def python(call: str) -> Rows:
     """Return calls written as Python, whose arguments are spelled anew."""
-    item = ITEM.replace("true", "True").replace("null", "None")
     return {
         "string": ("python", '[write(path="visits.py", text="', TEXT),
-        "nested": ("python", "[write(items=[", item),
+        "nested": ("python", "[write(items=[", listed(OBJECTS, repr)),
         "calls": ("calls", "[", call),
     }
 

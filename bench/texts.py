@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
 
-__all__ = ["BEGINNINGS", "ITEM", "MARKDOWN", "PROSE", "SOURCE", "escaped"]
+__all__ = ["BEGINNINGS", "MARKDOWN", "OBJECTS", "PROSE", "SOURCE", "escaped", "listed"]
 
 PROSE = """\
 The clocks were striking thirteen, and the wind blew grit along the pavement. "Is it far?" asked
@@ -69,8 +73,41 @@ if __name__ == "__main__" and len(sys.argv) > 1:
 
 '''
 
-ITEM = '{"a": 1, "b": [true, null, "x"], "c": {"d": 1.5}}, '
-"""A small object: 50 characters, most of them syntax."""
+KEYS = ("id", "name", "type", "path", "query", "created", "tags", "user", "city", "count", "lat")
+WORDS = tuple(dict.fromkeys(re.findall(r"\w{2,}", PROSE + MARKDOWN)))
+LARGE = 64_000
+
+
+def _value(chance: random.Random, depth: int) -> Any:
+    kind = chance.random()
+    if depth and kind < 0.2:
+        return {chance.choice(KEYS): _value(chance, depth - 1) for _ in range(chance.randint(1, 4))}
+    if depth and kind < 0.35:
+        return [_value(chance, depth - 1) for _ in range(chance.randint(0, 4))]
+    if kind < 0.55:
+        return chance.choice([chance.randint(-9, 10_000), round(chance.uniform(-90, 90), 2)])
+    if kind < 0.7:
+        return chance.choice([True, False, None])
+    return " ".join(chance.choices(WORDS, k=chance.randint(1, 4)))
+
+
+def _objects(size: int) -> list[dict[str, Any]]:
+    """Return objects whose JSON has about so many characters, always the same ones."""
+    chance, objects, length = random.Random(1), list[dict[str, Any]](), 0
+    while length < size:
+        objects.append({key: _value(chance, 2) for key in chance.sample(KEYS, 3)})
+        length += len(json.dumps(objects[-1])) + 2
+    return objects
+
+
+OBJECTS = _objects(LARGE)
+"""Objects of ever new names, numbers and words. What is read is never the same: a reader that
+remembers what it read would be measured by its memory."""
+
+
+def listed(objects: Iterable[Any], spell: Callable[[Any], str] = json.dumps) -> str:
+    """Return objects as they stand in a list, each with a comma behind it."""
+    return "".join(f"{spell(each)}, " for each in objects)
 
 
 def escaped(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import deltaparse as dp
-from texts import BEGINNINGS, ITEM, MARKDOWN, PROSE, SOURCE, escaped
+from texts import BEGINNINGS, MARKDOWN, OBJECTS, PROSE, SOURCE, escaped, listed
 from timing import Feed
 
 __all__ = [
@@ -129,6 +129,8 @@ WORKLOADS = (
         SOURCE,
         tools=TOOLS,
     ),
-    Workload("nested arguments", "nested", FORMAT, call(ITEMS), ITEM, ITEMS, "]}", times=1400),
+    Workload(
+        "nested arguments", "nested", FORMAT, call(ITEMS), listed(OBJECTS), ITEMS, "]}", times=1
+    ),
     Workload("20 parallel calls", "calls", FORMAT, "", CALL, times=20),
 )

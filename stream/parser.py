@@ -319,8 +319,8 @@ class StreamParser(TurnParser):
         try:
             if (
                 text
-                and (quick(text) is None or (exact is not None and exact(text) is None))
                 and len(passed) < MOST_PASSED
+                and (quick(text) is None or (exact is not None and exact(text) is None))
             ):
                 passed.append(text)
                 return [make(text)]

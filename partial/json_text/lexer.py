@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from enum import StrEnum
 from typing import cast
+
+from .runs import INSIDE, NO_RUNS, RUNS
+from .states import JsonState
 
 __all__ = ["CLOSERS", "MAX_DEPTH", "MAX_TOKEN", "SMALL_OBJECT", "JsonLexer", "JsonState"]
 
@@ -30,9 +32,7 @@ MAX_DEPTH = 512
 MAX_TOKEN = 4096
 """Characters of a number, or of a key or name that must be whole: these are held back."""
 
-ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
-# Whole escapes only: a string is passed up to an escape that may still be cut.
-IN_STRING = re.compile(rf'[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+')
+IN_STRING = re.compile(INSIDE)
 # The first half of a surrogate pair at the end; backslashes before it come in pairs.
 HALF_PAIR = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
 CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
@@ -46,33 +46,6 @@ space = cast("Callable[[str, int], re.Match[str]]", SPACE.match)
 # What may follow a comma in an object, and in an array.
 MEMBER = {"{": '"', "[": '"{[-0123456789tfn'}
 LITERALS = {"t": "true", "f": "false", "n": "null"}
-
-
-class JsonState(StrEnum):
-    """Where in a JSON value a lexer or scanner stands.
-
-    START        before the value
-    AFTER_OPEN   behind an opening bracket
-    KEY          in a key
-    AFTER_KEY    behind a key, before its colon
-    AFTER_COLON  behind a colon, before the value
-    STRING       in a string that is a value
-    AFTER_VALUE  behind a value, before a comma or a closing bracket
-    AFTER_COMMA  behind a comma, before the next key or value
-    DONE         behind the whole value
-    BROKEN       before a character that cannot follow
-    """
-
-    START = "start"
-    AFTER_OPEN = "after_open"
-    KEY = "key"
-    AFTER_KEY = "after_key"
-    AFTER_COLON = "after_colon"
-    STRING = "string"
-    AFTER_VALUE = "after_value"
-    AFTER_COMMA = "after_comma"
-    DONE = "done"
-    BROKEN = "broken"
 
 
 # A global costs a tenth of what an attribute of an enum does (before Python 3.12).
@@ -90,39 +63,6 @@ class JsonState(StrEnum):
 ) = JsonState
 BEFORE_STRING = frozenset({START, AFTER_OPEN, AFTER_COLON, AFTER_COMMA})
 BEFORE_CLOSER = frozenset({AFTER_OPEN, AFTER_VALUE})
-
-
-# The memory of moves. A chunk of nested JSON holds two or three tokens, each of which takes a turn
-# of the loop in `_scan`, and a parser of such JSON would spend more than half of its time there.
-# But models have few tokens: what a short chunk does in some place, most chunks did there before.
-# To look that up takes a fifth of the time that reading takes, and a stream of nested JSON costs
-# less than half of what it would.
-#
-# It must be exact: a move is what `_scan` did, and so must be remembered under all that `_scan`
-# looked at. That is the state, the text, whether commas are held back, and of the open brackets
-# one more than the chunk closes. So a place has the `NEAR` innermost brackets, and a chunk that
-# closes as many is not remembered. Nor is one that breaks the text: its `problem` is worth a look
-# at the text, and it is the last. A lexer that `tracks` counts characters and needs each token, so
-# it remembers nothing; near the limit of depth chunks are read, for no place knows the depth.
-#
-# It must not grow: keys have at most `SHORT` characters, and when it is full, all is forgotten. To
-# forget what was not used for long would cost something at each look-up, where this costs nothing;
-# and a text that is made of ever new chunks pays for one entry a chunk, whatever is done.
-#
-# It is one for all lexers, as the tokens of a model are for all its answers. Threads may share it:
-# a place has one move, so whoever writes it writes the same.
-SHORT = 12
-"""Characters that a chunk may have whose move is remembered."""
-NEAR = 4
-"""Brackets that a place tells apart, counted from the innermost."""
-MOST_MOVES = 512
-"""Moves that are remembered, by all lexers together; one more, and all are forgotten."""
-Place = tuple[JsonState, str, bool, str]
-"""What decides a move: the state, the innermost brackets, whether commas are held, the chunk."""
-Move = tuple[int, JsonState, bool, int, str]
-"""What a chunk did: how many characters were passed, and the state after it; whether there are
-brackets in it, how many of those that were open it closed, and which it opened."""
-MOVES: dict[Place, Move] = {}
 
 
 # Most arguments are small objects, and where all of one is there, as in a text that is read at
@@ -168,8 +108,9 @@ class JsonLexer:
     """
 
     __slots__ = (
+        "_here",
         "_max_depth",
-        "_near",
+        "_runs",
         "_tracks",
         "broken_in",
         "hold_commas",
@@ -185,7 +126,6 @@ class JsonLexer:
         self, *, max_depth: int = MAX_DEPTH, hold_commas: bool = False, tracks: bool = False
     ) -> None:
         self.stack = ""
-        self._near = ""
         self._tracks = tracks
         self.state = START
         self.problem = ""
@@ -193,8 +133,15 @@ class JsonLexer:
         self.passed = 0
         self.settled = 0
         self.opened = 0
-        self.hold_commas = hold_commas
         self._max_depth = max_depth
+        self.hold(hold_commas)
+
+    def hold(self, commas: bool) -> None:
+        """Say whether commas are held back from here on."""
+        self.hold_commas = commas
+        # Those that begin here, between the innermost brackets.
+        self._runs = NO_RUNS if self._tracks else RUNS[commas]
+        self._here = self._runs[self.stack[-1:]]
 
     def scan(self, text: str, pos: int = 0, *, final: bool = False) -> int:
         """Read `text` from index `pos` on; return the index up to which it is passed.
@@ -204,69 +151,41 @@ class JsonLexer:
         literal or escape that is not all there: scan that again with more text. `final` says that
         no more comes: then a number that stands alone is all there.
         """
-        if pos or final or self._tracks or len(text) > SHORT:
-            return self._scan(text, pos, final=final)
-        place = self.state, self._near, self.hold_commas, text
-        move = MOVES.get(place)
-        if move is None:
-            return self._learn(place)
-        length, state, nests, closed, opened = move
-        if nests:
-            stack = self.stack
-            if len(stack) > self._max_depth - SHORT:
-                return self._scan(text)
-            stack = self.stack = stack[: len(stack) - closed] + opened
-            self._near = stack[-NEAR:]
-        self.state = state
-        return length
-
-    def _learn(self, place: Place) -> int:
-        """Read a short chunk, and remember what it did."""
-        before, text = self.stack, place[-1]
-        length = self._scan(text)
-        after = self.stack
-        # One bracket more than it closes was looked at.
-        closers = text.count("}") + text.count("]")
-        if self.state is not BROKEN and closers < NEAR:
-            kept = len(before)
-            while not after.startswith(before[:kept]):
-                kept -= 1
-            nests = closers > 0 or "{" in text or "[" in text
-            if len(MOVES) >= MOST_MOVES:
-                MOVES.clear()
-            MOVES[place] = length, self.state, nests, len(before) - kept, after[kept:]
-        return length
-
-    def _scan(self, text: str, pos: int = 0, *, final: bool = False) -> int:
-        """Read as `scan` does, without the memory."""
-        start, end = pos, len(text)
-        base = self.passed - start
-        state, stack = self.state, self.stack
-        if state is START and not self._tracks and self._max_depth >= DEPTH_OF_SMALL:
-            if small := small_object(text, pos):
-                self.state = DONE
-                return small.end()
+        end, base = len(text), self.passed - pos
+        state, stack, runs = self.state, self.stack, self._here
+        if state is START and (small := self._small(text, pos)):
+            return small
         while pos < end:
-            if state is STRING or state is KEY:
-                pos = in_string(text, pos).end()
+            run = runs.get(state)
+            if run is not None:  # all up to the next bracket, nearly always
+                match, ends = run
+                found = match(text, pos)
+                pos = found.end()
+                last = found.lastindex
+                if last is not None:
+                    state, cut = ends[last]
+                    self.state = state
+                    if cut:
+                        break
                 if pos == end:
                     break
-                if text[pos] != '"':
-                    if not CUT_ESCAPE.match(text, pos):
-                        self.breaks("an escape" if text[pos] == "\\" else "a control character")
+            if state is STRING or state is KEY:
+                pos = self._string(text, pos, base)
+                if self.state is state or self.state is BROKEN:
                     break
-                pos += 1
-                if state is KEY:
-                    state = self.state = AFTER_KEY
-                else:
-                    self.settled = base + pos
-                    state = self.state = AFTER_VALUE if stack else DONE
+                state = self.state
                 continue
             if state is DONE or state is BROKEN:
                 break
             char = text[pos]
             # What is most frequent is done here: a call costs as much as all of it.
-            if char in WHITE:
+            if char in "}]" and state in BEFORE_CLOSER and char == CLOSERS[stack[-1]]:
+                stack = self.stack = stack[:-1]
+                runs = self._here = self._runs[stack[-1:]]
+                pos += 1
+                self.settled = base + pos
+                state = self.state = AFTER_VALUE if stack else DONE
+            elif char in WHITE:
                 pos = space(text, pos + 1).end()
             elif char == '"' and state in BEFORE_STRING:
                 is_key = state is not AFTER_COLON and stack[-1:] == "{"
@@ -276,19 +195,38 @@ class JsonLexer:
             elif char == ":" and state is AFTER_KEY:
                 state = self.state = AFTER_COLON
                 pos += 1
-            elif char in "}]" and state in BEFORE_CLOSER and char == CLOSERS[stack[-1]]:
-                stack = self.stack = stack[:-1]
-                pos += 1
-                self.settled = base + pos
-                state = self.state = AFTER_VALUE if stack else DONE
             else:
-                token = self._token(text, pos, pos - start, final=final)
+                token = self._token(text, pos, base + pos - self.passed, final=final)
                 if not token:
                     break
                 pos += token
-                state, stack = self.state, self.stack
-        self._near = stack[-NEAR:]
+                state, stack, runs = self.state, self.stack, self._here
         self.passed = base + pos
+        return pos
+
+    def _small(self, text: str, pos: int) -> int:
+        """Read a whole small object; return where it ends, 0 where none stands."""
+        if (
+            self._tracks
+            or self._max_depth < DEPTH_OF_SMALL
+            or not (small := small_object(text, pos))
+        ):
+            return 0
+        self.state = DONE
+        return small.end()
+
+    def _string(self, text: str, pos: int, base: int) -> int:
+        """Read on in a string, or key, and its closing quote if it is there; return where."""
+        pos = in_string(text, pos).end()
+        if pos < len(text) and text[pos] == '"':
+            pos += 1
+            if self.state is KEY:
+                self.state = AFTER_KEY
+            else:
+                self.settled = base + pos
+                self.state = AFTER_VALUE if self.stack else DONE
+        elif pos < len(text) and not CUT_ESCAPE.match(text, pos):
+            self.breaks("an escape" if text[pos] == "\\" else "a control character")
         return pos
 
     def _token(self, text: str, pos: int, read: int, *, final: bool) -> int:
@@ -307,6 +245,7 @@ class JsonLexer:
                 return self._scalar(text, pos, read, final=final)
             if len(stack) < self._max_depth:
                 self.stack += char
+                self._here = self._runs[char]
                 self.state = AFTER_OPEN
                 self.settled = self.passed + read + 1
                 return 1
@@ -369,7 +308,7 @@ class JsonLexer:
 
     def go_back(self, state: JsonState, stack: str) -> None:
         """Take back a scan, before which this was the state, and these brackets were open."""
-        self.state, self.stack, self._near = state, stack, stack[-NEAR:]
+        self.state, self.stack, self._here = state, stack, self._runs[stack[-1:]]
 
     def overruns(self) -> None:
         """Break the text in a string that never ended; nothing repairs that."""

@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple
 
 from ..markers import marker_set
-from ..waiting import Emit, Waiter
+from ..waiting import Emit, Lane, Waiter
 from ..window import Steps, Window
 from .lexer import (
     CUT_ESCAPE,
@@ -19,7 +19,8 @@ from .lexer import (
     space,
 )
 from .overrun import Overrun
-from .string_lane import string_lane
+from .string_lane import string_lane as lane_of_strings
+from .value_lane import value_lane
 
 __all__ = ["JsonFault", "json_decoded", "json_key", "json_space", "json_string", "json_value"]
 
@@ -42,7 +43,7 @@ class JsonFault(NamedTuple):
     read: str = ""
 
 
-STRING_LANE = string_lane(marker_set(()))
+STRING_LANE = lane_of_strings(marker_set(()))
 
 
 def json_value(
@@ -56,10 +57,12 @@ def json_value(
     """
     lexer = lexer or JsonLexer()
     scan, end = lexer.scan, 0
-    watched, lane = (overrun.watched, overrun.lane) if overrun else ("\x00", STRING_LANE)
+    watched, string_lane = (overrun.watched, overrun.lane) if overrun else ("\x00", STRING_LANE)
+
+    tokens: Lane | None = None
 
     def step(window: Window) -> str | None:
-        nonlocal end
+        nonlocal end, tokens
         text, pos, before = window.text, window.pos, lexer.state
         stack = lexer.stack if watched in text else None
         end = scan(text, pos)
@@ -70,9 +73,12 @@ def json_value(
         if state is DONE or state is BROKEN:
             return None
         window.pos = end
-        # In a string that is longer than a chunk; for others it would not be worth it.
+        # In a string that is longer than a chunk, nothing is read.
         if state is before and (state is STRING or state is KEY):
-            window.let_pass(lane)
+            window.let_pass(string_lane)
+        else:
+            tokens = tokens or value_lane(lexer, overrun.markers.firsts if overrun else "")
+            window.let_pass(tokens)
         # To take all of it, as most often, needs no slice.
         whole = end - pos == len(text) and window.base >= 0
         return text if whole else window.clipped(pos, end)

@@ -95,7 +95,7 @@ def repaired_json(
         overrun: what shows that a string was not closed; the text is BROKEN there.
     """
     lexer = lexer or JsonLexer()
-    lexer.hold_commas = repairs.trailing_commas
+    lexer.hold(repairs.trailing_commas)
     repairer: Repairer | None = None
     while True:
         yield from json_value(src, emit, lexer, overrun)

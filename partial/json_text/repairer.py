@@ -19,7 +19,6 @@ from .lexer import (
     AFTER_OPEN,
     AFTER_VALUE,
     CLOSERS,
-    ESCAPE,
     KEY,
     MAX_TOKEN,
     MEMBER,
@@ -31,6 +30,7 @@ from .overrun import Overrun
 from .own_keys import own_key
 from .readers import json_space
 from .repairs import Repairs
+from .runs import ESCAPE
 
 __all__ = ["OWN_QUOTE", "Repairer"]
 

@@ -8,7 +8,8 @@ from functools import lru_cache
 from ..markers import NEVER, Markers
 from ..surrogates import SURROGATES
 from ..waiting import Lane
-from .lexer import CUT_ESCAPE, ESCAPE
+from .lexer import CUT_ESCAPE
+from .runs import ESCAPE
 
 __all__ = ["string_lane"]
 

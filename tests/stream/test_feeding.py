@@ -19,6 +19,7 @@ from deltaparse import (
     UsageError,
     get_format,
 )
+from deltaparse.partial.json_text.value_lane import LONG_STRING
 from deltaparse.stream.feeding import MOST_PASSED
 from deltaparse.stream.message.deltas import arguments_deltas
 
@@ -99,8 +100,8 @@ def test_plain_text_takes_the_short_way(parser, text, monkeypatch):
     longer = []
     read = StreamParser._read
     monkeypatch.setattr(StreamParser, "_read", lambda *given: longer.append(1) or read(*given))
-    parser.feed(text)
-    parser.feed(text)
+    for _ in range(LONG_STRING + 2):
+        parser.feed(text)
     longer.clear()
     for _ in range(10):
         assert len(parser.feed(text)) == 1

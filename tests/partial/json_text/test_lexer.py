@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deltaparse.partial import JsonLexer, JsonState, json_value
-from deltaparse.partial.json_text.lexer import MAX_DEPTH, MAX_TOKEN, MOST_MOVES, MOVES, SHORT
+from deltaparse.partial.json_text.lexer import MAX_DEPTH, MAX_TOKEN
 
 from ... import support
 from ...corpus import needs_corpus, rows
@@ -174,9 +174,9 @@ def test_the_length_of_a_number_is_limited(size, excess):
 
 
 @given(st.data(), json_texts() | nearly_json(), st.booleans(), st.sampled_from([3, MAX_DEPTH]))
-def test_what_is_remembered_is_what_is_read(data, text, hold_commas, max_depth):
+def test_a_run_passes_what_the_loop_passes(data, text, hold_commas, max_depth):
     settings = {"hold_commas": hold_commas, "max_depth": max_depth}
-    # One that tracks remembers nothing.
+    # One that tracks reads token by token.
     lexers = JsonLexer(**settings), JsonLexer(**settings, tracks=True)
     held = ""
     for chunk in data.draw(cuts(text)):
@@ -188,12 +188,18 @@ def test_what_is_remembered_is_what_is_read(data, text, hold_commas, max_depth):
         assert first == second
 
 
-def test_what_is_remembered_is_bounded():
-    for number in range(2 * MOST_MOVES):
-        JsonLexer().scan(f"[{number},")
-        JsonLexer().scan(f'"{number}' + "x" * SHORT)
-        assert len(MOVES) <= MOST_MOVES
-    assert all(len(place[-1]) <= SHORT for place in MOVES)
+def test_a_run_takes_all_between_two_brackets(monkeypatch):
+    text = '{"a": 1, "b": "\\n", "c": [true, -1.5e3, "x", {"d": null, "e'
+    read, token = [], JsonLexer._token
+
+    def noted(lexer, text, pos, *more, **words):
+        read.append(text[pos])
+        return token(lexer, text, pos, *more, **words)
+
+    monkeypatch.setattr(JsonLexer, "_token", noted)
+    lexer = JsonLexer(hold_commas=True)
+    assert lexer.scan(text) == len(text)
+    assert (read, lexer.state, lexer.stack) == (["{", "[", "{"], S.KEY, "{[{")
 
 
 def test_strings_pass_by_a_waiting_reader():

@@ -1,0 +1,125 @@
+r"""Runs of tokens between two brackets, each read by one pattern.
+
+A chunk of nested JSON holds two or three tokens, and to read them one by one, in a loop of Python,
+takes more time than all the rest that is done with the chunk. Between brackets no token needs the
+stack, and tokens go round in a circle: in an object key, colon, value and comma, in an array value
+and comma. So there is a pattern for each place of the circle, which reads as much as is there, be
+it whole members or the beginning of one, up to the next bracket; its last group says in which state
+that ends.
+
+A pattern must pass only what the loop of `JsonLexer` passes, and leave the same state. What it does
+not match, the loop reads: brackets, what breaks the text, and what is not all there. Nothing behind
+a group can fail, so no group is taken back, and only a string that is not all there is read twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, cast
+
+from .states import JsonState
+
+__all__ = ["ESCAPE", "INSIDE", "NO_RUNS", "RUNS", "Run"]
+
+ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
+INSIDE = rf'[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+'
+"""What stands in a string, up to an escape that may be cut: whole escapes only."""
+
+WHITE = r"[ \t\n\r]*+"
+WHOLE = rf'"{INSIDE}"{WHITE}'
+DIGITS = "[0-9]{1,64}+"
+# Behind a number stands another character: "12" may become "125".
+NUMBER = rf"-?+(?:0|[1-9][0-9]{{0,64}}+)(?:\.{DIGITS})?+(?:[eE][-+]?+{DIGITS})?+(?=[^-+.0-9eE])"
+CUT_NUMBER = "[-0-9][-+.0-9eE]{0,64}+"
+SCALAR = rf"(?:{WHOLE}|(?:true|false|null|{NUMBER}){WHITE})"
+
+
+class Run(NamedTuple):
+    """What reads a run: its pattern, and by the number of its last group how that ends.
+
+    That is the state, and whether the rest is a number that may not be all there.
+    """
+
+    match: Callable[[str, int], re.Match[str]]
+    ends: tuple[tuple[JsonState, bool], ...]
+
+
+class _Circle:
+    """The tokens of an object, or of an array, in the order in which they stand.
+
+    `comma` is one that is passed, `cut_comma` one that is held back at the end of the text.
+    """
+
+    def __init__(self, key: str, comma: str, cut_comma: str) -> None:
+        self._member = rf"{key}{SCALAR}{comma}"
+        self._key = bool(key)
+        self._comma = comma
+        self._cut_comma = cut_comma
+        self._ends: list[tuple[JsonState, bool]] = []
+
+    def run(self, state: JsonState) -> Run:
+        """The run that begins in a state."""
+        self._ends = [(state, False)]
+        pattern = self._from(state)
+        match = cast("Callable[[str, int], re.Match[str]]", re.compile(pattern).match)
+        return Run(match, tuple(self._ends))
+
+    def _from(self, state: JsonState, *, again: bool = True) -> str:
+        """A pattern for what follows in a state; `again`: whole members may follow the first."""
+        follow = self._follow
+        if state is JsonState.KEY:
+            return INSIDE + follow('"', JsonState.AFTER_KEY, again)
+        if state is JsonState.STRING:
+            return INSIDE + follow('"', JsonState.AFTER_VALUE, again)
+        if state is JsonState.AFTER_KEY:
+            return WHITE + follow(":", JsonState.AFTER_COLON, again)
+        if state is JsonState.AFTER_VALUE:
+            # With `again`, the comma is that of the first member; behind the last is none.
+            comma = self._marked(self._comma, JsonState.AFTER_COMMA, again) + "|" if again else ""
+            return f"{WHITE}(?:{comma}{self._cut(self._cut_comma, state)})"
+        if state is JsonState.AFTER_COMMA and again:
+            return f"{WHITE}(?:{self._member})*+" + self._from(state, again=False)
+        if self._key and state is not JsonState.AFTER_COLON:
+            return WHITE + follow('"', JsonState.KEY, again)
+        whole = self._marked(SCALAR, JsonState.AFTER_VALUE, again)
+        begun = self._marked('"', JsonState.STRING, again=None)
+        return f"{WHITE}(?:{whole}|{begun}{INSIDE}|{self._cut(CUT_NUMBER, state)})"
+
+    def _follow(self, token: str, state: JsonState, again: bool) -> str:
+        """A token, if it is there, the state that it leads to, and what follows."""
+        return f"(?:{self._marked(token, state, again)}|)"
+
+    def _cut(self, token: str, state: JsonState) -> str:
+        """Nothing, which leads nowhere; and a token at the end, for it may not be all there."""
+        if not token:
+            return ""
+        self._ends.append((state, True))
+        return rf"(?={token}\Z)()|"
+
+    def _marked(self, token: str, state: JsonState, again: bool | None) -> str:
+        self._ends.append((state, False))
+        return f"{token}()" + ("" if again is None else self._from(state, again=again))
+
+
+def _runs(hold_commas: bool) -> Mapping[str, Mapping[JsonState, Run]]:
+    key = rf"{WHOLE}:{WHITE}"
+    comma = f",{WHITE}"
+    before_key, before_value, cut = "", "", ""
+    if hold_commas:
+        before_key, before_value, cut = '(?=")', r'(?=["{\[\-0-9tfn])', r",[ \t\n\r]{0,64}+"
+    objects = _Circle(key, comma + before_key, cut)
+    arrays = _Circle("", comma + before_value, cut)
+    of_both = (JsonState.AFTER_OPEN, JsonState.STRING, JsonState.AFTER_VALUE, JsonState.AFTER_COMMA)
+    of_objects = (*of_both, JsonState.KEY, JsonState.AFTER_KEY, JsonState.AFTER_COLON)
+    return {
+        "{": {state: objects.run(state) for state in of_objects},
+        "[": {state: arrays.run(state) for state in of_both},
+        "": {},
+    }
+
+
+RUNS = {hold_commas: _runs(hold_commas) for hold_commas in (False, True)}
+"""By whether commas are held back, the innermost bracket, and the state."""
+
+NO_RUNS: Mapping[str, Mapping[JsonState, Run]] = {"{": {}, "[": {}, "": {}}

@@ -1,0 +1,71 @@
+"""What may pass in a JSON value of which a lexer stands in the middle: all that does not end it."""
+
+from __future__ import annotations
+
+from ..surrogates import is_whole
+from ..waiting import Lane
+from .lexer import BROKEN, DONE, START, STRING, JsonLexer
+from .states import JsonState
+
+__all__ = ["LONG_STRING", "value_lane"]
+
+LONG_STRING = 3
+"""Chunks within one string; for more of them the lane of strings is worth its while."""
+
+Seen = tuple[str, int, JsonState, str]
+"""Text that may pass but for its end, where that begins, and where the lexer stands before it."""
+NOTHING: Seen = "", 0, START, ""
+
+
+def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
+    """Return a lane in which the lexer goes along: what passes, it has read.
+
+    So text is to be looked at once, and in order. What ends the value or breaks it, the rest of a
+    long string, and text that holds one of the characters `firsts` may not pass; the lexer has not
+    read that.
+    """
+    scan = lexer.scan
+    inside = 0
+    seen = NOTHING
+
+    def passes(text: str) -> str | None:
+        nonlocal inside, seen
+        seen = NOTHING
+        for first in firsts:  # one, nearly always
+            if first in text:
+                return text
+        if not (text.isascii() or is_whole(text)):
+            return text
+        state, stack = lexer.state, lexer.stack
+        end, now = scan(text), lexer.state
+        if end < len(text):
+            if now is not BROKEN:
+                seen = text, end, now, lexer.stack
+        elif now is not state or now is not STRING:
+            if now is not DONE:
+                inside = 0
+                return None
+        elif inside < LONG_STRING:
+            inside += 1
+            return None
+        lexer.go_back(state, stack)
+        return text
+
+    def split(text: str) -> int:
+        nonlocal inside, seen
+        known, end, now, stack = seen
+        seen = NOTHING
+        if known is text and now is not DONE:
+            lexer.go_back(now, stack)
+            return end
+        if inside == LONG_STRING or any(first in text for first in firsts) or not is_whole(text):
+            inside = 0
+            return -1
+        state, stack = lexer.state, lexer.stack
+        end = scan(text)
+        if lexer.state is DONE or lexer.state is BROKEN:
+            lexer.go_back(state, stack)
+            return -1
+        return end
+
+    return Lane(passes, passes, split)
