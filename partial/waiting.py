@@ -11,8 +11,9 @@ says how the next text is read without it:
     resuming     the sub-parser goes on, and leaves a waiter again if it waits again
 
 What each is worth, in nanoseconds a chunk of four characters on CPython 3.11: passing by 281 for
-855 (content), splitting 728 for 990 (content full of `<`). Nested JSON passes by too, a lexer going
-along (`value_lane`): 1700 for 2500 that a step takes. A step may also do no more than wait: while what is unread may still become a marker or the head of a call, it reads nothing and
+855 (content), splitting 728 for 990 (content full of `<`). Nested JSON passes by too, with a lexer
+that goes along (`value_lane`): 1700 for 2500 that a step takes. A step may also do no more than
+wait: while what is unread may still become a marker or the head of a call, it reads nothing and
 returns "", for 1050 where resuming takes 3000 (`Markers.waiter`).
 
 A waiter is good until the next text arrives that does not pass by: whoever resumes the sub-parser
