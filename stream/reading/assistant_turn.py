@@ -142,7 +142,8 @@ def _sections(
             continue
         report_call_behind_end(reading, marker)
         emit = _behind(place.ended, writer.emit)
-        called = yield from _calls(reading, unproven, marker, checkpoint, emit)
+        several = place.room == tables.longest
+        called = yield from _calls(reading, unproven, marker, checkpoint, emit, several=several)
         sink.open_text = not called
         place.before, place.ended = Before.CALL if called else Before.TEXT, ""
 
@@ -200,14 +201,16 @@ def _calls(
     marker: str,
     checkpoint: Checkpoint,
     emit_text: Emit,
+    *,
+    several: bool,
 ) -> Steps[bool]:
     """What reads the calls that may begin at a marker, and returns whether any did.
 
-    It commits `checkpoint`. No sub-parser of its own: each is resumed for every chunk.
+    It commits `checkpoint`; `several` is as for `tool_calls`. No sub-parser of its own: each is resumed for every chunk.
     """
     if unproven is not None and unproven.begin_with(marker):
         return unproven.read(marker, checkpoint, emit_text)
-    return tool_calls(reading, checkpoint, emit_text)
+    return tool_calls(reading, checkpoint, emit_text, several=several)
 
 
 def _behind(ended: str, emit: Emit) -> Emit:

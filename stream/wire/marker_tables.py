@@ -33,7 +33,10 @@ from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
 from .spellings import leading, length, preceded, tag_starts, trailing
+from .usual import Usual
 from .usual_head import usual_head
+from .usual_next import next_usual_call
+from .usual_tags import UsualTags, usual_tags
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
 
@@ -183,6 +186,8 @@ class MarkerTables:
 
     __slots__ = (
         "_by_literal",
+        "_usual_next",
+        "_usual_tags",
         "after_bad_call",
         "after_call",
         "after_end",
@@ -314,6 +319,25 @@ class MarkerTables:
             firsts = self.overrun.markers.firsts if self.overrun else ""
             keys = self.fmt.tools.name_field, self.fmt.tools.arguments_field
             self.usual_head = usual_head(*keys, firsts)
+        self._usual_tags: list[UsualTags | None] = []
+        self._usual_next: list[Usual | None] = []
+
+    # Patterns are compiled when they are asked for: most turns have no call, many have one.
+
+    @property
+    def usual_tags(self) -> UsualTags | None:
+        """Patterns for a call in tags, None where there are none."""
+        if not self._usual_tags:
+            told = self.fmt.facts.is_tagged and not (self.unproven or self.id_before_call)
+            self._usual_tags.append(usual_tags(self.fmt) if told else None)
+        return self._usual_tags[0]
+
+    @property
+    def usual_next(self) -> Usual | None:
+        """A pattern for what stands from the end of a call to the next, None where none tells."""
+        if not self._usual_next:
+            self._usual_next.append(next_usual_call(self))
+        return self._usual_next[0]
 
     def _sort_out_strays(
         self,
@@ -345,6 +369,14 @@ class MarkerTables:
         """What a marker means; one that is none of the format's begins an unmarked call."""
         spelling = self._by_literal.get(marker)
         return spelling.role if spelling else Role.TOOL_START
+
+    def ends_calls(self, marker: str) -> bool:
+        """Whether a marker behind a call ends calls."""
+        return self.role_behind_call.get(marker) is Role.TOOL_END
+
+    def begins_calls(self, marker: str) -> bool:
+        """Whether it begins one."""
+        return self.role_behind_call.get(marker) is Role.TOOL_START
 
     def trailing(self, marker: str) -> str:
         """The white space that the template writes after a marker."""

@@ -16,7 +16,7 @@ from .code import coded_calls
 from .ending import is_text
 from .json_native import json_calls
 from .pythonic import python_calls
-from .tagged import more_in_section, tagged_call
+from .tagged import more_in_section, tagged_calls
 
 __all__ = ["tool_calls"]
 
@@ -25,9 +25,15 @@ SPACE = re.compile(GAP)
 
 
 def tool_calls(
-    reading: Reading, checkpoint: Checkpoint, emit_text: Emit | None = None
+    reading: Reading,
+    checkpoint: Checkpoint,
+    emit_text: Emit | None = None,
+    *,
+    several: bool = False,
 ) -> Steps[bool]:
     """Read the calls that may begin at the marker that stands here; commit `checkpoint`.
+
+    `several`: also those behind it, each behind its own marker, as far as they are as usual.
 
     Returns whether there were any. If not, all that was read since the checkpoint goes to
     `emit_text`, as content if there is none. The markers that end the calls are left unread; but
@@ -61,9 +67,9 @@ def tool_calls(
         called = yield from python_calls(reading, checkpoint)
     elif tagged:
         prefixed = marker == prefix and bool(prefix)
-        called = yield from tagged_call(reading, checkpoint, prefixed=prefixed)
+        called = yield from tagged_calls(reading, checkpoint, prefixed=prefixed, several=several)
     else:
-        called = yield from json_calls(reading, checkpoint)
+        called = yield from json_calls(reading, checkpoint, several=several)
     src.emits_prompt = False
     if called and strays and tables.constrained:
         detail = f"left out before the call: {' '.join(strays)!r}"

@@ -43,6 +43,7 @@ from .arguments import json_arguments
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
 from .named_function import is_arguments
+from .usual_next import usual_next
 
 __all__ = ["beyond_separator", "json_calls"]
 
@@ -64,11 +65,13 @@ class Ended(Exception):
         self.ending = ending
 
 
-def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
+def json_calls(
+    reading: Reading, checkpoint: Checkpoint, *, several: bool = False
+) -> Steps[bool]:
     """Read the calls that begin here, if any; the opening marker is read already.
 
-    `checkpoint` began with that marker. Returns whether there were calls; if not, nothing was
-    emitted.
+    `checkpoint` began with that marker; `several`: others may follow, each behind its own. Returns
+    whether there were calls; if not, nothing was emitted.
     """
     src, tables = reading.src, reading.tables
     char = yield from json_space(src)
@@ -89,6 +92,9 @@ def json_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     if char != "{":
         return False
     called = yield from _call_object(reading, checkpoint, alone=not in_array)
+    while called and several and not in_array and (again := (yield from usual_next(reading))):
+        called = yield from _call_object(reading, again)
+        again.commit()
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_array or not tables.unmarked)
     plain = not tables.fmt.tools.separator.strip()
@@ -162,6 +168,9 @@ def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = Fals
     seen: set[str] = set()
     ending = yield from _usual_head(reading, call, seen)
     if seen:
+        if ending is WHOLE and call.whole and src.text.startswith("}", src.pos):
+            src.pos += 1
+            return call.end()
         if ending is WHOLE:
             ending = yield from _members(reading, call, seen, nested=False)
         return (yield from settle(reading, call, ending))
@@ -210,7 +219,7 @@ def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
     if head is None:
         return WHOLE
     while not (named := head.name.match(src.text, src.pos)):
-        if not head.name_may_follow(src):
+        if not head.name.may_follow(src):
             return WHOLE
         yield
     tools = reading.fmt.tools
@@ -220,7 +229,7 @@ def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
     call.called(named[1], start)
     call.announce()
     while not (behind := head.arguments.match(src.text, src.pos)):
-        if not head.arguments_may_follow(src):
+        if not head.arguments.may_follow(src):
             return WHOLE
         yield
     src.pos = behind.end()

@@ -26,21 +26,36 @@ from .json_native import beyond_separator
 from .tagged_arguments import end_of_arguments, tagged_arguments
 from .tagged_head import read_name, tagged_head
 from .tagged_value import space_behind
+from .usual_next import usual_next
 
-__all__ = ["more_in_section", "tagged_call"]
+__all__ = ["more_in_section", "tagged_calls"]
 
 NULL = marker_set({"null"})
 NO_NAME = "\"'`<>{}()[]"
 """What no name begins with."""
 
 
-def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> Steps[bool]:
+def tagged_calls(
+    reading: Reading, checkpoint: Checkpoint, *, prefixed: bool, several: bool
+) -> Steps[bool]:
+    """Read the call that begins here, and with `several` those behind it that begin as usual.
+
+    The rest is as `_tagged_call` has it.
+    """
+    called = yield from _tagged_call(reading, checkpoint, prefixed=prefixed)
+    while called and several and (again := (yield from usual_next(reading))):
+        called = yield from _tagged_call(reading, again, prefixed=True)
+        again.commit()
+    return called
+
+
+def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> Steps[bool]:
     """Read the call that begins here, its opening markers being read already.
 
     `prefixed`: that before its name was one of them. `checkpoint` began with the first. Returns
     whether there was a call; if not, nothing was emitted.
     """
-    m = tagged_markers(reading.fmt)
+    usual, m = reading.tables.usual_tags, tagged_markers(reading.fmt)
     call = Call(reading, checkpoint)
     ending = yield from tagged_head(reading, call, m, prefixed=prefixed)
     if ending is not WHOLE:
@@ -50,6 +65,8 @@ def tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) -> 
     tagged = reading.fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
     read_arguments = tagged_arguments if tagged else _json_arguments
     ending = yield from read_arguments(reading, call, m)
+    if ending is WHOLE and call.whole and usual is not None and usual.arguments is not None:
+        return call.end()
     if ending is WHOLE:
         yield from _id_behind(reading, call, m)
     closed = ending is WHOLE and m.close.literals and (yield from _closed_by_name(reading, call, m))
@@ -64,7 +81,7 @@ def more_in_section(reading: Reading) -> Steps[None]:
     while (start := (yield from _another_call(reading, m))) >= 0:
         checkpoint = reading.checkpoint()
         src.pos = start
-        if not (yield from tagged_call(reading, checkpoint, prefixed=False)):
+        if not (yield from _tagged_call(reading, checkpoint, prefixed=False)):
             yield from not_another_call(reading, checkpoint)
             return
         checkpoint.commit()

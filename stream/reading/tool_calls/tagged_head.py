@@ -38,6 +38,17 @@ def tagged_head(
 ) -> Steps[Ending | None]:
     """Read up to the arguments; WHOLE if this is a call, CUT if it may become one, else None."""
     src, fmt, tools = reading.src, reading.fmt, reading.sink.tools or ()
+    usual = reading.tables.usual_tags
+    while usual is not None and (prefixed or not m.name_prefix.literals):
+        if found := usual.head.match(src.text, src.pos):
+            start, src.pos = src.base + found.start(1), found.end(1)
+            name = _named(reading, call, found[1], start)
+            src.pos = found.end()
+            call.called(name, start)
+            return WHOLE
+        if not usual.head.may_follow(src):
+            break
+        yield
     position = fmt.call_id.position
     yield from json_space(src)
     if position is CallIdPosition.PRE_FUNC_NAME and not prefixed and not fmt.call_id.holds_name:
@@ -55,12 +66,7 @@ def tagged_head(
         name = _last_name(src, tools)
     if not name:
         return CUT if name is None else None
-    call.written = name
-    if fmt.call_id.holds_name:
-        call.id, name = name, INDEX.sub("", name)
-    if name not in tools:
-        name = _without_namespace(name, fmt.function.namespace, tools, holds=fmt.call_id.holds_name)
-    call.find_name(name, start)
+    name = _named(reading, call, name, start)
     suffix = yield from at(src, m.after_name)
     if suffix:
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))
@@ -76,6 +82,18 @@ def tagged_head(
         return CUT if may_become(src, m.in_arguments) else None
     call.called(name, start)
     return WHOLE
+
+
+def _named(reading: Reading, call: Call, written: str, start: int) -> str:
+    """The name of the function that is written so, from an offset on to where the reader stands."""
+    fmt, name, tools = reading.fmt, written, reading.sink.tools or ()
+    call.written = written
+    if fmt.call_id.holds_name:
+        call.id, name = name, INDEX.sub("", name)
+    if name not in tools:
+        name = _without_namespace(name, fmt.function.namespace, tools, holds=fmt.call_id.holds_name)
+    call.find_name(name, start)
+    return name
 
 
 def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str | None]:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from deltaparse import StreamParser, get_format
 from deltaparse.partial.json_text import lexer
 from deltaparse.stream.wire.marker_tables import marker_tables
-from deltaparse.stream.wire.usual_head import LONGEST_NAME, usual_head
+from deltaparse.stream.wire.usual import LONGEST_NAME
+from deltaparse.stream.wire.usual_head import usual_head
 
 from ...strategies.requests import policies, reasons
 from ...support import cuts

@@ -1,0 +1,32 @@
+"""The next call behind one, where it begins as models write it."""
+
+from __future__ import annotations
+
+from deltaparse.partial import Steps
+
+from ..checkpoint import Checkpoint
+from ..reading import Reading
+
+__all__ = ["usual_next"]
+
+
+def usual_next(reading: Reading) -> Steps[Checkpoint | None]:
+    """Read what ends a call and begins the next, up to its name or its brace, if both stand here.
+
+    Returns a checkpoint from where the next begins; None where the reader of turns must look, and
+    then nothing is read. See `wire/usual_next.py`.
+    """
+    src, sink, usual = reading.src, reading.sink, reading.tables.usual_next
+    if usual is None or sink.call_is_text or sink.seen_end:
+        return None
+    src.emits_prompt = False
+    while not (found := usual.match(src.text, src.pos)):
+        if not usual.may_follow(src):
+            return None
+        yield
+    src.pos = found.start(1)
+    checkpoint = Checkpoint(src)
+    src.pos = found.end()
+    # A call that the prompt began comes out whole.
+    src.emits_prompt = True
+    return checkpoint

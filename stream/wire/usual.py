@@ -1,0 +1,81 @@
+r"""What models nearly always write in some place, read in one step.
+
+Readers take a call apart: a marker, space, a name, space, a marker. That is right for all that a
+model may write, and for short calls it is most of the cost: each of these is a generator that is
+made, resumed with each chunk, and left. But nearly all calls are spelled as the template has them.
+So in the places that each call passes, one pattern reads all up to where something is emitted.
+
+    JSON     the brace and the name; the key of the arguments; a small call that is all there
+    tags     the name; an argument's name and what stands before its value; a short value that is
+             no string, with its end; the end of a value and what proves that
+    between  what ends a call and begins the next, in all families (`usual_next.py`)
+
+Why this equals the long way: a pattern matches only text of which the long way emits nothing before
+its last character, and there the reader stands where the long way would, with the same known of the
+call. Text that may still become it is left unread, while nothing is emitted on either way; at the
+first character that fits in none, the long way reads all of it, and what it makes of a text does
+not depend on how it was cut. Whatever has no bound of its own is bounded here, for what waits is
+looked at again with each chunk: as a whole in a set, while it is spelled to the letter, for to match
+a pattern so takes ten times as long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from deltaparse.partial import Waiter, Window, nowhere
+
+__all__ = ["LETTER", "SPACE", "WORD", "Usual", "letters", "so_far"]
+
+SPACE = r"[ \t\n\r]{0,16}+"
+LETTER = "[-A-Za-z0-9_.:/]"
+LONGEST_NAME = 128
+WORD = rf"{LETTER}{{1,{LONGEST_NAME}}}+"
+"""A name of plain letters."""
+
+
+class Usual:
+    """A pattern of what usually stands somewhere, and what waits for the rest of it.
+
+    Args:
+        pattern: what is read; `match` is that of the compiled pattern.
+        begun: a pattern of all that may become it, as `so_far` makes them.
+        spelled: texts of it, as most models write them, of which a beginning waits too.
+    """
+
+    __slots__ = ("_waiter", "match")
+
+    def __init__(self, pattern: str, begun: str, spelled: Iterable[str] = ()) -> None:
+        self.match = re.compile(pattern).match
+        beginnings = frozenset(text[:size] for text in spelled for size in range(len(text)))
+        # Without them, the pattern is tried at the text as it stands.
+        may_become = re.compile(begun).fullmatch
+
+        def step(window: Window) -> str | None:
+            pos = window.pos
+            rest = window.text[pos:] if pos else window.text
+            return "" if rest in beginnings or may_become(rest) else None
+
+        self._waiter = Waiter(nowhere, step, nowhere)
+
+    def may_follow(self, src: Window) -> bool:
+        """Whether the unread text may become what `match` matches; wait for that, if so."""
+        waiter = self._waiter
+        if src.closed or waiter.step is None or waiter.step(src) is None:
+            return False
+        src.waiter = waiter
+        return True
+
+
+def letters(text: str) -> Sequence[str]:
+    """The characters of a text, each as a pattern."""
+    return [re.escape(letter) for letter in text]
+
+
+def so_far(parts: Sequence[str]) -> str:
+    """A pattern of some of the parts of a text, from the first on."""
+    pattern = ""
+    for part in reversed(parts):
+        pattern = f"(?:{part}{pattern})?+"
+    return pattern
