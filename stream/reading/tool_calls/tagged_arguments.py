@@ -18,6 +18,7 @@ from .call import Call
 from .ending import CUT, WHOLE, Ending
 from .tagged_elements import argument_name, argument_value
 from .tagged_head import argument_stands, names_without_marker
+from .usual_argument import usual_argument
 
 __all__ = ["end_of_arguments", "tagged_arguments"]
 
@@ -27,11 +28,24 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     src, sink = reading.src, reading.sink
     schema = sink.tools.get(call.name) if sink.tools else None
     names = names_without_marker(reading, call.name, m)
+    tags = reading.tables.usual_tags
+    usual = tags.arguments if tags is not None else None
     call.started = True
     call.announce()
     call.emit("{")
-    first = True
+    before = ""
     while True:
+        found = None
+        while usual is not None and not (found := usual.key.match(src.text, src.pos)):
+            if not usual.key.may_follow(src):
+                break
+            yield
+        if usual is not None and found:
+            ending = yield from usual_argument(src, call, m, usual, found, before, schema)
+            if ending is not WHOLE or call.whole:
+                return ending
+            before = ", "
+            continue
         yield from json_space(src)
         if m.may_be_ended and not (yield from at(src, m.in_arguments)):
             if not m.names_unmarked or not (yield from argument_stands(src, m, names)):
@@ -42,11 +56,11 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         argument = yield from argument_name(src, call, m, prefix)
         if argument is None:
             return CUT
-        call.emit(("" if first else ", ") + encode_basestring(argument.name) + ": ")
+        call.emit(before + encode_basestring(argument.name) + ": ")
         ending = yield from argument_value(src, call, m, argument, schema, names)
         if ending is not WHOLE:
             return ending
-        first = False
+        before = ", "
         yield from json_space(src)
         yield from skip_if_here(src, m.separator)
     if (yield from skip_if_here(src, m.arguments_end)):

@@ -33,7 +33,7 @@ from .schema import Kinds
 from .tagged_head import LONGEST_NAME, name_in
 from .values import Value
 
-__all__ = ["ValueEnd", "name_stands", "space_behind", "text_value"]
+__all__ = ["ValueEnd", "name_stands", "space_behind", "text_value", "up_to_end"]
 
 SPACE = re.compile(GAP)
 INDENT = re.compile(rf"[ \t]{{0,{MOST_GAP}}}+")
@@ -80,7 +80,7 @@ def text_value(
 
     value = Value(call.emit, note, types, python=arguments.python_literals)
     call.sink.held = value.chunks
-    ending = yield from _up_to_end(src, call, m, end, value.write, value.string)
+    ending = yield from up_to_end(src, call, m, end, value.write, value.string)
     if ending is CUT:
         call.not_emitted.append(value.held)
         return CUT
@@ -100,7 +100,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
             value.end()
             yield from skip_if_here(src, m.escape_end)
             rest: list[str] = []
-            return (yield from _up_to_end(src, call, m, end, rest.append))
+            return (yield from up_to_end(src, call, m, end, rest.append))
         emit(src.take(src.pos + 1))
     return CUT
 
@@ -120,14 +120,14 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> S
     rest: list[str] = []
     call.sink.held = rest
     start = src.offset
-    ending = yield from _up_to_end(src, call, m, end, rest.append)
+    ending = yield from up_to_end(src, call, m, end, rest.append)
     if "".join(rest).strip():
         detail = f"left out behind an argument: {''.join(rest)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
     return ending
 
 
-def _up_to_end(
+def up_to_end(
     src: Window,
     call: Call,
     m: TaggedMarkers,

@@ -30,7 +30,7 @@ from deltaparse.partial import (
 
 from .schema import ALL_TYPES, Kinds, fits
 
-__all__ = ["Value"]
+__all__ = ["Value", "is_json"]
 
 T = TypeVar("T")
 
@@ -39,6 +39,9 @@ LONGEST_NUMBER = 400
 
 NUMBER_SO_FAR = re.compile(rf"[-+.0-9][-+.0-9a-zA-Z_]{{0,{LONGEST_NUMBER}}}\s*")
 INTEGER = re.compile(r"-?[0-9]+")
+JSON_SCALAR = re.compile(
+    r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+|true|false|null"
+)
 WORDS = {
     "true": "boolean",
     "false": "boolean",
@@ -211,6 +214,15 @@ class Value:
         """Whether the schema allows the text as a string."""
         allowed = self._kinds["string"]
         return allowed is None or text in allowed
+
+
+def is_json(text: str, kinds: Kinds) -> bool:
+    """Whether a text is a number or a word of JSON that `Value` writes as it stands.
+
+    `kinds` are types among which no string is.
+    """
+    kind = FIRST.get(text[0], "number")
+    return (kind in kinds or kind == "null") and JSON_SCALAR.fullmatch(text) is not None
 
 
 def _scalar(text: str) -> object:

@@ -1,0 +1,113 @@
+"""An argument in markers of its own, as models write it: see `wire/usual_tags.py`."""
+
+from __future__ import annotations
+
+import re
+
+from deltaparse.partial import Steps, StringSink, Window, spelled, until
+
+from ...wire.tag_markers import TaggedMarkers
+from ...wire.usual_tags import UsualArguments
+from .call import Call
+from .ending import CUT, WHOLE, Ending
+from .schema import Kinds, argument_types
+from .tagged_elements import Argument, argument_value
+from .tagged_value import ValueEnd, up_to_end
+from .values import Value, is_json
+
+__all__ = ["usual_argument"]
+
+
+def usual_argument(
+    src: Window,
+    call: Call,
+    m: TaggedMarkers,
+    usual: UsualArguments,
+    key: re.Match[str],
+    before: str,
+    schema: object,
+) -> Steps[Ending]:
+    """Read an argument of which `key` matched all up to its value; `before` is written before it.
+
+    Where what follows it ends the call, that is closed.
+    """
+    if call.traces:
+        src.pos = key.start(1)
+        call.begin_arguments()
+        src.pos = key.end(1)
+        call.end_arguments()
+    src.pos = key.end()
+    name = key[1]
+    kinds = argument_types(schema, name)
+    emit = call.emit
+    if len(kinds) == 1 and "string" in kinds and not call.fmt.arguments.quoted_strings:
+        emit(f'{before}"{name}": "')
+        return (yield from _string(src, call, m, usual))
+    emit(f'{before}"{name}": ')
+    found = None
+    while "string" not in kinds and not (found := usual.scalar.match(src.text, src.pos)):
+        if not usual.scalar.may_follow(src):
+            break
+        yield
+    if not found:
+        return (yield from argument_value(src, call, m, Argument(name, {}, False, m.usual), schema))
+    if call.traces:
+        call.begin_arguments()
+        src.pos = found.end(1)
+        call.end_arguments()
+    src.pos = found.end()
+    text, ends = found[1], found[2] is not None
+    if is_json(text, kinds):
+        emit(text + "}" if ends else text)
+    else:
+        _write(src, call, text, kinds)
+        if ends:
+            emit("}")
+    if ends:
+        call.close()
+    return WHOLE
+
+
+def _write(src: Window, call: Call, text: str, kinds: Kinds) -> None:
+    """Write a value that is all there."""
+
+    def note(how: str) -> None:
+        call.repaired(how, src.offset)
+
+    value = Value(call.emit, note, kinds, python=call.fmt.arguments.python_literals)
+    value.write(text)
+    value.end()
+
+
+def _string(src: Window, call: Call, m: TaggedMarkers, usual: UsualArguments) -> Steps[Ending]:
+    """Read a string, whose quote was written, and what ends it."""
+    emit = call.emit
+
+    def write(text: str) -> None:
+        emit(spelled(text))
+
+    if call.traces:
+        call.begin_arguments()
+    call.sink.held = []
+    string = StringSink(emit)
+    marker = yield from until(src, m.usual.ends, write, certain=True, string=string)
+    found = None
+    while marker and not (found := usual.end.match(src.text, src.pos)):
+        if not usual.end.may_follow(src):
+            break
+        yield
+    if not found:
+        end = ValueEnd(m.usual.ends, "", m.usual.suffix)
+        ending = yield from up_to_end(src, call, m, end, write, string)
+        if ending is not CUT:
+            emit('"')
+        return ending
+    if call.traces:
+        call.end_arguments()
+    src.pos = found.end()
+    if found[1] is None:
+        emit('"')
+    else:
+        emit('"}')
+        call.close()
+    return WHOLE
