@@ -26,7 +26,7 @@ from collections.abc import Iterable, Sequence
 
 from deltaparse.partial import Waiter, Window, nowhere
 
-__all__ = ["LETTER", "SPACE", "WORD", "Usual", "letters", "so_far"]
+__all__ = ["LETTER", "LONGEST_NAME", "SPACE", "WORD", "Text", "Usual", "so_far", "some_of", "whole"]
 
 SPACE = r"[ \t\n\r]{0,16}+"
 LETTER = "[-A-Za-z0-9_.:/]"
@@ -68,14 +68,31 @@ class Usual:
         return True
 
 
-def letters(text: str) -> Sequence[str]:
-    """The characters of a text, each as a pattern."""
-    return [re.escape(letter) for letter in text]
+class Text(str):
+    """A part of a pattern that is this text, to the letter."""
+
+    __slots__ = ()
+
+
+def whole(parts: Iterable[str]) -> str:
+    """A pattern of all parts; what is no `Text` is one."""
+    return "".join(re.escape(part) if type(part) is Text else part for part in parts)
 
 
 def so_far(parts: Sequence[str]) -> str:
-    """A pattern of some of the parts of a text, from the first on."""
+    """A pattern of some of the parts, from the first on, and of a last text that is cut."""
     pattern = ""
     for part in reversed(parts):
-        pattern = f"(?:{part}{pattern})?+"
+        if type(part) is Text:
+            pattern = rf"(?:{re.escape(part)}{pattern}|{some_of(part[:-1])}\Z)"
+        else:
+            pattern = f"(?:{part}{pattern})?+"
+    return pattern
+
+
+def some_of(text: str) -> str:
+    """A pattern of the beginnings of a text, none and all of it among them."""
+    pattern = ""
+    for letter in reversed(text):
+        pattern = f"(?:{re.escape(letter)}{pattern})?+"
     return pattern

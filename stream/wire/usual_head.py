@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from deltaparse.partial import SMALL_OBJECT
 
-from .usual import LETTER, SPACE, WORD, Usual, letters, so_far
+from .usual import LETTER, SPACE, WORD, Text, Usual, so_far, whole
 
 __all__ = ["UsualHead", "usual_head"]
 
@@ -36,19 +36,16 @@ class UsualHead:
 
     def __init__(self, name_field: str, arguments_field: str) -> None:
         name, arguments = (json.dumps(key) for key in (name_field, arguments_field))
-        begin = [r"\{", SPACE, *letters(name), SPACE, ":", SPACE, '"']
-        behind = [SPACE, ",", SPACE, *letters(arguments), SPACE, ":", SPACE]
-        head, between = "".join(begin), "".join(behind)
-        self.begins = head + WORD
+        begin = [Text("{"), SPACE, Text(name), SPACE, Text(":"), SPACE, Text('"')]
+        behind = [SPACE, Text(","), SPACE, Text(arguments), SPACE, Text(":"), SPACE]
         self.parts = [*begin, WORD]
+        self.begins, between = whole(self.parts), whole(behind)
         self.spelled = [f'{{{name}:{gap}"' for gap in (" ", "")]
-        names = [text + '"' for text in self.spelled]
-        self.name = Usual(
-            rf'{head}({WORD})"', f"{self.begins}|{so_far(begin)}", names
-        )
+        named = rf'{whole(begin)}({WORD})"'
+        self.name = Usual(named, so_far(self.parts), [text + "?" for text in self.spelled])
         keys = [f",{gap}{arguments}:{gap}{{" for gap in (" ", "")]
         self.arguments = Usual(rf"{between}(?=\{{)", so_far(behind), keys)
-        self.whole = re.compile(rf'{head}({WORD})"{between}({SMALL_OBJECT}){SPACE}\}}')
+        self.whole = re.compile(rf"{named}{between}({SMALL_OBJECT}){SPACE}\}}")
 
 
 @lru_cache(maxsize=64)

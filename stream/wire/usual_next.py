@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from .format import ToolFormat
 from .spellings import trailing
-from .usual import LETTER, Usual, letters, so_far
+from .usual import LETTER, Text, Usual, so_far, some_of, whole
 from .usual_tags import alone
 
 if TYPE_CHECKING:
@@ -55,15 +55,16 @@ def next_usual_call(tables: MarkerTables) -> Usual | None:
     closers, openers = ([text for text in texts if text.strip()] for texts in (closers, openers))
     if tools.separator.strip() or not _are_known(tables, closers, openers):
         return None
-    ends = [(letters(text.strip()), so_far(letters(trailing(text)))) for text in closers]
-    end = "".join(SPACE + "".join(core) + space for core, space in ends)
-    start = "".join(SPACE + re.escape(text.strip()) for text in openers) + SPACE
-    cut = [part for core, space in ends for part in (SPACE, *core, space)]
-    cut += [part for text in openers for part in (SPACE, *letters(text.strip()))]
+    ends = [
+        part
+        for text in closers
+        for part in (SPACE, Text(text.strip()), some_of(trailing(text)))
+    ]
+    starts = [part for text in openers for part in (SPACE, Text(text.strip()))] + [SPACE]
     between = "".join(closers) + tools.separator + "".join(openers)
     spelled = [before + name + "?" for before in (between, between.lstrip()) for name in names]
-    begun = f"{end}{start}{so_far(parts)}|{so_far(cut)}"
-    return Usual(f"{end}(){start}(?={begins})", begun, spelled)
+    pattern = f"{whole(ends)}(){whole(starts)}(?={begins})"
+    return Usual(pattern, so_far([*ends, *starts, *parts]), spelled)
 
 
 def _are_known(tables: MarkerTables, closers: Sequence[str], openers: Sequence[str]) -> bool:

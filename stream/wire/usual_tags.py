@@ -17,7 +17,7 @@ from deltaparse.partial import Markers
 from .format import CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, trailing
 from .tag_markers import TaggedMarkers, tagged_markers
-from .usual import LETTER, SPACE, WORD, Usual, letters, so_far
+from .usual import LETTER, SPACE, WORD, Text, Usual, so_far, some_of, whole
 
 __all__ = ["UsualArguments", "UsualTags", "alone", "usual_tags"]
 
@@ -41,19 +41,18 @@ class UsualArguments:
     def __init__(
         self, key: str, behind_key: Sequence[str], line: bool, ends: str, suffix: str, closer: str
     ) -> None:
-        behind = [part for text in behind_key for part in (SPACE, *letters(text))][1:]
-        reads = f"{SPACE}{re.escape(key)}{WORD}"
-        begun = rf"{reads}{so_far(behind if line else behind[:-1])}|{so_far([SPACE, *letters(key)])}"
-        self.key = Usual(
-            f"{SPACE}{re.escape(key)}({WORD}){''.join(behind)}{LINE_END * line}", begun
-        )
+        *inner, last = [part for text in behind_key for part in (SPACE, Text(text))][1:]
+        first, behind = [SPACE, Text(key)], whole([*inner, last]) + LINE_END * line
+        # What stands there decides whether a line end does.
+        begun = [*first, WORD, *inner, last if line else Text(last[:-1])]
+        self.key = Usual(f"{whole(first)}({WORD}){behind}", so_far(begun))
         gap = r"\n?+" * (ends[:1] == "\n")
         core = ends.lstrip()
         followers = [text for text in (key, closer) if text]
         ahead = f"(?={re.escape(key)})" + f"|(?=({re.escape(closer)}))" * bool(closer)
         end = f"{gap}{re.escape(core)}{SPACE}(?:{ahead})"
-        cut = "|".join(rf"{so_far(letters(text)[:-1])}\Z" for text in followers)
-        parts = [gap, *letters(core), SPACE, f"(?:{cut})"]
+        cut = "|".join(some_of(text[:-1]) + r"\Z" for text in followers)
+        parts = [gap, Text(core), SPACE, f"(?:{cut})"]
         spelled = [
             before + core + space + text
             for text in followers
@@ -75,10 +74,10 @@ class UsualTags:
     __slots__ = ("arguments", "head", "parts", "pattern")
 
     def __init__(self, behind: Sequence[str], key: str, arguments: UsualArguments | None) -> None:
-        between = [part for text in behind for part in (*letters(text), SPACE)]
+        between = [part for text in behind for part in (Text(text), SPACE)]
         ahead = re.escape(key) if key else r'[{"]'
-        self.pattern = f"{SPACE}({WORD}){''.join(between)}(?={ahead})"
-        self.parts = [SPACE, WORD, *between, *letters(key[:-1])]
+        self.pattern = f"{SPACE}({WORD}){whole(between)}(?={ahead})"
+        self.parts = [SPACE, WORD, *between, Text(key[:-1])]
         self.head = Usual(self.pattern, so_far(self.parts))
         self.arguments = arguments
 
