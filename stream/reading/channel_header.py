@@ -67,7 +67,18 @@ def read_header(src: Window, marks: ChannelMarkers) -> Steps[Header]:
     Where that does not come, it is read up to the marker that ends messages, to the end of the
     input or to its greatest length, and is not `whole`.
     """
-    header = Header()
+    header, usual = Header(), marks.usual
+    while usual is not None:
+        if found := usual.header.match(src.text, src.pos):
+            header.add(HeaderPart.CHANNEL, found[1], 0)
+            if found[2] is not None:
+                header.add(HeaderPart.RECIPIENT, found[2], src.base + found.start(2))
+            src.pos = found.end()
+            header.whole = True
+            return header
+        if not usual.header.may_follow(src):
+            break
+        yield
     stop = src.offset + MAX_HEADER
     part: HeaderPart | None = None
     while True:

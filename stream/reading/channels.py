@@ -49,6 +49,11 @@ def channel_turn(reading: Reading) -> Steps[None]:
     before, ended = Before.START, False
     turn_ends = stripped(reading.fmt.turn.ends)
     while src.unread or not src.closed or before is Before.START:
+        if before is Before.CALL and not ended and (yield from _usual_message(reading)):
+            checkpoint = reading.checkpoint()
+            before = yield from _message(reading, checkpoint, marks.role, ended=False)
+            checkpoint.commit()
+            continue
         checkpoint = reading.checkpoint()
         yield from whitespace(src, MOST_SPACE if before is Before.END else marks.longest)
         marker = yield from at(src, marks.outside)
@@ -87,6 +92,19 @@ def channel_turn(reading: Reading) -> Steps[None]:
                     report_stray_end(reading, marker, src.offset, became)
             before = Before.CALL if called else Before.END if before is Before.START else before
         checkpoint.commit()
+
+
+def _usual_message(reading: Reading) -> Steps[bool]:
+    """Read the end of a call and the beginning of the next message, if both are as usual."""
+    src, usual = reading.src, reading.tables.channels.usual
+    while usual is not None and not reading.tables.constrained:
+        if found := usual.following.match(src.text, src.pos):
+            src.pos = found.end()
+            return True
+        if not usual.following.may_follow(src):
+            break
+        yield
+    return False
 
 
 def _message(

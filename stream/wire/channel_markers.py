@@ -14,6 +14,7 @@ from deltaparse.partial import marker_set
 
 from .format import WireFormat
 from .spellings import length, spellings, stripped, trailing
+from .usual_channels import UsualChannels, usual_channels
 
 __all__ = ["ChannelMarkers", "HeaderPart"]
 
@@ -50,6 +51,8 @@ class ChannelMarkers:
     """
 
     __slots__ = (
+        "_channels",
+        "_usual",
         "after_body",
         "after_word",
         "ends",
@@ -94,6 +97,17 @@ class ChannelMarkers:
         self.after_word = marker_set([*self.parts, *cores, *" \t\r\n"])
         self.outside = marker_set([*self.parts, *cores, *self._with_role(channels.recipient)])
         self.longest = max(map(length, self.outside.literals), default=0)
+
+        self._channels = channels
+        self._usual: list[UsualChannels | None] = []
+
+    @property
+    def usual(self) -> UsualChannels | None:
+        """The steps of a turn that is written as usual; None where nothing tells them."""
+        if not self._usual:
+            # Compiled when it is asked for: few formats have channels.
+            self._usual.append(usual_channels(self._channels, self))
+        return self._usual[0]
 
     def _with_role(self, recipient: str) -> list[str]:
         """The spellings of `start` and the role, and of the role where models leave `start` out.

@@ -24,9 +24,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from deltaparse.partial import Waiter, Window, nowhere
+from deltaparse.partial import Markers, Waiter, Window, nowhere
 
-__all__ = ["LETTER", "LONGEST_NAME", "SPACE", "WORD", "Text", "Usual", "so_far", "some_of", "whole"]
+__all__ = ["LETTER", "LONGEST_NAME", "SPACE", "WORD", "Text", "Usual", "alone", "so_far", "some_of", "whole"]
 
 SPACE = r"[ \t\n\r]{0,16}+"
 LETTER = "[-A-Za-z0-9_.:/]"
@@ -96,3 +96,8 @@ def some_of(text: str) -> str:
     for letter in reversed(text):
         pattern = f"(?:{re.escape(letter)}{pattern})?+"
     return pattern
+
+
+def alone(text: str, markers: Markers) -> bool:
+    """Whether a text is one of the markers, and begins no other."""
+    return [marker for marker in markers.literals if marker.startswith(text)] == [text]

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from .format import ToolFormat
 from .spellings import trailing
-from .usual import LETTER, Text, Usual, so_far, some_of, whole
-from .usual_tags import alone
+from .usual import LETTER, Text, Usual, alone, so_far, some_of, whole
 
 if TYPE_CHECKING:
     from .marker_tables import MarkerTables

@@ -17,9 +17,9 @@ from deltaparse.partial import Markers
 from .format import CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, trailing
 from .tag_markers import TaggedMarkers, tagged_markers
-from .usual import LETTER, SPACE, WORD, Text, Usual, so_far, some_of, whole
+from .usual import LETTER, SPACE, WORD, Text, Usual, alone, so_far, some_of, whole
 
-__all__ = ["UsualArguments", "UsualTags", "alone", "usual_tags"]
+__all__ = ["UsualArguments", "UsualTags", "usual_tags"]
 
 NAME = re.compile(LETTER)
 SCALAR = r"[-+.\w]{1,64}+"
@@ -128,8 +128,3 @@ def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArgume
 def _only(markers: Markers) -> str:
     """The marker of a set of one, else ""."""
     return markers.literals[0] if len(markers.literals) == 1 else ""
-
-
-def alone(text: str, markers: Markers) -> bool:
-    """Whether a text is one of the markers, and begins no other."""
-    return [marker for marker in markers.literals if marker.startswith(text)] == [text]
