@@ -26,7 +26,18 @@ from collections.abc import Iterable, Sequence
 
 from deltaparse.partial import Markers, Waiter, Window, nowhere
 
-__all__ = ["LETTER", "LONGEST_NAME", "SPACE", "WORD", "Text", "Usual", "alone", "so_far", "some_of", "whole"]
+__all__ = [
+    "LETTER",
+    "LONGEST_NAME",
+    "SPACE",
+    "WORD",
+    "Text",
+    "Usual",
+    "alone",
+    "so_far",
+    "some_of",
+    "whole",
+]
 
 SPACE = r"[ \t\n\r]{0,16}+"
 LETTER = "[-A-Za-z0-9_.:/]"

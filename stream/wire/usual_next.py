@@ -55,9 +55,7 @@ def next_usual_call(tables: MarkerTables) -> Usual | None:
     if tools.separator.strip() or not _are_known(tables, closers, openers):
         return None
     ends = [
-        part
-        for text in closers
-        for part in (SPACE, Text(text.strip()), some_of(trailing(text)))
+        part for text in closers for part in (SPACE, Text(text.strip()), some_of(trailing(text)))
     ]
     starts = [part for text in openers for part in (SPACE, Text(text.strip()))] + [SPACE]
     between = "".join(closers) + tools.separator + "".join(openers)
@@ -78,4 +76,6 @@ def _are_known(tables: MarkerTables, closers: Sequence[str], openers: Sequence[s
     # Behind the last opener, another could stand where the name does.
     last = opening[-1] == begun.prefix or not any(map(IN_HEAD.match, tables.call_starts.firsts))
     goes_on = any(map(BEHIND_CALL.match, [*ending, *opening]))
-    return behind and last and not goes_on and all(alone(text, tables.call_starts) for text in opening)
+    return (
+        behind and last and not goes_on and all(alone(text, tables.call_starts) for text in opening)
+    )

@@ -65,9 +65,7 @@ class Ended(Exception):
         self.ending = ending
 
 
-def json_calls(
-    reading: Reading, checkpoint: Checkpoint, *, several: bool = False
-) -> Steps[bool]:
+def json_calls(reading: Reading, checkpoint: Checkpoint, *, several: bool = False) -> Steps[bool]:
     """Read the calls that begin here, if any; the opening marker is read already.
 
     `checkpoint` began with that marker; `several`: others may follow, each behind its own. Returns

@@ -17,8 +17,9 @@ from functools import lru_cache
 from deltaparse.partial import Steps, Window
 
 from ...wire.spellings import GAP
+from ...wire.usual import Usual, so_far, whole
 
-__all__ = ["BETWEEN", "LONGEST_NAME", "python_head"]
+__all__ = ["BETWEEN", "LONGEST_NAME", "python_head", "usual_call"]
 
 LONGEST_NAME = 256
 """Characters that a name may have."""
@@ -66,6 +67,14 @@ def python_head(
         if src.closed:
             return None
         yield
+
+
+@lru_cache(maxsize=1)
+def usual_call() -> Usual:
+    """What stands between two calls of a list and begins the second; the group is its name."""
+    gap, name = r"[ \t\n\r]{0,16}+", r"[A-Za-z_][-.\w]{0,127}+"
+    between = [gap, r"(?:[,;]" + gap + ")?+"]
+    return Usual(rf"{whole(between)}({name})\(", so_far([*between, name]))
 
 
 @lru_cache(maxsize=64)

@@ -22,7 +22,7 @@ from ..checkpoint import Checkpoint
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
-from .python_head import BETWEEN, python_head
+from .python_head import BETWEEN, python_head, usual_call
 
 __all__ = ["python_call", "python_calls"]
 
@@ -47,6 +47,8 @@ def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
             reading.sink.issue("no_calls", checkpoint.span, detail)
             return True
     called = yield from _call(reading, checkpoint, sure=not unmarked)
+    while called and in_list and (again := (yield from _usual_call(reading))) is not None:
+        called = again
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_list or not unmarked)
     while more:
@@ -96,6 +98,30 @@ def _call(
         return (yield from settle(reading, call, CUT)) if is_call else False
     if not name:
         return False
+    return (yield from _named_call(reading, call, name, start))
+
+
+def _usual_call(reading: Reading) -> Steps[bool | None]:
+    """Read another call of a list, if it begins as usual; return whether it was one.
+
+    None where it does not, and then nothing is read. See `wire/usual.py`.
+    """
+    src, usual = reading.src, usual_call()
+    while not (found := usual.match(src.text, src.pos)):
+        if not usual.may_follow(src):
+            return None
+        yield
+    checkpoint = reading.checkpoint()
+    src.pos = found.end()
+    call = Call(reading, checkpoint)
+    called = yield from _named_call(reading, call, found[1], checkpoint.start)
+    checkpoint.commit()
+    return called
+
+
+def _named_call(reading: Reading, call: Call, name: str, start: int) -> Steps[bool]:
+    """Read a call from behind its parenthesis on; its name was read from `start` on."""
+    namespace, tools = reading.fmt.function.namespace, reading.sink.tools
     if tools is None or name not in tools:
         name = name.removeprefix(namespace) or name
     call.called(name, start)

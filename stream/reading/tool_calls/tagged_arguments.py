@@ -26,7 +26,7 @@ __all__ = ["end_of_arguments", "tagged_arguments"]
 def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[Ending]:
     """Read arguments of which each stands in markers of its own, writing a JSON object."""
     src, sink = reading.src, reading.sink
-    schema = sink.tools.get(call.name) if sink.tools else None
+    schema = None if sink.tools is None else sink.tools.get(call.name)
     names = names_without_marker(reading, call.name, m)
     tags = reading.tables.usual_tags
     usual = tags.arguments if tags is not None else None

@@ -37,8 +37,7 @@ def tagged_head(
     reading: Reading, call: Call, m: TaggedMarkers, *, prefixed: bool
 ) -> Steps[Ending | None]:
     """Read up to the arguments; WHOLE if this is a call, CUT if it may become one, else None."""
-    src, fmt, tools = reading.src, reading.fmt, reading.sink.tools or ()
-    usual = reading.tables.usual_tags
+    src, usual = reading.src, reading.tables.usual_tags
     while usual is not None and (prefixed or not m.name_prefix.literals):
         if found := usual.head.match(src.text, src.pos):
             start, src.pos = src.base + found.start(1), found.end(1)
@@ -49,6 +48,7 @@ def tagged_head(
         if not usual.head.may_follow(src):
             break
         yield
+    fmt, tools = reading.fmt, reading.sink.tools or ()
     position = fmt.call_id.position
     yield from json_space(src)
     if position is CallIdPosition.PRE_FUNC_NAME and not prefixed and not fmt.call_id.holds_name:
@@ -86,11 +86,12 @@ def tagged_head(
 
 def _named(reading: Reading, call: Call, written: str, start: int) -> str:
     """The name of the function that is written so, from an offset on to where the reader stands."""
-    fmt, name, tools = reading.fmt, written, reading.sink.tools or ()
+    fmt, name, tools = reading.fmt, written, reading.sink.tools
     call.written = written
     if fmt.call_id.holds_name:
         call.id, name = name, INDEX.sub("", name)
-    if name not in tools:
+    if tools is None or name not in tools:
+        tools = tools or ()
         name = _without_namespace(name, fmt.function.namespace, tools, holds=fmt.call_id.holds_name)
     call.find_name(name, start)
     return name

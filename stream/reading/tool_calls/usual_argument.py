@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deltaparse.partial import Steps, StringSink, Window, spelled, until
+from deltaparse.partial import Steps, StringSink, Window, spelled
 
 from ...wire.tag_markers import TaggedMarkers
 from ...wire.usual_tags import UsualArguments
@@ -41,8 +41,7 @@ def usual_argument(
     kinds = argument_types(schema, name)
     emit = call.emit
     if len(kinds) == 1 and "string" in kinds and not call.fmt.arguments.quoted_strings:
-        emit(f'{before}"{name}": "')
-        return (yield from _string(src, call, m, usual))
+        return (yield from _string(src, call, m, usual, f'{before}"{name}": "'))
     emit(f'{before}"{name}": ')
     found = None
     while "string" not in kinds and not (found := usual.scalar.match(src.text, src.pos)):
@@ -79,26 +78,37 @@ def _write(src: Window, call: Call, text: str, kinds: Kinds) -> None:
     value.end()
 
 
-def _string(src: Window, call: Call, m: TaggedMarkers, usual: UsualArguments) -> Steps[Ending]:
-    """Read a string, whose quote was written, and what ends it."""
-    emit = call.emit
+def _string(
+    src: Window, call: Call, m: TaggedMarkers, usual: UsualArguments, opening: str
+) -> Steps[Ending]:
+    """Read a string and what ends it; write `opening`, which ends in its quote, before it."""
+    ends, emit = m.usual.ends, call.emit
 
     def write(text: str) -> None:
         emit(spelled(text))
 
     if call.traces:
         call.begin_arguments()
-    call.sink.held = []
-    string = StringSink(emit)
-    marker = yield from until(src, m.usual.ends, write, certain=True, string=string)
+    while not src.closed:
+        # One delta for what comes with the first text.
+        start, end = ends.find(src.text, src.pos)
+        if opening or start > src.pos:
+            emit(opening + spelled(src.take(start)))
+            opening = ""
+        if end > start:
+            break
+        src.wait(write, ends.string_lane, emit)
+        yield
     found = None
-    while marker and not (found := usual.end.match(src.text, src.pos)):
+    if opening:
+        emit(opening)
+    while not src.closed and not (found := usual.end.match(src.text, src.pos)):
         if not usual.end.may_follow(src):
             break
         yield
     if not found:
-        end = ValueEnd(m.usual.ends, "", m.usual.suffix)
-        ending = yield from up_to_end(src, call, m, end, write, string)
+        end_of_value = ValueEnd(ends, "", m.usual.suffix)
+        ending = yield from up_to_end(src, call, m, end_of_value, write, StringSink(emit))
         if ending is not CUT:
             emit('"')
         return ending

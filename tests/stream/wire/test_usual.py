@@ -42,7 +42,9 @@ TOOLS = [
 ]
 USUAL = [name for name in list_formats() if marker_tables(get_format(name), calls=True).usual_next]
 IN_TAGS = [
-    name for name in USUAL if getattr(marker_tables(get_format(name), calls=True).usual_tags, "arguments", None)
+    name
+    for name in USUAL
+    if getattr(marker_tables(get_format(name), calls=True).usual_tags, "arguments", None)
 ]
 names = st.sampled_from(["look_up", "say", "f.g", "x", "with space", "é", 'q"', "n" * 200])
 values = st.sampled_from(
@@ -59,7 +61,12 @@ def merged(deltas):
     for delta in deltas:
         if not isinstance(delta, ToolCallDelta):
             said.append(delta)
-        elif said and isinstance(said[-1], list) and delta.name is None and said[-1][0] == delta.index:
+        elif (
+            said
+            and isinstance(said[-1], list)
+            and delta.name is None
+            and said[-1][0] == delta.index
+        ):
             said[-1][3] += delta.arguments
             said[-1][4] |= delta.last
         else:
@@ -130,18 +137,14 @@ def test_calls_in_tags_are_the_same_both_ways(name, data, policy, reason, parall
     fmt = get_format(name)
     chunks = data.draw(cuts(data.draw(calls_in_tags(fmt))))
     tools = data.draw(st.sampled_from([None, TOOLS]))
-    check_both_ways(
-        fmt, chunks, reason, tools=tools, policies=policy, parallel_tool_calls=parallel
-    )
+    check_both_ways(fmt, chunks, reason, tools=tools, policies=policy, parallel_tool_calls=parallel)
 
 
-@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize("name", [*USUAL, "gpt_oss", "muse_glimmer", "llama4_pythonic", "olmo3"])
 @given(data=st.data(), policy=policies, reason=reasons)
 def test_what_a_model_writes_is_the_same_both_ways(name, data, policy, reason):
     text = data.draw(outputs(name, TOOLS, faults=True))
-    check_both_ways(
-        get_format(name), data.draw(cuts(text)), reason, tools=TOOLS, policies=policy
-    )
+    check_both_ways(get_format(name), data.draw(cuts(text)), reason, tools=TOOLS, policies=policy)
 
 
 @in_families()
