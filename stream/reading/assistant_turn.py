@@ -8,7 +8,6 @@ space between two markers belongs to the markers.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from deltaparse.partial import Emit, Markers, Steps, Window, at, peek, skip, whitespace
@@ -40,7 +39,6 @@ from .unproven_calls import SEPARATORS, UnprovenCalls, unproven_calls
 __all__ = ["assistant_turn"]
 
 REASONING = (Role.REASONING_START, Role.REASONING_END)
-SPACE = re.compile(r"\s*+")
 BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Before.END}
 """What stands before the text behind a marker, where that is not just a marker."""
 
@@ -206,7 +204,8 @@ def _calls(
 ) -> Steps[bool]:
     """What reads the calls that may begin at a marker, and returns whether any did.
 
-    It commits `checkpoint`; `several` is as for `tool_calls`. No sub-parser of its own: each is resumed for every chunk.
+    It commits `checkpoint`; `several` is as for `tool_calls`. No sub-parser of its own: each is
+    resumed for every chunk.
     """
     if unproven is not None and unproven.begin_with(marker):
         return unproven.read(marker, checkpoint, emit_text)
@@ -245,10 +244,8 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
     markers = tables.after_call if behind_call else tables.at_edge
     markers = tables.after_end if before is Before.END else markers
     room = MOST_SPACE if tables.constrained else room or tables.longest
-    marker = _marker_here(src, markers, room)
-    if marker is None:
-        yield from whitespace(src, room)
-        marker = yield from at(src, markers)
+    yield from whitespace(src, room)
+    marker = yield from at(src, markers)
     if marker and role_of(reading, marker, before) in UNSURE:
         if not (yield from is_marker(reading, marker, before)):
             return ""
@@ -262,20 +259,6 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
         yield from whitespace(src, tables.longest)
         char = yield from peek(src)
     return char if tables.unmarked_call.match(char) else ""
-
-
-def _marker_here(src: Window, markers: Markers, room: int) -> str | None:
-    """Read white space, and return the marker behind it as `at` does; None if that may wait.
-
-    Nothing is read then. Most often all of it is there, and two readers need not be made.
-    """
-    text, found = src.text, SPACE.match(src.text, src.pos, src.pos + room)
-    start = found.end() if found else src.pos
-    end = markers.match(text, start, final=src.closed)
-    if (end == start or start == len(text)) and not src.closed:
-        return None
-    src.pos = start
-    return text[start:end] if end > start else ""
 
 
 def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[Before]:

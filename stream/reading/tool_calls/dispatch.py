@@ -33,7 +33,8 @@ def tool_calls(
 ) -> Steps[bool]:
     """Read the calls that may begin at the marker that stands here; commit `checkpoint`.
 
-    `several`: also those behind it, each behind its own marker, as far as they are as usual.
+    `several`: also those behind it, each behind its own marker, as far as they are as usual and
+    none may be text.
 
     Returns whether there were any. If not, all that was read since the checkpoint goes to
     `emit_text`, as content if there is none. The markers that end the calls are left unread; but
@@ -60,6 +61,7 @@ def tool_calls(
         yield from json_space(src)
     # A call that the prompt began comes out whole.
     src.emits_prompt = True
+    several = several and not _may_be_text(reading)
     attempts = len(reading.sink.attempts)
     if code and marker == code:
         called = yield from coded_calls(replace(reading, behind_code=True), checkpoint)
@@ -87,6 +89,14 @@ def tool_calls(
         yield from _closers_as_text(reading)
         return reading.sink.calls > begun
     return called
+
+
+def _may_be_text(reading: Reading) -> bool:
+    """Whether a call may be text by a policy: what closes it is text then, and more is to say."""
+    sink = reading.sink
+    policies = sink.policies
+    extra = not sink.parallel and policies.extra_calls == "text"
+    return extra or "text" in (policies.unknown_tool, policies.malformed_arguments)
 
 
 def _closers_as_text(reading: Reading) -> Steps[None]:

@@ -17,7 +17,7 @@ def usual_next(reading: Reading) -> Steps[Checkpoint | None]:
     then nothing is read. See `wire/usual_next.py`.
     """
     src, sink, usual = reading.src, reading.sink, reading.tables.usual_next
-    if usual is None or sink.call_is_text or sink.seen_end:
+    if usual is None or sink.seen_end:
         return None
     src.emits_prompt = False
     while not (found := usual.match(src.text, src.pos)):
