@@ -15,8 +15,8 @@ its last character, and there the reader stands where the long way would, with t
 call. Text that may still become it is left unread, while nothing is emitted on either way; at the
 first character that fits in none, the long way reads all of it, and what it makes of a text does
 not depend on how it was cut. Whatever has no bound of its own is bounded here, for what waits is
-looked at again with each chunk: as a whole in a set, while it is spelled to the letter, for to match
-a pattern so takes ten times as long.
+looked at again with each chunk: in a set, while it is spelled as most models do, for to match a
+pattern takes ten times as long.
 """
 
 from __future__ import annotations

@@ -47,8 +47,6 @@ def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
             reading.sink.issue("no_calls", checkpoint.span, detail)
             return True
     called = yield from _call(reading, checkpoint, sure=not unmarked)
-    while called and in_list and (again := (yield from _usual_call(reading))) is not None:
-        called = again
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
     more = called and (in_list or not unmarked)
     while more:
@@ -65,11 +63,20 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) ->
 
     What is neither is left unread, so that it is read as what follows calls.
     """
-    repairs = reading.sink.policies.malformed_arguments == "repair"
-    repairs = repairs and not reading.sink.call_is_text
-    bracket = yield from _bracket(reading.src, BRACKETS if repairs else "]" * in_list)
+    src, usual, found = reading.src, usual_call(), None
+    while in_list and not (found := usual.match(src.text, src.pos)) and usual.may_follow(src):
+        yield
+    bracket = ""
+    if not found:
+        repairs = reading.sink.policies.malformed_arguments == "repair"
+        repairs = repairs and not reading.sink.call_is_text
+        bracket = yield from _bracket(src, BRACKETS if repairs else "]" * in_list)
     if not bracket:
-        called = yield from _call(reading, checkpoint, sure=in_list, after=True)
+        if found:
+            start, src.pos = src.offset, found.end()
+            called = yield from _named_call(reading, Call(reading, checkpoint), found[1], start)
+        else:
+            called = yield from _call(reading, checkpoint, sure=in_list, after=True)
         if not called and checkpoint.text():
             yield from not_another_call(reading, checkpoint)
         return called
@@ -86,10 +93,9 @@ def _call(
     """Read one call; `sure`: it is known that one stands here. Return whether it was one."""
     src, sink = reading.src, reading.sink
     call = Call(reading, checkpoint)
-    namespace = reading.fmt.function.namespace
-    tools = sink.tools
-    names = None
+    names, tools = None, sink.tools
     if not sure and tools is not None:
+        namespace = reading.fmt.function.namespace
         names = {*tools, *(namespace + name for name in tools)}
     start = src.offset
     name = yield from python_head(src, sure=sure, after=after, names=names, strays=True)
@@ -99,24 +105,6 @@ def _call(
     if not name:
         return False
     return (yield from _named_call(reading, call, name, start))
-
-
-def _usual_call(reading: Reading) -> Steps[bool | None]:
-    """Read another call of a list, if it begins as usual; return whether it was one.
-
-    None where it does not, and then nothing is read. See `wire/usual.py`.
-    """
-    src, usual = reading.src, usual_call()
-    while not (found := usual.match(src.text, src.pos)):
-        if not usual.may_follow(src):
-            return None
-        yield
-    checkpoint = reading.checkpoint()
-    src.pos = found.end()
-    call = Call(reading, checkpoint)
-    called = yield from _named_call(reading, call, found[1], checkpoint.start)
-    checkpoint.commit()
-    return called
 
 
 def _named_call(reading: Reading, call: Call, name: str, start: int) -> Steps[bool]:

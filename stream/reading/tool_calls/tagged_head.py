@@ -40,10 +40,10 @@ def tagged_head(
     src, usual = reading.src, reading.tables.usual_tags
     while usual is not None and (prefixed or not m.name_prefix.literals):
         if found := usual.head.match(src.text, src.pos):
-            start, src.pos = src.base + found.start(1), found.end(1)
-            name = _named(reading, call, found[1], start)
+            begins, src.pos = src.base + found.start(1), found.end(1)
+            function = _named(reading, call, found[1], begins)
             src.pos = found.end()
-            call.called(name, start)
+            call.called(function, begins)
             return WHOLE
         if not usual.head.may_follow(src):
             break
@@ -91,8 +91,8 @@ def _named(reading: Reading, call: Call, written: str, start: int) -> str:
     if fmt.call_id.holds_name:
         call.id, name = name, INDEX.sub("", name)
     if tools is None or name not in tools:
-        tools = tools or ()
-        name = _without_namespace(name, fmt.function.namespace, tools, holds=fmt.call_id.holds_name)
+        holds = fmt.call_id.holds_name
+        name = _without_namespace(name, fmt.function.namespace, tools or (), holds=holds)
     call.find_name(name, start)
     return name
 
