@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from functools import cache
 from unittest.mock import patch
@@ -11,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import StreamParser, ToolCallDelta, get_format, list_formats
+from deltaparse.partial import Window
 from deltaparse.partial.json_text import lexer
+from deltaparse.stream.reading import assistant_turn
 from deltaparse.stream.reading.tool_calls import json_native
 from deltaparse.stream.wire.marker_tables import marker_tables
-from deltaparse.stream.wire.usual import Usual
+from deltaparse.stream.wire.usual import Text, Usual, so_far, whole
 from deltaparse.testing import outputs
 
 from ...strategies.requests import options, policies, reasons
@@ -135,6 +138,119 @@ def odd(draw, text):
         put = draw(st.sampled_from(["", '"', "{", "<", "\n", "x", "</s>", "</parameter>"]))
         text = text[:at] + put + text[at + draw(st.integers(0, 2)) :]
     return text[: draw(st.integers(0, 3 * len(text)))]
+
+
+def between(fmt):
+    """What stands between two calls as models write it, up to the name of the second."""
+    tools, function = fmt.tools, fmt.function
+    head = marker_tables(fmt, calls=True).usual_head
+    begin = tools.per_call_end + tools.separator + tools.per_call_start + function.name_prefix
+    return function.close + begin + (head.spelled[0] if head else "")
+
+
+def behind_name(fmt):
+    """What proves a call whose name was read."""
+    if fmt.tools.format == "JSON_NATIVE":
+        return '"'
+    arguments = fmt.arguments
+    return fmt.function.name_suffix + arguments.start + (arguments.name_prefix or "{")
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_from_call_to_call_is_one_step_that_waits_at_each_character(name):
+    fmt = get_format(name)
+    usual = marker_tables(fmt, calls=True).usual_next
+    text = f"{between(fmt)}functions.f:0{behind_name(fmt)}".rstrip()
+    for size in range(len(text)):
+        assert usual.match(text[:size]) is None
+        assert usual.may_follow(Window(text[:size])), text[:size]
+        assert not usual.may_follow(Window(text[:size], closed=True))
+        assert not usual.may_follow(Window(text[:size] + "\x00"))
+    found = usual.match(text)
+    closers = fmt.function.close + fmt.tools.per_call_end
+    assert text[: found.start(1)].strip() == closers.strip()
+    assert text[found.end() :].startswith(("functions", "{"))
+
+
+@pytest.mark.parametrize("name", ["hermes", "kimi_k2", "qwen3_coder", "glm45"])
+def test_the_reader_of_turns_is_not_asked_between_calls(name):
+    fmt = get_format(name)
+    call = {"qwen3_coder": "<parameter=a>\nx\n</parameter>\n", "glm45": "<arg_key>a</arg_key>\n"}
+    call["glm45"] += "<arg_value>x</arg_value>\n"
+    arguments = call.get(name, '{"a": "x"}')
+    whole = f"f{behind_name(fmt).removesuffix(fmt.arguments.name_prefix or '{')}{arguments}"
+    if name == "hermes":
+        whole = 'f", "arguments": {"a": "x"}}'
+    first = whole + between(fmt)
+    opener = fmt.tools.per_call_start + fmt.function.name_prefix
+    opener += '{"name": "' * (name == "hermes")
+    asked = {}
+    for calls in (3, 30):
+        parser = StreamParser(fmt)
+        text = opener + first * calls
+        with patch.object(assistant_turn, "role_of", wraps=assistant_turn.role_of) as role_of:
+            for at in range(0, len(text), 4):
+                parser.feed(text[at : at + 4])
+        assert len(parser.message.tool_calls) == calls
+        assert parser.issues == []
+        asked[calls] = role_of.call_count
+    assert asked[3] == asked[30] > 0
+
+
+@pytest.mark.parametrize("name", ["llama3_json", "firefunction_v2", "gpt_oss", "kimi_k3", "gemma2"])
+def test_where_nothing_tells_the_next_call_at_sight_there_is_no_step(name):
+    assert marker_tables(get_format(name), calls=True).usual_next is None
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        {"tools": {"separator": ";"}},
+        {"tools": {"per_call_start": ""}},
+        {"tools": {"per_call_end": "</tool_call", "section_end": "</tool_call>"}},
+        {"tools": {"per_call_end": "]"}},
+        {"tools": {"section_start": "<tool_call>"}},
+        {"tools": {"generated_id_field": "id"}},
+    ],
+)
+def test_a_format_in_which_a_marker_may_mean_more_has_no_step(groups):
+    fmt = get_format("hermes").replace(**groups)
+    assert marker_tables(fmt, calls=True).usual_next is None
+    assert marker_tables(get_format("hermes"), calls=True, constrained=True).usual_next is None
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        {"arguments": {"separator": ","}},
+        {"arguments": {"value_suffix": "\n"}},
+        {"arguments": {"value_suffix": " </parameter>"}},
+        {"arguments": {"name_suffix": "> "}},
+        {"arguments": {"name_suffix": ""}},
+        {"arguments": {"name_prefix": ""}},
+        {"arguments": {"item": "item"}},
+        {"arguments": {"literal_name_suffix": "=json>"}},
+        {"arguments": {"key_suffix": ">"}},
+        {"function": {"close": "</", "close_suffix": ">"}},
+    ],
+)
+def test_arguments_that_are_not_told_at_sight_have_no_steps(groups):
+    fmt = get_format("qwen3_coder").replace(**groups)
+    tags = marker_tables(fmt, calls=True).usual_tags
+    assert tags is None or tags.arguments is None
+
+
+@given(st.data())
+def test_a_pattern_of_what_came_so_far_matches_all_beginnings(data):
+    words = st.text("ab<", max_size=5).map(Text) | st.sampled_from([" ?+", "[xy]{1,2}+", "x?+"])
+    parts = data.draw(st.lists(words, min_size=1, max_size=6))
+    text = data.draw(
+        st.from_regex(re.compile(whole(parts).replace("+", ""), re.ASCII), fullmatch=True)
+    )
+    cut = text[: data.draw(st.integers(0, len(text)))]
+    if re.fullmatch(whole(parts), text):
+        assert re.fullmatch(so_far(parts), cut)
+    assert re.fullmatch(so_far(parts), cut + "!") is None
 
 
 @pytest.mark.parametrize("name", IN_TAGS)

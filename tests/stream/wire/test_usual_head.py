@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, get_format
+from deltaparse import get_format
 from deltaparse.partial.json_text import lexer
 from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.usual import LONGEST_NAME
@@ -17,6 +17,7 @@ from deltaparse.stream.wire.usual_head import usual_head
 
 from ...strategies.requests import policies, reasons
 from ...support import cuts
+from .test_usual import check_both_ways
 
 FORMATS = [get_format(name) for name in ("hermes", "apriel", "granite", "jamba", "longcat")]
 WITH_HEAD = [fmt for fmt in FORMATS if marker_tables(fmt, calls=True).usual_head]
@@ -68,21 +69,6 @@ def calls(draw, fmt):
     return text[: draw(st.integers(0, 3 * len(text)))]
 
 
-def read(fmt, chunks, reason, options):
-    """All that a parser says: what it emits with each chunk, and what it has in the end."""
-    parser = StreamParser(fmt, **options)
-    said = []
-    try:
-        for chunk in chunks:
-            deltas = [(delta, getattr(delta, "last", False)) for delta in parser.feed(chunk)]
-            said.append((deltas, parser.counts, parser.issue_count))
-        said.append(parser.finish(reason))
-    except Exception as error:  # noqa: BLE001 - a policy says so, and both must
-        said.append(repr(error))
-    spans = [getattr(part, "span", None) for part in parser.message.parts]
-    return said, parser.message, spans, parser.issues, parser.attempts
-
-
 @given(
     data=st.data(),
     fmt=st.sampled_from(WITH_HEAD),
@@ -94,11 +80,7 @@ def read(fmt, chunks, reason, options):
 def test_both_ways_emit_the_same(data, fmt, tools, policy, reason, parallel):
     chunks = data.draw(cuts(data.draw(calls(fmt))))
     options = {"tools": tools, "policies": policy, "parallel_tool_calls": parallel}
-    short = read(fmt, chunks, reason, options)
-    tables = marker_tables(fmt, calls=True)
-    never = patch.object(lexer, "small_object", lambda *_: None)
-    with patch.object(tables, "usual_head", None), never:
-        assert read(fmt, chunks, reason, options) == short
+    check_both_ways(fmt, chunks, reason, **options)
 
 
 @pytest.mark.parametrize("fmt", WITH_HEAD)
