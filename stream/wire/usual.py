@@ -15,8 +15,8 @@ its last character, and there the reader stands where the long way would, with t
 call. Text that may still become it is left unread, while nothing is emitted on either way; at the
 first character that fits in none, the long way reads all of it, and what it makes of a text does
 not depend on how it was cut. Whatever has no bound of its own is bounded here, for what waits is
-looked at again with each chunk: in a set, while it is spelled as most models do, for to match a
-pattern takes ten times as long.
+looked at again with each chunk. That is mostly to find it in a set, of what waited there before and
+of how most models spell it, for to match a pattern takes ten times as long.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ LONGEST_NAME = 128
 WORD = rf"{LETTER}{{1,{LONGEST_NAME}}}+"
 """A name of plain letters."""
 
+MOST_KNOWN = 512
+"""Texts that are known to wait in one place, for all parsers; one more, and all are forgotten."""
+LONGEST_KNOWN = 128
+
 
 class Usual:
     """A pattern of what usually stands somewhere, and what waits for the rest of it.
@@ -59,14 +63,22 @@ class Usual:
 
     def __init__(self, pattern: str, begun: str, spelled: Iterable[str] = ()) -> None:
         self.match = re.compile(pattern).match
-        beginnings = frozenset(text[:size] for text in spelled for size in range(len(text)))
-        # Without them, the pattern is tried at the text as it stands.
         may_become = re.compile(begun).fullmatch
+        known = {text[:size] for text in spelled for size in range(len(text))}
 
         def step(window: Window) -> str | None:
             pos = window.pos
             rest = window.text[pos:] if pos else window.text
-            return "" if rest in beginnings or may_become(rest) else None
+            if rest in known:
+                return ""
+            if not may_become(rest):
+                return None
+            # Names and tokens are few: what waited here once does so with nearly each call.
+            if len(rest) <= LONGEST_KNOWN:
+                if len(known) >= MOST_KNOWN:
+                    known.clear()
+                known.add(rest)
+            return ""
 
         self._waiter = Waiter(nowhere, step, nowhere)
 

@@ -68,12 +68,20 @@ class UsualTags:
 
     `head` reads the name, its group, and what stands between that and the arguments; `pattern` is
     what it reads, and `parts` are that in parts, but for its last character. `arguments` are the
-    steps behind that; None where they are not in tags, or nothing tells them at sight.
+    steps behind that; None where they are not in tags, or nothing tells them at sight. `markers`
+    are those of the format.
     """
 
-    __slots__ = ("arguments", "head", "parts", "pattern")
+    __slots__ = ("arguments", "head", "markers", "parts", "pattern")
 
-    def __init__(self, behind: Sequence[str], key: str, arguments: UsualArguments | None) -> None:
+    def __init__(
+        self,
+        markers: TaggedMarkers,
+        behind: Sequence[str],
+        key: str,
+        arguments: UsualArguments | None,
+    ) -> None:
+        self.markers = markers
         between = [part for text in behind for part in (Text(text), SPACE)]
         ahead = re.escape(key) if key else r'[{"]'
         self.pattern = f"{SPACE}({WORD}){whole(between)}(?={ahead})"
@@ -95,7 +103,7 @@ def usual_tags(fmt: WireFormat) -> UsualTags | None:
     if not plain or tagged is not bool(key) or (key and not alone(key, m.in_arguments)):
         return None
     behind = [suffix, *m.arguments_start.literals]
-    return UsualTags(behind, key, _usual_arguments(fmt, m, key) if tagged else None)
+    return UsualTags(m, behind, key, _usual_arguments(fmt, m, key) if tagged else None)
 
 
 def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArguments | None:

@@ -187,7 +187,9 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     See `usual_head.py`. What is done is what the other readers do, in the same order.
     """
     src, head, overrun = reading.src, reading.tables.usual_head, call.overrun
-    found = head.whole.match(src.text, src.pos) if head is not None else None
+    if head is None or "}" not in src.text:
+        return False
+    found = head.whole.match(src.text, src.pos)
     if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):
         return False
     start = src.base + found.start(1) - 1

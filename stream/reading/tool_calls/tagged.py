@@ -55,7 +55,8 @@ def _tagged_call(reading: Reading, checkpoint: Checkpoint, *, prefixed: bool) ->
     `prefixed`: that before its name was one of them. `checkpoint` began with the first. Returns
     whether there was a call; if not, nothing was emitted.
     """
-    usual, m = reading.tables.usual_tags, tagged_markers(reading.fmt)
+    usual = reading.tables.usual_tags
+    m = tagged_markers(reading.fmt) if usual is None else usual.markers
     call = Call(reading, checkpoint)
     ending = yield from tagged_head(reading, call, m, prefixed=prefixed)
     if ending is not WHOLE:
