@@ -70,9 +70,11 @@ def read_header(src: Window, marks: ChannelMarkers) -> Steps[Header]:
     header, usual = Header(), marks.usual
     while usual is not None:
         if found := usual.header.match(src.text, src.pos):
-            header.add(HeaderPart.CHANNEL, found[1], 0)
+            header.channel = found[1]
             if found[2] is not None:
-                header.add(HeaderPart.RECIPIENT, found[2], src.base + found.start(2))
+                start = src.base + found.start(2)
+                header.recipient, header.addressed = found[2], True
+                header.span = start, start + len(found[2])
             src.pos = found.end()
             header.whole = True
             return header

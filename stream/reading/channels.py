@@ -143,8 +143,7 @@ def _message(
         end = yield from at(src, marks.after_body)
         sink.content(src.take(src.pos + len(end)) if end.strip() != marks.start else "")
         return Before.CALL if sink.calls else Before.END
-    addressed = header.recipient not in {"", marks.role, *READERS, *_own_readers(reading)}
-    if addressed and not name:
+    if not name and not _is_reader(reading, header.recipient):
         who = f"to {header.recipient!r}"
         yield from _foreign(reading, checkpoint, "foreign_recipient", who)
     elif (header.channel or header.recipient) in tables.fmt.channels.reasoning and not name:
@@ -212,7 +211,7 @@ def _function(reading: Reading, recipient: str) -> str:
     namespace = fmt.function.namespace
     if tools is not None and recipient in tools:
         return recipient
-    if recipient in {"", reading.tables.channels.role, *READERS, *_own_readers(reading)}:
+    if _is_reader(reading, recipient):
         return ""
     if recipient.startswith(namespace) and recipient != namespace:
         return recipient.removeprefix(namespace)
@@ -225,10 +224,13 @@ def _function(reading: Reading, recipient: str) -> str:
     return name if name in tools else ""
 
 
-def _own_readers(reading: Reading) -> tuple[str, ...]:
-    """The recipients of the format that are no functions."""
-    channels = reading.fmt.channels
-    return channels.readers if channels.channel else (*channels.readers, *channels.reasoning)
+def _is_reader(reading: Reading, recipient: str) -> bool:
+    """Whether a message to `recipient` is for the reader, or to nobody: no function is called."""
+    channels, marks = reading.fmt.channels, reading.tables.channels
+    own = recipient in channels.readers or (
+        not channels.channel and recipient in channels.reasoning
+    )
+    return not recipient or recipient == marks.role or recipient in READERS or own
 
 
 def _own_calls(

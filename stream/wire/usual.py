@@ -5,10 +5,15 @@ model may write, and for short calls it is most of the cost: each of these is a 
 made, resumed with each chunk, and left. But nearly all calls are spelled as the template has them.
 So in the places that each call passes, one pattern reads all up to where something is emitted.
 
-    JSON     the brace and the name; the key of the arguments; a small call that is all there
-    tags     the name; an argument's name and what stands before its value; a short value that is
-             no string, with its end; the end of a value and what proves that
-    between  what ends a call and begins the next, in all families (`usual_next.py`)
+    JSON      the brace and the name; the key of the arguments; a small call that is all there
+    tags      the name; an argument's name and what stands before its value; a short value that is
+              no string, with its end; the end of a value and what proves that
+    channels  the header of a message; what ends a message and begins the next
+    Python    what stands between two calls of a list, and the name of the second
+    between   what ends a call and begins the next, in JSON and in tags
+
+`usual_head.py`, `usual_tags.py`, `usual_channels.py`, `usual_next.py` have the patterns; of Python,
+the reader of its heads has it.
 
 Why this equals the long way: a pattern matches only text of which the long way emits nothing before
 its last character, and there the reader stands where the long way would, with the same known of the
