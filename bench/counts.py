@@ -69,7 +69,7 @@ def watched(seen: Counter[str]) -> Iterator[None]:
 
 def count(workload: Workload) -> Counts:
     """Count what a chunk of a workload makes the interpreter do."""
-    texts = chunks(workload.unit * (SIZE // len(workload.unit)))
+    texts = chunks((workload.unit * (SIZE // len(workload.unit) or 1))[:SIZE])
     drain(workload.feed(), texts)  # what is found out once, such as patterns, is not counted
     feed, seen = workload.feed(), Counter[str]()
     with watched(seen):
