@@ -50,9 +50,13 @@ LONGEST_NAME = 128
 WORD = rf"{LETTER}{{1,{LONGEST_NAME}}}+"
 """A name of plain letters."""
 
+LONGEST_WAIT = 512
+"""Characters that wait; with more, as in a text that comes whole, the long way reads."""
+
 MOST_KNOWN = 512
 """Texts that are known to wait in one place, for all parsers; one more, and all are forgotten."""
 LONGEST_KNOWN = 128
+"""Characters of such a text."""
 
 
 class Usual:
@@ -72,8 +76,10 @@ class Usual:
         known = {text[:size] for text in spelled for size in range(len(text))}
 
         def step(window: Window) -> str | None:
-            pos = window.pos
-            rest = window.text[pos:] if pos else window.text
+            text, pos = window.text, window.pos
+            if len(text) - pos > LONGEST_WAIT:
+                return None
+            rest = text[pos:] if pos else text
             if rest in known:
                 return ""
             if not may_become(rest):

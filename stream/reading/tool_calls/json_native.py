@@ -53,6 +53,9 @@ SEPARATOR = re.compile(rf"{GAP}(?:,{GAP})?+")
 NO_MORE = re.compile(rf"{GAP}[^\s,{{}}\]]")
 """What follows the last call where nothing but white space or a comma separates calls."""
 
+NEAR = 1024
+"""Characters among which the first bracket that closes stands, in a call that is read at once."""
+
 MEANS_NOTHING = {"type": ('"function"', "null")}
 """Values that members have beside name and arguments, in templates that write all of a call."""
 
@@ -187,7 +190,7 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     See `usual_head.py`. What is done is what the other readers do, in the same order.
     """
     src, head, overrun = reading.src, reading.tables.usual_head, call.overrun
-    if head is None or "}" not in src.text:
+    if head is None or src.text.find("}", src.pos, src.pos + NEAR) < 0:
         return False
     found = head.whole.match(src.text, src.pos)
     if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):

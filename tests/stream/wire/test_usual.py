@@ -17,7 +17,7 @@ from deltaparse.partial.json_text import lexer
 from deltaparse.stream.reading import assistant_turn
 from deltaparse.stream.reading.tool_calls import json_native
 from deltaparse.stream.wire.marker_tables import marker_tables
-from deltaparse.stream.wire.usual import Text, Usual, so_far, whole
+from deltaparse.stream.wire.usual import LONGEST_WAIT, MOST_KNOWN, Text, Usual, so_far, whole
 from deltaparse.testing import outputs
 
 from ...strategies.requests import options, policies, reasons
@@ -170,6 +170,31 @@ def test_from_call_to_call_is_one_step_that_waits_at_each_character(name):
     closers = fmt.function.close + fmt.tools.per_call_end
     assert text[: found.start(1)].strip() == closers.strip()
     assert text[found.end() :].startswith(("functions", "{"))
+
+
+def test_what_waits_is_short():
+    usual = Usual("a+b", "a*+", ["aab"])
+    for size in range(2 * LONGEST_WAIT):
+        assert usual.may_follow(Window("a" * size)) is (size <= LONGEST_WAIT)
+        assert not usual.may_follow(Window("a" * size + "c"))
+    window = Window("c" * 10**6 + "a" * 5)
+    assert not usual.may_follow(window)
+    window.pos = 10**6
+    assert usual.may_follow(window)
+    assert window.step() == ""
+    window.feed("c")
+    assert window.step() is None
+
+
+def test_little_is_remembered_of_what_waited():
+    usual = Usual("[a-z]+!", "[a-z]*+")
+    for number in range(2 * MOST_KNOWN):
+        assert usual.may_follow(Window("".join(chr(97 + int(digit)) for digit in str(number))))
+        assert usual.may_follow(Window("a" * (number % LONGEST_WAIT)))
+    cells = [cell.cell_contents for cell in usual._waiter.step.__closure__]
+    (known,) = (cell for cell in cells if isinstance(cell, set))
+    assert 0 < len(known) <= MOST_KNOWN
+    assert max(map(len, known)) < LONGEST_WAIT // 2
 
 
 @pytest.mark.parametrize("name", ["hermes", "kimi_k2", "qwen3_coder", "glm45"])
