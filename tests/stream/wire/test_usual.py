@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from functools import cache
 from unittest.mock import patch
 
@@ -11,17 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, ToolCallDelta, get_format, list_formats
+from deltaparse import Policies, StreamParser, get_format, list_formats
 from deltaparse.partial import Window
-from deltaparse.partial.json_text import lexer
 from deltaparse.stream.reading import assistant_turn
-from deltaparse.stream.reading.tool_calls import json_native
 from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.usual import LONGEST_WAIT, MOST_KNOWN, Text, Usual, so_far, whole
 from deltaparse.testing import outputs
 
 from ...strategies.requests import options, policies, reasons
 from ...support import cuts
+from ..both_ways import check_both_ways
 from ..invariants import in_families
 
 TOOLS = [
@@ -59,58 +57,10 @@ keys = st.sampled_from(["city", "days", "share", "now", "unit", "any", "maybe", 
 spaces = st.sampled_from(["", "", "", " ", "\n", "\n\n", "\r\n", " " * 20])
 
 
-def merged(deltas):
-    """What deltas say: texts for one call that come together are one."""
-    said = []
-    for delta in deltas:
-        if not isinstance(delta, ToolCallDelta):
-            said.append(delta)
-        elif (
-            said
-            and isinstance(said[-1], list)
-            and delta.name is None
-            and said[-1][0] == delta.index
-        ):
-            said[-1][3] += delta.arguments
-            said[-1][4] |= delta.last
-        else:
-            said.append([delta.index, delta.id, delta.name, delta.arguments, delta.last])
-    return said
-
-
-def read(fmt, chunks, reason, given):
-    """All that a parser says: what it emits with each chunk, and what it has in the end."""
-    parser = StreamParser(fmt, **given)
-    said = []
-    try:
-        said += ((merged(parser.feed(text)), parser.counts, parser.issue_count) for text in chunks)
-        said.append(merged(parser.finish(reason)))
-    except Exception as error:  # noqa: BLE001 - a policy says so, and both must
-        said.append(repr(error))
-    spans = [getattr(part, "span", None) for part in parser.message.parts]
-    return said, parser.message, spans, parser.issues, parser.attempts
-
-
 @cache
 def written(name):
     """What a model writes in a format, with faults; made once, for the grammar takes a second."""
     return outputs(name, TOOLS, faults=True)
-
-
-@contextmanager
-def the_long_way():
-    never = patch.object(Usual, "match", lambda *_: None)
-    no_wait = patch.object(Usual, "may_follow", lambda *_: False)
-    no_call = patch.object(json_native, "_whole_call", lambda *_: False)
-    no_object = patch.object(lexer, "small_object", lambda *_: None)
-    with never, no_wait, no_call, no_object:
-        yield
-
-
-def check_both_ways(fmt, chunks, reason, **given):
-    short = read(fmt, chunks, reason, given)
-    with the_long_way():
-        assert read(fmt, chunks, reason, given) == short
 
 
 @st.composite
@@ -276,6 +226,49 @@ def test_a_pattern_of_what_came_so_far_matches_all_beginnings(data):
     if re.fullmatch(whole(parts), text):
         assert re.fullmatch(so_far(parts), cut)
     assert re.fullmatch(so_far(parts), cut + "!") is None
+
+
+GLM = "<tool_call>{}\n<arg_key>city</arg_key>\n<arg_value>{}</arg_value>\n</tool_call>\n"
+CODER = (
+    "<tool_call>\n<function={}>\n<parameter=city>\n{}\n</parameter>\n</function>\n</tool_call>\n"
+)
+HERMES = '<tool_call>\n{{"name": "{}", "arguments": {{"city": "{}"}}}}\n</tool_call>\n'
+PYTHON = '{}(city="{}"), '
+OSS = (
+    "<|channel|>commentary to=functions.{} <|constrain|>json<|message|>"
+    '{{"city": "{}"}}<|call|><|start|>assistant'
+)
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"policies": Policies(extra_calls="text"), "parallel_tool_calls": False},
+        {"policies": Policies(extra_calls="drop"), "parallel_tool_calls": False},
+        {"policies": Policies(unknown_tool="text"), "tools": TOOLS},
+        {"policies": Policies(malformed_arguments="text"), "tools": TOOLS},
+        {"policies": Policies(text_after_tool_call="drop")},
+        {"tools": TOOLS, "collect": True},
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "start", "call"),
+    [
+        ("glm45", "", GLM),
+        ("qwen3_coder", "", CODER),
+        ("hermes", "", HERMES),
+        ("llama4_pythonic", "[", PYTHON),
+        ("gpt_oss", "", OSS),
+    ],
+)
+def test_calls_under_a_policy_are_the_same_both_ways(name, start, call, given, reason):
+    one, other, third = call.format("look_up", "x"), call.format("f", "y"), call.format("say", "z")
+    behind = (other + third, one + " Hi", other[:-9], one[:-3] + third)
+    for text in (start + one + rest for rest in behind):
+        for size in (1, 3, 4, len(text)):
+            chunks = [text[at : at + size] for at in range(0, len(text), size)]
+            check_both_ways(get_format(name), chunks, reason, **given)
 
 
 @pytest.mark.parametrize("name", IN_TAGS)

@@ -17,7 +17,7 @@ from deltaparse.stream.wire.usual_head import usual_head
 
 from ...strategies.requests import policies, reasons
 from ...support import cuts
-from .test_usual import check_both_ways
+from ..both_ways import check_both_ways
 
 FORMATS = [get_format(name) for name in ("hermes", "apriel", "granite", "jamba", "longcat")]
 WITH_HEAD = [fmt for fmt in FORMATS if marker_tables(fmt, calls=True).usual_head]

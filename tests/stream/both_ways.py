@@ -1,0 +1,59 @@
+"""The short way through calls, and the long one: what a parser says must be the same."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from deltaparse import StreamParser, ToolCallDelta
+from deltaparse.partial.json_text import lexer
+from deltaparse.stream.reading.tool_calls import json_native
+from deltaparse.stream.wire.usual import Usual
+
+
+def merged(deltas):
+    """What deltas say: texts for one call that come together are one."""
+    said = []
+    for delta in deltas:
+        if not isinstance(delta, ToolCallDelta):
+            said.append(delta)
+        elif (
+            said
+            and isinstance(said[-1], list)
+            and delta.name is None
+            and said[-1][0] == delta.index
+        ):
+            said[-1][3] += delta.arguments
+            said[-1][4] |= delta.last
+        else:
+            said.append([delta.index, delta.id, delta.name, delta.arguments, delta.last])
+    return said
+
+
+def read(fmt, chunks, reason, given):
+    """All that a parser says: what it emits with each chunk, and what it has in the end."""
+    parser = StreamParser(fmt, **given)
+    said = []
+    try:
+        said += ((merged(parser.feed(text)), parser.counts, parser.issue_count) for text in chunks)
+        said.append(merged(parser.finish(reason)))
+    except Exception as error:  # noqa: BLE001 - a policy says so, and both must
+        said.append(repr(error))
+    spans = [getattr(part, "span", None) for part in parser.message.parts]
+    return said, parser.message, spans, parser.issues, parser.attempts
+
+
+@contextmanager
+def the_long_way():
+    never = patch.object(Usual, "match", lambda *_: None)
+    no_wait = patch.object(Usual, "may_follow", lambda *_: False)
+    no_call = patch.object(json_native, "_whole_call", lambda *_: False)
+    no_object = patch.object(lexer, "small_object", lambda *_: None)
+    with never, no_wait, no_call, no_object:
+        yield
+
+
+def check_both_ways(fmt, chunks, reason, **given):
+    short = read(fmt, chunks, reason, given)
+    with the_long_way():
+        assert read(fmt, chunks, reason, given) == short
