@@ -31,10 +31,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
     def passes(text: str) -> str | None:
         nonlocal inside, seen
         seen = NOTHING
-        for first in firsts:  # one, nearly always
-            if first in text:
-                return text
-        if not (text.isascii() or is_whole(text)):
+        if not _plain(text, firsts):
             return text
         state, stack = lexer.state, lexer.stack
         end, now = scan(text), lexer.state
@@ -58,7 +55,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
         if known is text and now is not DONE:
             lexer.go_back(now, stack)
             return end
-        if inside == LONG_STRING or any(first in text for first in firsts) or not is_whole(text):
+        if inside == LONG_STRING or not _plain(text, firsts):
             inside = 0
             return -1
         state, stack = lexer.state, lexer.stack
@@ -69,3 +66,11 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
         return end
 
     return Lane(passes, passes, split)
+
+
+def _plain(text: str, firsts: str) -> bool:
+    """Whether a text has none of the characters, nor half of one."""
+    for first in firsts:  # there is one, nearly always
+        if first in text:
+            return False
+    return text.isascii() or is_whole(text)
