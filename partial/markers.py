@@ -138,7 +138,13 @@ class Markers:
 
     def split(self, text: str) -> int:
         """Where the tail of `text` begins that may become a marker; -1 if one stands before it."""
-        start, end = self.find(text)
+        found = self._search(text)
+        if found is None:
+            return len(text)
+        start = found.start()
+        if len(text) - start < self.longest and text[start:] in self._beginnings:
+            return start
+        start, end = self.find(text, start)
         return start if start == end else -1
 
     def match(self, text: str, pos: int = 0, *, final: bool = False) -> int:

@@ -114,7 +114,18 @@ class Feeder:
             chunk = held + text if held else text
             end = lane.split(chunk)
             if end >= 0:
-                return self._pass(chunk, end, lane)
+                passed = self._passed
+                if len(passed) >= MOST_PASSED or end > MOST_KEPT:
+                    self._settle()
+                if end < len(chunk):
+                    self._held, self._path = chunk[end:], self._closed
+                    chunk = chunk[:end]
+                elif held:
+                    self._held, self._path = "", self._open
+                passed.append(chunk)
+                if lane.spell is not None:
+                    chunk = lane.spell(chunk)
+                return [self._open[-1](chunk)] if chunk else []
             self._close_lane()
         builder = self._builder
         builder.chunks += 1
@@ -147,20 +158,6 @@ class Feeder:
                 return [builder.make(read)]
             waiter.emit(read)
         return self._emitted()
-
-    def _pass(self, chunk: str, end: int, lane: Lane) -> list[Delta]:
-        """Emit a chunk up to `end`, which passes the waiting sub-parser by; hold back the rest."""
-        self._held = held = chunk[end:]
-        self._path = CLOSED if held else self._open
-        chunk = chunk[:end] if held else chunk
-        spell, make = lane.spell, self._open[-1]
-        passed = self._passed
-        if len(passed) >= MOST_PASSED or len(chunk) > MOST_KEPT:
-            self._settle()
-        passed.append(chunk)
-        if spell is not None:
-            chunk = spell(chunk)
-        return [make(chunk)] if chunk else []
 
     def _open_lane(self, waiter: Waiter, lane: Lane) -> None:
         """Open the fast path for what passes the waiter by, if all of it goes to the open part."""
