@@ -53,7 +53,8 @@ class Lane:
 
     Args:
         quick: finds nothing in most texts that may pass, in the least time, and something in all
-            others. Where the text is spelled anew, it finds what is not spelled as it stands, too.
+            others; it may be `exact`. Where the text is spelled anew, it finds what is not spelled
+            as it stands, too.
         exact: finds nothing in a text that may pass, and something in all others. Nobody looks
             at that text again, so half characters (`SURROGATES`) may not pass.
         split: takes a text in which `exact` finds something; returns where the tail begins that
