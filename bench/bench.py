@@ -6,8 +6,8 @@
 
 Prints tables and what of the targets was met, and writes the figures as JSON and as a picture
 (SVG). `timing` says what a floor is and how costs are measured, `workloads` and `families` what
-is read, `peers` what else reads it, `protocols` what is written, `tokens` ids, `targets` what is
-to be reached. `partial` and `analysis`, of which this is a part, run by themselves too. The figures
+is read, `interleaved` many parsers that take turns, `peers` what else reads it, `protocols` what
+is written, `tokens` ids, `targets` what is to be reached. `partial` and `analysis`, of which this is a part, run by themselves too. The figures
 mean something as ratios within one run.
 """
 
@@ -24,6 +24,7 @@ from pathlib import Path
 import analysis
 import counts
 import growth
+import interleaved
 import memory
 import ordinary
 import partial
@@ -55,6 +56,8 @@ def run(how: Settings) -> Results:
 
     doing("streams")
     found = streams(WORKLOADS, FAMILIES, how)
+    doing("many parsers")
+    taking_turns = interleaved.measure_interleaved(how)
     doing("transformers")
     theirs, theirs_large = (transformers(size, how) for size in (how.medium, how.large))
     doing("memory")
@@ -81,6 +84,7 @@ def run(how: Settings) -> Results:
         answer=found.answer,
         growth=growth.grown(),
         bytes_of_call=growth.bytes_of_call(),
+        interleaved=taking_turns,
         memory=kept,
         counts=done,
         primitives=primitives,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import analysis
+import interleaved
 import ordinary
 import partial
 import protocols
@@ -35,6 +36,7 @@ class Results:
     answer: Cost
     growth: Mapping[str, float]
     bytes_of_call: float
+    interleaved: Sequence[interleaved.Row]
     memory: Mapping[str, int]
     counts: Mapping[str, Counts]
     primitives: Sequence[partial.Row]
@@ -61,6 +63,11 @@ class Results:
             ("a whole short answer", "", "answer", self.answer.floors),
             *((name, "", "counted growth", ratio) for name, ratio in self.growth.items()),
             ("a call of no arguments", "", "bytes of a call", self.bytes_of_call),
+            *(
+                (f"{row.workload}, {way}", row.kind, "interleaved", getattr(row, way))
+                for row in self.interleaved
+                for way in ("loop", "tasks", "threads")
+            ),
             *((name, "", "memory", size) for name, size in self.memory.items()),
             *(
                 (f"{row.writer}, {row.workload}", "", "written", row.more)

@@ -13,7 +13,7 @@ class Settings:
 
     Growth is the cost in a text of `large` over that in one of `small`; other costs are those in
     a text of `medium`. A reader that would need longer than `budget` seconds for a text is timed
-    at `cuts` places of it.
+    at `cuts` places of it. `parsers` is how many take turns.
     """
 
     name: str
@@ -25,6 +25,7 @@ class Settings:
     budget: float
     cuts: int
     templates: int | None = None
+    parsers: int = 1000
 
     @property
     def long_rounds(self) -> int:
@@ -33,5 +34,7 @@ class Settings:
 
 
 FULL = Settings("full", 11, 16_000, 64_000, 1_000_000, 10_000_000, budget=1.0, cuts=24)
-QUICK = Settings("quick", 4, 16_000, 32_000, 128_000, 500_000, budget=0.1, cuts=5, templates=2)
-TINY = Settings("tiny", 2, 500, 1_500, 3_000, 4_000, budget=0.0, cuts=2, templates=1)
+QUICK = Settings(
+    "quick", 4, 16_000, 32_000, 128_000, 500_000, budget=0.1, cuts=5, templates=2, parsers=200
+)
+TINY = Settings("tiny", 2, 500, 1_500, 3_000, 4_000, budget=0.0, cuts=2, templates=1, parsers=9)

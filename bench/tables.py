@@ -90,6 +90,9 @@ def parsers(results: Results) -> Iterator[str]:
     longer = [[name, ratio] for name, ratio in results.growth.items()]
     yield from table("asked of a long turn over a short one, counted", ("ratio",), longer)
     yield f"of a call of no arguments {results.bytes_of_call:.0f} bytes are kept"
+    turns = [[row.workload, row.loop, row.tasks, row.threads] for row in results.interleaved]
+    title = f"{results.settings.parsers:,} parsers that take turns, over one"
+    yield from table(title, ("in a loop", "in tasks", "in threads"), turns)
     kept = [[name, size] for name, size in results.memory.items()]
     size = f"peak growth over {results.settings.memory:,} characters, the message aside"
     yield from table(size, ("bytes",), kept)

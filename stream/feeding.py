@@ -118,7 +118,7 @@ class Feeder:
                 if len(passed) >= MOST_PASSED or end > MOST_KEPT:
                     self._settle()
                 if end < len(chunk):
-                    self._held, self._path = chunk[end:], self._closed
+                    self._held, self._path = chunk[end:], CLOSED
                     chunk = chunk[:end]
                 elif held:
                     self._held, self._path = "", self._open

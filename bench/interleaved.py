@@ -1,0 +1,113 @@
+"""What a chunk costs where many parsers take turns, over what it costs them one after another.
+
+A server reads the answers to many requests at once: between two chunks of one, those of all others
+come, and what the processor had at hand of it is gone. So as many parsers read the same chunks each
+in three ways, in one loop, in tasks of one event loop, and in threads, and in the end one after
+another; of each round the ratio is taken, and of the rounds the median. Time is that of the
+processor, of all threads. What the tasks themselves cost is measured without parsers, and left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from settings import Settings
+from timing import Feed, chunks, drain, undisturbed
+from workloads import WORKLOADS, Workload
+
+__all__ = ["Row", "measure_interleaved"]
+
+CHUNKS = 40
+"""Chunks that each parser reads; those of a call are fewer."""
+THREADS = 8
+
+Run = Callable[[Sequence[Feed], Sequence[str]], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a chunk costs in each way, over what it costs alone."""
+
+    workload: str
+    kind: str
+    loop: float
+    tasks: float
+    threads: float
+
+
+def alone(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
+    """Let one parser after another read all."""
+    for feed in feeds:
+        drain(feed, texts)
+
+
+def in_turn(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
+    """Let all parsers read a chunk, then the next."""
+    for text in texts:
+        for feed in feeds:
+            for _ in feed(text):
+                pass
+
+
+def in_tasks(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
+    """Let each parser read in a task of its own, and all others between two chunks."""
+
+    async def read(feed: Feed) -> None:
+        for text in texts:
+            for _ in feed(text):
+                pass
+            await asyncio.sleep(0)
+
+    async def read_all() -> None:
+        await asyncio.gather(*map(read, feeds))
+
+    asyncio.run(read_all())
+
+
+def in_threads(feeds: Sequence[Feed], texts: Sequence[str]) -> None:
+    """Share the parsers among some threads, in which they take turns."""
+    threads = [
+        threading.Thread(target=in_turn, args=(feeds[at::THREADS], texts)) for at in range(THREADS)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def nothing(_: str) -> Sequence[object]:
+    """Read nothing."""
+    return ()
+
+
+def spent(run: Run, feeds: Sequence[Feed], texts: Sequence[str]) -> float:
+    """Return the processor time of one run."""
+    with undisturbed():
+        start = time.process_time()
+        run(feeds, texts)
+        return time.process_time() - start
+
+
+def ratio(workload: Workload, run: Run, how: Settings) -> float:
+    """Measure one way, in rounds."""
+    texts = chunks(workload.text(CHUNKS * 4))[:CHUNKS]
+    found = []
+    for _ in range(how.long_rounds):
+        base = spent(alone, [workload.feed() for _ in range(how.parsers)], texts)
+        cost = spent(run, [workload.feed() for _ in range(how.parsers)], texts)
+        if run is in_tasks:
+            cost -= spent(run, [nothing] * how.parsers, texts)
+            base -= spent(alone, [nothing] * how.parsers, texts)
+        found.append(cost / base)
+    return statistics.median(found)
+
+
+def measure_interleaved(how: Settings) -> list[Row]:
+    """Measure all workloads."""
+    runs: Sequence[Run] = (in_turn, in_tasks, in_threads)
+    return [Row(row.name, row.kind, *(ratio(row, run, how) for run in runs)) for row in WORKLOADS]
