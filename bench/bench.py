@@ -7,8 +7,8 @@
 Prints tables and what of the targets was met, and writes the figures as JSON and as a picture
 (SVG). `timing` says what a floor is and how costs are measured, `workloads` and `families` what
 is read, `interleaved` many parsers that take turns, `peers` what else reads it, `protocols` what
-is written, `tokens` ids, `targets` what is to be reached. `partial` and `analysis`, of which this is a part, run by themselves too. The figures
-mean something as ratios within one run.
+is written, `tokens` ids, `targets` what is to be reached. `partial` and `analysis`, of which this
+is a part, run by themselves too. The figures mean something as ratios within one run.
 """
 
 from __future__ import annotations
