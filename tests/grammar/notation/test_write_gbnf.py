@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from deltaparse.grammar import (
     GrammarRules,
     Ref,
+    TextWithout,
     chars,
     choice,
     except_chars,
@@ -23,6 +24,7 @@ from deltaparse.grammar import (
     to_gbnf,
     token,
 )
+from deltaparse.grammar.notation.write_gbnf import LLAMA_CPP, XGRAMMAR
 
 from ...strategies.schemas import CASES
 from ..machines import Gbnf, Lark, Sampler, accepts, grammar_of, read_gbnf
@@ -39,6 +41,10 @@ LEAVES = st.one_of(
     CLASSES.map(except_chars),
     st.just(Ref("one")),
     st.text("ab", min_size=1, max_size=3).map(text_until),
+    st.lists(st.text("ab", min_size=1, max_size=3), min_size=2, max_size=3, unique=True)
+    .filter(lambda markers: not any(other in markers[0][:-1] for other in markers[1:]))
+    .map(lambda markers: text_until(*markers)),
+    st.text("ab", min_size=1, max_size=3).map(lambda marker: optional(TextWithout((marker,)))),
 )
 
 
@@ -70,13 +76,14 @@ def test_what_is_read_back_says_the_same(grammar, text, seed):
         assert accepts(again, one) == accepts(grammar, one)
 
 
-@settings(max_examples=30)
+@pytest.mark.parametrize("dialect", [LLAMA_CPP, XGRAMMAR])
+@settings(max_examples=60)
 @given(GRAMMARS, TEXTS, st.integers())
-def test_xgrammar_agrees(grammar, text, seed):
-    engine = Gbnf(grammar)
+def test_xgrammar_agrees(dialect, grammar, text, seed):
+    engine = Gbnf(grammar, dialect)
     sampled = Sampler(grammar, 20).text(random.Random(seed))
     for one in (text, sampled, sampled + text, sampled[:-1]):
-        assert engine.accepts(one) == accepts(grammar, one), to_gbnf(grammar)
+        assert engine.accepts(one) == accepts(grammar, one), to_gbnf(grammar, dialect)
 
 
 @given(CASES, st.integers())

@@ -7,6 +7,9 @@ made of count against the limit of 2,000.
 Held too to what xgrammar reads the same way, which takes `-` in a class for a range unless it comes
 last, even where it is escaped, `^` for a negation where it comes first, even so, and for `\xHH` all
 the hexadecimal digits that follow. So `^` and `-` come last in a class, after what must be escaped.
+
+xgrammar has words of its own for special tokens, and for text without some markers, where GBNF has
+an automaton: a rule for each of its states, over which xgrammar runs its whole vocabulary.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from deltaparse.partial.surrogates import is_whole
 
@@ -33,35 +37,40 @@ from ..rules.rules import (
     class_ranges,
     is_special,
 )
-from ..rules.until import until_rules
+from ..rules.until import stands_apart, until_rules
 from .apart import APART
 
-__all__ = ["LLAMA_CPP", "XGRAMMAR", "to_gbnf"]
+__all__ = ["LLAMA_CPP", "XGRAMMAR", "Dialect", "to_gbnf"]
 
-LLAMA_CPP = "<[{}]>"
-"""A special token by its id, as llama.cpp writes it."""
 
-XGRAMMAR = "Token({})"
-"""The same as xgrammar writes it."""
+class Dialect(NamedTuple):
+    """What engines that read GBNF write each in its own way.
+
+    token: a special token, of its id; excludes: text, which may be empty, without any of some
+    strings, "" where only an automaton says that.
+    """
+
+    token: str
+    excludes: str = ""
+
+
+LLAMA_CPP = Dialect("<[{}]>")
+
+XGRAMMAR = Dialect("Token({})", "TagDispatch(loop_after_dispatch=false, excludes=({}))")
 
 ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
-def to_gbnf(grammar: GrammarRules, token: str = LLAMA_CPP) -> str:
-    """Write a grammar as GBNF; the rule to begin with is called `root`.
-
-    Args:
-        grammar: the rules.
-        token: how a special token is written, `LLAMA_CPP` or `XGRAMMAR`.
-    """
-    return _Writer(grammar, token).text()
+def to_gbnf(grammar: GrammarRules, dialect: Dialect = LLAMA_CPP) -> str:
+    """Write a grammar as GBNF, which `dialect` is for; the rule to begin with is called `root`."""
+    return _Writer(grammar, dialect).text()
 
 
 class _Writer:
-    def __init__(self, grammar: GrammarRules, token: str) -> None:
+    def __init__(self, grammar: GrammarRules, dialect: Dialect) -> None:
         self._names = sorted(grammar.rules)
         self._grammar = grammar
-        self._token = token
+        self._dialect = dialect
         self._todo = deque(grammar.rules.items())
         self._helpers: dict[Expr, str] = {}
 
@@ -70,11 +79,25 @@ class _Writer:
         while self._todo:
             name, body = self._todo.popleft()
             if isinstance(body, TextUntil | TextWithout):
-                rules = until_rules(self._spelled(body), name, free_stem(f"{name}-s", self._names))
-                lines += [f"{rule} ::= {self._expr(inner, name)}" for rule, inner in rules.items()]
+                lines += self._raw(name, self._spelled(body))
             else:
                 lines.append(f"{name} ::= {self._expr(body, name)}")
         return "\n".join(lines) + "\n"
+
+    def _raw(self, name: str, body: TextUntil | TextWithout) -> Iterator[str]:
+        """Write the rules of raw text, in the engine's own words where it has some."""
+        if not self._dialect.excludes or not stands_apart(body):
+            rules = until_rules(body, name, free_stem(f"{name}-s", self._names))
+            for rule, inner in rules.items():
+                yield f"{rule} ::= {self._expr(inner, name)}"
+        elif isinstance(body, TextUntil):
+            others = tuple(filter(is_whole, (body.marker, *body.others)))
+            text = self._helper(TextWithout(others, most_tokens=body.most_tokens), name)
+            yield f"{name} ::= {text} {self._expr(Literal(body.marker), name)}"
+        else:
+            budget = "" if body.most_tokens is None else f"[max_tokens={body.most_tokens}]"
+            texts = ", ".join(map(self._literal, body.others))
+            yield f"{name}{budget} ::= {self._dialect.excludes.format(texts)}"
 
     def _expr(self, expr: Expr, rule: str) -> str:
         match expr:
@@ -116,7 +139,7 @@ class _Writer:
 
     def _literal(self, text: str) -> str:
         if len(text) == 1 and is_special(text):
-            return self._token.format(self._grammar.tokens[text].id)
+            return self._dialect.token.format(self._grammar.tokens[text].id)
         return '"' + "".join(map(_escaped, text)) + '"'
 
     def _spelled(self, until: TextUntil | TextWithout) -> TextUntil | TextWithout:

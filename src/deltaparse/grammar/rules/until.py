@@ -34,7 +34,7 @@ from .rules import (
     seq,
 )
 
-__all__ = ["is_counted", "text_until", "until_rules"]
+__all__ = ["is_counted", "stands_apart", "text_until", "until_rules"]
 
 MAX_COUNTED = 1_500
 """States of the automaton, once for each character that is counted."""
@@ -69,6 +69,23 @@ def is_counted(until: TextUntil) -> bool:
     """Whether there are few enough rules where the characters of a text are counted."""
     states = sum(map(len, (until.marker, *until.others)))
     return states * max(until.least, until.most or 0) <= MAX_COUNTED
+
+
+def stands_apart(until: TextUntil | TextWithout) -> bool:
+    """Whether text without any of the markers, and the marker behind it, says the same.
+
+    It does not where text and marker together may hold one of them, where an end is asked for
+    otherwise, and where characters are counted.
+    """
+    if until.least or until.most is not None:
+        return False
+    if isinstance(until, TextWithout):
+        return bool(until.others) and not until.end
+    marker = until.marker
+    across = (
+        marker.startswith(one[at:]) for one in (marker, *until.others) for at in range(1, len(one))
+    )
+    return not any(across) and not any(other in marker[:-1] for other in until.others)
 
 
 def until_rules(until: TextUntil | TextWithout, name: str, stem: str) -> Mapping[str, Expr]:

@@ -35,7 +35,7 @@ from ..rules.rules import (
 from ..rules.until import text_until
 from .request import Tool
 
-__all__ = ["ChannelCalls", "free_turn"]
+__all__ = ["ChannelCalls"]
 
 LETTERS = chars("az", "_")
 WORD = token(repeat(LETTERS, 1, 20))
@@ -138,8 +138,3 @@ class ChannelCalls:
             words += [literal(gap + channels.constrain + "json") for gap in ("", " ")]
         header = seq(choice(*ways), optional(choice(*words)), literal(channels.message))
         return seq(header, self.body(tool))
-
-
-def free_turn(fmt: WireFormat, calls: Expr) -> Expr:
-    """Make a whole turn in channels, in which `calls` may stand; see `ChannelCalls.free`."""
-    return ChannelCalls(fmt, (), RuleBook()).free(calls)

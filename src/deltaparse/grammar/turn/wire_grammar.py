@@ -14,7 +14,7 @@ With a vocabulary, the special tokens in the format's markers are tokens in the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -26,7 +26,7 @@ from deltaparse.stream.tools import ToolChoice
 from deltaparse.stream.wire.given import as_format
 from deltaparse.stream.wire.spellings import leading, stripped, trailing
 
-from ..notation.write_gbnf import to_gbnf
+from ..notation.write_gbnf import XGRAMMAR, to_gbnf
 from ..notation.write_lark import to_lark
 from ..rules.leading import lead, without
 from ..rules.rulebook import GrammarRules, RuleBook, Tokens
@@ -42,7 +42,7 @@ from ..rules.rules import (
     seq,
     walk,
 )
-from ..rules.until import text_until
+from ..rules.until import stands_apart, text_until
 from ..schema.json_schema import NotExpressed, schema_rules
 from ..text.json_text import COMPACT, DUMPS, EITHER, FLEXIBLE
 from .calls import Calls
@@ -73,7 +73,7 @@ class Grammar:
     Special tokens stand in it by their ids, `<[151657]>`, where a vocabulary was given.
     `lazy`: it holds from one of `triggers` on, not from the start. `preserved_tokens` are the
     markers that a tokenizer must not drop when it decodes. `not_expressed` lists the keywords of
-    the schemas that it does not hold the model to, each with its place:
+    the schemas that `text` does not hold the model to, each with its place:
     `get_weather#/properties/x`.
     """
 
@@ -87,17 +87,33 @@ class Grammar:
     @property
     def not_expressed_in_lark(self) -> tuple[NotExpressed, ...]:
         """What `as_lark` leaves out too: unlike GBNF, it can count the tokens of reasoning."""
-        rules = self.rules.rules.values() if self.rules else ()
-        parts = (part for body in rules for part in walk(body))
-        counted = any(
-            isinstance(part, TextUntil) and part.most_tokens and is_special(part.marker[0])
-            for part in parts
-        )
-        return tuple(one for one in self.not_expressed if not (counted and one == BUDGET))
+        return self._where_counted(lambda text: is_special(text.marker[0]))
+
+    @property
+    def not_expressed_in_tag(self) -> tuple[NotExpressed, ...]:
+        """What `as_tag` leaves out too: xgrammar counts the tokens of reasoning."""
+        return self._where_counted(stands_apart)
 
     def as_lark(self) -> str:
         """The same in the dialect of Lark that llguidance reads."""
         return to_lark(self.rules) if self.rules else ""
+
+    def as_tag(self) -> dict[str, Any]:
+        """The same as a structural tag, which xgrammar reads; any text where nothing is held."""
+        made = {"type": "any_text"}
+        if self.rules:
+            made = {"type": "grammar", "grammar": to_gbnf(self.rules, XGRAMMAR)}
+        return {"type": "structural_tag", "format": made}
+
+    def _where_counted(self, counts: Callable[[TextUntil], bool]) -> tuple[NotExpressed, ...]:
+        """What is not expressed where tokens are counted of texts that `counts` says."""
+        rules = self.rules.rules.values() if self.rules else ()
+        parts = (part for body in rules for part in walk(body))
+        counted = [
+            counts(part) for part in parts if isinstance(part, TextUntil) and part.most_tokens
+        ]
+        held = bool(counted) and all(counted)
+        return tuple(one for one in self.not_expressed if not (held and one == BUDGET))
 
 
 def gbnf(
@@ -139,8 +155,8 @@ def gbnf(
         lazy: False: with "auto", the grammar is the whole turn: text, in which no call begins, and
             then calls or none. For engines that know no triggers.
         reasoning_budget: the most tokens that reasoning may have. llguidance counts them, where a
-            vocabulary is given and the end of reasoning is one special token; otherwise it is in
-            `not_expressed`, as it always is for GBNF.
+            vocabulary is given and the end of reasoning is one special token, and xgrammar; it is
+            in `not_expressed`, which GBNF leaves out, and not in what those leave out.
 
     Raises:
         UsageError: an argument makes no sense; a tool has no valid schema, one that allows
