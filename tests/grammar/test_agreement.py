@@ -2,7 +2,7 @@
 
 For all families of formats and all that a request may say: which functions may be called and
 whether one must be, how many, which are strict, a schema of the content, a budget of reasoning. The
-turns are drawn from the rules, and from the masks of llguidance. Where `not_expressed` is empty the
+turns are drawn from the rules, from the masks of llguidance, and from what xgrammar takes. Where `not_expressed` is empty the
 calls validate; whatever is drawn, nothing in it is broken.
 """
 
@@ -22,7 +22,7 @@ from ..strategies.typed_calls import SCHEMA, key_sets, tools_of
 from ..strategies.wire_families import FAMILIES
 from ..strategies.wire_parts import markers_of
 from ..stream.invariants import in_families
-from .machines import Lark, Sampler, llguidance
+from .machines import Lark, Sampler, Tag, llguidance, xgrammar
 from .reading_back import read
 
 NAMES = ("get_weather", "f")
@@ -129,17 +129,41 @@ def test_what_a_lazy_grammar_allows_comes_back(family, data, request, seed):
     check(fmt, (tools, "required" if choice == "auto" else "named", more), grammar, text)
 
 
-@pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
+ENGINES = {
+    "llguidance": (llguidance, lambda grammar: Lark(grammar.rules)),
+    "xgrammar": (xgrammar, lambda grammar: Tag(grammar.as_tag())),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @settings(max_examples=8)
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_what_an_engine_samples_comes_back(family, data, request, seed):
+def test_what_an_engine_samples_comes_back(family, engine, data, request, seed):
+    installed, engine_of = ENGINES[engine]
+    if installed() is None:
+        pytest.skip(f"{engine} is not installed")
     fmt, _ = data.draw(family.texts)
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)
-    text = Lark(grammar.rules).sampled(random.Random(seed))
+    text = engine_of(grammar).sampled(random.Random(seed))
     assume(text is not None)
     check(fmt, request, grammar, text)
+
+
+@pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed")
+@in_families()
+@given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
+def test_the_engines_take_the_same(family, data, request, seed):
+    fmt, _ = data.draw(family.texts)
+    grammar = grammar_of(fmt, *request, lazy=False)
+    assume(grammar.rules is not None)
+    drawn, takes = random.Random(seed), [of(grammar).accepts for _, of in ENGINES.values()]
+    whole = Sampler(grammar.rules).text(drawn)
+    assert all(take(whole) for take in takes)
+    parts = [*markers_of(fmt), *"{}[]()\"',:\n 1x", "null", "true"]
+    for text in (changed(drawn, whole, parts) for _ in range(8)):
+        assert len({take(text) for take in takes}) == 1, text
 
 
 def changed(random, text, parts):

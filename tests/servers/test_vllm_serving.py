@@ -123,7 +123,9 @@ def test_structural_tags_hold_to_strict_tools_and_to_one_call(monkeypatch):
     parser = vllm_tool_parser(TAGS)(Tokens())
     free = parser.get_structural_tag(asked)
     assert "strictly" not in str(free)
-    assert free["format"]["stop_after_first"]
+    asked.parallel_tool_calls = True
+    assert parser.get_structural_tag(asked) != free
+    asked.parallel_tool_calls = False
     assert "strictly" in str(parser.get_structural_tag(asked, strict_level=2))
     tool["strict"] = True
     assert "strictly" in str(parser.get_structural_tag(asked))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaparse.grammar import Grammar, gbnf, structural_tag
-from deltaparse.partial import UsageError
 from deltaparse.protocols import Request
 from deltaparse.stream import StreamParser
 
@@ -94,12 +93,9 @@ class _Made:
         if "triggers" in ways:
             return self._grammar()
         if "tag" in ways:
-            try:
+            with refusing(self.member):
                 tag = structural_tag(self.model.fmt, self.request.tools, **self.options)
-            except UsageError:
-                pass  # no tag can say this format, or something is wrong with a tool
-            else:
-                return Constraint(tag=tag)
+            return Constraint(tag=tag)
         if "grammar" in ways:
             return self._grammar(lazy=False)
         raise self._refused("takes no grammar")

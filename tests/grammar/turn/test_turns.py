@@ -486,24 +486,22 @@ class TestStructuralTag:
         return [engine.accepts(text) for text in texts]
 
     def test_free_text_and_calls(self):
-        texts = [CALL, f"Hm. {CALL}", "a functional style", f"{CALL} and {NOW}"]
-        assert (
-            self.fits(HERMES, *texts, "<tool_call> {", "<tool_call>\n{}")
-            == [True] * 4 + [False] * 2
-        )
+        texts = [CALL, f"Hm. {CALL}", "a functional style", f"{CALL}\n{NOW}"]
+        wrong = ["<tool_call> {", "<tool_call>\n{}", f"{CALL} and {NOW}"]
+        assert self.fits(HERMES, *texts, *wrong) == [True] * 4 + [False] * 3
         assert self.fits(HERMES, *texts, parallel_tool_calls=False) == [True] * 3 + [False]
         assert self.fits(HERMES, CALL, "Hm. " + CALL, tool_choice="required") == [True, False]
         assert self.fits(HERMES, "<tool_call>", tool_choice="none") == [True]
 
     def test_reasoning(self):
-        texts = ["<think>\n<tool_call>?\n</think>\n" + CALL, "<think>\n<tool_call>?", CALL]
+        texts = ["<think>\nhm\n</think>\n" + CALL, "<think>\n<tool_call>?\n</think>\n", CALL]
         assert self.fits(THINKING, *texts) == [True, False, True]
-        texts = ["<tool_call>?\n</think>\n" + CALL, "<tool_call>?</think><tool_call>?"]
+        texts = ["hm\n</think>\n" + CALL, "hm</think><tool_call>?"]
         assert self.fits(THINKING, *texts, prompt="<a><think>\n") == [True, False]
 
     def test_no_markers(self):
-        texts = ['{"name": "now", "arguments": {}}', "Hello {", "", '{"name": "x"}']
-        assert self.fits(UNMARKED, *texts) == [True, True, True, False]
+        texts = ['{"name": "now", "arguments": {}}', "Hello {", " ,", "", '{"name": "x"}']
+        assert self.fits(UNMARKED, *texts) == [True] * 4 + [False]
 
     def test_recipients(self):
         texts = ["all\nHi", "now\n{}", "all\nHi>>>now\n{}", "now\n5", "all\nHi>>>now\n5", "x\n{}"]
@@ -511,7 +509,6 @@ class TestStructuralTag:
 
     def test_python_without_markers(self):
         fmt = UNMARKED.replace(tools={"format": "PYTHONIC"})
-        with pytest.raises(UsageError, match="no tag can set them apart"):
-            structural_tag(fmt, TOOLS)
+        assert self.fits(fmt, "now()", "Hi now", "Hi now(x)") == [True, True, False]
         listed = fmt.replace(tools={"array_wrapped": True})
         assert self.fits(listed, "[now()]", "Hi [now(", "[x()]") == [True, True, False]
