@@ -83,19 +83,18 @@ def calls_of(tools: list[Tool]) -> dict[str, Any]:
 
 def measured(fmt: str, tools: list[Tool]) -> tuple[float, ...]:
     """Kilobytes of GBNF and Lark; milliseconds to write both, and for each engine to be ready."""
-    written, grammar, lark = min(_written(fmt, tools) for _ in range(2))
-    times = [
-        min(run(text) for _ in range(2))
-        for run, text in ((_llguidance, lark), (_xgrammar, grammar))
-    ]
-    return len(grammar) / 1e3, len(lark) / 1e3, written * 1e3, *(time * 1e3 for time in times)
+    written, grammar = min((_written(fmt, tools) for _ in range(2)), key=lambda one: one[0])
+    lark, tag = grammar.as_lark(), grammar.as_tag()
+    ready = [min(_llguidance(lark) for _ in range(2)), min(_xgrammar(tag) for _ in range(2))]
+    sizes = (len(grammar.text) / 1e3, len(lark) / 1e3)
+    return *sizes, written * 1e3, *(time * 1e3 for time in ready)
 
 
-def _written(fmt: str, tools: list[Tool]) -> tuple[float, str, str]:
+def _written(fmt: str, tools: list[Tool]) -> tuple[float, dp.Grammar]:
     start = process_time()
     grammar = dp.gbnf(dp.get_format(fmt), tools, tool_choice="required")
-    lark = grammar.as_lark()
-    return process_time() - start, grammar.text, lark
+    grammar.as_lark()
+    return process_time() - start, grammar
 
 
 def _llguidance(lark: str) -> float:
@@ -108,12 +107,12 @@ def _llguidance(lark: str) -> float:
     return process_time() - start
 
 
-def _xgrammar(text: str) -> float:
+def _xgrammar(tag: dict[str, Any]) -> float:
     if not xgrammar():
         return 0.0
-    module, compiler = xgrammar()
+    _, compiler = xgrammar()
     start = process_time()
-    compiler.compile_grammar(module.Grammar.from_ebnf(text))
+    compiler.compile_structural_tag(tag)
     taken = process_time() - start
     compiler.clear_cache()
     return taken

@@ -23,6 +23,7 @@ from deltaparse.partial.surrogates import is_whole
 
 from ..rules.rulebook import GrammarRules, free_stem
 from ..rules.rules import (
+    EMPTY,
     QUANTIFIERS,
     Chars,
     Choice,
@@ -47,16 +48,21 @@ class Dialect(NamedTuple):
     """What engines that read GBNF write each in its own way.
 
     token: a special token, of its id; excludes: text, which may be empty, without any of some
-    strings, "" where only an automaton says that.
+    strings, "" where only an automaton says that; names_options: whether a rule that may be left
+    out is so in a rule of its own, one for all places: xgrammar would make one for each place, and
+    takes longer than twice as long for twice as many rules.
     """
 
     token: str
     excludes: str = ""
+    names_options: bool = False
 
 
 LLAMA_CPP = Dialect("<[{}]>")
 
-XGRAMMAR = Dialect("Token({})", "TagDispatch(loop_after_dispatch=false, excludes=({}))")
+XGRAMMAR = Dialect(
+    "Token({})", "TagDispatch(loop_after_dispatch=false, excludes=({}))", names_options=True
+)
 
 ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
@@ -129,6 +135,8 @@ class _Writer:
         single = isinstance(inner, Chars | Ref | TextUntil | TextWithout) or (
             isinstance(inner, Literal) and (len(inner.text) == 1 or is_whole(inner.text))
         )
+        if self._dialect.names_options and (least, most) == (0, 1) and isinstance(inner, Ref):
+            return self._helper(Choice((EMPTY, inner)), inner.name)
         if (least, most) in QUANTIFIERS:
             text = self._expr(inner, rule)
             return (text if single else f"({text})") + QUANTIFIERS[least, most]
