@@ -87,8 +87,9 @@ test-clients: .venv/clients.stamp ## drive the gateway with LangChain's models
 	$(BIN)/pytest tests/gateway/test_langchain.py $(ARGS)
 
 # The package that has llama.cpp's server is large; the model is made on the spot.
-test-llama: .venv/llama.stamp ## run the gateway before a real llama.cpp server
-	$(BIN)/pytest tests/gateway/test_llama_server.py $(ARGS)
+test-llama: .venv/llama.stamp ## run the gateway before a real llama.cpp server, and have llama.cpp judge grammars
+	$(BIN)/pytest -n auto tests/gateway/test_llama_server.py tests/grammar/test_llama_grammars.py \
+	tests/grammar/test_agreement.py $(ARGS)
 
 test-gateway: .venv/dev.stamp ## 500 streams at a time, and memory over REQUESTS=100000 requests: half an hour
 	DELTAPARSE_STREAMS=500 DELTAPARSE_REQUESTS=$(or $(REQUESTS),100000) \

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 SPECIAL = ("<s>", "<|turn|>", "<|done|>", "<call>", "</call>", "<ponder>", "</ponder>")
+END = 257 + SPECIAL.index("<|done|>")
 WIDTH, FEED, CONTEXT = 64, 64, 4096
 
 SERVER = """

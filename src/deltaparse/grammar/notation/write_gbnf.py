@@ -64,6 +64,7 @@ XGRAMMAR = Dialect(
     "Token({})", "TagDispatch(loop_after_dispatch=false, excludes=({}))", names_options=True
 )
 
+LAST_ASCII = 0x7F
 ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -172,8 +173,14 @@ class _Writer:
 
 
 def _class(expr: Chars) -> str:
-    """Write a class; what goes to the last character there is, by what it leaves out."""
+    """Write a class; what goes to the last character there is, by what it leaves out.
+
+    But not where it leaves out what is no ASCII: of a token that is half a character, llama.cpp
+    then takes none with which one that is left out begins too.
+    """
     ranges, negated = class_ranges(expr)
+    if negated and any(high > LAST_ASCII for _, high in ranges):
+        ranges, negated = expr.ranges, False
     if not ranges:
         # All there are; what each engine takes `.` for differs.
         return r'([^\n] | "\n")'
