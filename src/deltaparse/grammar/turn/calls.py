@@ -27,6 +27,7 @@ from ..rules.rules import (
     chars,
     choice,
     except_chars,
+    is_special,
     literal,
     may_be_empty,
     repeat,
@@ -39,15 +40,23 @@ from .request import Tool
 
 __all__ = ["Calls"]
 
-LETTERS, ODD_LETTERS = ("az", "AZ", "09", "_", "-"), ".:/+=@#~"
-ID = repeat(chars(*LETTERS, *ODD_LETTERS), 1, 64)
-"""A call's id, as models make them; a format does not say which letters, and how many."""
+WHITE = (
+    *((0x09, 0x0D), (0x1C, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
+    *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
+)
+"""White space of any kind."""
+
+NO_WORD = "\"'`<>{}()"
+"""What else ends a word, as the parser reads ids."""
+
+ID = repeat(ANY_CHAR, 1)
+"""A call's id in JSON: a format does not say which letters it has, and how many."""
 
 POST = CallIdPosition.POST_ARGS
 
-INDEX = Token(repeat(chars("09"), 1, 4))
+INDEX = Token(repeat(chars("09"), 1, 9))
 
-COUNT = choice(token(Literal("0")), token(seq(chars("19"), repeat(chars("09"), 0, 3))))
+COUNT = choice(token(Literal("0")), token(seq(chars("19"), repeat(chars("09"), 0, 8))))
 """The same as a number in JSON."""
 
 CODE = seq(except_chars(chars("{", " ", "\t", "\n", "\r")), repeat(ANY_CHAR))
@@ -119,10 +128,10 @@ class Calls:
         value = self.arguments.text(tool) if as_text else self.arguments.json(tool)
         fields = {tools.name_field: json.written(tool.name), tools.arguments_field: value}
         ids: dict[str, Expr] = {}
-        if tools.id_field:
-            ids[tools.id_field] = json.quoted(ID)
-        if tools.generated_id_field:
-            ids[tools.generated_id_field] = choice(json.quoted(ID), COUNT)
+        if tools.id_field or tools.generated_id_field:
+            text = self.rules.add("id", json.quoted(ID))
+            ids = {tools.id_field: text, tools.generated_id_field: choice(text, COUNT)}
+            ids.pop("", None)
         if tools.function_field:
             return self._nested(fields, ids)
         fields |= ids
@@ -158,7 +167,8 @@ class Calls:
         if call_id.holds_name:
             name = seq(name, Literal(":"), INDEX)
         elif call_id.position is not CallIdPosition.NONE:
-            given = seq(literal(call_id.prefix), _id(fmt), literal(call_id.suffix))
+            text = self.rules.add("id", _id(fmt))
+            given = seq(literal(call_id.prefix), text, literal(call_id.suffix))
         if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
             values = self.arguments.tagged(tool)
             behind = marks.end or function.close
@@ -189,10 +199,18 @@ class Calls:
 
 
 def _id(fmt: WireFormat) -> Expr:
-    """Make an id between markers: without the letters that these begin with."""
-    firsts = {text[0] for text in tagged_markers(fmt).id_ends.literals}
-    odd = (letter for letter in ODD_LETTERS if letter not in firsts)
-    return token(repeat(chars(*LETTERS, *odd), 1, 64))
+    """Make an id between markers: a word with no marker in it, nor across its end.
+
+    Of each marker, one character is left out that makes it one, if no word has such anyway.
+    """
+    ends = sorted(tagged_markers(fmt).id_ends.literals)
+    lost = set(NO_WORD)
+    for end in ends:
+        if not any(char in lost or char.isspace() or is_special(char) for char in end):
+            lost.add(next((char for char in end if not char.isalnum()), end[0]))
+        across = (at for at in range(1, len(end)) if any(one.startswith(end[at:]) for one in ends))
+        lost |= {end[at - 1] for at in across if not is_special(end[at - 1])}
+    return token(repeat(except_chars(chars(*WHITE, *sorted(lost))), 1, LONGEST_NAME))
 
 
 def _several(item: Expr, separator: str, rules: RuleBook) -> Expr:
