@@ -106,11 +106,7 @@ def test_special_tokens(model):
     marked = Sampler(grammar.rules).text(random.Random(1))
     tokens = grammar.rules.tokens
     assert set(marked) & set(tokens)
-    ids = [
-        id
-        for char in marked
-        for id in ([tokens[char].id] if char in tokens else char.encode())
-    ]
+    ids = [id for char in marked for id in ([tokens[char].id] if char in tokens else char.encode())]
     engine = Llama(grammar.text)
     assert engine.accepts_ids(ids)
     assert not engine.accepts_ids(ids[:-1])

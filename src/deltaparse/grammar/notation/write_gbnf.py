@@ -82,7 +82,7 @@ class _Writer:
         self._helpers: dict[Expr, str] = {}
 
     def text(self) -> str:
-        lines = []
+        lines: list[str] = []
         while self._todo:
             name, body = self._todo.popleft()
             if isinstance(body, TextUntil | TextWithout):
