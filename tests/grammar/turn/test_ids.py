@@ -11,7 +11,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from deltaparse import gbnf, get_format, list_formats
-from deltaparse.grammar.turn.calls import WHITE
+from deltaparse.grammar.turn.calls import LONGEST_ID, WHITE
 
 from ...strategies.typed_calls import cases
 from ...strategies.wire_json_and_tags import write, writes_ids
@@ -24,7 +24,7 @@ IDS = st.one_of(
     st.from_regex(r"(call_|toolu_01|chatcmpl-tool-)[0-9a-zA-Z]{9,32}", fullmatch=True),
     st.sampled_from(["0", "12", "a|b", "x,y;z", "functions.f:0", "é-中", "[1]", "$%&*!", "\\"]),
     st.text(min_size=1, max_size=12),
-    st.integers(1, 300).map(lambda size: "i" * size),
+    st.integers(1, LONGEST_ID).map(lambda size: "i" * size),
 )
 SHAPES = ["call_" + "x" * 24, str(UUID(int=7)), "toolu_01A09q90qw90lq917835lq9", "i" * 200, "é|中"]
 FORMATS = {name: get_format(name) for name in list_formats()}

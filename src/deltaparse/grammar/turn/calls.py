@@ -46,6 +46,9 @@ WHITE = (
 )
 """White space of any kind."""
 
+LONGEST_ID = LONGEST_NAME - 56
+"""Characters of an id: to the parser, the white space at its markers counts too."""
+
 NO_WORD = "\"'`<>{}()"
 """What else ends a word, as the parser reads ids."""
 
@@ -210,7 +213,7 @@ def _id(fmt: WireFormat) -> Expr:
             lost.add(next((char for char in end if not char.isalnum()), end[0]))
         across = (at for at in range(1, len(end)) if any(one.startswith(end[at:]) for one in ends))
         lost |= {end[at - 1] for at in across if not is_special(end[at - 1])}
-    return token(repeat(except_chars(chars(*WHITE, *sorted(lost))), 1, LONGEST_NAME))
+    return token(repeat(except_chars(chars(*WHITE, *sorted(lost))), 1, LONGEST_ID))
 
 
 def _several(item: Expr, separator: str, rules: RuleBook) -> Expr:
