@@ -64,7 +64,7 @@ test-servers: .venv/servers.stamp ## drive vLLM's and SGLang's serving code with
 test-templates: .venv/dev.stamp $(JUDGES) ## judge response templates and grammars of every open template; TRANSFORMERS=DIR its fixtures too
 	DELTAPARSE_EVERY_TEMPLATE=1 DELTAPARSE_TRANSFORMERS=$(TRANSFORMERS) $(BIN)/pytest -n auto \
 	tests/analyzer/test_response_template_check.py tests/analyzer/test_response_template_reading.py \
-	tests/grammar/test_template_grammars.py $(ARGS)
+	tests/grammar/test_template_grammars.py tests/grammar/test_xgrammar_tags.py $(ARGS)
 
 test-loops: .venv/run.stamp ## run all examples, each with its own engine or client; ARGS=mlx those with mlx in the name
 	$(BIN)/python tools/loops/run.py $(ARGS)
