@@ -154,19 +154,16 @@ def test_what_an_engine_samples_comes_back(family, engine, data, request, seed):
 
 
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
-@in_families()
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+@settings(max_examples=8)
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))
-def test_the_engines_take_the_same(family, data, request, seed):
+def test_the_engines_take_what_the_rules_say(family, data, request, seed):
     fmt, _ = data.draw(family.texts)
     grammar = grammar_of(fmt, *request, lazy=False)
     assume(grammar.rules is not None)
-    drawn = random.Random(seed)
+    whole = Sampler(grammar.rules).text(random.Random(seed))
     takes = [of(grammar).accepts for installed, of in ENGINES.values() if installed()]
-    whole = Sampler(grammar.rules).text(drawn)
     assert all(take(whole) for take in takes)
-    parts = [*markers_of(fmt), *"{}[]()\"',:\n 1x", "null", "true"]
-    for text in (changed(drawn, whole, parts) for _ in range(8)):
-        assert len({take(text) for take in takes}) == 1, text
 
 
 def changed(random, text, parts):
