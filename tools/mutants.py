@@ -1,0 +1,597 @@
+"""Mutation testing: which small changes of a module does no test notice?
+
+python tools/mutants.py stream/parser.py --most 200    changes the module so many times, once each
+python tools/mutants.py stream partial                 the modules of folders
+python tools/mutants.py --record                       finds out anew which test runs which line
+python tools/mutants.py --page                         writes the table of docs/mutants.md
+
+A mutant is a function with one change in its code: another comparison, a condition that always
+holds, a statement less. Which of them are taken is drawn with a fixed seed. A process that has
+collected all tests forks for each mutant, gives the functions their changed code, and runs the
+tests that run the changed line until one fails. A mutant that lives shows a test that is missing,
+code that does nothing, or a change that makes no difference; these last are listed, each with the
+reason, in tools/equivalent_mutants.txt.
+
+Not changed are defaults of arguments, the bodies of classes outside of methods, and texts of
+errors; what is made while tests are collected is made by the code as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import functools
+import gc
+import json
+import os
+import random
+import resource
+import select
+import signal
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import coverage
+import pytest
+from hypothesis import settings
+
+__all__ = ["Mutant", "mutants", "page"]
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / ".mutants"
+EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
+FOLDERS = ("partial", "stream", "analyzer")
+
+SECONDS = 8.0
+"""Tests of one mutant take so long at most, as they took when they were recorded."""
+SLOWER = 10
+"""A mutant that takes so many times as long as its tests took goes round in circles."""
+MOST_MEMORY = 4 << 30
+
+OTHER: dict[type[ast.AST], type[Any]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+    ast.Break: ast.Continue,
+    ast.Continue: ast.Break,
+}
+TRIMS = {"strip", "lstrip", "rstrip", "lower", "upper", "casefold", "copy", "removeprefix"}
+NAMES = {"any": "all", "all": "any", "min": "max", "max": "min"}
+SKIPPED = {"annotation", "returns", "decorator_list", "args", "type_params", "bases", "keywords"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of a module."""
+
+    place: str
+    """The function that is changed, or the name."""
+    change: str
+    first: int
+    last: int
+    tree: ast.Module
+    """The module, without the change."""
+    parent: ast.AST
+    field: str
+    at: int | None
+    new: ast.AST
+
+    @property
+    def key(self) -> str:
+        """What tells it from others; lines above may come and go."""
+        return f"{self.place}: {self.change}"
+
+    @contextmanager
+    def made(self) -> Iterator[ast.Module]:
+        """The module with the change."""
+        old = _put(self.parent, self.field, self.at, self.new)
+        try:
+            yield ast.fix_missing_locations(self.tree)
+        finally:
+            _put(self.parent, self.field, self.at, old)
+
+
+def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
+    """What may stand in place of a node."""
+    match node:
+        case ast.Compare():
+            for at, op in enumerate(node.ops):
+                if type(op) in OTHER:
+                    ops = [*node.ops[:at], OTHER[type(op)](), *node.ops[at + 1 :]]
+                    yield ast.Compare(node.left, ops, node.comparators)
+        case ast.BoolOp():
+            yield ast.BoolOp(OTHER[type(node.op)](), node.values)
+            for at in range(len(node.values)):
+                left = node.values[:at] + node.values[at + 1 :]
+                yield left[0] if len(left) == 1 else ast.BoolOp(node.op, left)
+        case ast.UnaryOp(op=ast.Not() | ast.USub()):
+            yield node.operand
+        case ast.BinOp() if type(node.op) in OTHER:
+            yield ast.BinOp(node.left, OTHER[type(node.op)](), node.right)
+        case ast.Constant(value=bool()):
+            yield ast.Constant(not node.value)
+        case ast.Constant(value=int()):
+            yield ast.Constant(node.value + 1)
+        case ast.Constant(value=str()):
+            yield ast.Constant("" if node.value else "?")
+        case ast.IfExp():
+            yield node.body
+            yield node.orelse
+        case ast.If():
+            for holds in (True, False):
+                yield ast.If(ast.Constant(holds), node.body, node.orelse)
+        case ast.comprehension(ifs=[_, *_]):
+            yield ast.comprehension(node.target, node.iter, [], node.is_async)
+        case ast.Return(value=ast.expr()) if not isinstance(node.value, ast.Constant):
+            yield ast.Return(ast.Constant(None))
+        case ast.Expr(value=ast.Call() | ast.YieldFrom() | ast.Await()) | ast.Raise():
+            yield ast.Pass()
+        case ast.AugAssign():
+            yield ast.Pass()
+            if type(node.op) in OTHER:
+                yield ast.AugAssign(node.target, OTHER[type(node.op)](), node.value)
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) | ast.Delete():
+            yield ast.Pass()
+        case ast.Break() | ast.Continue():
+            yield OTHER[type(node)]()
+        case ast.Call(func=ast.Name(id=name)) if name in NAMES:
+            yield ast.Call(ast.Name(NAMES[name], ast.Load()), node.args, node.keywords)
+            if len(node.args) > 1:
+                yield from node.args
+        case ast.Call(func=ast.Attribute()) if node.func.attr in TRIMS:
+            yield node.func.value
+        case ast.Slice():
+            if node.lower:
+                yield ast.Slice(None, node.upper, node.step)
+            if node.upper:
+                yield ast.Slice(node.lower, None, node.step)
+
+
+def _said(node: ast.AST) -> str:
+    """A node in one line, of a statement with a body the first."""
+    if isinstance(node, ast.comprehension):
+        return ast.unparse(ast.fix_missing_locations(node)).strip()
+    if isinstance(node, ast.Slice):
+        return f"[{ast.unparse(node)}]"
+    return ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
+
+
+def mutants(source: str) -> list[Mutant]:
+    """All mutants of a module, in the order of the source."""
+    tree = ast.parse(source)
+    found: list[Mutant] = []
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def change(parent: ast.AST, field: str, at: int | None, place: str, line: int) -> None:
+        node: Any = getattr(parent, field) if at is None else getattr(parent, field)[at]
+        told = parent if isinstance(node, ast.Constant) and isinstance(parent, ast.expr) else node
+        for new in _alternatives(node):
+            if not hasattr(new, "lineno"):
+                ast.copy_location(new, node)
+            before = _said(told)
+            _put(parent, field, at, new)
+            text = f"{before} -> {_said(told if told is parent else new)}"
+            _put(parent, field, at, node)
+            seen[place, text] += 1
+            text += f" ({seen[place, text]})" if seen[place, text] > 1 else ""
+            first = getattr(node, "lineno", line)
+            last = first if isinstance(node, ast.If) else getattr(node, "end_lineno", first)
+            found.append(Mutant(place, text, first, last, tree, parent, field, at, new))
+
+    def walk(node: ast.AST, names: tuple[str, ...], line: int) -> None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names = (*names, node.name)
+        place = ".".join(names)
+        for field, value in ast.iter_fields(node):
+            if field in SKIPPED and not isinstance(node, ast.Call):
+                continue
+            many = isinstance(value, list)
+            for at, child in enumerate(value if many else [value]):
+                if not isinstance(child, ast.AST) or _left(child, node):
+                    continue
+                here = getattr(child, "lineno", line)
+                owner = place or _assigned(child)
+                if owner and _changed_in(node, child):
+                    change(node, field, at if many else None, owner, here)
+                walk(child, names or ((owner,) if owner else ()), here)
+
+    walk(tree, (), 1)
+    return found
+
+
+def _put(parent: ast.AST, field: str, at: int | None, node: ast.AST) -> ast.AST:
+    """Put a node into another, and return the one that was there."""
+    if at is None:
+        old: ast.AST = getattr(parent, field)
+        setattr(parent, field, node)
+    else:
+        old = getattr(parent, field)[at]
+        getattr(parent, field)[at] = node
+    return old
+
+
+def _left(node: ast.AST, parent: ast.AST) -> bool:
+    """Whether a node is not changed, with all that is in it."""
+    match node:
+        case ast.JoinedStr() | ast.Import() | ast.ImportFrom() | ast.expr_context():
+            return True
+        case ast.FunctionDef(name="__repr__") | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Raise() if isinstance(parent, ast.ClassDef | ast.Module):
+            return True
+        case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.keyword(arg="slots" | "frozen"):
+            return True
+    if isinstance(parent, ast.Raise):
+        return True
+    if isinstance(parent, ast.ClassDef):
+        return not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    if isinstance(parent, ast.Module):
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return not isinstance(node, kinds) and not _assigned(node)
+    return False
+
+
+def _assigned(node: ast.AST) -> str:
+    """The name to which a statement assigns a value."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name if getattr(node, "value", None) else ""
+    return ""
+
+
+def _changed_in(parent: ast.AST, node: ast.AST) -> bool:
+    """Whether a node may be changed where it stands."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+    return not isinstance(node, kinds) and not isinstance(parent, ast.Module | ast.ClassDef)
+
+
+@dataclass
+class Record:
+    """Which tests run a line, and how long they take."""
+
+    seconds: dict[str, float]
+    lines: dict[str, dict[int, list[str]]]
+
+    def tests(self, file: str, mutant: Mutant, unknown: Collection[str]) -> list[str]:
+        """The tests of a mutant: one case of each test first, then another, quick ones first."""
+        name = Path(file).stem
+        ran = self.lines.get(file, {})
+        names = {test for at in range(mutant.first, mutant.last + 1) for test in ran.get(at, ())}
+        if mutant.place.isupper():
+            names = {test for tests in ran.values() for test in tests}
+        names &= self.seconds.keys()
+        turn: Counter[str] = Counter()
+        ranked = []
+        for test in sorted(names, key=self.seconds.__getitem__):
+            function = test.partition("[")[0]
+            beside = f"test_{name}.py" in test
+            ranked.append((turn[function] // (3 if beside else 1), self.seconds[test], test))
+            turn[function] += 1
+        chosen = [test for test in unknown if f"test_{name}.py" in test]
+        left = SECONDS
+        for _, seconds, test in sorted(ranked):
+            if seconds < left or not chosen:
+                chosen.append(test)
+                left -= seconds
+        return chosen
+
+
+class Recorder:
+    """Writes down, of each test, the lines that it runs and its time."""
+
+    def __init__(self, name: str) -> None:
+        self.times: dict[str, float] = {}
+        self.file = KEPT / f"{name}.json"
+        self.coverage = coverage.Coverage(
+            KEPT / f"{name}.coverage", source_pkgs=["deltaparse"], config_file=False
+        )
+
+    def pytest_sessionstart(self) -> None:
+        self.coverage.erase()
+        self.coverage.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.coverage.switch_context(item.nodeid)
+        before = time.process_time()
+        result = yield
+        self.times[item.nodeid] = round(time.process_time() - before, 4)
+        self.coverage.switch_context("")
+        return result  # noqa: B901 - what pytest asks of a wrapper
+
+    def pytest_sessionfinish(self) -> None:
+        self.coverage.stop()
+        self.coverage.save()
+        self.file.write_text(json.dumps(self.times), encoding="utf-8")
+
+
+class Server:
+    """Runs tests of mutants, each in a process of its own."""
+
+    def __init__(self, modules: list[Path], most: int, seed: int, record: Record) -> None:
+        self.modules, self.most, self.seed, self.record = modules, most, seed, record
+        self.sound: dict[str, bool] = {}
+        self.results = _read(KEPT / "results.json")
+
+    def pytest_collection(self) -> None:
+        quick = settings.get_profile("quick")
+        settings.register_profile("mutants", quick, derandomize=True, database=None)
+        settings.load_profile("mutants")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        gc.unfreeze()
+        self.items = {item.nodeid: item for item in session.items}
+        self.functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+        for thing in gc.get_objects():
+            if isinstance(thing, FunctionType):
+                self.functions[_place(thing.__code__)].append(thing)
+        _forget()
+        gc.freeze()
+        for module in self.modules:
+            self.run(module)
+        return True
+
+    def run(self, path: Path) -> None:
+        """Run the mutants of a module, and say which live."""
+        name = str(path.relative_to(ROOT))
+        reasons = _equivalent().get(name, {})
+        every = mutants(path.read_text(encoding="utf-8"))
+        random.Random(self.seed).shuffle(every)
+        known, now = self.results.get(name, {}), {}
+        unknown = [test for test in self.items if test not in self.record.seconds]
+        for mutant in sorted(every[: self.most], key=lambda mutant: mutant.first):
+            killer = known.get(mutant.key)
+            if not killer and mutant.key not in reasons:
+                tests = self.record.tests(str(path), mutant, unknown)
+                killer = self.killer(path, mutant, [test for test in tests if test in self.items])
+                if not killer:
+                    said = "" if tests else "   (no test runs it)"
+                    print(f"{name}:{mutant.first}: {mutant.key}{said}", flush=True)
+            now[mutant.key] = killer or ""
+        self.results[name] = now
+        _write(KEPT / "results.json", self.results)
+        print("{} {} mutants, {} killed, {} equivalent".format(*_row(name, now)), flush=True)
+
+    def killer(self, path: Path, mutant: Mutant, tests: list[str]) -> str:
+        """The test that fails of a mutant, "" if none does."""
+        while tests:
+            found = self.fork(tests, path, mutant)
+            if found == "time" or self.is_sound(found):
+                return found
+            tests = [test for test in tests if test != found]
+        return ""
+
+    def is_sound(self, test: str) -> bool:
+        """Whether a test passes in a fork where nothing is changed."""
+        if test and test not in self.sound:
+            self.sound[test] = not self.fork([test])
+        return not test or self.sound[test]
+
+    def fork(self, tests: list[str], path: Path | None = None, mutant: Mutant | None = None) -> str:
+        """Run tests in a process until one fails, and return which did."""
+        seconds = 10 + SLOWER * sum(self.record.seconds.get(test, 1) for test in tests)
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if not child:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            self.live([self.items[test] for test in tests], path, mutant, theirs)
+        os.close(theirs)
+        with open(ours, encoding="utf-8") as said:
+            ends = select.select([said], [], [], 20 * seconds)[0]
+            if not ends:
+                os.kill(child, signal.SIGKILL)
+            found = said.read()
+        status = os.waitpid(child, 0)[1]
+        return found or ("time" if status else "")
+
+    def live(self, items: list[pytest.Item], path: Path | None, mutant: Mutant | None, to: int) -> None:
+        """The life of the process."""
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+
+        def end(test: str) -> None:
+            os.write(to, test.encode())
+            os._exit(0)
+
+        class Watch:
+            def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+                if report.failed:
+                    end(report.nodeid)
+
+        try:
+            if path and mutant:
+                self.change(path, mutant)
+            for item, after in zip(items, [*items[1:], None], strict=True):
+                if item is items[0]:
+                    item.config.pluginmanager.register(Watch())
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+        except BaseException:  # noqa: BLE001 - whatever it is, it is of the mutant
+            end("time")
+        end("")
+
+    def change(self, path: Path, mutant: Mutant) -> None:
+        """Give functions the code of the mutant, or a name its value."""
+        modules = [each for each in sys.modules.values() if isinstance(each, ModuleType)]
+        module = next(each for each in modules if _file(each) == path)
+        with mutant.made() as tree:
+            for code in _codes(compile(tree, str(module.__file__), "exec")):
+                for function in self.functions.get(_place(code), ()):
+                    if function.__code__ != code:
+                        function.__code__ = code
+            for statement in tree.body:
+                name = _assigned(statement)
+                if name and name == mutant.place:
+                    scope = dict(vars(module))
+                    exec(compile(ast.Module([statement], []), str(path), "exec"), scope)  # noqa: S102
+                    old, new = vars(module)[name], scope[name]
+                    for each in modules:
+                        if vars(each).get(name) is old:
+                            setattr(each, name, new)
+
+
+def _place(code: CodeType) -> tuple[str, str, int]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a module, and of all functions in it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _codes(inner)
+
+
+@functools.cache
+def _resolved(file: str) -> Path:
+    return Path(file).resolve()
+
+
+def _file(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return _resolved(file) if file and module.__name__.startswith("deltaparse.") else None
+
+
+def _forget() -> None:
+    """Drop what pure functions and objects have kept of their results."""
+    for thing in gc.get_objects():
+        if isinstance(thing, functools._lru_cache_wrapper):
+            thing.cache_clear()
+        elif str(type(thing).__module__).startswith("deltaparse.") and hasattr(thing, "__dict__"):
+            for name in list(vars(thing)):
+                if isinstance(getattr(type(thing), name, None), functools.cached_property):
+                    del vars(thing)[name]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def _write(file: Path, value: object) -> None:
+    file.write_text(json.dumps(value, indent=0, sort_keys=True), encoding="utf-8")
+
+
+def _equivalent() -> dict[str, dict[str, str]]:
+    """Mutants that no test can tell from the module, each with the reason, by modules."""
+    found: dict[str, dict[str, str]] = {}
+    module = key = ""
+    for line in EQUIVALENT.read_text(encoding="utf-8").splitlines():
+        depth = len(line) - len(line.lstrip())
+        if line.strip() and not line.startswith("#"):
+            if depth == 0:
+                module = line
+                found[module] = {}
+            elif depth == 2:
+                key = line.strip()
+            else:
+                found[module][key] = line.strip()
+    return found
+
+
+def _row(name: str, results: dict[str, str]) -> tuple[str, int, int, int]:
+    reasons = _equivalent().get(name, {})
+    return name, len(results), sum(map(bool, results.values())), len(results.keys() & reasons)
+
+
+HEAD = """# Mutants
+
+`make mutants` changes the code of a module in one small place, and asks whether a test notices: see
+[Contributing](https://github.com/OWNER/deltaparse/blob/main/CONTRIBUTING.md). Of each module some mutants are
+taken, drawn with a fixed seed. One that makes no difference is called equivalent; the reason of each is in
+`tools/equivalent_mutants.txt`. `tools/mutants.py --page` writes this page.
+
+| module | mutants | killed | equivalent | left |
+|---|--:|--:|--:|--:|
+"""
+
+
+def page() -> str:
+    """The page of the documentation, of what was run so far."""
+    rows = [_row(name, results) for name, results in sorted(_read(KEPT / "results.json").items())]
+    rows += [("all", *(sum(row[at] for row in rows) for at in (1, 2, 3)))]  # type: ignore[list-item]
+    return HEAD + "".join(
+        f"| {name} | {most} | {killed} | {same} | {most - killed - same} |\n"
+        for name, most, killed, same in rows
+    )
+
+
+def _modules(names: list[str]) -> list[Path]:
+    found = []
+    for name in names:
+        path = ROOT / name
+        found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return [path for path in found if path.name != "__init__.py"]
+
+
+def _run(tests: list[str], plugin: object) -> None:
+    own = ["no:xdist", "no:cacheprovider", "no:terminalreporter"]
+    args = [f"-p{name}" for name in own if name != "no:terminalreporter"]
+    pytest.main([*args, "-qq", "-s", "--no-header", "-Wdefault", *tests], plugins=[plugin])
+
+
+def _record(again: bool) -> Record:
+    """What tests run, which is found out where it is not known."""
+    seconds: dict[str, float] = {}
+    lines: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    KEPT.mkdir(exist_ok=True)
+    for name in FOLDERS:
+        if again or not (KEPT / f"{name}.json").exists():
+            if not os.fork():
+                _run([f"tests/{name}"], Recorder(name))
+                os._exit(0)
+            os.wait()
+        seconds |= _read(KEPT / f"{name}.json")
+        data = coverage.CoverageData(str(KEPT / f"{name}.coverage"))
+        data.read()
+        for file in data.measured_files():
+            for line, contexts in data.contexts_by_lineno(file).items():
+                lines[file][line] += contexts
+    return Record(seconds, lines)
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("modules", nargs="*", default=[])
+    parser.add_argument("--most", type=int, default=20, help="mutants of each module")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--record", action="store_true", help="which test runs which line, anew")
+    parser.add_argument("--page", action="store_true", help="write docs/mutants.md")
+    asked = parser.parse_args()
+    os.chdir(ROOT)
+    os.environ |= {"HYPOTHESIS_PROFILE": "quick", "DELTAPARSE_CORPUS": "", "DELTAPARSE_CASES": ""}
+    if asked.modules or asked.record:
+        record = _record(asked.record)
+        if asked.modules:
+            tests = [f"tests/{name}" for name in FOLDERS]
+            _run(tests, Server(_modules(asked.modules), asked.most, asked.seed, record))
+    if asked.page:
+        (ROOT / "docs" / "mutants.md").write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
