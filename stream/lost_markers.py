@@ -52,8 +52,8 @@ def _places(fmt: WireFormat, tools: Collection[str], content: str) -> Iterator[i
     for at in found:
         if fmt.tools.format is ToolFormat.JSON_NATIVE:
             brace = content.rfind("{", 0, at)
-            listed = content[:brace].rstrip().endswith("[")
-            yield content.rfind("[", 0, brace) if listed and brace >= 0 else max(brace, 0)
+            if brace >= 0:
+                yield brace
         else:
             # The name may have a namespace, and an id may stand before it.
             space = max(content.rfind(char, 0, at) for char in " \n\t")
@@ -61,7 +61,7 @@ def _places(fmt: WireFormat, tools: Collection[str], content: str) -> Iterator[i
 
 
 def _without_inner_markers(fmt: WireFormat) -> WireFormat:
-    """The format without the markers between the name and the arguments."""
+    """The format without a marker before the arguments; one behind the name is not asked for."""
     if fmt.tools.format is not ToolFormat.TAG_WITH_JSON:
         return fmt
-    return fmt.replace(function={"name_suffix": ""}, arguments={"start": ""})
+    return fmt.replace(arguments={"start": ""})
