@@ -48,13 +48,14 @@ def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeyp
         ChatTemplate(SOURCE + " "),
         ChatTemplate(SOURCE, "<s>"),
         ChatTemplate(SOURCE, "", "<s>"),
+        ChatTemplate(SOURCE, added_tokens=("<s>",)),
         ChatTemplate(SOURCE + "\ud800"),
     ):
         load_or_analyze(tmp_path, template, made)
-    assert len(list(tmp_path.iterdir())) == 5
+    assert len(list(tmp_path.iterdir())) == 6
     monkeypatch.setattr(cache, "__version__", "next")
     load_or_analyze(tmp_path, ChatTemplate(SOURCE), made)
-    assert len(list(tmp_path.iterdir())) == 6
+    assert len(list(tmp_path.iterdir())) == 7
 
 
 @pytest.mark.parametrize(

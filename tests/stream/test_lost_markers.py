@@ -117,7 +117,10 @@ def test_no_marker_is_lost_where_there_is_none(name):
         text = WITHOUT_MARKERS[name]
         message = parse(text, each, tools=NAMED, finish_reason="stop")
         assert "lost_marker" not in {issue.kind for issue in message.issues}
-        assert called_without_marker(each, {"get_weather"}, text, lambda *_: message) == ""
+        assert (
+            called_without_marker(each, {"get_weather"}, text, lambda *_, message=message: message)
+            == ""
+        )
 
 
 def test_channels_that_name_no_recipient_show_no_call():

@@ -290,7 +290,9 @@ def test_a_bug_of_ours_loses_no_output(monkeypatch):
     content = joined(parser.feed(f"two {CALL} three"))[0]
     content += joined(parser.feed(" four") + parser.finish("stop"))[0]
     assert content == f"two {CALL} three four"
-    assert [issue.kind for issue in parser.issues] == ["internal_error"]
+    (issue,) = parser.issues
+    assert issue.kind == "internal_error"
+    assert issue.span == (len("one two "), len("one two "))
 
 
 def test_after_a_bug_of_ours_half_a_character_at_the_end_is_reported(monkeypatch):

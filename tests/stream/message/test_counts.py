@@ -93,6 +93,10 @@ def test_the_prompt_is_not_counted():
     parser = StreamParser(TAGS, prompt="<|start|>model\n" + CALL[:-12])
     parser.feed(CALL[-12:])
     assert parser.counts.tool_calls.chunks == 1
+    parser = StreamParser(TAGS, prompt=f"<|start|>model\n{REASONED}{CALL[:-12]}")
+    parser.feed(f"{CALL[-12:]}x")
+    assert parser.counts.content == Amount(1, 0)
+    assert parser.counts.reasoning == Amount()
 
 
 @given(case=soups(), kw=options, data=st.data())

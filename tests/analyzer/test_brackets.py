@@ -1,0 +1,57 @@
+"""Markers of several tokens: found by what they do, written as tags, and written back."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import WireFormat
+from deltaparse.analyzer.brackets import Brackets, find_brackets
+
+PAIRS = "<|open|>think<|sep|>hm<|close|>think<|sep|><|open|>say it<|sep|>x<|close|>say<|sep|>"
+PREFIXED = "]<]ns[>[<call>]<]ns[>[<f>1]<]ns[>[</f>]<]ns[>[</call>"
+BOTH = PAIRS + PREFIXED
+
+
+def test_what_makes_tags_is_found():
+    pairs = (("<|open|>", "<|sep|>"), ("<|close|>", "<|sep|>"))
+    assert find_brackets(PAIRS) == Brackets(pairs=pairs)
+    assert find_brackets(PREFIXED) == Brackets(prefixes=("]<]ns[>[",))
+    assert find_brackets(BOTH) == Brackets(pairs, ("]<]ns[>[",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|open|>think<|sep|>hm<|close|>think<|sep|>",  # one word may stand there by chance
+        "<|open|>a<|sep|>x<|close|>b<|sep|><|open|>c<|sep|>",  # nothing closes what is opened
+        "]<]ns[>[<call>]<]ns[>[</call>",  # as with one word
+        f"{PREFIXED} ]<]ns[>[",  # it stands elsewhere too
+        "a:<call>a:<f>1a:</f>a:</call>",  # a word before a tag
+        "<x><call><x><f>1<x></f><x></call>",  # a tag before a tag
+    ],
+)
+def test_other_markers_are_plain(text):
+    assert find_brackets(text) == Brackets()
+
+
+@pytest.mark.parametrize("text", [PAIRS, PREFIXED, BOTH])
+def test_what_is_written_as_tags_is_written_back(text):
+    brackets = find_brackets(text)
+    plain = brackets.plain(text)
+    assert "<|open|>" not in plain
+    assert "]<]ns[>[" not in plain
+    assert brackets.restored(plain) == text
+
+
+@pytest.mark.parametrize("text", [PAIRS, PREFIXED])
+def test_the_markers_of_a_format_are_written_back(text):
+    brackets = find_brackets(text)
+    fmt = WireFormat().replace(
+        reasoning={"start": text[: len(text) // 4], "end": "</think>"}, turn={"ends": (text,)}
+    )
+    plain = fmt.replace(
+        reasoning={"start": brackets.plain(fmt.reasoning.start)},
+        turn={"ends": (brackets.plain(text),)},
+    )
+    assert brackets.restored_format(plain) == fmt
+    assert Brackets().restored_format(plain) is plain

@@ -1,0 +1,41 @@
+"""Deltas as OpenAI writes them."""
+
+from __future__ import annotations
+
+from deltaparse import ContentDelta, ReasoningDelta, ToolCallDelta
+from deltaparse.stream.message.deltas import arguments_deltas, unplaced_deltas
+
+
+def test_a_delta_of_text():
+    assert ContentDelta("a").to_openai() == {"content": "a"}
+    reasoning = ReasoningDelta("a")
+    assert reasoning.to_openai() == {"reasoning_content": "a"}
+    assert reasoning.to_openai(reasoning="reasoning") == {"reasoning": "a"}
+    both = {"reasoning": "a", "reasoning_content": "a"}
+    assert reasoning.to_openai(reasoning="both") == both
+
+
+def test_the_first_delta_of_a_call_and_those_that_follow():
+    function = {"name": "f", "arguments": '{"a'}
+    first = {"index": 1, "id": "x", "type": "function", "function": function}
+    assert ToolCallDelta(1, "x", "f", '{"a').to_openai() == {"tool_calls": [first]}
+    more = {"index": 1, "function": {"arguments": '": 1}'}}
+    for make in (
+        arguments_deltas(1),
+        unplaced_deltas(1),
+        lambda text: ToolCallDelta(1, None, None, text),
+    ):
+        delta = make('": 1}')
+        assert delta.to_openai() == {"tool_calls": [more]}
+        assert delta == ToolCallDelta(1, arguments='": 1}')
+        assert delta.last is False
+        assert delta.tokens is None
+
+
+def test_the_tokens_of_a_delta():
+    delta = ContentDelta("a")
+    assert delta.tokens is None
+    delta.place = 3
+    assert delta.tokens == (2, 3)
+    delta.place = (1, 4)
+    assert delta.tokens == (1, 4)
