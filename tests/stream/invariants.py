@@ -34,10 +34,13 @@ def run(fmt, texts, reason="stop", **options):
 
 
 def check_1_and_2(fmt, text, cuts, reason="stop", **options):
-    """The sum of the deltas is the message, and the same at each of the cuts."""
+    """The sum of the deltas is the message, and the same at each of the cuts; issues say where."""
     whole, deltas = run(fmt, [text], reason, **options)
     assert joined(deltas) == as_joined(whole.message)
     assert "internal_error" not in {issue.kind for issue in whole.issues}
+    for issue in whole.issues:
+        assert issue.detail
+        assert 0 <= issue.span[0] <= issue.span[1] <= len(text)
     for texts in cuts:
         parser, deltas = run(fmt, texts, reason, **options)
 

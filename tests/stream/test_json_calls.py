@@ -373,6 +373,7 @@ def test_where_the_prompt_opened_reasoning_and_there_was_none(reason, policy, ca
     assert len(parser.message.tool_calls) == calls
     assert parser.message.content == ""
     assert ("tool_in_reasoning" in kinds(parser)) is (policy != "reasoning")
+    assert parser.message.reasoning_content == ("" if calls else f"\n[{F}]")
 
 
 def test_a_draft_in_reasoning_is_none():

@@ -1,8 +1,8 @@
-"""Deltas as OpenAI writes them."""
+"""Deltas and messages as OpenAI writes them."""
 
 from __future__ import annotations
 
-from deltaparse import ContentDelta, ReasoningDelta, ToolCallDelta
+from deltaparse import Content, ContentDelta, Message, Reasoning, ReasoningDelta, ToolCall, ToolCallDelta
 from deltaparse.stream.message.deltas import arguments_deltas, unplaced_deltas
 
 
@@ -39,3 +39,24 @@ def test_the_tokens_of_a_delta():
     assert delta.tokens == (2, 3)
     delta.place = (1, 4)
     assert delta.tokens == (1, 4)
+
+
+def test_a_message_with_all_parts_and_with_few():
+    call = ToolCall("x", "f", "{}", complete=True)
+    function = {"name": "f", "arguments": "{}"}
+    calls = [{"id": "x", "type": "function", "function": function}]
+    said = {"role": "assistant", "content": "a"}
+    assert Message().to_openai() == {"role": "assistant", "content": ""}
+    assert Message((Content("a"),)).to_openai() == said
+    assert Message((call,)).to_openai() == {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": calls,
+    }
+    whole = Message((Reasoning("hm"), Content("a"), call))
+    assert whole.to_openai() == {**said, "reasoning_content": "hm", "tool_calls": calls}
+    assert whole.to_openai(reasoning="reasoning") == {
+        **said,
+        "reasoning": "hm",
+        "tool_calls": calls,
+    }

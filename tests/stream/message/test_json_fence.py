@@ -147,6 +147,8 @@ def test_what_was_left_out_is_reported():
     (issue,) = asked(TAGS, f"<think>\nhm\n</think>\n\n{BLOCK}").issues
     assert "'```json\\n'" in issue.detail
     assert "'\\n```'" in issue.detail
+    (issue,) = asked(TAGS, f"```json\n{VALUE}").issues
+    assert issue.detail == "left out round the JSON: '```json\\n'"
 
 
 def test_without_a_schema_and_in_raw_output_it_stays():
