@@ -2,12 +2,14 @@
 
 They are in `templates/`, written for these tests in the manner of real ones. What a model with
 such a template writes stands here by hand, and is parsed at every cut, behind the prompt that the
-template makes.
+template makes. All else that the analysis finds of them is in `templates/formats.json`, so that no
+change of it goes unnoticed; `python -m tests.test_templates` writes that anew.
 """
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -40,6 +42,7 @@ TOOLS = [
         },
     },
 ]
+FOUND = Path(__file__).with_name("templates") / "formats.json"
 LOOK = ("look_up", {"city": "Ghent", "days": 3})
 SAY = ("say", {"text": "Hi <b>"})
 ASKED = {"role": "user", "content": "Will it rain?"}
@@ -810,6 +813,19 @@ FORMS = {
 }
 
 
+def unusual(fmt):
+    """What a format has that one of no markers has not, by groups."""
+    found, usual = json.loads(fmt.to_json()), json.loads(WireFormat().to_json())
+    groups = {}
+    for group, values in found.items():
+        if values != usual[group]:
+            groups[group] = values
+        if isinstance(values, dict) and group in groups and usual[group]:
+            of = usual[group]
+            groups[group] = {key: values[key] for key in values if values[key] != of.get(key)}
+    return groups
+
+
 def test_each_template_has_its_row():
     assert sorted(FORMS) == sorted(SOURCES)
 
@@ -821,6 +837,7 @@ def test_the_analysis_finds_the_form_and_proves_it(name):
     assert fmt.issues == found.issues
     assert fmt.verified is not bool(found.issues)
     assert WireFormat.from_json(fmt.to_json()) == fmt
+    assert unusual(fmt) == json.loads(FOUND.read_text(encoding="utf-8"))[name]
     assert not [probe for probe in PROBE_TEXTS if probe in fmt.to_json()]
 
 
@@ -839,3 +856,12 @@ def test_what_such_a_model_writes_is_read(name, said):
     assert all(call.complete for call in message.tool_calls)
     assert not said.ids or [call.id for call in message.tool_calls] == [*said.ids]
     assert [issue.kind for issue in parser.issues] == [*said.issues]
+
+
+if __name__ == "__main__":
+    shown = []
+    for name, source in sorted(SOURCES.items()):
+        found = unusual(analyze(source)).items()
+        groups = (f"  {json.dumps(key)}: {json.dumps(of, ensure_ascii=False)}" for key, of in found)
+        shown.append(f' "{name}": {{\n' + ",\n".join(groups) + "\n }")
+    FOUND.write_text("{\n" + ",\n".join(shown) + "\n}\n", encoding="utf-8")

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from deltaparse import Content, ContentDelta, Message, Reasoning, ReasoningDelta, ToolCall, ToolCallDelta
+from deltaparse import (
+    Content,
+    ContentDelta,
+    Message,
+    Reasoning,
+    ReasoningDelta,
+    ToolCall,
+    ToolCallDelta,
+)
 from deltaparse.stream.message.deltas import arguments_deltas, unplaced_deltas
 
 
