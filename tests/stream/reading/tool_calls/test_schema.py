@@ -10,6 +10,8 @@ from deltaparse.stream.reading.tool_calls.schema import (
     INTEGER,
     argument_types,
     pointed,
+    types_named,
+    words_for,
 )
 
 DEFINED = {
@@ -153,4 +155,32 @@ def test_what_a_reference_points_at(reference, value):
 @pytest.mark.parametrize("reference", ["", "#a", "a#/g", "#/", "#/a b/-1", "#/a b/1", "#/g/h/i"])
 def test_a_reference_to_nothing(reference):
     with pytest.raises(LookupError):
-        pointed({"a b": [{"": 1}], "g": {"h": 4}}, reference)
+        pointed({"a b": [{"": 1}], "g": {"h": 4}, "/g": 5}, reference)
+
+
+@pytest.mark.parametrize("kind", ["string", "number", "boolean", "null", "array", "object"])
+def test_formats_have_words_of_their_own_for_types(kind):
+    words = words_for(kind)
+    assert words[0] == kind
+    assert {word for word in words if set(types_named(f" {word.upper()}")) != {kind}} == set()
+    assert sum(map(len, map(words_for, ALL_TYPES))) == len(OWN_WORDS) + len(ALL_TYPES)
+    assert types_named("date") == {}
+
+
+OWN_WORDS = ("integer", "int", "float", "double", "str", "text", "list", "tuple", "dict", "map")
+OWN_WORDS += ("json", "bool", "none")
+    "integer",
+    "int",
+    "float",
+    "double",
+    "str",
+    "text",
+    "list",
+    "tuple",
+    "dict",
+    "map",
+    "json",
+    "bool",
+    "none",
+]
+"""Those that are no type of JSON."""
