@@ -55,8 +55,6 @@ SUITES = {
 }
 """The tests that are recorded, and run."""
 
-SECONDS = 4.0
-"""Tests of one mutant take so long at most, as they took when they were recorded."""
 SLOWER = 5
 """A test that takes so many times as long, and two seconds more, goes round in circles."""
 MOST_MEMORY = 4 << 30
@@ -285,6 +283,8 @@ class Record:
 
     seconds: dict[str, float]
     lines: dict[str, dict[int, list[str]]]
+    most: float
+    """So long the tests of one mutant take at most, as they took when they were recorded."""
 
     def tests(self, file: str, mutant: Mutant, unknown: Collection[str]) -> list[str]:
         """The tests of a mutant: one case of each test first, then another, quick ones first."""
@@ -302,7 +302,7 @@ class Record:
             ranked.append((turn[function] // (3 if beside else 1), self.seconds[test], test))
             turn[function] += 1
         chosen = [test for test in unknown if f"test_{name}.py" in test]
-        left = SECONDS
+        left = self.most
         for _, seconds, test in sorted(ranked):
             if seconds < left or not chosen:
                 chosen.append(test)
@@ -576,7 +576,7 @@ def _run(tests: list[str], plugin: object) -> None:
     pytest.main([*args, *tests], plugins=[plugin])
 
 
-def _record(again: bool) -> Record:
+def _record(again: bool, most: float) -> Record:
     """What tests run, which is found out where it is not known."""
     seconds: dict[str, float] = {}
     lines: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -594,7 +594,7 @@ def _record(again: bool) -> Record:
         for file in data.measured_files():
             for line, contexts in data.contexts_by_lineno(file).items():
                 lines[file][line] += contexts
-    return Record(seconds, lines)
+    return Record(seconds, lines, most)
 
 
 def main() -> None:
@@ -603,6 +603,7 @@ def main() -> None:
     parser.add_argument("modules", nargs="*", default=[])
     parser.add_argument("--most", type=int, default=20, help="mutants of each module")
     parser.add_argument("--tests", nargs="*", help="only these files of tests")
+    parser.add_argument("--seconds", type=float, default=20, help="of tests, for each mutant")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--record", action="store_true", help="which test runs which line, anew")
     parser.add_argument("--page", action="store_true", help="write docs/mutants.md")
@@ -610,7 +611,7 @@ def main() -> None:
     os.chdir(ROOT)
     os.environ |= {"HYPOTHESIS_PROFILE": "quick", "DELTAPARSE_CORPUS": "", "DELTAPARSE_CASES": ""}
     if asked.modules or asked.record:
-        record = _record(asked.record)
+        record = _record(asked.record, asked.seconds)
         if asked.modules:
             tests = asked.tests or list(SUITES.values())
             _run(tests, Server(_modules(asked.modules), asked.most, asked.seed, record))

@@ -169,18 +169,4 @@ def test_formats_have_words_of_their_own_for_types(kind):
 
 OWN_WORDS = ("integer", "int", "float", "double", "str", "text", "list", "tuple", "dict", "map")
 OWN_WORDS += ("json", "bool", "none")
-    "integer",
-    "int",
-    "float",
-    "double",
-    "str",
-    "text",
-    "list",
-    "tuple",
-    "dict",
-    "map",
-    "json",
-    "bool",
-    "none",
-]
 """Those that are no type of JSON."""
