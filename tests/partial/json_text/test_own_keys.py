@@ -1,0 +1,74 @@
+"""Keys without quotation marks: where they end, whole and where the input ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse.partial import MAX_TOKEN
+from deltaparse.partial.json_text.own_keys import own_key
+
+from ...support import Driver
+
+QUOTE = "<q>"
+
+
+def read(text, *, size=None):
+    """The key that a text begins with, and what is left of the text."""
+    driver = Driver(lambda src, _: own_key(src, QUOTE))
+    driver.feed(*([text] if size is None else list(text)))
+    driver.close()
+    return driver.result, driver.src.text[driver.src.pos :]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("abc:1,", "abc"),
+        (" abc : -1.5e3}", "abc"),
+        ("abc:<q>x", "abc"),
+        ("abc:{", "abc"),
+        ("abc:\n[", "abc"),
+        ("a b:true]", "a b"),
+        ("a:b:None,", "a:b"),
+        ('"a":1,', '"a"'),
+        ("abc:x,", ""),
+        ("abc:x{", ""),
+        (":1,", ""),
+        ("a}", ""),
+        ("a,b:1,", ""),
+        ("x:1 y:2,", ""),
+        ("x:1\n y:2,", ""),
+        ("a\nb:1,", ""),
+        ("// a:1,", ""),
+        ("/* a:1,", ""),
+        ("/a:1,", "/a"),
+        ("a" * MAX_TOKEN + ":1,", ""),
+        ("a" * (MAX_TOKEN - 3) + ":1,", "a" * (MAX_TOKEN - 3)),
+    ],
+)
+def test_where_a_key_ends(text, key):
+    assert read(text)[0] == key
+    assert read(text)[1].lstrip() == text.strip().removeprefix(key).lstrip()
+    if len(text) < 100:
+        assert read(text, size=1) == read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("abc:", "abc"),
+        ("abc:1", "abc"),
+        ("abc: -", "abc"),
+        ("abc: <q", "abc"),
+        ("abc:tru", "abc"),
+        ("abc:trux", ""),
+        ("abc:x", ""),
+        (":", ""),
+        ("abc", None),
+        ("/", None),
+        ("", None),
+    ],
+)
+def test_where_the_input_ends_in_one(text, key):
+    for size in (None, 1):
+        assert read(text, size=size) == (key, text.removeprefix(key or ""))
