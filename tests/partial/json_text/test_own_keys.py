@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse.partial import MAX_TOKEN
-from deltaparse.partial.json_text.own_keys import own_key
+from deltaparse.partial.json_text.own_keys import WORDS, own_key
 
 from ...support import Driver
 
@@ -17,6 +17,7 @@ def read(text, *, size=None):
     driver = Driver(lambda src, _: own_key(src, QUOTE))
     driver.feed(*([text] if size is None else list(text)))
     driver.close()
+    assert not driver.running
     return driver.result, driver.src.text[driver.src.pos :]
 
 
@@ -31,6 +32,12 @@ def read(text, *, size=None):
         ("a b:true]", "a b"),
         ("a:b:None,", "a:b"),
         ('"a":1,', '"a"'),
+        ("a:1,", "a"),
+        ("a:'b'", "a"),
+        ('a b:"c"', "a b"),
+        *((f"abc:{word},", "abc") for word in WORDS),
+        ("abc:Nothing,", ""),
+        ("{a:1,", ""),
         ("abc:x,", ""),
         ("abc:x{", ""),
         (":1,", ""),
