@@ -145,3 +145,10 @@ def test_a_text_in_the_place_of_several_is_answered_with_the_right_spelling():
 def test_a_list_of_texts_becomes_a_tuple():
     assert deltaparse.TurnFormat(ends=["</s>"]) == deltaparse.TurnFormat(ends=("</s>",))
     assert hash(WireFormat(preserved_tokens=["<x>"])) == hash(WireFormat(preserved_tokens=("<x>",)))
+
+
+@pytest.mark.parametrize("version", ["true", "1.0", '"1"', "null", "2"])
+def test_a_version_is_the_number_one(version):
+    with pytest.raises(FormatError, match="version"):
+        WireFormat.from_json(f'{{"version": {version}}}')
+    assert WireFormat.from_json('{"version": 1}') == WireFormat.from_json("{}") == WireFormat()
