@@ -515,7 +515,9 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _write(file: Path, value: object) -> None:
-    file.write_text(json.dumps(value, indent=0, sort_keys=True), encoding="utf-8")
+    new = file.with_suffix(f".{os.getpid()}")
+    new.write_text(json.dumps(value, indent=0, sort_keys=True), encoding="utf-8")
+    new.replace(file)  # another run may read it
 
 
 def _equivalent() -> dict[str, dict[str, str]]:
