@@ -52,6 +52,9 @@ LONGEST_ID = LONGEST_NAME - 56
 NO_WORD = "\"'`<>{}()"
 """What else ends a word, as the parser reads ids."""
 
+IN_TOKENS = "[]"
+"""What special tokens are written with, besides: to xgrammar one may be its letters, too."""
+
 ID = repeat(ANY_CHAR, 1)
 """A call's id in JSON: a format does not say which letters it has, and how many."""
 
@@ -209,6 +212,8 @@ def _id(fmt: WireFormat) -> Expr:
     ends = sorted(tagged_markers(fmt).id_ends.literals)
     lost = set(NO_WORD)
     for end in ends:
+        if any(map(is_special, end)):
+            lost |= set(IN_TOKENS)
         if not any(char in lost or char.isspace() or is_special(char) for char in end):
             lost.add(next((char for char in end if not char.isalnum()), end[0]))
         across = (at for at in range(1, len(end)) if any(one.startswith(end[at:]) for one in ends))
