@@ -12,9 +12,9 @@ __all__ = ["LONG_STRING", "value_lane"]
 LONG_STRING = 3
 """Chunks within one string; for more of them the lane of strings is worth its while."""
 
-Seen = tuple[str, int, JsonState, str]
+Seen = tuple[str | None, int, JsonState, str]
 """Text that may pass but for its end, where that begins, and where the lexer stands before it."""
-NOTHING: Seen = "", 0, START, ""
+NOTHING: Seen = None, 0, START, ""
 
 
 def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
@@ -24,6 +24,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
     long string, and text that holds one of the characters `firsts` may not pass; the lexer has not
     read that.
     """
+    firsts = firsts or "\x00"  # of bytes this asks what raises TypeError, as a lane should
     scan = lexer.scan
     inside = 0
     seen = NOTHING
