@@ -18,6 +18,7 @@ from deltaparse import (
 from deltaparse.tool_parsers import safe_value
 
 from ..strategies.call_patterns import FAMILIES, read
+from ..strategies.response_templates import FUNCTION
 from .work import counted, is_linear
 
 SIZE = 5_000
@@ -99,7 +100,8 @@ def test_text_is_a_value_or_it_is_text(unit):
 
 def template(**tool_calls):
     """A response template with these fields for its calls."""
-    calls = {"open": "<c>", "close": "</c>", "content": "json"} | tool_calls
+    own = {"open": "<c>", "close": "</c>", "content": "json", "repeats": True}
+    calls = own | {"transform": FUNCTION} | tool_calls
     return {"start_anchor": "<a>", "fields": {"tool_calls": calls}}
 
 
@@ -121,7 +123,7 @@ def test_patterns_of_response_templates_are_read_and_not_run(pattern):
             from_response_template(given)
 
 
-@pytest.mark.parametrize("marker", ["\0", "\ud83d", "(.*)+", "<" * 256, " \n"])
+@pytest.mark.parametrize("marker", ["\0", "\ud83d", "(.*)+", "<" * 200, " \n"])
 def test_odd_markers_of_response_templates(marker):
     made = from_response_template(template(open=marker))
     text = f"x {marker}" + '{"name": "f", "arguments": {}}</c>' * 2
