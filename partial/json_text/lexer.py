@@ -139,7 +139,7 @@ class JsonLexer:
     def hold(self, commas: bool) -> None:
         """Say whether commas are held back from here on."""
         self.hold_commas = commas
-        # Those that begin here, between the innermost brackets.
+        # `_runs` by the innermost bracket, `_here` those behind it now.
         self._runs = NO_RUNS if self._tracks else RUNS[commas]
         self._here = self._runs[self.stack[-1:]]
 
@@ -156,7 +156,7 @@ class JsonLexer:
         if state is START and (small := self._small(text, pos)):
             return small
         while pos < end:
-            run = runs.get(state)
+            run = runs[state]
             if run is not None:  # all up to the next bracket, nearly always
                 match, ends = run
                 found = match(text, pos)

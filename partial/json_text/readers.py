@@ -58,7 +58,6 @@ def json_value(
     lexer = lexer or JsonLexer()
     scan, end = lexer.scan, 0
     watched, string_lane = (overrun.watched, overrun.lane) if overrun else ("\x00", STRING_LANE)
-
     tokens: Lane | None = None
 
     def step(window: Window) -> str | None:

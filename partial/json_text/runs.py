@@ -20,7 +20,7 @@ from typing import NamedTuple, cast
 
 from .states import JsonState
 
-__all__ = ["ESCAPE", "INSIDE", "NO_RUNS", "RUNS", "Run"]
+__all__ = ["ESCAPE", "INSIDE", "NO_RUNS", "RUNS", "Run", "Runs"]
 
 ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
 INSIDE = rf'[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+'
@@ -33,6 +33,16 @@ DIGITS = "[0-9]{1,64}+"
 NUMBER = rf"-?+(?:0|[1-9][0-9]{{0,64}}+)(?:\.{DIGITS})?+(?:[eE][-+]?+{DIGITS})?+(?=[^-+.0-9eE])"
 CUT_NUMBER = "[-0-9][-+.0-9eE]{0,64}+"
 SCALAR = rf"(?:{WHOLE}|(?:true|false|null|{NUMBER}){WHITE})"
+
+
+OF_BOTH = {
+    JsonState.AFTER_OPEN,
+    JsonState.STRING,
+    JsonState.AFTER_VALUE,
+    JsonState.AFTER_COMMA,
+}
+OF_OBJECTS = OF_BOTH | {JsonState.KEY, JsonState.AFTER_KEY, JsonState.AFTER_COLON}
+"""The states between brackets."""
 
 
 class Run(NamedTuple):
@@ -58,8 +68,10 @@ class _Circle:
         self._cut_comma = cut_comma
         self._ends: list[tuple[JsonState, bool]] = []
 
-    def run(self, state: JsonState) -> Run:
-        """The run that begins in a state."""
+    def run(self, state: JsonState) -> Run | None:
+        """The run that begins in a state; None where none of these tokens follows."""
+        if state not in (OF_OBJECTS if self._key else OF_BOTH):
+            return None
         self._ends = [(state, False)]
         pattern = self._from(state)
         match = cast("Callable[[str, int], re.Match[str]]", re.compile(pattern).match)
@@ -102,24 +114,36 @@ class _Circle:
         return f"{token}()" + ("" if again is None else self._from(state, again=again))
 
 
-def _runs(hold_commas: bool) -> Mapping[str, Mapping[JsonState, Run]]:
-    key = rf"{WHOLE}:{WHITE}"
-    comma = f",{WHITE}"
+class Runs(dict[JsonState, "Run | None"]):
+    """The runs behind an open bracket, by where they begin; each is made when it is asked for.
+
+    Args:
+        tokens: those of the `_Circle`; none, and there are no runs.
+    """
+
+    def __init__(self, *tokens: str) -> None:
+        super().__init__()
+        self._tokens = tokens
+
+    def __missing__(self, state: JsonState) -> Run | None:
+        """Make a run; threads that do so at once make the same."""
+        run = self[state] = _Circle(*self._tokens).run(state) if self._tokens else None
+        return run
+
+
+def _runs(hold_commas: bool) -> Mapping[str, Runs]:
+    key, comma = rf"{WHOLE}:{WHITE}", f",{WHITE}"
     before_key, before_value, cut = "", "", ""
     if hold_commas:
         before_key, before_value, cut = '(?=")', r'(?=["{\[\-0-9tfn])', r",[ \t\n\r]{0,64}+"
-    objects = _Circle(key, comma + before_key, cut)
-    arrays = _Circle("", comma + before_value, cut)
-    of_both = (JsonState.AFTER_OPEN, JsonState.STRING, JsonState.AFTER_VALUE, JsonState.AFTER_COMMA)
-    of_objects = (*of_both, JsonState.KEY, JsonState.AFTER_KEY, JsonState.AFTER_COLON)
     return {
-        "{": {state: objects.run(state) for state in of_objects},
-        "[": {state: arrays.run(state) for state in of_both},
-        "": {},
+        "{": Runs(key, comma + before_key, cut),
+        "[": Runs("", comma + before_value, cut),
+        "": Runs(),
     }
 
 
 RUNS = {hold_commas: _runs(hold_commas) for hold_commas in (False, True)}
-"""By whether commas are held back, the innermost bracket, and the state."""
+"""By whether commas are held back, and the innermost bracket."""
 
-NO_RUNS: Mapping[str, Mapping[JsonState, Run]] = {"{": {}, "[": {}, "": {}}
+NO_RUNS: Mapping[str, Runs] = {bracket: Runs() for bracket in ("{", "[", "")}
