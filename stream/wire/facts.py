@@ -55,8 +55,6 @@ class Facts:
 
     __slots__ = (
         "_addressed",
-        "_alone",
-        "_at_end",
         "_generated",
         "_pairs",
         "_start",
@@ -132,9 +130,6 @@ class Facts:
         # Where nothing shows where the turn begins, it begins with reasoning open in any case.
         forced = reasoning.mode is ReasoningMode.FORCED_OPEN
         self._unseen = self._start if forced and not (turn.headers or generated) else ""
-        # What is there of the turn, and that it is known: with no prompt, and with the usual one.
-        self._alone = self._generated or self._unseen, True
-        self._at_end = self._generated, True
 
     def reasoning_in(self, turn: str) -> tuple[str, str]:
         """The markers of the reasoning that a beginning of the turn has opened last.
@@ -159,10 +154,7 @@ class Facts:
     def turn_shown(self, prompt: str) -> tuple[str, bool]:
         """The same, and whether something in the prompt, if there is one, shows where it begins."""
         if not prompt:
-            return self._alone
-        generated = self._turn.generation_prompt
-        if generated and prompt.endswith(generated):
-            return self._at_end
+            return self._generated or self._unseen, True
         turn = self.turn_in(prompt)
         return (self._unseen, False) if turn is None else (turn, True)
 

@@ -19,6 +19,7 @@ __all__ = [
 
 NAME = r"(?P<name>[^\s<\[{]+?)"
 ID = r"[^\s<\[{]+?"
+MARKED_ID = r"[^\s<{]+?"
 KIND = r"\w+"
 
 
@@ -112,7 +113,9 @@ def _named(fmt: WireFormat) -> list[str]:
     function, arguments, call_id = fmt.function, fmt.arguments, fmt.call_id
     space = optional(re.escape(function.namespace)) if function.namespace else ""
     name = rf"(?P<id>{space}{NAME}(?::\d+)?)" if call_id.holds_name else space + NAME
-    given = [core(call_id.prefix), rf"(?P<id>{ID})", core(call_id.suffix)]
+    # Where a marker ends it, an id may have the bracket that arguments may begin with.
+    own = MARKED_ID if core(call_id.suffix) else ID
+    given = [core(call_id.prefix), rf"(?P<id>{own})", core(call_id.suffix)]
     parts = [name, core(function.name_suffix)]
     if call_id.position is CallIdPosition.PRE_FUNC_NAME:
         parts = [*(() if call_id.holds_name else given), core(function.name_prefix), *parts]
