@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections import Counter, defaultdict
 from functools import lru_cache
 from pathlib import Path
@@ -35,7 +36,7 @@ from deltaparse.stream.wire.named import registry
 from . import corpus, vocabularies
 
 # When its cache is full, regex throws patterns out at random: a strategy may not draw so.
-regex._main._MAXCACHE = 1 << 30
+vars(sys.modules[regex.compile.__module__])["_MAXCACHE"] = 1 << 30
 
 TEMPLATES = {
     path.stem
