@@ -66,8 +66,10 @@ class Overrun:
         return name is None or self._called is None or self._called(name.strip())
 
     def may_stand(self, text: str, pos: int, end: int) -> bool:
-        """Whether a marker, or the beginning of one, may begin between two indices."""
-        return any(text.find(first, pos, end) >= 0 for first in self.markers.firsts)
+        """Whether a marker, or the beginning of one, begins between two indices."""
+        if any(text.find(first, pos, end) >= 0 for first in self.markers.firsts):
+            return self.first(text, pos, end) < end
+        return False
 
     def first(self, text: str, pos: int, end: int) -> int:
         """Return where the first marker begins between two indices, `end` if none does.
