@@ -5,6 +5,9 @@ come, and what the processor had at hand of it is gone. So as many parsers read 
 in three ways, in one loop, in tasks of one event loop, and in threads, and in the end one after
 another; of each round the ratio is taken, and of the rounds the median. Time is that of the
 processor, of all threads. What the tasks themselves cost is measured without parsers, and left out.
+
+To compare with, so many functions take turns that read nothing, and pass over as many small objects
+of their own as a chunk of a parser touches: what it costs that they are no longer at hand.
 """
 
 from __future__ import annotations
@@ -17,14 +20,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from settings import Settings
-from timing import Feed, chunks, drain, undisturbed
-from workloads import WORKLOADS, Workload
+from timing import Feed, Make, chunks, drain, undisturbed
+from workloads import WORKLOADS
 
-__all__ = ["Row", "measure_interleaved"]
+__all__ = ["BARE", "Row", "measure_interleaved"]
 
 CHUNKS = 40
 """Chunks that each parser reads; those of a call are fewer."""
 THREADS = 8
+TOUCHED = 32
+BARE = f"nothing, but over {TOUCHED} objects"
 
 Run = Callable[[Sequence[Feed], Sequence[str]], None]
 
@@ -85,6 +90,31 @@ def nothing(_: str) -> Sequence[object]:
     return ()
 
 
+class Link:
+    """A small object that leads to the next."""
+
+    __slots__ = ("next", "value")
+
+    def __init__(self, behind: Link | None) -> None:
+        self.value: list[int] = []
+        self.next = behind
+
+
+def chain() -> Feed:
+    """Return what reads nothing, and passes over objects of its own."""
+    first: Link | None = None
+    for _ in range(TOUCHED):
+        first = Link(first)
+
+    def feed(_: str) -> Sequence[object]:
+        link = first
+        while link:
+            link = link.next if link.value is not None else None
+        return ()
+
+    return feed
+
+
 def spent(run: Run, feeds: Sequence[Feed], texts: Sequence[str]) -> float:
     """Return the processor time of one run."""
     with undisturbed():
@@ -93,13 +123,12 @@ def spent(run: Run, feeds: Sequence[Feed], texts: Sequence[str]) -> float:
         return time.process_time() - start
 
 
-def ratio(workload: Workload, run: Run, how: Settings) -> float:
+def ratio(make: Make, texts: Sequence[str], run: Run, how: Settings) -> float:
     """Measure one way, in rounds."""
-    texts = chunks(workload.text(CHUNKS * 4))[:CHUNKS]
     found = []
     for _ in range(how.long_rounds):
-        base = spent(alone, [workload.feed() for _ in range(how.parsers)], texts)
-        cost = spent(run, [workload.feed() for _ in range(how.parsers)], texts)
+        base = spent(alone, [make() for _ in range(how.parsers)], texts)
+        cost = spent(run, [make() for _ in range(how.parsers)], texts)
         if run is in_tasks:
             cost -= spent(run, [nothing] * how.parsers, texts)
             base -= spent(alone, [nothing] * how.parsers, texts)
@@ -108,6 +137,11 @@ def ratio(workload: Workload, run: Run, how: Settings) -> float:
 
 
 def measure_interleaved(how: Settings) -> list[Row]:
-    """Measure all workloads."""
+    """Measure all workloads, and at last what reads nothing."""
     runs: Sequence[Run] = (in_turn, in_tasks, in_threads)
-    return [Row(row.name, row.kind, *(ratio(row, run, how) for run in runs)) for row in WORKLOADS]
+    found = []
+    for row in WORKLOADS:
+        texts = chunks(row.text(CHUNKS * 4))[:CHUNKS]
+        found.append(Row(row.name, row.kind, *(ratio(row.feed, texts, run, how) for run in runs)))
+    texts = ["four"] * CHUNKS
+    return [*found, Row(BARE, "bare", *(ratio(chain, texts, run, how) for run in runs))]

@@ -66,6 +66,7 @@ class Results:
             *(
                 (f"{row.workload}, {way}", row.kind, "interleaved", getattr(row, way))
                 for row in self.interleaved
+                if row.workload != interleaved.BARE
                 for way in ("loop", "tasks", "threads")
             ),
             *((name, "", "memory", size) for name, size in self.memory.items()),
