@@ -12,8 +12,9 @@ tests that run the changed line until one fails. A mutant that lives shows a tes
 code that does nothing, or a change that makes no difference; these last are listed, each with the
 reason, in tools/equivalent_mutants.txt.
 
-Not changed are defaults of arguments, the bodies of classes outside of methods, and texts of
-errors; what is made while tests are collected is made by the code as it is.
+Not changed are defaults of arguments, the bodies of classes outside of methods, texts of errors,
+and what runs only while modules are imported; what is made while tests are collected is made by the
+code as it is.
 """
 
 from __future__ import annotations
@@ -309,6 +310,12 @@ class Record:
                 left -= seconds
         return chosen
 
+    def only_imported(self, file: str, mutant: Mutant) -> bool:
+        """Whether all of it ran when its module was imported, and never in a test."""
+        ran = self.lines.get(file, {})
+        tests = {test for at in range(mutant.first, mutant.last + 1) for test in ran.get(at, ())}
+        return tests == {""} and not mutant.place.isupper()
+
 
 class Recorder:
     """Writes down, of each test, the lines that it runs and its time."""
@@ -378,6 +385,7 @@ class Server:
         random.Random(self.seed).shuffle(every)
         known, now = _read(KEPT / "results.json").get(name, {}), {}
         unknown = [test for test in self.items if test not in self.record.seconds]
+        every = [mutant for mutant in every if not self.record.only_imported(str(path), mutant)]
         for mutant in sorted(every[: self.most], key=lambda mutant: mutant.first):
             killer = known.get(mutant.key)
             if not killer and mutant.key not in reasons:
@@ -504,7 +512,12 @@ def _forget() -> None:
     for thing in gc.get_objects():
         if isinstance(thing, CACHED):
             thing.cache_clear()
-        elif str(type(thing).__module__).startswith("deltaparse.") and hasattr(thing, "__dict__"):
+            continue
+        if not str(type(thing).__module__).startswith("deltaparse."):
+            continue
+        if hasattr(type(thing), "__missing__"):
+            thing.clear()
+        if hasattr(thing, "__dict__"):
             for name in list(vars(thing)):
                 if isinstance(getattr(type(thing), name, None), functools.cached_property):
                     del vars(thing)[name]
