@@ -44,7 +44,7 @@ class Issue:
     `cut_marker`            the output ends in the beginning of a marker, behind a call; it is in
                             the detail only
     `missing_arguments`     a call has no arguments at all; it is taken for one of `{}`
-    `odd_member`            the arguments stand under another key than the format's
+    `odd_member`            name or arguments stand under another key than the format's
     `ambiguous_marker`      what ends an argument in tags stood in one, and was taken for text
     `unused_member`         what stands beside name and arguments in the JSON of a call, and means
                             nothing, is in the detail only; a member that stands there twice

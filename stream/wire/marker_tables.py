@@ -45,10 +45,6 @@ JSON_CALL, PYTHON_CALL = re.compile(r"\{"), re.compile(r"[\[\w]")
 JSON_CALLS = re.compile(r"[\[{]")
 
 
-IN_JSON = frozenset({"arguments", "parameters"})
-"""Keys of the arguments in calls that are written in JSON because the request said so."""
-
-
 class Role:
     """What a marker means; no `Enum`, as `Before` is none.
 
@@ -101,6 +97,14 @@ KNOWN_FIELDS: dict[str, Field] = {
     "type": Field.TYPE,
 }
 """What keys mean that all models know, also where the format has others."""
+
+
+IN_CONSTRAINED: dict[Field, set[str]] = {
+    Field.NAME: {"name"},
+    Field.ARGUMENTS: {"arguments", "parameters"},
+    Field.FUNCTION: set(),
+}
+"""The keys of a call that a server constrained the model to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +182,8 @@ class MarkerTables:
                          nothing must be told by its look. The markers of the format's own calls
                          are looked for, to be left out.
     id_before_call:      a call is not emitted before its id is read, in it or behind it.
-    fields:              what the keys of a JSON call hold; `arguments_keys` are the keys of the
-                         arguments that are the format's own.
+    fields:              what the keys of a JSON call hold.
+    own_keys:            by some of the fields, the keys that are the format's own.
     overrun:             what proves that a string in a call was not closed; None if nothing does.
     usual_head:          patterns for how a JSON call begins, None where there are none.
     """
@@ -192,7 +196,6 @@ class MarkerTables:
         "after_call",
         "after_end",
         "after_stray",
-        "arguments_keys",
         "at_edge",
         "at_start",
         "bracketed",
@@ -217,6 +220,7 @@ class MarkerTables:
         "opens_reasoning",
         "other_roles",
         "overrun",
+        "own_keys",
         "reasoning_ends",
         "reasoning_start",
         "role_behind_call",
@@ -311,7 +315,7 @@ class MarkerTables:
         )
         own_fields = _own_fields(self.fmt.tools)
         self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
-        self.arguments_keys = IN_JSON if constrained else {tools.arguments_field} - {""}
+        self.own_keys = IN_CONSTRAINED if constrained else _own_keys(tools)
         self.overrun = next_call(self.fmt)
         self.usual_head = None
         in_order = not (self.unproven or tools.name_is_key or self.id_before_call)
@@ -514,3 +518,12 @@ def _own_fields(tools: ToolsFormat) -> dict[str, Field]:
         tools.name_field: Field.NAME,
     }
     return {key: field for key, field in own.items() if key}
+
+
+def _own_keys(tools: ToolsFormat) -> dict[Field, set[str]]:
+    """The keys under which a format has what a call holds; none where it says nothing of them."""
+    return {
+        Field.NAME: {tools.name_field} - {""},
+        Field.ARGUMENTS: {tools.arguments_field} - {""},
+        Field.FUNCTION: {tools.function_field} if tools.name_field else set(),
+    }

@@ -149,6 +149,25 @@ def test_other_spellings_of_the_arguments_are_read_and_reported(member):
     assert kinds(parser) == ["odd_member"]
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ('{"function": "f", "arguments": {"a": 1}}', "of 'f', the key of the name is 'function'"),
+        (
+            '{"type": "function", "function": {"name": "f", "arguments": {"a": 1}}}',
+            "the key of the function is",
+        ),
+        ('{"function": "f", "args": {"a": 1}}', "'function', the key of the arguments is 'args'"),
+    ],
+)
+def test_a_name_that_stands_elsewhere_is_read_and_reported(call, said):
+    parser = finished(HERMES, f"<tool_call>{call}</tool_call>")
+    assert made(parser.message) == [("f", '{"a": 1}', True)]
+    (issue,) = parser.issues
+    assert issue.kind == "odd_member"
+    assert said in issue.detail
+
+
 def test_of_several_argument_members_the_first_is_taken_and_the_other_reported():
     text = '<tool_call>{"name": "f", "args": {"a": 1}, "arguments": {"b": 2}}</tool_call>'
     parser = finished(HERMES, text)

@@ -230,7 +230,7 @@ JSON_IN_TAGS = deltaparse.analyze(SOURCES["json_in_tags"])
     [
         ({"tools": {"per_call_start": "<begin>"}}, "a call: content '<call>"),
         ({"tools": {"per_call_end": "</end>"}}, "a call: content '</call>', not ''"),
-        ({"tools": {"arguments_field": "given"}}, "odd_member: the arguments of"),
+        ({"tools": {"arguments_field": "given"}}, "the key of the arguments is"),
         ({"reasoning": {"start": "<b>", "end": "</b>"}}, "content: reasoning 'Markup', not ''"),
         ({"turn": {"ends": ("<none>",)}}, 'done<|done|>", not '),
         ({"turn": {"headers": ("Bot:",), "generation_prompt": ""}}, "no_header"),

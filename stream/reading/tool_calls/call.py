@@ -12,6 +12,7 @@ from ...message.message import Attempt
 from ...message.sink import Verdict
 from ...message.trail import Said
 from ...wire.format import WireFormat
+from ...wire.marker_tables import Field
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 
@@ -33,8 +34,8 @@ class Call:
     arguments have begun, `whole` that they are a whole JSON object;
     `repairs` counts what was repaired in them, `ambiguous` the markers in them that were taken
     for text. `not_emitted` is text in the place of the arguments that is none; `extra_members`
-    are members beside name, id and arguments, which mean nothing; `odd_member` is the key of the
-    arguments where it is not the format's. All three are reported. `fault` says why the call is
+    are members beside name, id and arguments, which mean nothing; `odd_members` says which of these
+    stand under a key that is not the format's. All three are reported. `fault` says why the call is
     not complete; `written` is the name as it was written, in tags; `overrun` is what proves that
     a string in it was not closed. `traces`: somebody asks where its arguments stand.
     """
@@ -57,7 +58,7 @@ class Call:
         "id_behind",
         "name",
         "not_emitted",
-        "odd_member",
+        "odd_members",
         "overrun",
         "repairs",
         "sink",
@@ -92,7 +93,7 @@ class Call:
         self.sink.not_emitted = self.not_emitted
         self.extra_members: list[str] = []
         self.sink.extra_members = self.extra_members
-        self.odd_member = ""
+        self.odd_members: list[str] = []
         self.fault: Literal["", "truncated", "broken"] = ""
         self.repairs: dict[str, int] = {}
         self._announced = False
@@ -182,6 +183,12 @@ class Call:
         """The member `key`, which means something, stands in the call twice."""
         self.extra_members.append(f"{', ' * bool(self.extra_members)}{key} (again)")
 
+    def stands_under(self, key: str, field: Field) -> None:
+        """What a field holds stands under this key: it is noted where the format has another."""
+        own = self._reading.tables.own_keys[field]
+        if own and key not in own:
+            self.odd_members.append(f"the key of the {field.name.lower()} is {key!r}")
+
     @property
     def is_call(self) -> bool:
         """Whether this is a call: with a name, and where no marker says so, with arguments."""
@@ -270,9 +277,9 @@ class Call:
         if self.ambiguous:
             detail = f"{self.ambiguous} times, what ends a value was text in {self.name!r}"
             sink.issue("ambiguous_marker", self.checkpoint.span, detail)
-        if self.odd_member and self._announced:
-            detail = f"the arguments of {self.name!r} are called {self.odd_member!r}"
-            sink.issue("odd_member", self.checkpoint.span, detail)
+        if self.odd_members and self._announced:
+            odd = ", ".join(self.odd_members)
+            sink.issue("odd_member", self.checkpoint.span, f"of {self.name!r}, {odd}")
         if self.extra_members and self._announced:
             extra = "".join(self.extra_members)
             detail = f"left out beside the arguments of {self.name!r}: {extra!r}"

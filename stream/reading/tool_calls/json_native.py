@@ -326,16 +326,16 @@ def _member(
         if isinstance(name, JsonFault):
             return Ending.of(name)
         call.called(replace_surrogates(name), start)
+        call.stands_under(key, Field.NAME)
         return WHOLE
     if field is Field.FUNCTION and char == "{" and not nested:
+        call.stands_under(key, Field.FUNCTION)
         src.pos += 1
         return (yield from _members(reading, call, set(), nested=True))
     if field is Field.ID and not call.id:
         return (yield from _id(src, call, key, char, unmarked=unmarked))
     if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
-        own = reading.tables.arguments_keys
-        if own and key not in own:
-            call.odd_member = key
+        call.stands_under(key, Field.ARGUMENTS)
         if reading.tables.unproven and call.is_stray:
             return STRAY
         return (yield from json_arguments(src, call))
