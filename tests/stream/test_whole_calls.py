@@ -12,7 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import ContentDelta, ReasoningFormat, StreamParser, ToolCallDelta, get_format, parse
+from deltaparse import (
+    ArgumentsFormat,
+    ContentDelta,
+    FunctionFormat,
+    ReasoningFormat,
+    StreamParser,
+    ToolCallDelta,
+    ToolFormat,
+    ToolsFormat,
+    TurnFormat,
+    WireFormat,
+    get_format,
+    parse,
+)
 
 from ..strategies.call_patterns import FAMILIES as PATTERNS
 from ..strategies.requests import options, reasons
@@ -195,6 +208,24 @@ def test_a_call_that_the_prompt_began_comes_out_whole(family, data):
             (call.name, call.arguments, True) for call in whole[len(whole) - len(calls) :]
         ]
         assert [call[2] for call in joined(deltas)[2]] == [call.arguments for call in calls]
+
+
+def test_a_second_call_in_a_section_that_the_prompt_began_comes_out_whole():
+    fmt = WireFormat(
+        turn=TurnFormat(headers=("<|model|>",)),
+        tools=ToolsFormat(
+            format=ToolFormat.TAG_WITH_TAGGED,
+            section_start="<calls>",
+            section_end="</calls>",
+            separator=", ",
+        ),
+        function=FunctionFormat(name_suffix=":"),
+        arguments=ArgumentsFormat(name_prefix="<", name_suffix=">", value_suffix="</>"),
+    )
+    wire = "<|model|><calls>f:, f:<key>b</></calls>"
+    for cut in range(wire.index("<key"), wire.index("</calls")):
+        parser, _ = run(fmt, list(wire[cut:]), "stop", prompt=wire[:cut])
+        assert made(parser.message) == [("f", '{"key": "b"}', True)], wire[:cut]
 
 
 def test_the_first_delta_has_what_the_prompt_had_of_the_call():

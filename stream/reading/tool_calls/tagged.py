@@ -82,7 +82,11 @@ def more_in_section(reading: Reading) -> Steps[None]:
     while (start := (yield from _another_call(reading, m))) >= 0:
         checkpoint = reading.checkpoint()
         src.pos = start
-        if not (yield from _tagged_call(reading, checkpoint, prefixed=False)):
+        # A call that the prompt began comes out whole.
+        src.emits_prompt = True
+        called = yield from _tagged_call(reading, checkpoint, prefixed=False)
+        src.emits_prompt = False
+        if not called:
             yield from not_another_call(reading, checkpoint)
             return
         checkpoint.commit()
