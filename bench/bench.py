@@ -16,9 +16,15 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
+import platform
+import re
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import analysis
@@ -74,7 +80,7 @@ def run(how: Settings) -> Results:
     as_answers = ordinary.measure(list(list_formats())[: how.templates])
     doing("analysis")
     return Results(
-        python=sys.version.split()[0],
+        where=where(),
         settings=how,
         streams=found.rows,
         transformers=theirs,
@@ -96,6 +102,19 @@ def run(how: Settings) -> Results:
         tokens=by_ids,
         missing=peers.missing(),
     )
+
+
+def where() -> str:
+    """Say when and on what this is measured: the day, the processors, the versions."""
+    info = Path("/proc/cpuinfo")
+    text = info.read_text(encoding="utf-8") if info.exists() else ""
+    name = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    today = datetime.now(UTC)
+    processors = f"{os.cpu_count()} processors, {name[1] if name else platform.machine()}"
+    said = [f"{today.day} {today:%B %Y}", processors, f"CPython {platform.python_version()}"]
+    with suppress(PackageNotFoundError):
+        said.append(f"transformers {version('transformers')}")
+    return "; ".join(said)
 
 
 def transformers(size: int, how: Settings) -> dict[str, Cost]:

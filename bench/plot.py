@@ -17,7 +17,7 @@ __all__ = ["draw"]
 OURS, PRIMITIVE, THEIRS = "#1f6feb", "#79a8e8", "#9aa0a6"
 INK, PALE, MARK = "#202124", "#e3e5e8", "#d93025"
 LABELS, PLOT, VALUES, GAP = 150, 400, 80, 40
-ROW, HEAD, TOP, BOTTOM, MARGIN = 16, 24, 92, 44, 20
+ROW, HEAD, TOP, BOTTOM, MARGIN = 16, 24, 110, 44, 20
 STYLE = (
     "text{font:12px system-ui,'DejaVu Sans',sans-serif;fill:" + INK + "}"
     ".title{font-size:17px;font-weight:600}.head{font-weight:600}.small{font-size:11px}"
@@ -107,10 +107,11 @@ def draw(results: Results) -> str:
             words(
                 MARGIN,
                 56,
-                "in floors: a floor is a generator in Python that returns a list with one "
-                f"delta. Less is better; the axes are logarithmic. CPython {results.python}",
+                "In floors: a floor is a generator in Python that returns a list with one "
+                "delta. Less is better; the axes are logarithmic.",
             ),
-            *legend(MARGIN, 76),
+            words(MARGIN, 74, f"{results.where}."),
+            *legend(MARGIN, 94),
             *panel(MARGIN, left),
             *panel(second, right),
             *notes(second, TOP + tall(right) + 70),
@@ -168,7 +169,8 @@ def panel(x: float, groups: Sequence[Group]) -> Iterator[str]:
                 f'<rect x="{axis}" y="{y + 2}" width="{max(at(bar.floors) - axis, 1):.1f}"'
                 f' height="{ROW - 4}" fill="{bar.colour}"/>'
             )
-            yield words(at(bar.floors) + 6, y + 12, number(bar.floors), "small")
+            right = at(max(bar.floors, bar.target or 0))
+            yield words(right + 6, y + 12, number(bar.floors), "small")
             if bar.target is not None:
                 path = f"M{at(bar.target):.1f} {y}v{ROW}"
                 yield f'<path d="{path}" stroke="{MARK}" stroke-width="2"/>'

@@ -24,9 +24,9 @@ __all__ = ["Results"]
 
 @dataclass(frozen=True)
 class Results:
-    """The figures of a run, by workload or by what they are of."""
+    """The figures of a run, by workload or by what they are of; `where` and when it was."""
 
-    python: str
+    where: str
     settings: Settings
     streams: Sequence[Row]
     transformers: Mapping[str, Cost]

@@ -17,7 +17,7 @@ __all__ = ["tables"]
 def tables(results: Results) -> Iterator[str]:
     """Write all tables, line by line."""
     how = results.settings
-    yield f"Python {results.python}, {how.name} run. A floor is a generator that returns a list"
+    yield f"{results.where}; {how.name} run. A floor is a generator that returns a list"
     yield "with one delta, measured beside each; floors are per chunk of so many characters."
     yield from streams(results)
     yield from families(results)
