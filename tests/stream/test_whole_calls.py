@@ -205,7 +205,7 @@ def test_a_call_that_the_prompt_began_comes_out_whole(family, data):
         parser, deltas = run(fmt, list(wire[cut:]), "stop", tools=tools, prompt=prompt)
         calls = parser.message.tool_calls
         assert [(call.name, call.arguments, call.complete) for call in calls] == [
-            (call.name, call.arguments, True) for call in whole[len(whole) - len(calls) :]
+            (call.name, call.arguments, call.complete) for call in whole[len(whole) - len(calls) :]
         ]
         assert [call[2] for call in joined(deltas)[2]] == [call.arguments for call in calls]
 
