@@ -141,10 +141,9 @@ class MessageBuilder:
 
     def add_to_first(self, arguments: str) -> None:
         """Put arguments that the prompt had into the first delta of the call that was begun."""
-        first = self.out[-1]
-        if isinstance(first, ToolCallDelta) and self.kind is ToolCall:
-            first.arguments = arguments
-            self.write(arguments)
+        first: Any = self.out[-1]
+        first.arguments = arguments
+        self.write(arguments)
 
     def arguments(self, text: str) -> None:
         """Emit text of the arguments of the call that is open."""
@@ -258,7 +257,6 @@ class MessageBuilder:
         self._text = text = StringIO() if self.collect else Uncollected()
         self.write = text.write
         self._shown, self._seen = None, ""
-        self.repaired = False
 
     def _close(self, end: int, issues: frozenset[str] = NONE) -> None:
         """End the open part; what is only needed for more text is dropped."""

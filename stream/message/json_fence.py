@@ -68,6 +68,8 @@ class JsonFence:
         "_trail",
     )
 
+    _span: tuple[int, int]
+
     def __init__(
         self,
         emit: Emit,
@@ -86,7 +88,6 @@ class JsonFence:
         self._held = ""
         self._lexer = JsonLexer()
         self._left_out: list[str] = []
-        self._span = (0, 0)
         self._end = 0
 
     def write(self, text: str) -> None:
@@ -131,12 +132,7 @@ class JsonFence:
 
     def _value(self, *, final: bool) -> None:
         pos = self._lexer.scan(self._held, final=final)
-        text, self._held = self._held[:pos], self._held[pos:]
-        if self._trail is not None:
-            self._trail.behind = len(self._held)
-        self._emit(text)
-        if self._trail is not None:
-            self._trail.behind = 0
+        self._pass(pos)
         if self._lexer.state is JsonState.DONE:
             self._place = Place.CLOSING
         elif self._lexer.state is JsonState.BROKEN:
@@ -160,5 +156,13 @@ class JsonFence:
     def _let_pass(self) -> None:
         """Emit what is held back, and all that follows."""
         self._place = Place.TEXT
-        text, self._held = self._held, ""
+        self._pass(len(self._held))
+
+    def _pass(self, end: int) -> None:
+        """Emit what is held back, up to `end`: behind it stand the rest, and what was read since."""
+        text, self._held = self._held[:end], self._held[end:]
+        if self._trail is not None:
+            self._trail.behind = self._offset() - self._end + len(self._held)
         self._emit(text)
+        if self._trail is not None:
+            self._trail.behind = 0

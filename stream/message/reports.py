@@ -27,10 +27,9 @@ class Reports(Generic[Report, Kind]):
     when somebody reads them, for there may be one in every call.
     """
 
-    __slots__ = ("_came", "_counts", "_kept", "_more")
+    __slots__ = ("_counts", "_kept", "_more")
 
     def __init__(self) -> None:
-        self._came = 0
         self._kept: list[Report] = []
         self._counts: dict[Kind, int] = {}
         # Of each kind beyond the limit: where its summary is kept, and what that spans.
@@ -48,7 +47,6 @@ class Reports(Generic[Report, Kind]):
 
     def append(self, report: Report) -> None:
         """Take one more."""
-        self._came += 1
         kind = self._kind(report)
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         if count <= MOST_OF_A_KIND:
@@ -68,7 +66,6 @@ class Reports(Generic[Report, Kind]):
 
     def clear(self) -> None:
         """Forget all."""
-        self._came = 0
         self._kept.clear()
         self._counts.clear()
         self._more.clear()
@@ -86,7 +83,7 @@ class Reports(Generic[Report, Kind]):
 
     def __len__(self) -> int:
         """How many came, also those that are only counted."""
-        return self._came
+        return sum(self._counts.values())
 
     def __bool__(self) -> bool:
         return bool(self._kept)

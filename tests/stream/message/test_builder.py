@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser
+from deltaparse import Policies, StreamParser
+from deltaparse.stream.message.builder import MessageBuilder
 
 from ...strategies.wire_by_hand import CALL, TAGS
 
@@ -63,3 +64,33 @@ def test_what_is_not_collected_is_repaired_as_well():
     parser.feed(CALL.replace('"a"', "a"))
     parser.finish()
     assert [attempt.status for attempt in parser.attempts] == ["repaired"]
+
+
+def test_a_repair_behind_a_call_needs_nothing_that_was_collected():
+    head, _, tail = REPAIRED.partition("}}}")
+    for fed in ([head + "}}}" + tail], [head + "}}", "}" + tail], list(REPAIRED)):
+        parser = StreamParser(TAGS, collect=False)
+        for text in fed:
+            parser.feed(text)
+        parser.finish()
+        assert [issue.kind for issue in parser.issues] == ["repaired_arguments"]
+
+
+def test_without_a_message_only_lengths_are_kept():
+    builder = MessageBuilder(collect=False)
+    for text in ("some", " ", "text"):
+        builder.content(text)
+        assert (builder.so_far(), builder.open_text) == ([], "")
+    builder.reasoning("hm")
+    assert (builder.so_far(), builder.characters) == ([], 11)
+
+
+def test_what_one_section_of_reasoning_said_in_parts_is_one_text():
+    policies = Policies(tool_in_reasoning="call", unclosed_reasoning="copy")
+    parser = StreamParser(TAGS, policies=policies)
+    parser.feed(f"<think>one {CALL}two")
+    parser.finish("stop")
+    assert [type(part).__name__ for part in parser.message.parts] == [
+        *("Reasoning", "ToolCall", "Reasoning", "Content")
+    ]
+    assert parser.message.content == "one two"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from deltaparse import StreamParser, UsageError, call_id, nine_character_id, parse, random_call_id
 from deltaparse.stream import CallPlace
+from deltaparse.stream.message.ids import nine_characters
 
 from ...strategies.requests import options
 from ...strategies.wire_by_hand import CALL, LIST, OTHER, TAGS, fed
@@ -120,8 +121,18 @@ def test_a_factory_that_raises_is_the_caller_s_fault_and_loses_no_output():
     parser.finish("stop")
     assert parser.message.content.startswith("before")
     assert parser.message.content.endswith("after")
-    with pytest.raises(UsageError, match="id_factory"):
+    with pytest.raises(UsageError, match="a function of a CallPlace, lambda place: .*'call_1'"):
         parse(CALL, TAGS, id_factory="call_1")
+
+
+@pytest.mark.parametrize("text", ["", "a", "\ud800", "call_\udfff" * 99])
+def test_any_text_makes_an_id(text):
+    """Names and prompts may come from JSON, which has halves of characters."""
+    place = CallPlace(name=text, index=0, offset=0, prompt=text)
+    assert re.fullmatch("call_[0-9a-f]{24}", call_id(place))
+    for made in (nine_character_id(place), nine_characters(text)):
+        assert re.fullmatch("[0-9a-zA-Z]{9}", made)
+    assert nine_characters(text) == nine_characters(text) != nine_characters(f"{text}.")
 
 
 def test_ids_at_random_are_of_one_form_and_never_the_same():

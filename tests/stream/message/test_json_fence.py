@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from deltaparse import Content, Reasoning, StreamParser
 from deltaparse.partial import JsonLexer, is_whole
 
+from deltaparse.stream.tokens.traced_parser import TracedParser
+
 from ...strategies.wire_by_hand import CALL, DELIMITED, TAGS, UNMARKED, WRAPPED, calls, fed, kinds
 from ...strategies.wire_channels import HARMONY
 from ...support import as_joined, cuts, joined, json_texts
@@ -186,6 +188,36 @@ def test_only_what_may_still_be_a_fence_is_held():
     parser = StreamParser(TAGS, response_schema=SCHEMA)
     assert joined(parser.feed("```p"))[0] == "```p"
     assert joined(parser.feed("ython"))[0] == "ython"
+
+
+def by_role(text, role, chunks):
+    """The text of a role, as the roles of a traced parser have it, and the parser."""
+    parser = TracedParser(TAGS, response_schema=SCHEMA)
+    for chunk in chunks:
+        parser.feed(chunk)
+    parser.finish("stop")
+    spans = parser.role_spans
+    return "".join(text[start:end] for start, end, what in spans if what == role), parser
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=8).map("".join), st.data())
+@example("``<|end|>", None)
+@example(f"``{CALL}", None)
+@example(f"```json\n42{CALL}", None)
+@example(f"{BLOCK} and more", None)
+def test_what_was_held_back_has_its_own_place(text, data):
+    for chunks in ([text], list(text), data.draw(cuts(text)) if data else [text]):
+        content, parser = by_role(text, "content", chunks)
+        assert content == parser.message.content
+        assert by_role(text, "reasoning", chunks)[0] == parser.message.reasoning_content
+        names = "".join(call.name for call in parser.message.tool_calls)
+        assert by_role(text, "name", chunks)[0] == names
+
+
+def test_what_is_no_json_is_held_no_longer():
+    parser = StreamParser(TAGS, response_schema=SCHEMA)
+    chunks = ['```json\n{"a": ', "oops", " ", "``", " [1", "2"]
+    assert [joined(parser.feed(chunk))[0] for chunk in chunks] == ['{"a": ', *chunks[1:]]
 
 
 def test_the_value_is_read_once(monkeypatch):

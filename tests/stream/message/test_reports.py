@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import StreamParser, get_format
-from deltaparse.stream.message.reports import MOST_OF_A_KIND
+from deltaparse import Issue, StreamParser, get_format
+from deltaparse.stream.message.reports import MOST_OF_A_KIND, Issues
 
 from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED, chunkings, kinds
 
@@ -56,6 +56,32 @@ def test_one_more_counts_the_others_and_spans_them():
     parser.feed("<call>" * 3 + f"x{CALL}" * (MOST_OF_A_KIND + 2))
     *_, last = parser.attempts
     assert (last.name, last.status, last.detail) == ("", "complete", "2 more of this status")
+
+
+def many(*spans):
+    """Issues of a kind up to the limit, and one for each of these spans."""
+    issues = Issues()
+    issues.extend(Issue("odd", (0, 1), "") for _ in range(MOST_OF_A_KIND))
+    issues.extend(Issue("odd", span, "") for span in spans)
+    return issues
+
+
+def test_the_others_are_spanned_in_whatever_order_they_come():
+    spans = [(7, 9), (3, 4), (8, 20), (5, 6)]
+    for given in (spans, spans[::-1]):
+        *_, last = issues = many(*given)
+        assert last == Issue("odd", (3, 20), "4 more of this kind")
+        assert len(issues) == MOST_OF_A_KIND + 4
+        assert issues.kept == MOST_OF_A_KIND + 1
+
+
+def test_what_is_forgotten_is_not_summed_later():
+    issues = many((7, 9), (3, 4))
+    issues.reach["odd"] = 9
+    issues.clear()
+    assert (list(issues), len(issues), issues.behind(0)) == ([], 0, frozenset())
+    issues.append(Issue("odd", (1, 2), "again"))
+    assert (list(issues), len(issues)) == ([Issue("odd", (1, 2), "again")], 1)
 
 
 @pytest.mark.parametrize(
