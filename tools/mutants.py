@@ -203,7 +203,7 @@ def mutants(source: str) -> list[Mutant]:
             seen[place, text] += 1
             text += f" ({seen[place, text]})" if seen[place, text] > 1 else ""
             first = getattr(node, "lineno", line)
-            last = first if isinstance(node, ast.If) else getattr(node, "end_lineno", first)
+            last = getattr(node.test if isinstance(node, ast.If) else node, "end_lineno", first)
             found.append(Mutant(place, text, first, last, tree, parent, field, at, new))
 
     def walk(node: ast.AST, names: tuple[str, ...], line: int) -> None:

@@ -63,8 +63,8 @@ class MessageBuilder:
     kept, and the part is made when somebody asks for it: a turn may be nothing but calls, and who
     streams them asks for no message. Without `collect`, neither parts nor texts are kept.
 
-    `last` is the kind of the part that was begun last; `repaired`: it is a call, and something in
-    it or beside it was repaired. `name`, `call_id` and the offset `start` are those of the
+    `last` is the kind of the part that was begun last; `repaired`: something in the last call, or
+    beside it, was repaired. `name`, `call_id` and the offset `start` are those of the
     last call.
 
     How much came of each section is found out when one ends and another begins, so that text costs
@@ -163,7 +163,7 @@ class MessageBuilder:
 
     def mark_repaired(self) -> None:
         """Something was repaired in the call that was begun last, or right behind it."""
-        if self.last is ToolCall and not self.repaired:
+        if not self.repaired:
             self.repaired = True
             ended = self.so_far()[-1] if self.kind is None and self._parts else None
             if isinstance(ended, ToolCall):

@@ -6,6 +6,7 @@ the thousandth of a kind, and a parser that keeps no message must not keep them 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
@@ -20,7 +21,7 @@ Report = TypeVar("Report", Issue, Attempt)
 Kind = TypeVar("Kind", bound=str)
 
 
-class Reports(Generic[Report, Kind]):
+class Reports(ABC, Generic[Report, Kind]):
     """Takes reports in order.
 
     A subclass says of which kind one is, and makes the one that stands for those beyond the limit:
@@ -36,14 +37,14 @@ class Reports(Generic[Report, Kind]):
         self._more: dict[Kind, tuple[int, int, int]] = {}
 
     @staticmethod
+    @abstractmethod
     def _kind(report: Report) -> Kind:
         """The kind of a report, which is what is counted."""
-        raise NotImplementedError
 
     @staticmethod
+    @abstractmethod
     def _summed(kind: Kind, count: int, span: tuple[int, int]) -> Report:
         """The report of so many others of a kind."""
-        raise NotImplementedError
 
     def append(self, report: Report) -> None:
         """Take one more."""

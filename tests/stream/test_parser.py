@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,7 +25,6 @@ from deltaparse import (
 )
 from deltaparse.servers import sglang_detector, vllm_tool_parser
 from deltaparse.stream import parser as parser_module
-from deltaparse.stream.finish_reasons import CUT, FAILED, FILTERED, NATURAL
 from deltaparse.stream.reading import assistant_turn as grammar
 
 from ..strategies.wire_by_hand import CALL, TAGS, UNMARKED, WRAPPED, chunkings, fed, kinds
@@ -137,48 +135,6 @@ def test_feed_takes_text_or_bytes_before_the_end():
         parser.feed("x")
     with pytest.raises(UsageError, match="reason"):
         StreamParser(TAGS).finish(7)
-
-
-@pytest.mark.parametrize("reason", [*NATURAL, "STOP", "End_Turn", {"type": "stop", "matched": 2}])
-def test_an_engines_reason_for_a_turn_that_ended(reason):
-    parser = StreamParser(TAGS)
-    parser.feed(CALL.removesuffix("</call>"))
-    parser.finish(reason)
-    assert (parser.finish_reason, parser.message.tool_calls[0].complete) == ("tool_calls", True)
-    assert "unknown_finish" not in {issue.kind for issue in parser.issues}
-
-
-@pytest.mark.parametrize(
-    "reason", [*CUT, *FILTERED, *FAILED, "MAX_TOKENS", {"type": "length"}, "because", ""]
-)
-def test_an_engines_reason_for_a_turn_that_was_cut(reason):
-    for text in ("hi", CALL, CALL[:-20]):
-        parser = StreamParser(TAGS, record=True)
-        parser.feed(text)
-        parser.finish(reason)
-        assert parser.finish_reason == "length"
-        whole = [call.complete for call in parser.message.tool_calls]
-        assert whole in ([], [text == CALL])
-        known = reason not in ("because", "")
-        assert ("unknown_finish" in {one.kind for one in parser.issues}) is not known
-        assert StreamParser.restore(parser.snapshot()).issues == parser.issues
-
-
-def test_every_reason_is_of_one_kind_and_in_the_table_of_the_docs():
-    kinds = {
-        "ended by itself": NATURAL,
-        "was cut off": CUT,
-        "was cut off by a filter": FILTERED,
-        "was given up": FAILED,
-    }
-    reasons = [reason for known in kinds.values() for reason in known]
-    assert len(reasons) == len(set(reasons))
-    page = (Path(__file__).parents[2] / "docs" / "finish-reasons.md").read_text("utf-8")
-    assert page.endswith("".join(row for what, known in kinds.items() for row in rows(known, what)))
-
-
-def rows(reasons, what):
-    return [f"| `{reason}` | {what} | {engines} |\n" for reason, engines in reasons.items()]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Policies, StreamParser, Tools, UsageError, parse
-from deltaparse.stream.request import request_for
+from deltaparse.stream.request import check_response_schema, request_for
 
 from ..strategies.wire_by_hand import CALL, TAGS
 
@@ -76,3 +76,18 @@ def test_parsers_that_share_it_know_nothing_of_each_other():
     assert other.message.content == "c"
     assert (other.issues, other.attempts, other.finish("stop")) == ([], [], [])
     assert [call.name for call in one.message.tool_calls] == ["f"]
+
+
+class Model:
+    """What pydantic's classes have."""
+
+    @classmethod
+    def model_json_schema(cls):
+        return {}
+
+
+def test_a_class_is_no_schema_and_has_one():
+    with pytest.raises(UsageError, match=r"a JSON Schema as a mapping, such as model_json_schema"):
+        check_response_schema(Model)
+    with pytest.raises(UsageError, match="a JSON Schema as a mapping, not 'x'"):
+        check_response_schema("x")

@@ -83,6 +83,8 @@ def test_without_a_message_only_lengths_are_kept():
         assert (builder.so_far(), builder.open_text) == ([], "")
     builder.reasoning("hm")
     assert (builder.so_far(), builder.characters) == ([], 11)
+    builder.end_part()
+    assert (builder.so_far(), builder.open_text, builder.characters) == ([], "", 11)
 
 
 def test_what_one_section_of_reasoning_said_in_parts_is_one_text():

@@ -1,0 +1,98 @@
+"""Iterators of deltas: what their ends do to the source of the chunks."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import MalformedOutput, Policies, aiter_deltas, iter_deltas, parse
+
+from ..strategies.wire_by_hand import CALL, TAGS
+
+
+class Source:
+    """Chunks that know whether they were closed; nothing is in the way of a second reading."""
+
+    def __init__(self, *chunks):
+        self.chunks = list(chunks)
+        self.closed = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.chunks:
+            raise StopIteration
+        return self.chunks.pop(0)
+
+    def close(self):
+        self.closed += 1
+
+
+class AsyncSource(Source):
+    """The same, asynchronously."""
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        if not self.chunks:
+            raise StopAsyncIteration
+        return self.chunks.pop(0)
+
+    async def aclose(self):
+        self.closed += 1
+
+
+REFUSES = {"tools": [{"name": "g"}], "policies": Policies(unknown_tool="error")}
+
+
+def test_a_source_of_which_nothing_was_read_is_closed_too():
+    source = Source("a", "b")
+    deltas = iter_deltas(source, TAGS)
+    deltas.close()
+    assert (source.closed, source.chunks) == (1, ["a", "b"])
+    assert list(deltas) == []
+    assert deltas.parser.finish_reason is None
+
+
+async def test_an_async_source_of_which_nothing_was_read_is_closed_too():
+    source = AsyncSource("a", "b")
+    deltas = aiter_deltas(source, TAGS)
+    await deltas.aclose()
+    assert (source.closed, source.chunks) == (1, ["a", "b"])
+    assert [delta async for delta in deltas] == []
+    assert deltas.parser.finish_reason is None
+
+
+def test_a_policy_that_raises_closes_the_source():
+    source = Source(CALL, "b")
+    with pytest.raises(MalformedOutput):
+        list(iter_deltas(source, TAGS, **REFUSES))
+    assert (source.closed, source.chunks) == (1, ["b"])
+
+
+async def test_a_policy_that_raises_closes_an_async_source():
+    source = AsyncSource(CALL, "b")
+    with pytest.raises(MalformedOutput):
+        [delta async for delta in aiter_deltas(source, TAGS, **REFUSES)]
+    assert (source.closed, source.chunks) == (1, ["b"])
+
+
+async def test_the_reason_is_asked_for_when_the_chunks_have_ended():
+    for reason, made in (("length", "length"), ("stop", "tool_calls"), (None, "tool_calls")):
+        sources = Source(CALL), AsyncSource(CALL)
+        asked = []
+
+        def ended():
+            asked.append([source.chunks for source in sources])
+            return reason  # noqa: B023 - called in this round
+
+        deltas = iter_deltas(sources[0], TAGS, finish_reason=ended)
+        got = list(deltas)
+        assert asked == [[[], [CALL]]]
+        later = aiter_deltas(sources[1], TAGS, finish_reason=ended)
+        assert [delta async for delta in later] == got
+        assert asked[1:] == [[[], []]]
+        for one in (deltas, later):
+            assert one.parser.finish_reason == made
+            assert one.parser.message == parse(CALL, TAGS, finish_reason=reason)
