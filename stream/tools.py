@@ -178,8 +178,8 @@ class Choice:
     allowed: frozenset[str] | None = None
 
 
-AUTO = Choice("auto")
 CHOICES = {word: Choice(mode) for word, mode in [*MODES.items(), (None, MODES["auto"])]}
+AUTO = CHOICES["auto"]
 
 
 def read_tools(tools: Any) -> Tools:
@@ -347,7 +347,7 @@ def _function(function: Mapping[str, Any] | None, tool: object, at: int) -> Mapp
     given = function[key]
     schema = _schema(name, given)
     if key == "parameters":
-        return function if schema is given else {**function, key: schema}
+        return {**function, key: schema}
     described = {"name": name, "description": function.get("description"), "parameters": schema}
     described["strict"] = function.get("strict")
     return {key: value for key, value in described.items() if value is not None}

@@ -147,7 +147,7 @@ class MessageBuilder:
 
     def arguments(self, text: str) -> None:
         """Emit text of the arguments of the call that is open."""
-        if text and self.kind is not None:
+        if text:
             self.out.append(self.make(text))
             self.write(text)
 

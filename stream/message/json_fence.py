@@ -159,7 +159,7 @@ class JsonFence:
         self._pass(len(self._held))
 
     def _pass(self, end: int) -> None:
-        """Emit what is held back, up to `end`: behind it stand the rest, and what was read since."""
+        """Emit what is held back, up to `end`: the rest, and what was read since, is behind it."""
         text, self._held = self._held[:end], self._held[end:]
         if self._trail is not None:
             self._trail.behind = self._offset() - self._end + len(self._held)

@@ -58,7 +58,7 @@ def read_gguf(path: Path, keys: Container[str]) -> dict[str, Any]:
             return _Reader(data).read(keys)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    except (ValueError, LookupError, struct_error) as error:
+    except (ValueError, LookupError, OverflowError, struct_error) as error:
         raise UsageError(f"{path}: not a GGUF file: {error}") from error
 
 

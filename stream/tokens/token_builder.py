@@ -48,15 +48,13 @@ class TokenBuilder(MessageBuilder):
         """Emit text of the arguments of the call that is open."""
         trail = self._trail
         text = trail.json_of(text)
-        if text and self.kind is not None:
+        if text:
             super().arguments(text)
             self.out[-1].place = trail.stand(trail.emitted, trail.offset)
 
     def passed(self, text: str) -> None:
         """Write down `text`, which came out of the open part with no part in between."""
         trail, kind, end = self._trail, self.kind, self._trail.offset
-        if kind is None or not text:
-            return
         trail.stand(end - len(text), end)
         if kind is Content or kind is Reasoning:
             trail.said(end - len(text), end, self._role(kind))

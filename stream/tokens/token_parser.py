@@ -75,6 +75,8 @@ class TokenParser(TurnParser):
         "_vocabulary",
     )
 
+    _builder: TokenBuilder
+
     def __init__(
         self,
         fmt: WireFormat | str,
@@ -334,7 +336,10 @@ class TokenParser(TurnParser):
                     deltas += self._placed("".join(texts))
                     texts.clear()
                     deltas += self._special(id, special)
-            deltas += self._placed("".join(texts))
+            text = "".join(texts)
+            deltas += self._placed(text)
+            if texts and not text:
+                self._builder.chunks += 1  # tokens that are a part of a character
         except MalformedOutput as error:
             raise self._told(error) from None
         return deltas
@@ -453,7 +458,7 @@ class TokenParser(TurnParser):
         self._note()
         text = "".join(self._passed)
         super()._settle()
-        if text and not self._passed and isinstance(self._builder, TokenBuilder):
+        if text:
             self._builder.passed(text)
         self._count()
 

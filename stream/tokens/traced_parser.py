@@ -55,6 +55,8 @@ class TracedParser(TurnParser):
 
     __slots__ = ("_trail",)
 
+    _builder: TokenBuilder
+
     def __init__(
         self, fmt: WireFormat | str, *, id_factory: IdFactory = call_id, **options: Any
     ) -> None:
@@ -95,5 +97,5 @@ class TracedParser(TurnParser):
     def _settle(self) -> None:
         text = "".join(self._passed)
         super()._settle()
-        if text and not self._passed and isinstance(self._builder, TokenBuilder):
+        if text:
             self._builder.passed(text)

@@ -106,12 +106,14 @@ class TokenTrail:
         "silent",
     )
 
+    issues: Issues
+    """Where what is out of place is reported: those of the sink, once there is one."""
+
     def __init__(self, fmt: TokenFormat, *, raw: bool, stray: str, keeps: bool) -> None:
         self._fmt = fmt
         self._raw = raw
         self._policy = stray
         self.keeps = keeps
-        self.issues: Issues | None = None
         self.silent = False
         self.behind = 0
         # Weakly, for the window refers to what emits, and that to this.
@@ -177,12 +179,12 @@ class TokenTrail:
 
     def called(self, name: Span, arguments: Span) -> None:
         """The name and the arguments of the call that was begun last stand here."""
-        if self.parts:
-            self.parts[-1].name, self.parts[-1].arguments = name, arguments
+        part = self.parts[-1]
+        part.name, part.arguments = name, arguments
 
     def stand(self, start: int, end: int) -> Span | None:
         """The text between two offsets comes out, in the last part; return its tokens."""
-        if self.silent or not self.parts:
+        if self.silent:
             return None
         part = self.parts[-1]
         if part.start < 0:
@@ -202,19 +204,16 @@ class TokenTrail:
 
     def look(self, text: str, end: int) -> None:
         """Report what is spelled like a marker that counts as a token only; it ends at `end`."""
-        if self._fmt.look_alike is not None and not self.silent:
-            self._look(text, end - len(text), end)
-
-    def _look(self, text: str, start: int, end: int) -> None:
-        """Report what is spelled like a marker that counts as a token only."""
-        pattern, issues = self._fmt.look_alike, self.issues
-        before = self._tail if start == self._tail_end else ""
+        pattern = self._fmt.look_alike
+        if pattern is None or self.silent:
+            return
+        before = self._tail if end - len(text) == self._tail_end else ""
         both = before + text
-        for found in pattern.finditer(both) if pattern and issues is not None else ():
+        for found in pattern.finditer(both):
             at = end - len(both) + found.start()
-            if found.end(1) > len(before) and issues is not None:
+            if found.end(1) > len(before):
                 detail = f"{found[1]!r} is spelled in ordinary tokens, and is text"
-                issues.append(Issue("spelled_marker", (at, at + len(found[1])), detail))
+                self.issues.append(Issue("spelled_marker", (at, at + len(found[1])), detail))
         self._tail, self._tail_end = both[max(len(both) - self._fmt.longest + 1, 0) :], end
 
     def text_of(self, text: str) -> str:
@@ -242,8 +241,7 @@ class TokenTrail:
         dropped = self._policy == "drop"
         became = "left out" if dropped else "text"
         detail = f"{text!r}, token {id}, stands where it is no marker, and is {became}"
-        if self.issues is not None:
-            self.issues.append(Issue("stray_token", (at, at + 1), detail))
+        self.issues.append(Issue("stray_token", (at, at + 1), detail))
         if self._policy == "error":
             raise MalformedOutput(detail, kind="stray_token", span=(at, at + 1))
         if dropped:
@@ -262,7 +260,7 @@ class TokenTrail:
     def begin_call(self, name: str, start: int) -> None:
         """Report a call whose markers were spelled, where they may be tokens or text."""
         place = bisect_left(self._special, start)
-        if self._fmt.either_opens and place == len(self._special) and self.issues is not None:
+        if self._fmt.either_opens and place == len(self._special):
             detail = f"the markers of the call of {name!r} are spelled in ordinary tokens"
             self.issues.append(Issue("spelled_marker", (start, self.offset), detail))
 

@@ -78,21 +78,23 @@ async def test_a_policy_that_raises_closes_an_async_source():
     assert (source.closed, source.chunks) == (1, ["b"])
 
 
-async def test_the_reason_is_asked_for_when_the_chunks_have_ended():
-    for reason, made in (("length", "length"), ("stop", "tool_calls"), (None, "tool_calls")):
-        sources = Source(CALL), AsyncSource(CALL)
-        asked = []
+@pytest.mark.parametrize(
+    ("reason", "made"), [("length", "length"), ("stop", "tool_calls"), (None, "tool_calls")]
+)
+async def test_the_reason_is_asked_for_when_the_chunks_have_ended(reason, made):
+    source, later = Source(CALL), AsyncSource(CALL)
+    left = []
 
-        def ended():
-            asked.append([source.chunks for source in sources])
-            return reason  # noqa: B023 - called in this round
+    def ended():
+        left.append(len(source.chunks) + len(later.chunks))
+        return reason
 
-        deltas = iter_deltas(sources[0], TAGS, finish_reason=ended)
-        got = list(deltas)
-        assert asked == [[[], [CALL]]]
-        later = aiter_deltas(sources[1], TAGS, finish_reason=ended)
-        assert [delta async for delta in later] == got
-        assert asked[1:] == [[[], []]]
-        for one in (deltas, later):
-            assert one.parser.finish_reason == made
-            assert one.parser.message == parse(CALL, TAGS, finish_reason=reason)
+    deltas = iter_deltas(source, TAGS, finish_reason=ended)
+    got = list(deltas)
+    assert left == [1]
+    others = aiter_deltas(later, TAGS, finish_reason=ended)
+    assert [delta async for delta in others] == got
+    assert left == [1, 0]
+    for parser in (deltas.parser, others.parser):
+        assert parser.finish_reason == made
+        assert parser.message == parse(CALL, TAGS, finish_reason=reason)

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import Policies, StreamParser
-from deltaparse.stream.message.builder import MessageBuilder
+from deltaparse.stream.message.builder import InlineReasoning, MessageBuilder
+from deltaparse.stream.message.counts import Counts
+from deltaparse.stream.message.deltas import ToolCallDelta
 
-from ...strategies.wire_by_hand import CALL, TAGS
+from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED
 
 REPAIRED = '<call>{"name": "f", "arguments": {"a": 1}}}</call>'
 CUT = '<call>{"name": "f", "arguments": {"a": 1'
@@ -96,3 +98,51 @@ def test_what_one_section_of_reasoning_said_in_parts_is_one_text():
         *("Reasoning", "ToolCall", "Reasoning", "Content")
     ]
     assert parser.message.content == "one two"
+
+
+def test_of_a_prompt_nothing_is_counted():
+    prompt = "<|start|>model\n<think>\nhm\n</think>\n\nHi"
+    parser = StreamParser(TAGS, prompt=prompt)
+    assert parser.counts == Counts()
+    parser.feed(" there")
+    counts = parser.counts
+    assert (counts.content.characters, counts.content.chunks) == (6, 1)
+    assert (counts.reasoning, counts.tool_calls) == (Counts().reasoning, Counts().tool_calls)
+
+
+def test_no_tags_stand_round_no_reasoning():
+    said = []
+    inline = InlineReasoning(said.append, None)
+    inline("")
+    inline.close()
+    assert "".join(said) == ""
+    inline("hm")
+    inline("")
+    inline.close()
+    assert "".join(said) == "<think>hm</think>"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1', '{"type": 12, "a": 1}', '[1, {"b": 2}]'])
+def test_what_has_no_name_is_no_attempt_of_a_call(text):
+    parser = StreamParser(UNMARKED)
+    parser.feed(text)
+    parser.finish("stop")
+    assert (parser.message.content, parser.attempts) == (text, [])
+
+
+def test_that_arguments_are_whole_is_said_in_a_delta_of_the_call():
+    builder = MessageBuilder()
+    builder.begin_call(0, "id", "f", 0)
+    builder.arguments("{}")
+    builder.complete_call(0)
+    assert [(delta.arguments, delta.last) for delta in builder.out] == [("", False), ("{}", True)]
+    builder.end_part()
+    builder.begin_call(1, "other", "g", 0)
+    for out in ([], builder.out[:2]):
+        builder.out[:] = out
+        builder.complete_call(1)
+        assert builder.out == [*out, ToolCallDelta(1)]
+        assert builder.out[-1].last
+    builder.end_part()
+    builder.complete_call(1)
+    assert len(builder.out) == 3

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from deltaparse import Content, Reasoning, StreamParser
 from deltaparse.partial import JsonLexer, is_whole
-
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ...strategies.wire_by_hand import CALL, DELIMITED, TAGS, UNMARKED, WRAPPED, calls, fed, kinds
@@ -149,6 +148,8 @@ def test_what_was_left_out_is_reported():
     (issue,) = asked(TAGS, f"<think>\nhm\n</think>\n\n{BLOCK}").issues
     assert "'```json\\n'" in issue.detail
     assert "'\\n```'" in issue.detail
+    (issue,) = asked(TAGS, f"```json\n{VALUE}\n``").issues
+    assert issue.detail == "left out round the JSON: '```json\\n' and '\\n``'"
     (issue,) = asked(TAGS, f"```json\n{VALUE}").issues
     assert issue.detail == "left out round the JSON: '```json\\n'"
 

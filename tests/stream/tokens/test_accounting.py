@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, TokenParser, UsageError
+from deltaparse import StreamParser, TokenParser, UsageError, get_format
 from deltaparse.stream.tokens import (
     DeltaTokens,
     loss_mask,
@@ -15,7 +15,7 @@ from deltaparse.stream.tokens import (
     token_counts,
 )
 
-from ...strategies.token_texts import QWEN, TOOLS, drawn_special, groups, tokenized
+from ...strategies.token_texts import QWEN, TOOLS, Text, drawn_special, groups, tokenized
 from ..invariants import in_families
 
 
@@ -83,5 +83,29 @@ def test_log_probabilities_as_openai_has_them():
     assert first["bytes"] == [195]
     assert [entry["token"] for entry in first["top_logprobs"]] == ["\ufffd", "a"]
     assert second == {"token": "Hi", "logprob": -1.0, "bytes": [72, 105], "top_logprobs": []}
-    with pytest.raises(UsageError, match="one entry"):
-        openai_logprobs(QWEN.vocabulary, [1], [])
+    assert openai_logprobs(QWEN.vocabulary, [97], [-2.0]) == [
+        {"token": "a", "logprob": -2.0, "bytes": [97], "top_logprobs": []}
+    ]
+    assert openai_logprobs(QWEN.vocabulary, [], []) == []
+    for given in (([1], []), ([1], [-1.0], [{}, {}])):
+        with pytest.raises(UsageError, match="one entry"):
+            openai_logprobs(QWEN.vocabulary, *given)
+
+
+def test_a_token_that_two_deltas_share_counts_for_the_one_that_it_ends_in():
+    text = Text(get_format("qwen3"), [], ["<think>", "h", "m</think>\n\nSo", "."])
+    parser = text.parser(markers="text")
+    of = DeltaTokens(parser).of
+    spans = [span for id in text.ids for _, span in of(parser.feed(id))]
+    assert spans == [(1, 2), (2, 2), (2, 3), (3, 4)]
+    whole = text.parser(markers="text")
+    made = DeltaTokens(whole).of(whole.feed(text.ids))
+    assert [(delta.text, span) for delta, span in made] == [("hm", (1, 2)), ("So.", (2, 4))]
+
+
+def test_deltas_that_know_no_tokens_cannot_be_accounted_for():
+    parser = QWEN.parser(spans=False)
+    tokens = DeltaTokens(parser)
+    assert tokens.of([]) == []
+    with pytest.raises(UsageError, match="spans=True"):
+        tokens.of(parser.feed(QWEN.ids[0]))

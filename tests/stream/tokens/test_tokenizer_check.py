@@ -83,3 +83,31 @@ def test_real_tokenizers():
     assert set(of("deepseek", "deepseekv31").values()) == {"token"}
     assert of("deepseek", "deepseek_v32")["</｜DSML｜invoke>"] == "tokens"
     assert of("qwen", "hermes") == {"<tool_call>": "text", "</tool_call>": "text"}
+
+
+def details(special, skipped=(), **tools):
+    """What is said of each marker, of a vocabulary with these special tokens."""
+    tokens = {id: text.encode() for id, text in enumerate(["a", *special])}
+    vocabulary = dp.Vocabulary(tokens, special=range(1, len(tokens)))
+    vocabulary._skipped = frozenset(vocabulary.find(text) for text in skipped)
+    fmt = get_format("hermes").replace(tools=tools)
+    found = check_tokenizer(vocabulary, fmt)
+    return {finding.about: finding.detail for finding in found if finding.kind != "setting"}
+
+
+def test_what_is_said_of_each_kind_of_marker():
+    given = {"per_call_start": "<call>", "per_call_end": "<end>call<stop>"}
+    assert details([], **given)["<call>"].startswith("no special token: ")
+    special = ["<call>", "<end>", "<stop>"]
+    kept = details(special, **given)
+    assert kept["<call>"].startswith("one special token, 1, without the flag")
+    assert kept["<end>call<stop>"].startswith("of the special tokens <end> (2), <stop> (3), which")
+    dropped = details(special, ["<call>", "<stop>"], **given)
+    assert dropped["<call>"].startswith("the special token 1, which decoding with")
+    assert dropped["<end>call<stop>"].endswith("drops <stop> (3) of it, and leaves '<end>call'")
+
+
+def test_a_short_text_is_a_marker_where_it_is_a_token():
+    given = {"per_call_start": "§", "per_call_end": "<call>"}
+    assert set(details([], **given)) == {"<call>"}
+    assert set(details(["§"], **given)) == {"<call>", "§"}

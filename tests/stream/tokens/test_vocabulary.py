@@ -80,8 +80,15 @@ def test_special_tokens_are_ids_or_ids_by_their_texts(vocabulary):
         ({0: b"a"}, (1,), "special token 1"),
         ({0: b"a"}, (True,), "special token True"),
         ({0: b"a"}, {"<x>": "1"}, "special token '1'"),
+        ({0: b"a"}, {"<x>": -1}, "special token -1"),
+        ({0: b"a"}, (-1,), "special token -1"),
     ],
 )
 def test_what_is_no_vocabulary(tokens, special, said):
     with pytest.raises(dp.UsageError, match=said):
         dp.Vocabulary(tokens, special)
+
+
+def test_a_vocabulary_of_nothing():
+    with pytest.raises(dp.UsageError, match="0: outside of the vocabulary"):
+        dp.Vocabulary({})[0]

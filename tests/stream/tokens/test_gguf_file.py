@@ -1,0 +1,86 @@
+"""The metadata of GGUF files: every value is read or stepped over, and every cut is told of."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import UsageError
+from deltaparse.stream.tokens.gguf_file import read_gguf
+
+from ...strategies.gguf_files import gguf
+
+NUMBERS = {4: st.integers(0, 2**32 - 1), 5: st.integers(-(2**31), 2**31 - 1)}
+NUMBERS |= {10: st.integers(0, 2**64 - 1)}
+
+
+def arrays(values):
+    """Arrays of values of one type, of those that are given as pairs of a type and a value."""
+    return values.flatmap(
+        lambda one: st.integers(0, 3).map(lambda count: (9, (one[0], [one[1]] * count)))
+    )
+
+
+flat = st.one_of(
+    *(st.tuples(st.just(kind), numbers) for kind, numbers in NUMBERS.items()),
+    st.tuples(st.just(8), st.binary(max_size=5)),
+)
+values = st.one_of(
+    flat, arrays(flat), arrays(arrays(flat)), arrays(arrays(arrays(flat))),
+    arrays(arrays(arrays(arrays(flat)))),
+)  # fmt: skip
+
+
+def plain(kind, value):
+    """A value as it is read."""
+    return [plain(value[0], one) for one in value[1]] if kind == 9 else value
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("gguf") / "model.gguf"
+
+
+def written(path, given, order, version):
+    fields = [(f"key {at}", *one) for at, one in enumerate(given)]
+    data = gguf(fields, order, version).removesuffix(b"weights")
+    path.write_bytes(data)
+    return data, {name: plain(kind, value) for name, kind, value in fields}
+
+
+@given(
+    st.lists(values, max_size=4), st.sets(st.integers(0, 3)),
+    st.sampled_from("<>"), st.sampled_from([2, 3]),
+)  # fmt: skip
+def test_what_is_asked_for_is_read_and_the_rest_stepped_over(path, given, asked, order, version):
+    _, expected = written(path, given, order, version)
+    keys = {f"key {at}" for at in asked}
+    found = read_gguf(path, keys)
+    assert found == {key: value for key, value in expected.items() if key in keys}
+
+
+@given(st.lists(values, min_size=1, max_size=2), st.booleans(), st.sampled_from("<>"), st.data())
+def test_a_file_that_is_cut_is_refused(path, given, asked, order, data):
+    whole, expected = written(path, given, order, 3)
+    for cut in {len(whole) - 1, data.draw(st.integers(0, len(whole) - 1))}:
+        path.write_bytes(whole[:cut])
+        with pytest.raises(UsageError, match=r"model\.gguf: "):
+            read_gguf(path, expected if asked else ())
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_version_that_is_too_old_is_named(path, version):
+    path.write_bytes(gguf([], version=version))
+    with pytest.raises(UsageError, match=f"version {version}"):
+        read_gguf(path, ())
+
+
+@pytest.mark.parametrize("length", [2**62, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("asked", [(), ("some.texts",)])
+def test_a_length_beyond_all_bounds(path, length, asked):
+    whole = gguf([("some.texts", 9, (8, ["a", "b"])), ("next", 4, 1)])
+    for text in (b"a", b"b"):
+        path.write_bytes(whole.replace(b"\1\0\0\0\0\0\0\0" + text, length.to_bytes(8, "little")))
+        with pytest.raises(UsageError, match="not a GGUF file"):
+            read_gguf(path, asked)

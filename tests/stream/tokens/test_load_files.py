@@ -1,0 +1,46 @@
+"""What the files of tokenizers leave unsaid."""
+
+from __future__ import annotations
+
+import json
+
+from deltaparse import Vocabulary
+
+# Those of mistral-common, of the time when tekken files listed none.
+BUILT_IN = [
+    "<unk>",
+    "<s>",
+    "</s>",
+    "[INST]",
+    "[/INST]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    "[TOOL_CALLS]",
+    "[IMG]",
+    "<pad>",
+    "[IMG_BREAK]",
+    "[IMG_END]",
+    "[PREFIX]",
+    "[MIDDLE]",
+    "[SUFFIX]",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[TOOL_CONTENT]",
+]
+
+
+def test_a_tekken_file_that_lists_no_special_tokens_has_those_that_were_built_in(tmp_path):
+    document = {
+        "config": {"default_vocab_size": 24, "default_num_special_tokens": 22},
+        "vocab": [{"rank": rank, "token_bytes": "YQ=="} for rank in range(3)],
+    }
+    (tmp_path / "tekken.json").write_text(json.dumps(document), encoding="utf-8")
+    vocabulary = Vocabulary.load(tmp_path)
+    more = ["<SPECIAL_20>", "<SPECIAL_21>"]
+    assert list(vocabulary.special.items()) == [
+        (text, id) for id, text in enumerate([*BUILT_IN, *more])
+    ]
+    assert vocabulary.skipped_ids == set(range(22))
+    assert [vocabulary[id] for id in (22, 23)] == [b"a", b"a"]

@@ -1,0 +1,81 @@
+"""Models of SentencePiece and GGUF files that are broken, or of a kind that is not read."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import UsageError, Vocabulary
+from deltaparse.stream.tokens.piece_files import gguf_tokens, sentencepiece_tokens
+
+from ...strategies.gguf_files import gguf
+
+TOKENS = ("tokenizer.ggml.tokens", 9, (8, ["<s>", "a", "\u2581b"]))
+TYPES = ("tokenizer.ggml.token_type", 9, (5, [3, 1, 1]))
+
+
+def field(number, data):
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def model(*pieces):
+    return b"".join(field(1, piece) for piece in pieces)
+
+
+PIECES = [field(1, b"<unk>") + b"\x18\x02", field(1, b"a") + b"\x15\0\0\0\0", field(1, b"b")]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.gguf"
+
+
+def test_a_cut_model_has_fewer_pieces_or_is_none():
+    whole, ends = model(*PIECES), {len(model(*PIECES[:count])): count for count in range(1, 4)}
+    for cut in range(len(whole) + 1):
+        if cut in ends:
+            assert len(sentencepiece_tokens(whole[:cut]).ids) == ends[cut]
+        else:
+            with pytest.raises(ValueError, match=r"cut at|no number at|no pieces"):
+                sentencepiece_tokens(whole[:cut])
+
+
+def test_a_number_that_never_ends_is_none():
+    with pytest.raises(ValueError, match="no number at"):
+        sentencepiece_tokens(b"\xff" * 99)
+
+
+@pytest.mark.parametrize("piece", [b"", b"\x08\x01", field(1, b"a") + field(3, b"\x01")])
+def test_a_piece_has_a_text_and_its_type_is_a_number(piece):
+    with pytest.raises(ValueError, match="piece 1 has no text"):
+        sentencepiece_tokens(model(PIECES[2], piece))
+
+
+@pytest.mark.parametrize("kind", ["bert", "rwkv", "no_vocab", "none"])
+def test_tokens_that_are_no_bytes_are_not_read(path, kind):
+    path.write_bytes(gguf([TOKENS, TYPES, ("tokenizer.ggml.model", 8, kind)]))
+    with pytest.raises(UsageError, match=f"a tokenizer of the kind '{kind}'"):
+        gguf_tokens(path)
+
+
+@pytest.mark.parametrize(
+    "odd", [("tokenizer.ggml.token_type", 4, 1), ("tokenizer.ggml.model", 4, 1)]
+)
+def test_a_value_of_another_type_is_named(path, odd):
+    path.write_bytes(gguf([TOKENS, odd]))
+    with pytest.raises(UsageError, match=f"{odd[0]}.* of another type"):
+        gguf_tokens(path)
+
+
+@pytest.mark.parametrize("texts", [(4, [1]), (9, [(8, ["a"])])])
+def test_tokens_are_texts(path, texts):
+    path.write_bytes(gguf([("tokenizer.ggml.tokens", 9, texts)]))
+    with pytest.raises(UsageError, match="no vocabulary in it"):
+        gguf_tokens(path)
+
+
+@pytest.mark.parametrize("kind", [b"llama", b"\xff", b"new"])
+def test_a_kind_that_nobody_knows_is_read_as_pieces(path, kind):
+    path.write_bytes(gguf([TOKENS, TYPES, ("tokenizer.ggml.model", 8, kind)]))
+    vocabulary = Vocabulary.load(path)
+    assert [vocabulary[id] for id in vocabulary] == [b"<s>", b"a", b" b"]
+    assert dict(vocabulary.special) == {"<s>": 0}

@@ -1,0 +1,93 @@
+"""From the spelling of a token to its bytes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse import UsageError
+from deltaparse.stream.tokens.token_text import BYTES, ByteLevelText, TextDecoder, _byte_table
+
+BYTE_LEVEL = {"type": "ByteLevel"}
+FUSE = {"type": "Fuse"}
+
+
+def strip(content, start, stop):
+    return {"type": "Strip", "content": content, "start": start, "stop": stop}
+
+
+def replaced(literal, content):
+    return {"type": "Replace", "pattern": {"String": literal}, "content": content}
+
+
+def decoder(*steps):
+    return TextDecoder({"type": "Sequence", "decoders": list(steps)}, "tokenizer.json")
+
+
+def test_the_table_is_that_of_gpt_2():
+    """Bytes that can be printed stand for themselves, the others for characters from 256 on."""
+    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    table = {chr(code): code for code in printed}
+    table |= {chr(256 + at): code for at, code in enumerate(sorted({*range(256)} - {*printed}))}
+    assert _byte_table() == BYTES == table
+    assert BYTES["Ġ"] == 32
+
+
+@given(st.binary())
+def test_any_bytes_are_written_and_read(data):
+    chars = {code: char for char, code in BYTES.items()}
+    assert ByteLevelText()("".join(chars[code] for code in data)) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "stop", "left"),
+    [
+        ("__a__", 1, 1, b"_a_"),
+        ("__a__", 9, 9, b"a"),
+        ("a", 1, 1, b"a"),
+        ("ab", 0, 2, b"ab"),
+        ("a_", 0, 2, b"a"),
+        ("____", 1, 1, b"__"),
+        ("____", 9, 9, b""),
+        ("", 1, 1, b""),
+    ],
+)
+def test_no_more_is_taken_away_than_stands_there(text, start, stop, left):
+    assert decoder(strip("_", start, stop))(text) == left
+
+
+def test_what_is_done_to_the_whole_text_is_done_to_no_token():
+    assert decoder(FUSE, strip(" ", 9, 9))(" a ") == b" a "
+    assert decoder(BYTE_LEVEL, strip("a", 9, 9))("a") == b"a"
+    assert decoder(strip(" ", 9, 9), FUSE)(" a ") == b"a"
+
+
+def test_a_text_is_replaced_within_tokens_only():
+    assert decoder(replaced("ab", "c"), FUSE)("xabab") == b"xcc"
+    assert decoder(FUSE, replaced("a", "c"))("xa") == b"xc"
+    for fuses in (FUSE, BYTE_LEVEL):
+        with pytest.raises(UsageError, match="replaces {'String': 'ab'}"):
+            decoder(fuses, replaced("ab", "c"))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"type": "Replace", "pattern": {"Regex": "a"}, "content": "b"},
+        {"type": "Replace", "pattern": {"String": "a"}},
+        {"type": "Replace", "pattern": {"String": "a"}, "content": None},
+        {"type": "Replace", "pattern": "a", "content": "b"},
+        {"type": "Replace", "content": "b"},
+    ],
+)
+def test_what_is_replaced_is_a_text(step):
+    with pytest.raises(UsageError, match="a decoder that replaces"):
+        decoder(step)
+
+
+def test_a_decoder_of_another_kind_is_named():
+    with pytest.raises(UsageError, match=r"tokenizer\.json: it has the decoder WordPiece"):
+        decoder({"type": "WordPiece"})
+    with pytest.raises(UsageError, match="it has no decoder"):
+        TextDecoder(None, "tokenizer.json")
