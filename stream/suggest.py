@@ -121,7 +121,7 @@ def _openings(fmt: WireFormat) -> Sequence[str]:
 
 
 def _standing(text: str, literals: Markers) -> set[str]:
-    """Which of the markers stand in the text."""
+    """Which of the markers stand in the text, also within others."""
     found: set[str] = set()
     pos = 0
     while True:
@@ -130,8 +130,7 @@ def _standing(text: str, literals: Markers) -> set[str]:
             break
         found.add(text[start:end])
         pos = end
-    inner = {small for big in found for small in literals.literals if small in big}
-    return found | inner
+    return {small for big in found for small in literals.literals if small in big}
 
 
 def _syntax(fmt: WireFormat) -> object:

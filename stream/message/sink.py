@@ -320,9 +320,9 @@ class Sink:
         return Message(self.builder.so_far(), tuple(self._issues or ()))
 
     def drop_prompt(self) -> None:
-        """Drop what the prompt gave, but for a call that it left open.
+        """Drop what the prompt gave, but for a call that it left open, and a bug that it met.
 
-        That comes out whole, for who gets the second half of its arguments has no call.
+        The call comes out whole, for who gets the second half of its arguments has no call.
         """
         builder = self.builder
         if not (builder.last or self._issues or self._attempts):
@@ -333,10 +333,13 @@ class Sink:
             for delta in builder.out
             if isinstance(delta, ToolCallDelta) and delta.index == index
         ]
+        broken = [issue for issue in self.issues if issue.kind == "internal_error"]
         builder.forget()
         self.issues.clear()
         self.attempts.clear()
         self.calls = 0
+        for issue in broken:
+            self.issue(issue.kind, issue.span, issue.detail)
         if in_call:
             self.begin_call(builder.name, builder.call_id, 0)
             builder.add_to_first("".join(delta.arguments for delta in begun))

@@ -22,6 +22,7 @@ from deltaparse import (
 from deltaparse.partial.json_text.value_lane import LONG_STRING
 from deltaparse.stream.feeding import MOST_PASSED
 from deltaparse.stream.message.deltas import arguments_deltas
+from deltaparse.stream.reading import assistant_turn
 
 from ..strategies.requests import options, reasons
 from ..strategies.wire_by_hand import CALL, TAGS
@@ -168,3 +169,16 @@ def test_a_parser_goes_when_it_is_done(fmt, text, reasoning):
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("before", ["", "text "])
+def test_a_bug_of_ours_is_told_of_where_it_was(before, monkeypatch):
+    def breaks(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(assistant_turn, "tool_calls", breaks)
+    parser = StreamParser(TAGS)
+    parser.feed(before)
+    parser.feed(CALL)
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == ("internal_error", (len(before), len(before)))

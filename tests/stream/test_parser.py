@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from deltaparse import (
     Policies,
     StreamParser,
+    TokenParser,
     ToolGate,
     UsageError,
+    Vocabulary,
     WireFormat,
     gbnf,
     get_format,
@@ -414,3 +416,45 @@ def test_the_span_counts_text_that_went_past_the_decoder():
     parser.finish()
     (issue,) = (issue for issue in parser.issues if issue.kind == "invalid_text")
     assert issue.span == (16, 16 + 1 + len("\n</think>\n\n") + len(CALL) + 1)
+
+
+def test_what_is_held_is_what_is_held_back():
+    for text in ("ab <ca", "<call", f"{CALL} x <th", "<think>\nhm </thi"):
+        parser, seen = StreamParser(TAGS), []
+        for char in text:
+            parser.feed(char)
+            assert parser.held == parser.held_back >= 0
+            seen.append(parser.held)
+        assert seen[0] == text.startswith("<")
+        assert seen[-1] > 0
+        parser.finish("stop")
+        assert parser.held == parser.held_back == 0
+
+
+def test_no_marker_is_missed_where_no_call_was_wanted():
+    text = '{"name": "f", "arguments": {}}'
+    for choice, kinds_ in (("auto", ["lost_marker"]), ("none", [])):
+        parser = StreamParser("hermes", tools=[{"name": "f"}], tool_choice=choice)
+        parser.feed(text)
+        parser.finish("stop")
+        assert kinds(parser) == kinds_
+
+
+def test_the_prompt_of_tokens_stands_in_a_snapshot_once():
+    parser = TokenParser("hermes", Vocabulary({0: b"a"}), prompt="the prompt", record=True)
+    snapshot = parser.snapshot()
+    assert snapshot.count("the prompt") == 1
+    assert json.loads(snapshot)["options"]["prompt"] == ""
+
+
+def test_a_bug_of_ours_at_the_very_beginning_is_told_of_there(monkeypatch):
+    def breaks(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(grammar, "tool_calls", breaks)
+    for prompt in ("", f"<|start|>model\n{CALL}"):
+        parser = StreamParser(TAGS, prompt=prompt)
+        parser.feed(CALL)
+        parser.finish("stop")
+        assert parser.message.content == CALL
+        assert [(issue.kind, issue.span) for issue in parser.issues] == [("internal_error", (0, 0))]

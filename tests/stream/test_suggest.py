@@ -8,7 +8,7 @@ from deltaparse import UsageError, get_format, parse, register_format, suggest_f
 from deltaparse.partial import Markers
 from deltaparse.stream import suggest
 
-from ..strategies.wire_by_hand import MINE, MINE_CALL
+from ..strategies.wire_by_hand import MINE, MINE_CALL, TAGS
 from ..strategies.wire_named import WIRES
 
 # Formats that write calls alike, but for white space: which is meant, no output can tell.
@@ -84,3 +84,30 @@ def test_the_output_is_searched_once(monkeypatch):
     _, literals = suggest._known(tuple(suggest.all_formats()))
     suggest._standing(text, literals)
     assert sum(searched) == len(text)
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n\n"])
+def test_a_call_without_markers_may_stand_behind_white_space(space):
+    first = suggest_formats(space + WIRES["llama3_json"].one)[0]
+    assert (first.calls, first.evidence) == (1, ())
+    assert "llama3_json" in (first.name, *first.also)
+
+
+def test_a_bracket_or_two_are_no_marker():
+    for markers in suggest.call_markers().values():
+        assert all(len(marker) > 2 for marker in markers)
+
+
+def test_what_only_tags_have_is_looked_for_in_tags_only():
+    tags = {"name_prefix": "<fn>", "name_suffix": "</fn>"}
+    fmt = TAGS.replace(function=tags)
+    assert suggest._openings(fmt) == ["<call>\n"]
+    fmt = TAGS.replace(tools={"format": "TAG_WITH_JSON"}, function=tags)
+    assert suggest._openings(fmt) == ["<call>\n", "<fn>", "</fn>"]
+
+
+def test_a_marker_within_another_stands_there_too():
+    literals = Markers(frozenset({"<a>", "<a>x", "<b>", "x"}))
+    assert suggest._standing("..<a>x..", literals) == {"<a>", "<a>x", "x"}
+    assert suggest._standing("<b><a>", literals) == {"<a>", "<b>"}
+    assert suggest._standing("a", literals) == set()

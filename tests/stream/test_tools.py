@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 from types import MappingProxyType, SimpleNamespace
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,7 @@ from deltaparse import (
     parse,
     structural_tag,
 )
-from deltaparse.stream.tools import Choice, read_choice, read_tools
+from deltaparse.stream.tools import AUTO, Choice, read_choice, read_tools
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
 FUNCTION = {"name": "f", "parameters": SCHEMA}
@@ -527,3 +528,78 @@ def test_the_gate_refuses_what_it_cannot_hold_calls_to(tools, says):
 
 def test_tools_stand_at_the_top():
     assert deltaparse.Tools is deltaparse.stream.Tools is Tools
+
+
+def test_tools_are_counted():
+    assert [len(Tools(tools)) for tools in ([], [TOOL], [TOOL, TOOL], [TOOL, OTHER])] == [
+        0,
+        1,
+        1,
+        2,
+    ]
+    assert not Tools([])
+    assert len(read_tools([TOOL, OTHERS[0]]).schemas) == 1
+
+
+def test_what_is_no_tools_says_itself_whether_it_is_equal():
+    tools = Tools([TOOL])
+    assert tools == ANY
+    assert tools == ANY
+    assert (tools == [TOOL], tools == 5, tools != [TOOL]) == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": "web_search", "function": FUNCTION},
+        {"type": "function", "function": {"name": "", "parameters": SCHEMA}},
+        {"type": "function", "function": {"name": 5, "parameters": SCHEMA}},
+        {"type": "function", "function": {"name": "f", "parameters": json.dumps(SCHEMA)}},
+        {"type": "function", "function": MappingProxyType(FUNCTION)},
+        {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},
+    ],
+)
+def test_what_only_looks_like_most_tools_is_read_like_all_others(odd):
+    """The quick way takes none of them."""
+
+    def read(tool):
+        try:
+            return schemas([TOOL, tool])
+        except UsageError as error:
+            return str(error)[:80]
+
+    assert read(odd) == read(MappingProxyType(odd))
+
+
+def test_a_tool_that_is_given_in_two_dialects_is_one():
+    given = {"type": "OBJECT", "properties": {"a": {"type": "INTEGER"}}}
+    assert schemas([TOOL, {"name": "f", "parameters": given}]) == {"f": SCHEMA}
+    given["properties"]["a"]["type"] = "STRING"
+    with pytest.raises(UsageError, match="'f' is given twice"):
+        read_tools([TOOL, {"name": "f", "parameters": given}])
+
+
+COUNTED = ("Items", "Length", "Properties")
+
+
+@pytest.mark.parametrize("key", [f"{edge}{what}" for edge in ("min", "max") for what in COUNTED])
+def test_counts_of_gemini_are_numbers(key):
+    def read(**given):
+        return schemas([{"name": "f", "parameters": {"type": "OBJECT", **given}}])["f"]
+
+    snake = f"{key[:3]}_{key[3:].lower()}"
+    assert read(**{key: "12"}) == read(**{snake: "12"}) == {"type": "object", key: 12}
+    for odd in ("", "x", "-1", "²"):
+        assert read(**{key: odd})[key] == odd
+
+
+@pytest.mark.parametrize("key", ["const", "default", "enum", "example", "examples"])
+def test_values_in_a_schema_are_no_schemas(key):
+    value = [{"type": "STRING", "nullable": True}]
+    schema = {"type": "OBJECT", "properties": {"a": {"type": "STRING", key: value}}}
+    read = schemas([{"name": "f", "parameters": schema}])["f"]
+    assert read["properties"]["a"] == {"type": "string", key: value}
+
+
+def test_auto_is_what_nothing_says():
+    assert AUTO == Choice("auto") == read_choice("auto", None) == read_choice(None, None)

@@ -146,3 +146,10 @@ def test_that_arguments_are_whole_is_said_in_a_delta_of_the_call():
     builder.end_part()
     builder.complete_call(1)
     assert len(builder.out) == 3
+
+
+def test_a_call_that_is_given_up_ends_where_it_begins():
+    builder = MessageBuilder()
+    builder.begin_call(0, "id", "f", 5)
+    builder.end_call(0, frozenset(), complete=False)
+    assert builder.so_far()[0].span == (5, 5)

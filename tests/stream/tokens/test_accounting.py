@@ -87,9 +87,9 @@ def test_log_probabilities_as_openai_has_them():
         {"token": "a", "logprob": -2.0, "bytes": [97], "top_logprobs": []}
     ]
     assert openai_logprobs(QWEN.vocabulary, [], []) == []
-    for given in (([1], []), ([1], [-1.0], [{}, {}])):
+    for odd in (([1], []), ([1], [-1.0], [{}, {}])):
         with pytest.raises(UsageError, match="one entry"):
-            openai_logprobs(QWEN.vocabulary, *given)
+            openai_logprobs(QWEN.vocabulary, *odd)
 
 
 def test_a_token_that_two_deltas_share_counts_for_the_one_that_it_ends_in():

@@ -8,25 +8,9 @@ from deltaparse import Vocabulary
 
 # Those of mistral-common, of the time when tekken files listed none.
 BUILT_IN = [
-    "<unk>",
-    "<s>",
-    "</s>",
-    "[INST]",
-    "[/INST]",
-    "[AVAILABLE_TOOLS]",
-    "[/AVAILABLE_TOOLS]",
-    "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]",
-    "[TOOL_CALLS]",
-    "[IMG]",
-    "<pad>",
-    "[IMG_BREAK]",
-    "[IMG_END]",
-    "[PREFIX]",
-    "[MIDDLE]",
-    "[SUFFIX]",
-    "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",
+    *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
+    *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]"),
+    *("[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
     "[TOOL_CONTENT]",
 ]
 

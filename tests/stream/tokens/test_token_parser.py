@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, TokenParser, get_format
+from deltaparse import MalformedOutput, Policies, StreamParser, TokenParser, get_format
 
 from ...strategies.requests import options, reasons
 from ...strategies.token_texts import (
     Ids,
+    Text,
     cores_of,
     drawn_special,
     groups,
@@ -148,3 +150,70 @@ def test_tokens_are_markers_and_text_that_looks_like_them_is_text(name, data):
     reported = [issue for issue in parser.issues if issue.kind == "spelled_marker"]
     assert bool(reported) == bool(spelled)
     assert {content[slice(*issue.span)] for issue in reported} == spelled
+
+
+def spans(parser, fed):
+    """The text of each delta, and its tokens."""
+    deltas = run(parser, fed)
+    return [(getattr(one, "text", None) or one.arguments, one.tokens) for one in deltas]
+
+
+SPELLED = [*("a", "b", "c<tool", "_call>\n", '{"name": "f",', ' "arguments": {"a": "x', "y")]
+SPELLED += ['z"}}\n', "</tool_call>", "d", "<to", "e"]
+QWEN3 = get_format("qwen3")
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
+def test_a_delta_has_the_tokens_that_it_came_from_and_no_others(again):
+    text = Text(QWEN3, [], SPELLED)
+    if again:  # what a token stands for is known the second time
+        text.read(markers="text")
+    first, *others = text.ids
+    assert spans(text.parser(markers="text"), text.ids) == [
+        *(("a", (0, 1)), ("b", (1, 2)), ("c", (2, 3)), ("", (2, 5)), ('{"a": "x', (4, 6))),
+        *(("y", (6, 7)), ('z"}', (7, 8)), ("d", (9, 10)), ("<toe", (10, 12))),
+    ]
+    assert spans(text.parser(markers="text"), [first, others]) == [
+        *(("a", (0, 1)), ("bc", (1, 3)), ("", (2, 5)), ('{"a": "xyz"}', (4, 8)), ("d<toe", (9, 12)))
+    ]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
+def test_half_a_character_comes_before_what_follows_it(again):
+    ids = [97, 0xC3, 97, 98, 0xC3, 0xA9, 97]
+    vocabulary = Ids([]).vocabulary()
+    if again:
+        run(TokenParser(QWEN3, vocabulary), ids)
+    assert spans(TokenParser(QWEN3, vocabulary), ids) == [
+        *(("a", (0, 1)), ("\ufffda", (1, 3)), ("b", (3, 4)), ("é", (4, 6)), ("a", (6, 7)))
+    ]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["new", "known"])
+def test_a_policy_that_refuses_a_token_says_so(again):
+    text = Text(QWEN3, ["<tool_call>"], ["<tool_call>", '{"name": "g"', ', "arguments": '])
+    options = {"tools": [{"name": "f"}], "policies": Policies(unknown_tool="error")}
+    if again:
+        text.read()
+    parser = text.parser(**options)
+    parser.feed(text.ids[0])
+    with pytest.raises(MalformedOutput, match="'g' is not one of the tools") as raised:
+        deque(map(parser.feed, text.ids[1:]), maxlen=0)
+    start, end = raised.value.span
+    assert "".join(text.tokens)[start:end] == '"g"'
+
+
+@in_families()
+@given(data=st.data())
+def test_each_token_is_a_chunk(family, data):
+    """Also one that is a part of a character, as bytes are chunks of a `StreamParser`."""
+    fmt, text = data.draw(family.texts)
+    ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
+    parser = TokenParser(fmt, vocabulary, collect=data.draw(st.booleans()))
+    plain = StreamParser(fmt)
+    for count, id in enumerate(ids, 1):
+        parser.feed(id)
+        plain.feed(vocabulary[id])
+        for counts in (parser.counts, plain.counts):
+            fed = counts.content, counts.reasoning, counts.tool_calls
+            assert sum(amount.chunks for amount in fed) == count

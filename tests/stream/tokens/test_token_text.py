@@ -67,7 +67,7 @@ def test_a_text_is_replaced_within_tokens_only():
     assert decoder(replaced("ab", "c"), FUSE)("xabab") == b"xcc"
     assert decoder(FUSE, replaced("a", "c"))("xa") == b"xc"
     for fuses in (FUSE, BYTE_LEVEL):
-        with pytest.raises(UsageError, match="replaces {'String': 'ab'}"):
+        with pytest.raises(UsageError, match=r"replaces \{'String': 'ab'\}"):
             decoder(fuses, replaced("ab", "c"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import MalformedOutput, Policies, StreamParser, UsageError, get_format
-from deltaparse.stream.tokens.traced_parser import TracedParser
+from deltaparse.stream.tokens.traced_parser import DEFAULTS, TracedParser
 
 from ...strategies.requests import options, reasons
 from ...strategies.token_texts import Text
@@ -158,3 +159,26 @@ def test_the_prompt_is_no_output():
 def test_issues_are_counted():
     parser = traced(f"{CALL} more")
     assert parser.issue_count == len(parser.issues) == 1
+
+
+def test_what_is_not_given_is_what_a_stream_parser_takes():
+    takes = signature(StreamParser).parameters
+    assert {name: takes[name].default for name in DEFAULTS} == dict(DEFAULTS)
+
+
+def test_what_came_so_far_has_its_spans():
+    parser = TracedParser(QWEN)
+    seen = []
+    for chunk in ("So", " it", " goes", " <to"):
+        parser.feed(chunk)
+        seen.append(parser.role_spans)
+    assert seen == [
+        *([(0, 2, "content")], [(0, 5, "content")], [(0, 10, "content")]),
+        [(0, 11, "content"), (11, 14, "marker")],
+    ]
+
+
+def test_nothing_is_kept_of_what_was_fed():
+    parser = TracedParser(QWEN)
+    parser.feed("Hi")
+    assert parser._record is None

@@ -1,0 +1,59 @@
+"""Where the parts of a message come from, of a turn that is read from tokens."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import get_format
+
+from ...strategies.token_texts import CALL, HERMES, QWEN, TOOLS, Text
+
+FMT = get_format("qwen3")
+
+
+def test_what_passes_by_in_arguments_is_no_content():
+    text = Text(FMT, HERMES, ["Hi", *CALL[:13], " so", " it", " goes"])
+    parser = text.parser(tools=TOOLS)
+    for id in text.ids:
+        parser.feed(id)
+        assert set(parser.roles[1:]) <= {"marker", "name", "arguments"}
+
+
+@pytest.mark.parametrize("markers", ["text", "either"])
+def test_a_call_begins_with_its_first_token_however_short(markers):
+    text = Text(FMT, [], [*"<tool_call>", *CALL[1:-1], "</tool_call>"])
+    parser = text.parser(tools=TOOLS, markers=markers)
+    first = next(delta for id in text.ids for delta in parser.feed(id))
+    assert first.tokens[0] == 0
+    parser.finish("stop")
+    (call,) = parser.message.tool_calls
+    assert call.tokens[0] == 0
+
+
+def test_a_call_that_the_prompt_begins_begins_with_the_output():
+    text = Text(FMT, HERMES, [*CALL[1:-1], "</tool_call>"])
+    prompt = "<|im_start|>assistant\n<tool_call>"
+    parser = text.read(tools=TOOLS, markers="either", prompt=prompt)
+    (call,) = parser.message.tool_calls
+    assert (call.complete, call.tokens[0], call.span[0]) == (True, 0, 0)
+    assert all(0 <= issue.span[0] < issue.span[1] for issue in parser.issues)
+
+
+def test_parts_of_the_prompt_take_no_tokens():
+    prompt = "<|im_start|>assistant\n<think>\nhm</think>\n\nSo far "
+    parser = Text(FMT, HERMES, ["Hi", "!", *CALL]).read(tools=TOOLS, prompt=prompt)
+    content, call = parser.message.parts
+    assert (content.text, content.tokens) == ("Hi!", (0, 2))
+    assert call.tokens[0] == 2
+
+
+def test_without_a_message_nothing_is_kept_of_its_parts():
+    text = Text(FMT, HERMES, QWEN.tokens[:-1] * 50)
+    parser = text.parser(tools=TOOLS, collect=False)
+    for id in text.ids:
+        parser.feed(id)
+        assert len(parser._trail.parts) <= 1
+    kept = text.read(tools=TOOLS)
+    assert len(kept.message.parts) == len(kept._trail.parts) == 100
+    parser.finish("stop")
+    assert parser.roles == kept.roles

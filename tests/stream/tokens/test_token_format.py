@@ -1,0 +1,52 @@
+"""A format in the tokens of a vocabulary."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Vocabulary, get_format
+from deltaparse.stream.tokens.token_format import FIRST_STRAY, LAST, TokenFormat, token_format
+
+from ...strategies.token_texts import CALL, QWEN, TOOLS, Text
+from ...strategies.wire_by_hand import TAGS
+
+
+def test_more_special_tokens_than_there_are_characters_for():
+    """Each has one of its own, as long as there are some; beyond that it is its text."""
+    many = LAST - FIRST_STRAY + 1
+    texts = [f"<{id}>" for id in range(many + 3)]
+    vocabulary = Vocabulary(
+        {id: text.encode() for id, text in enumerate(texts)}, special=range(len(texts))
+    )
+    fmt = TokenFormat(get_format("qwen3"), vocabulary, "token")
+    chars = [fmt.character_of(id, text) for id, text in enumerate(texts)]
+    assert len(set(chars[:many])) == many
+    assert all(0xD800 <= ord(char) <= 0xDFFF for char in chars[:many])
+    assert chars[many:] == texts[many:]
+    assert [fmt.character_of(id, text) for id, text in enumerate(texts)] == chars
+    assert [fmt.tokens[char] for char in chars[:many]] == list(enumerate(texts))[:many]
+
+
+def test_a_call_that_is_spelled_is_reported_where_it_could_be_a_token():
+    fmt, spelled = get_format("qwen3"), [*"<tool_call>", *CALL[1:-1], "</tool_call>"]
+    for special, kinds in ((["<think>"], []), (["<think>", "<tool_call>"], ["spelled_marker"])):
+        parser = Text(fmt, special, spelled).read(tools=TOOLS, markers="either")
+        assert len(parser.message.tool_calls) == 1
+        assert [issue.kind for issue in parser.issues] == kinds
+
+
+@pytest.mark.parametrize("marker", ["<|call|>", "<|call|>in", " <|call|>in\n"])
+def test_a_marker_is_named_by_its_token_or_whole(marker):
+    fmt = TAGS.replace(tools={"per_call_start": "<|call|>in\n"})
+    tokens = ["<|call|>", "in", "\n", '{"name": "f", "arguments": {}}', "\n", "</call>"]
+    text = Text(fmt, ["<|call|>"], tokens)
+    assert len(text.read().message.tool_calls) == 1
+    assert text.read(markers={marker: "text"}).message.tool_calls == []
+
+
+def test_it_is_made_once():
+    fmt = get_format("qwen3")
+    made = token_format(fmt, QWEN.vocabulary, "token")
+    assert token_format(fmt, QWEN.vocabulary, "token") is made
+    assert token_format(fmt, QWEN.vocabulary, "text") is not made
+    assert token_format(fmt, Vocabulary({0: b"a"}), "token").fmt is fmt
