@@ -36,15 +36,24 @@ def test_a_call_that_the_prompt_begins_begins_with_the_output():
     parser = text.read(tools=TOOLS, markers="either", prompt=prompt)
     (call,) = parser.message.tool_calls
     assert (call.complete, call.tokens[0], call.span[0]) == (True, 0, 0)
-    assert all(0 <= issue.span[0] < issue.span[1] for issue in parser.issues)
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span[0]) == ("spelled_marker", 0)
 
 
-def test_parts_of_the_prompt_take_no_tokens():
-    prompt = "<|im_start|>assistant\n<think>\nhm</think>\n\nSo far "
-    parser = Text(FMT, HERMES, ["Hi", "!", *CALL]).read(tools=TOOLS, prompt=prompt)
-    content, call = parser.message.parts
-    assert (content.text, content.tokens) == ("Hi!", (0, 2))
-    assert call.tokens[0] == 2
+HEAD = '<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments": {"a": '
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tokens", "spans"),
+    [
+        ("<|im_start|>assistant\n<think>\nhm", [" so", "</think>", "Hi", "!"], [(0, 1), (2, 4)]),
+        (HEAD, ['"x', '"', "}}\n", "</tool_call>"], [(0, 3)]),
+        (f'{HEAD}"x"}}}}\n</tool_call>', ["\n", "Hi"], [(0, 2)]),
+    ],
+)
+def test_parts_of_the_prompt_take_no_tokens(prompt, tokens, spans):
+    parser = Text(FMT, HERMES, tokens).read(tools=TOOLS, prompt=prompt)
+    assert [part.tokens for part in parser.message.parts] == spans
 
 
 def test_without_a_message_nothing_is_kept_of_its_parts():

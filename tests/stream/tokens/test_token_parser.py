@@ -217,3 +217,36 @@ def test_each_token_is_a_chunk(family, data):
         for counts in (parser.counts, plain.counts):
             fed = counts.content, counts.reasoning, counts.tool_calls
             assert sum(amount.chunks for amount in fed) == count
+
+
+THOUGHT = Text(QWEN3, ["<think>", "</think>"], ["<think>", "hm", "</think>", "Hi"])
+
+
+def test_raw_markers_are_not_out_of_place():
+    parser = THOUGHT.read(reasoning="raw")
+    assert (parser.message.content, parser.issues) == ("<think>hm</think>Hi", [])
+
+
+@pytest.mark.parametrize(
+    "options", [{"reasoning": "inline"}, {"policies": Policies(unclosed_reasoning="copy")}]
+)
+def test_what_the_parser_adds_has_the_tokens_that_it_stands_at(options):
+    for ids in (THOUGHT.ids, THOUGHT.ids[:2]):
+        deltas = run(THOUGHT.parser(**options), ids)
+        assert all(delta.tokens is not None for delta in deltas)
+        assert all(0 <= start < end <= len(ids) for start, end in (one.tokens for one in deltas))
+
+
+def test_what_is_asked_for_on_the_way_knows_of_all_that_passed():
+    text = Text(QWEN3, ["<tool_call>"], ["Hi", " there", " <tool", "_call>", " and", " so"])
+    parser = text.parser()
+    ends = text.parser().ends
+    for count, id in enumerate(text.ids, 1):
+        parser.feed(id)
+        so_far = len("".join(text.tokens[:count]))
+        assert [span.end for span in parser.role_spans] == [so_far]
+        ends.append(so_far)
+        assert parser.ends == ends
+    issues = text.parser()
+    deque(map(issues.feed, text.ids), maxlen=0)
+    assert [issue.kind for issue in issues.issues] == ["spelled_marker"]

@@ -22,9 +22,22 @@ CALL = '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>'
 
 
 def fed(parser, chunks, reason):
-    """What each chunk makes, and the end."""
+    """What each chunk makes, and the end; into how many deltas it is cut is no matter."""
     made = [parser.feed(chunk) for chunk in chunks] + [parser.finish(reason)]
-    return [[delta.to_openai() for delta in deltas] for deltas in made]
+    return list(map(merged, made))
+
+
+def merged(deltas):
+    """What deltas say, those of one part behind one another as one."""
+    said = []
+    for delta in deltas:
+        index, name = getattr(delta, "index", None), getattr(delta, "name", None)
+        text = delta.text if index is None else delta.arguments
+        if said and name is None and said[-1][:2] == [type(delta), index]:
+            said[-1][-1] += text
+        else:
+            said.append([type(delta), index, getattr(delta, "id", None), name, text])
+    return said
 
 
 def traced(text, fmt=QWEN, reason="stop", **kw):
