@@ -548,6 +548,13 @@ def test_what_is_no_tools_says_itself_whether_it_is_equal():
     assert (tools == [TOOL], tools == 5, tools != [TOOL]) == (False, False, True)
 
 
+class Indexed:
+    """What has the members of a function, and is no mapping."""
+
+    def __getitem__(self, key):
+        return FUNCTION[key]
+
+
 @pytest.mark.parametrize(
     "odd",
     [
@@ -556,6 +563,7 @@ def test_what_is_no_tools_says_itself_whether_it_is_equal():
         {"type": "function", "function": {"name": 5, "parameters": SCHEMA}},
         {"type": "function", "function": {"name": "f", "parameters": json.dumps(SCHEMA)}},
         {"type": "function", "function": MappingProxyType(FUNCTION)},
+        {"type": "function", "function": Indexed()},
         {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},
     ],
 )
@@ -568,7 +576,7 @@ def test_what_only_looks_like_most_tools_is_read_like_all_others(odd):
         except UsageError as error:
             return str(error)[:80]
 
-    assert read(odd) == read(MappingProxyType(odd))
+    assert read(odd) == read(SimpleNamespace(**odd))
 
 
 def test_a_tool_that_is_given_in_two_dialects_is_one():
@@ -603,3 +611,20 @@ def test_values_in_a_schema_are_no_schemas(key):
 
 def test_auto_is_what_nothing_says():
     assert AUTO == Choice("auto") == read_choice("auto", None) == read_choice(None, None)
+
+
+@pytest.mark.parametrize(
+    "kind", ["string", "number", "integer", "boolean", "array", "object", "null"]
+)
+def test_types_of_gemini_are_those_of_json_schema(kind):
+    given = {"type": "OBJECT", "properties": {"a": {"type": kind.upper()}}}
+    read = schemas([{"name": "f", "parameters": given}])["f"]
+    assert read == {"type": "object", "properties": {"a": {"type": kind}}}
+    read = schemas([{"name": "f", "parameters": {"type": kind.upper(), "max_items": "3"}}])["f"]
+    assert read == {"type": kind, "maxItems": 3}
+
+
+def test_a_schema_in_an_unknown_place_that_is_null_is_none():
+    assert schemas([{"name": "f", "input_parameters": None}]) == {"f": None}
+    with pytest.raises(UsageError, match="not 'input_parameters'"):
+        read_tools([{"name": "f", "input_parameters": {}}])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import StreamParser
+from deltaparse import Policies, StreamParser, get_format
 
-from ...strategies.wire_by_hand import TAGS, kinds
+from ...strategies.token_texts import Text
+from ...strategies.wire_by_hand import CALL, TAGS, calls, kinds
 
 BAD = '<call>\n{"name": "f", "arguments": {"a": oops}}\n</call>'
 
@@ -28,3 +29,20 @@ def test_what_was_wrong_in_the_prompt_is_not_reported():
     parser.finish("stop")
     assert kinds(parser) == ["text_after_tool_call"]
     assert (parser.attempts, parser.message.tool_calls) == ([], [])
+
+
+def test_a_policy_refuses_nothing_that_the_prompt_has():
+    policies = Policies(unknown_tool="error")
+    prompt = f"<|start|>model\n{CALL}"
+    parser = StreamParser(TAGS, tools=[{"name": "g"}], policies=policies, prompt=prompt)
+    parser.feed(CALL.replace('"f"', '"g"'))
+    parser.finish("stop")
+    assert calls(parser) == [("g", '{"a": 1}')]
+
+
+def test_what_is_said_once_more_ends_with_its_repetition():
+    text = Text(get_format("qwen3"), ["<think>"], ["<think>", "hm"])
+    parser = text.parser(policies=Policies(unclosed_reasoning="copy"))
+    deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
+    assert [(delta.text, delta.tokens) for delta in deltas] == [("hm", (1, 2))] * 2
+    assert parser.roles == ["marker", "reasoning"]
