@@ -570,13 +570,15 @@ class Indexed:
 def test_what_only_looks_like_most_tools_is_read_like_all_others(odd):
     """The quick way takes none of them."""
 
-    def read(tool):
+    def read(*tools):
         try:
-            return schemas([TOOL, tool])
+            return schemas(tools)
         except UsageError as error:
             return str(error)[:80]
 
-    assert read(odd) == read(SimpleNamespace(**odd))
+    same = SimpleNamespace(**odd)
+    assert read(odd) == read(same)
+    assert read(TOOL, odd) == read(TOOL, same)
 
 
 def test_a_tool_that_is_given_in_two_dialects_is_one():
