@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Emit", "Lane", "StringSink", "Waiter", "never_split", "nowhere"]
+__all__ = ["Emit", "Lane", "Step", "StringSink", "Waiter", "never_split", "nowhere"]
 
 Emit = Callable[[str], None]
 """Takes text that is certain."""

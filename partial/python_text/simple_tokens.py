@@ -1,4 +1,4 @@
-"""The tokens of Python literals that need no thought, read in one loop.
+r"""The tokens of Python literals that need no thought, read in one loop.
 
 The readers of `to_json.py` are generators, one in another: each token makes three or four of them,
 and all are resumed with every chunk that ends in one. But most tokens are brackets, commas, names,
@@ -6,113 +6,176 @@ plain numbers, and strings without prefixes, and what each of them writes is kno
 reads them, and does with the `Writer` what those readers do. What it does not know it leaves
 unread, for them; they also go on in a string that was begun here. So both ways write the same text
 with the same chunk, though not always in the same number of parts.
+
+In each place one pattern reads the space and the token behind it, and the name of its last group
+says which that is:
+
+    string    from the quote to its end, with what proves that it is one
+    begun     a quote, and what stands behind it up to an escape or another quote
+    word      a number or a name              name      that of an argument, with its sign
+    opener, closer, comma
+    wait      nothing: what is unread is no token yet
+    None      nothing: what is unread is for the other readers
+
+What waits is looked at again with each chunk, so it is bounded; what is longer, the others read.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import cast
 
-from ..json_text.lexer import CUT_ESCAPE, match_end
+from ..json_text.value_lane import LONG_STRING
+from ..surrogates import SURROGATES
+from ..waiting import Step
 from ..window import Window
 from .numbers import NAMES
 from .strings import IN_STRING, STRING_RUNS
 from .writer import LONG_VALUE, OPENERS, Writer
 
-__all__ = ["may_go_on", "read_simple"]
+__all__ = ["simple_tokens"]
+
+Match = Callable[[str, int], re.Match[str]]
 
 SPACE = r"[ \t\n\r\f]*+"
 NUMBER = r"-?(?:0|[1-9][0-9]{0,30}+)(?:\.[0-9]{1,30}+)?+"
-WORD = re.compile(rf"({'|'.join(NAMES)}|{NUMBER})(?=[^-+.\w(])").match
-NAMED = re.compile(r"([^\W\d][-.\w]{0,127}+)=").match
-SPACES = re.compile(SPACE)
+WORD = rf"({'|'.join(NAMES)}|{NUMBER})(?=[^-+.\w(])(?P<word>)"
 # A string is certain to be whole where no other can follow it that Python would join to it.
-BEHIND_VALUE = re.compile(rf"(?:'|\"){SPACE}(?=[,\]}})])").match
-BEHIND_KEY = re.compile(rf"(?:'|\"){SPACE}:").match
-RUNS = {quote: re.compile(run) for quote, run in STRING_RUNS.items()}
-# What waits is looked at again with each chunk, so it is bounded; what is longer, the others read.
-WORD_SO_FAR = re.compile(r"[-+.\w]{0,128}+").fullmatch
-BEHIND_SO_FAR = re.compile(r"[ \t\n\r\f]{0,64}+").fullmatch
+BEHIND_VALUE = rf"(?={SPACE}[,\]}})])"
+BEHIND_KEY = f"{SPACE}:"
+PLAIN = rf"[^'\"\\\x00-\x1f{SURROGATES}]*+"
+CLOSER = r"(?P<closer>[\]})])"
+CUT_WORD = r"(?=[-+.\w]{0,128}+\Z)(?P<wait>)"
+CUT_STRING = r"(?=(?:{}[ \t\n\r\f]{{0,64}}+|\\(?:u[0-9a-fA-F]{{0,3}})?)?\Z)(?P<wait>)"
 
 
-def read_simple(src: Window, out: Writer) -> None:
-    """Read tokens up to one that is not simple, or not all there; a bracket must be open."""
+def _place(*tokens: str) -> Match:
+    """What matches one of the tokens behind white space, or nothing."""
+    return _match(f"{SPACE}(?:{'|'.join([*tokens, CLOSER, CUT_WORD, ''])})")
+
+
+def _string(behind: str) -> str:
+    return rf"(['\"])({PLAIN})(?:\1{behind}(?P<string>)|(?P<begun>))"
+
+
+def _rest(behind: str) -> dict[str, Match]:
+    """What matches the rest of a string, by its quote."""
+    return {
+        quote: _match(f"({run})(?:{quote}{behind}(?P<string>)|{CUT_STRING.format(quote)}|)")
+        for quote, run in STRING_RUNS.items()
+    }
+
+
+def _match(pattern: str) -> Match:
+    """Each of these patterns matches the empty text too, so it always matches."""
+    return cast("Match", re.compile(pattern).match)
+
+
+VALUE = _place(_string(BEHIND_VALUE), WORD, r"(?P<opener>[\[{(])")
+KEY = _place(_string(BEHIND_KEY))
+NAME = _place(r"([^\W\d][-.\w]{0,127}+)=(?P<name>)")
+COMMA = _place("(?P<comma>,)")
+REST_OF_VALUE, REST_OF_KEY = _rest(BEHIND_VALUE), _rest(BEHIND_KEY)
+
+
+def simple_tokens(out: Writer) -> Step:
+    """Return what reads tokens up to one that is not simple, or not all there.
+
+    It returns what is to be emitted; if something else must read on, it has emitted that, and
+    returns None. A bracket must be open.
+    """
+    emit = out.emit
+    inside = 0
+
+    def step(src: Window) -> str | None:
+        nonlocal inside
+        texts: list[str] = []
+        out.emit = texts.append
+        begun = out.quote
+        waits = _read(src, out)
+        out.emit = emit
+        text = "".join(texts)
+        if not waits or src.closed:
+            if text:
+                emit(text)
+            return None
+        # In a string that is longer than some chunks; for others it would not be worth it.
+        inside = inside + 1 if begun and len(texts) == 1 and out.quote else 0
+        if inside >= LONG_STRING and not out.slots:
+            src.let_pass(IN_STRING[begun][1])
+        return text
+
+    return step
+
+
+def _read(src: Window, out: Writer) -> bool:
+    """Read tokens; return whether of what is unread nothing can be emitted before more comes."""
     text, frames = src.text, out.frames
+    pos, end = src.pos, len(text)
+    if src.base < 0 and not src.emits_prompt:
+        return False
+    write = out.write if out.slots else out.emit
     while frames:
-        if out.quote:
-            if not _rest_of_string(src, out):
-                return
+        if pos == end:
+            return True
+        expects, quote = out.expects, out.quote
+        is_key = expects == "key"
+        if quote:
+            if out.fresh:
+                if text[pos] == quote:
+                    return False
+                out.fresh = False
+            found = (REST_OF_KEY if is_key else REST_OF_VALUE)[quote](text, pos)
+            src.pos = pos = found.end()
+            kind = found.lastgroup
+            if kind != "string":
+                if found[1]:
+                    write(found[1])
+                return kind == "wait"
+            out.quote, out.in_string = "", False
+            out.expects = "value" if is_key else "comma"
+            write(found[1] + ('": ' if is_key else '"'))
             continue
-        src.pos = pos = match_end(SPACES, text, src.pos)
-        if pos == len(text):
-            return
-        frame, char, expects = frames[-1], text[pos], out.expects
-        if char == frame.closer and expects != "value":
-            src.pos = pos + 1
-            out.close()
-        elif expects == "comma":
-            if char != "," or frame is LONG_VALUE:
-                return
-            src.pos = pos + 1
-            out.separate()
-        elif char in IN_STRING:
-            if frame.sign == "=" and expects == "key":
-                return
-            src.pos = pos + 1
-            out.begin('"')
-            out.in_string, out.quote, out.fresh = True, char, True
-        elif expects == "key":
-            key = NAMED(text, pos) if frame.sign == "=" else None
-            if not key:
-                return
-            src.pos = key.end()
-            out.begin(f'"{key[1]}": ')
-            out.expects = "value"
-        elif char in OPENERS:
-            if len(frames) >= out.max_depth:
-                return
-            src.pos = pos + 1
-            out.open(OPENERS[char])
+        if expects == "comma":
+            found = COMMA(text, pos)
+        elif is_key:
+            found = (KEY if frames[-1].sign == ":" else NAME)(text, pos)
         else:
-            value = WORD(text, pos)
-            if not value:
-                return
-            src.pos = value.end()
-            out.begin(NAMES.get(value[1], value[1]))
-            out.expects = "comma"
-
-
-def _rest_of_string(src: Window, out: Writer) -> bool:
-    """Read on in a string that is open; return whether it ended."""
-    text, quote = src.text, out.quote
-    if out.fresh:
-        if text[src.pos : src.pos + 1] in ("", quote):
-            return False
-        out.fresh = False
-    end = match_end(RUNS[quote], text, src.pos)
-    if end > src.pos:
-        out.write(src.take(end))
-    if text[end : end + 1] != quote:
-        return False
-    is_key = out.expects == "key"
-    behind = (BEHIND_KEY if is_key else BEHIND_VALUE)(text, end)
-    if not behind:
-        return False
-    src.pos = behind.end() if is_key else end + 1
-    out.quote, out.in_string = "", False
-    out.write('": ' if is_key else '"')
-    out.expects = "value" if is_key else "comma"
-    return True
-
-
-def may_go_on(src: Window, out: Writer) -> bool:
-    """Whether of what is unread nothing can be emitted before more comes."""
-    if src.closed or not out.frames:
-        return False
-    text, pos = src.text, src.pos
-    if not out.quote:
-        return bool(WORD_SO_FAR(text, pos))
-    if out.fresh or pos == len(text):
-        return pos == len(text)
-    if text[pos] == out.quote:
-        return bool(BEHIND_SO_FAR(text, pos + 1))
-    return CUT_ESCAPE.match(text, pos) is not None
+            found = VALUE(text, pos)
+        kind, behind = found.lastgroup, found.end()
+        if kind == "comma":
+            if frames[-1] is LONG_VALUE:
+                return False
+            src.pos = pos = behind
+            out.separate()
+        elif kind == "closer":
+            if text[behind - 1] != frames[-1].closer or expects == "value":
+                return False
+            src.pos = pos = behind
+            out.close()
+        elif kind == "opener":
+            if len(frames) >= out.max_depth:
+                return False
+            src.pos = pos = behind
+            out.open(OPENERS[text[behind - 1]])
+            write = out.write
+        elif kind == "wait" or kind is None:
+            src.pos = behind
+            return kind == "wait"
+        else:
+            src.pos = pos = behind
+            comma, out.comma, out.in_member = out.comma, "", is_key
+            if kind == "begun":
+                out.in_string, out.quote, out.fresh = True, found[1], not found[2]
+                write(f'{comma}"{found[2]}')
+            elif kind == "string":
+                out.expects = "value" if is_key else "comma"
+                write(f'{comma}"{found[2]}' + ('": ' if is_key else '"'))
+            elif is_key:
+                out.expects = "value"
+                write(f'{comma}"{found[1]}": ')
+            else:
+                out.expects = "comma"
+                write(comma + NAMES.get(found[5], found[5]))
+    return False

@@ -35,8 +35,8 @@ from ..text_readers import peek
 from ..waiting import Emit, Waiter
 from ..window import Steps, Window
 from .numbers import NAMES, python_key, python_number
-from .simple_tokens import may_go_on, read_simple
-from .strings import IN_STRING, STRING, after_space, python_strings
+from .simple_tokens import simple_tokens
+from .strings import STRING, after_space, python_strings
 from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Stop, Writer, note_repair
 
 __all__ = ["PythonReading", "python_arguments", "python_value"]
@@ -108,26 +108,7 @@ def python_arguments(
 def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
     """Read until no bracket is open and a value was read."""
 
-    def step(window: Window) -> str | None:
-        quote, text = out.quote, gathered(window)
-        if not may_go_on(window, out):
-            if text:
-                emit(text)
-            return None
-        # In a string that is longer than a chunk; for others it would not be worth it.
-        if quote and quote == out.quote and not (out.fresh or out.slots):
-            window.let_pass(IN_STRING[quote][1])
-        return text
-
-    def gathered(window: Window) -> str:
-        """Read simple tokens; return what they write."""
-        texts: list[str] = []
-        out.emit = texts.append
-        read_simple(window, out)
-        out.emit = emit
-        return "".join(texts)
-
-    emit = out.emit
+    emit, step = out.emit, simple_tokens(out)
     try:
         while out.frames or out.expects != "comma":
             src.waiter = Waiter(emit, step, emit)
@@ -202,7 +183,7 @@ def _colon(src: Window, out: Writer) -> Steps[None]:
 
 
 def _rest_of_string(src: Window, out: Writer, note: Note) -> Steps[None]:
-    """Read the rest of a string that `read_simple` began, which may be a key."""
+    """Read the rest of a string that `simple_tokens` began, which may be a key."""
     yield from python_strings(src, out, note)
     if out.expects == "key":
         yield from _colon(src, out)

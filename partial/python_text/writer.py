@@ -50,7 +50,7 @@ class Writer:
 
     What is written in parentheses that may be tuples waits in `held`; `slots` are the indices in
     it where their brackets belong, if they are tuples. `size` counts the characters in `held`.
-    `quote` is that of a string which `read_simple` began; `fresh`: nothing behind it was read.
+    `quote` is that of a string which `simple_tokens` began; `fresh`: nothing behind it was read.
     """
 
     src: Window

@@ -17,7 +17,6 @@ from deltaparse.partial.json_text import lexer as json_lexer
 from deltaparse.partial.python_text import simple_tokens
 from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
-from deltaparse.partial.python_text.simple_tokens import may_go_on, read_simple
 from deltaparse.partial.python_text.to_json import PythonReading, python_arguments, python_value
 from deltaparse.partial.python_text.writer import Frame, Writer
 
@@ -647,8 +646,22 @@ def test_no_character_is_read_more_often_than_it_can_be_held(pattern, length, mo
         matched.append(end - pos)
         return end
 
-    for module in (python_json, python_strings, simple_tokens):
+    def counted(match):
+        def counting_match(text, pos):
+            found = match(text, pos)
+            seen.append(len(text) - pos)
+            matched.append(found.end() - pos)
+            return found
+
+        return counting_match
+
+    for module in (python_json, python_strings):
         monkeypatch.setattr(module, "match_end", counting)
+    for place in ("VALUE", "KEY", "NAME", "COMMA"):
+        monkeypatch.setattr(simple_tokens, place, counted(getattr(simple_tokens, place)))
+    for place in ("REST_OF_VALUE", "REST_OF_KEY"):
+        rest = getattr(simple_tokens, place)
+        monkeypatch.setattr(simple_tokens, place, {char: counted(rest[char]) for char in rest})
     text = ("[" + pattern * length)[:length]
     drive(quietly, list(text))
     assert 0 < sum(seen) <= 8 * length
@@ -767,10 +780,7 @@ def said(chunks):
 def test_simple_tokens_are_read_as_others_are(data):
     chunks = data.draw(cuts(data.draw(nearly_arguments())))
     quick = said(chunks)
-    with (
-        patch.object(python_json, "read_simple", lambda *_: None),
-        patch.object(python_json, "may_go_on", lambda *_: False),
-    ):
+    with patch.object(python_json, "simple_tokens", lambda _: lambda _: None):
         assert said(chunks) == quick
 
 
@@ -790,9 +800,9 @@ def test_a_string_that_follows_one_in_a_chunk_has_a_lane_of_its_own(chunks):
 
 
 def test_simple_tokens_are_read():
-    out = Writer(src := Window('a="x\\n", b=[1, {"k": None}], c='), [].append, MAX_DEPTH, [])
+    text = 'a="x\\n", b=[1, {"k": None}], c='
+    out = Writer(src := Window(text), [].append, MAX_DEPTH, [])
     out.frames.append(Frame(")", "{", "}", "="))
     out.expects = "key"
-    read_simple(src, out)
+    assert simple_tokens.simple_tokens(out)(src) == '"a": "x\\n", "b": [1, {"k": null}], "c": '
     assert (src.unread, out.expects) == ("", "value")
-    assert may_go_on(src, out)
