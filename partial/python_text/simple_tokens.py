@@ -10,9 +10,9 @@ with the same chunk, though not always in the same number of parts.
 In each place one pattern reads the space and the token behind it, and the name of its last group
 says which that is:
 
-    string    from the quote to its end, with what proves that it is one
+    string    from its quote to its end, with what proves that; or an argument's name and its sign
     begun     a quote, and what stands behind it up to an escape or another quote
-    word      a number or a name              name      that of an argument, with its sign
+    word      a number or a name that is a value
     opener, closer, comma
     wait      nothing: what is unread is no token yet
     None      nothing: what is unread is for the other readers
@@ -74,7 +74,7 @@ def _match(pattern: str) -> Match:
 
 VALUE = _place(_string(BEHIND_VALUE), WORD, r"(?P<opener>[\[{(])")
 KEY = _place(_string(BEHIND_KEY))
-NAME = _place(r"([^\W\d][-.\w]{0,127}+)=(?P<name>)")
+NAME = _place(r"()([^\W\d][-.\w]{0,127}+)=(?P<string>)")
 COMMA = _place("(?P<comma>,)")
 REST_OF_VALUE, REST_OF_KEY = _rest(BEHIND_VALUE), _rest(BEHIND_KEY)
 
@@ -85,97 +85,87 @@ def simple_tokens(out: Writer) -> Step:
     It returns what is to be emitted; if something else must read on, it has emitted that, and
     returns None. A bracket must be open.
     """
-    emit = out.emit
+    emit, frames = out.emit, out.frames
+    texts: list[str] = []
+    collect = texts.append
     inside = 0
 
     def step(src: Window) -> str | None:
         nonlocal inside
-        texts: list[str] = []
-        out.emit = texts.append
-        begun = out.quote
-        waits = _read(src, out)
-        out.emit = emit
-        text = "".join(texts)
-        if not waits or src.closed:
-            if text:
-                emit(text)
+        if src.base < 0 and not src.emits_prompt:
             return None
+        text, pos = src.text, src.pos
+        end, begun, waits = len(text), out.quote, True
+        out.emit = collect
+        write = out.write if out.slots else collect
+        while pos < end:
+            expects, quote = out.expects, out.quote
+            is_key = expects == "key"
+            if quote:
+                if out.fresh:
+                    if text[pos] == quote:
+                        waits = False
+                        break
+                    out.fresh = False
+                found = (REST_OF_KEY if is_key else REST_OF_VALUE)[quote](text, pos)
+                src.pos = pos = found.end()
+                if found.lastgroup != "string":
+                    if found[1]:
+                        write(found[1])
+                    waits = found.lastgroup == "wait"
+                    break
+                write(found[1] + ('": ' if is_key else '"'))
+                out.quote, out.in_string = "", False
+                out.expects = "value" if is_key else "comma"
+                continue
+            if expects == "comma":
+                found = COMMA(text, pos)
+            elif is_key:
+                found = (KEY if frames[-1].sign == ":" else NAME)(text, pos)
+            else:
+                found = VALUE(text, pos)
+            kind, behind = found.lastgroup, found.end()
+            if kind == "string" or kind == "begun" or kind == "word":
+                src.pos = pos = behind
+                comma, out.comma, out.in_member = out.comma, "", is_key
+                if kind == "word":
+                    write(comma + NAMES.get(found[5], found[5]))
+                    out.expects = "comma"
+                elif kind == "begun":
+                    write(f'{comma}"{found[2]}')
+                    out.in_string, out.quote, out.fresh = True, found[1], not found[2]
+                else:
+                    write(f'{comma}"{found[2]}' + ('": ' if is_key else '"'))
+                    out.expects = "value" if is_key else "comma"
+            elif kind == "comma" and frames[-1] is not LONG_VALUE:
+                src.pos = pos = behind
+                out.separate()
+            elif kind == "opener" and len(frames) < out.max_depth:
+                src.pos = pos = behind
+                out.open(OPENERS[text[behind - 1]])
+                write = out.write
+            elif kind == "closer" and expects != "value" and text[behind - 1] == frames[-1].closer:
+                src.pos = pos = behind
+                out.close()
+                if not frames:
+                    waits = False
+                    break
+            else:
+                waits = kind == "wait"
+                if waits:
+                    src.pos = behind
+                break
+        out.emit = emit
+        written = "".join(texts)
         # In a string that is longer than some chunks; for others it would not be worth it.
-        inside = inside + 1 if begun and len(texts) == 1 and out.quote else 0
+        inside = inside + 1 if begun and begun == out.quote and len(texts) == 1 else 0
+        texts.clear()
+        if not waits or src.closed:
+            if written:
+                emit(written)
+            return None
         if inside >= LONG_STRING and not out.slots:
             src.let_pass(IN_STRING[begun][1])
-        return text
+        return written
 
     return step
-
-
-def _read(src: Window, out: Writer) -> bool:
-    """Read tokens; return whether of what is unread nothing can be emitted before more comes."""
-    text, frames = src.text, out.frames
-    pos, end = src.pos, len(text)
-    if src.base < 0 and not src.emits_prompt:
-        return False
-    write = out.write if out.slots else out.emit
-    while frames:
-        if pos == end:
-            return True
-        expects, quote = out.expects, out.quote
-        is_key = expects == "key"
-        if quote:
-            if out.fresh:
-                if text[pos] == quote:
-                    return False
-                out.fresh = False
-            found = (REST_OF_KEY if is_key else REST_OF_VALUE)[quote](text, pos)
-            src.pos = pos = found.end()
-            kind = found.lastgroup
-            if kind != "string":
-                if found[1]:
-                    write(found[1])
-                return kind == "wait"
-            out.quote, out.in_string = "", False
-            out.expects = "value" if is_key else "comma"
-            write(found[1] + ('": ' if is_key else '"'))
-            continue
-        if expects == "comma":
-            found = COMMA(text, pos)
-        elif is_key:
-            found = (KEY if frames[-1].sign == ":" else NAME)(text, pos)
-        else:
-            found = VALUE(text, pos)
-        kind, behind = found.lastgroup, found.end()
-        if kind == "comma":
-            if frames[-1] is LONG_VALUE:
-                return False
-            src.pos = pos = behind
-            out.separate()
-        elif kind == "closer":
-            if text[behind - 1] != frames[-1].closer or expects == "value":
-                return False
-            src.pos = pos = behind
-            out.close()
-        elif kind == "opener":
-            if len(frames) >= out.max_depth:
-                return False
-            src.pos = pos = behind
-            out.open(OPENERS[text[behind - 1]])
-            write = out.write
-        elif kind == "wait" or kind is None:
-            src.pos = behind
-            return kind == "wait"
-        else:
-            src.pos = pos = behind
-            comma, out.comma, out.in_member = out.comma, "", is_key
-            if kind == "begun":
-                out.in_string, out.quote, out.fresh = True, found[1], not found[2]
-                write(f'{comma}"{found[2]}')
-            elif kind == "string":
-                out.expects = "value" if is_key else "comma"
-                write(f'{comma}"{found[2]}' + ('": ' if is_key else '"'))
-            elif is_key:
-                out.expects = "value"
-                write(f'{comma}"{found[1]}": ')
-            else:
-                out.expects = "comma"
-                write(comma + NAMES.get(found[5], found[5]))
-    return False
