@@ -7,13 +7,14 @@ reads them, and does with the `Writer` what those readers do. What it does not k
 unread, for them; they also go on in a string that was begun here. So both ways write the same text
 with the same chunk, though not always in the same number of parts.
 
-In each place one pattern reads the space and the token behind it, and the name of its last group
-says which that is:
+Commas and closing brackets are told by their character. For all else one pattern in each place
+reads the space and the token behind it, and the name of its last group says which that is:
 
     string    from its quote to its end, with what proves that; or an argument's name and its sign
     begun     a quote, and what stands behind it up to an escape or another quote
     word      a number or a name that is a value
-    opener, closer, comma
+    opener    an opening bracket
+    space     only that, for a comma or a closing bracket stands behind it
     wait      nothing: what is unread is no token yet
     None      nothing: what is unread is for the other readers
 
@@ -45,14 +46,14 @@ WORD = rf"({'|'.join(NAMES)}|{NUMBER})(?=[^-+.\w(])(?P<word>)"
 BEHIND_VALUE = rf"(?={SPACE}[,\]}})])"
 BEHIND_KEY = f"{SPACE}:"
 PLAIN = rf"[^'\"\\\x00-\x1f{SURROGATES}]*+"
-CLOSER = r"(?P<closer>[\]})])"
+BEFORE_SIGN = r"(?=[,\]})])(?P<space>)"
 CUT_WORD = r"(?=[-+.\w]{0,128}+\Z)(?P<wait>)"
 CUT_STRING = r"(?=(?:{}[ \t\n\r\f]{{0,64}}+|\\(?:u[0-9a-fA-F]{{0,3}})?)?\Z)(?P<wait>)"
 
 
 def _place(*tokens: str) -> Match:
     """What matches one of the tokens behind white space, or nothing."""
-    return _match(f"{SPACE}(?:{'|'.join([*tokens, CLOSER, CUT_WORD, ''])})")
+    return _match(f"{SPACE}(?:{'|'.join([*tokens, BEFORE_SIGN, CUT_WORD, ''])})")
 
 
 def _string(behind: str) -> str:
@@ -75,7 +76,7 @@ def _match(pattern: str) -> Match:
 VALUE = _place(_string(BEHIND_VALUE), WORD, r"(?P<opener>[\[{(])")
 KEY = _place(_string(BEHIND_KEY))
 NAME = _place(r"()([^\W\d][-.\w]{0,127}+)=(?P<string>)")
-COMMA = _place("(?P<comma>,)")
+COMMA = _place()
 REST_OF_VALUE, REST_OF_KEY = _rest(BEHIND_VALUE), _rest(BEHIND_KEY)
 
 
@@ -109,19 +110,32 @@ def simple_tokens(out: Writer) -> Step:
                     out.fresh = False
                 found = (REST_OF_KEY if is_key else REST_OF_VALUE)[quote](text, pos)
                 src.pos = pos = found.end()
-                if found.lastgroup != "string":
-                    if found[1]:
-                        write(found[1])
-                    waits = found.lastgroup == "wait"
+                run, kind = found[1], found.lastgroup
+                if kind != "string":
+                    if run:
+                        write(run)
+                    waits = kind == "wait"
                     break
-                write(found[1] + ('": ' if is_key else '"'))
+                write(run + ('": ' if is_key else '"'))
                 out.quote, out.in_string = "", False
                 out.expects = "value" if is_key else "comma"
                 continue
+            frame, char = frames[-1], text[pos]
+            if char == frame.closer and expects != "value":
+                src.pos = pos = pos + 1
+                out.close()
+                if not frames:
+                    waits = False
+                    break
+                continue
             if expects == "comma":
+                if char == "," and frame is not LONG_VALUE:
+                    src.pos = pos = pos + 1
+                    out.separate()
+                    continue
                 found = COMMA(text, pos)
             elif is_key:
-                found = (KEY if frames[-1].sign == ":" else NAME)(text, pos)
+                found = (KEY if frame.sign == ":" else NAME)(text, pos)
             else:
                 found = VALUE(text, pos)
             kind, behind = found.lastgroup, found.end()
@@ -137,19 +151,12 @@ def simple_tokens(out: Writer) -> Step:
                 else:
                     write(f'{comma}"{found[2]}' + ('": ' if is_key else '"'))
                     out.expects = "value" if is_key else "comma"
-            elif kind == "comma" and frames[-1] is not LONG_VALUE:
-                src.pos = pos = behind
-                out.separate()
             elif kind == "opener" and len(frames) < out.max_depth:
                 src.pos = pos = behind
                 out.open(OPENERS[text[behind - 1]])
                 write = out.write
-            elif kind == "closer" and expects != "value" and text[behind - 1] == frames[-1].closer:
+            elif kind == "space" and behind > pos:
                 src.pos = pos = behind
-                out.close()
-                if not frames:
-                    waits = False
-                    break
             else:
                 waits = kind == "wait"
                 if waits:
