@@ -74,9 +74,14 @@ def _match(pattern: str) -> Match:
 
 
 VALUE = _place(_string(BEHIND_VALUE), WORD, r"(?P<opener>[\[{(])")
-KEY = _place(_string(BEHIND_KEY))
-NAME = _place(r"()([^\W\d][-.\w]{0,127}+)=(?P<string>)")
-COMMA = _place()
+PLACES = {
+    "element": VALUE,
+    "value": VALUE,
+    ":": _place(_string(BEHIND_KEY)),
+    "=": _place(r"()([^\W\d][-.\w]{0,127}+)=(?P<string>)"),
+    "comma": _place(),
+}
+"""By what is expected, and for a key, by the sign behind it."""
 REST_OF_VALUE, REST_OF_KEY = _rest(BEHIND_VALUE), _rest(BEHIND_KEY)
 
 
@@ -86,7 +91,7 @@ def simple_tokens(out: Writer) -> Step:
     It returns what is to be emitted; if something else must read on, it has emitted that, and
     returns None. A bracket must be open.
     """
-    emit, frames = out.emit, out.frames
+    emit = out.emit
     texts: list[str] = []
     collect = texts.append
     inside = 0
@@ -95,73 +100,9 @@ def simple_tokens(out: Writer) -> Step:
         nonlocal inside
         if src.base < 0 and not src.emits_prompt:
             return None
-        text, pos = src.text, src.pos
-        end, begun, waits = len(text), out.quote, True
+        begun = out.quote
         out.emit = collect
-        write = out.write if out.slots else collect
-        while pos < end:
-            expects, quote = out.expects, out.quote
-            is_key = expects == "key"
-            if quote:
-                if out.fresh:
-                    if text[pos] == quote:
-                        waits = False
-                        break
-                    out.fresh = False
-                found = (REST_OF_KEY if is_key else REST_OF_VALUE)[quote](text, pos)
-                src.pos = pos = found.end()
-                run, kind = found[1], found.lastgroup
-                if kind != "string":
-                    if run:
-                        write(run)
-                    waits = kind == "wait"
-                    break
-                write(run + ('": ' if is_key else '"'))
-                out.quote, out.in_string = "", False
-                out.expects = "value" if is_key else "comma"
-                continue
-            frame, char = frames[-1], text[pos]
-            if char == frame.closer and expects != "value":
-                src.pos = pos = pos + 1
-                out.close()
-                if not frames:
-                    waits = False
-                    break
-                continue
-            if expects == "comma":
-                if char == "," and frame is not LONG_VALUE:
-                    src.pos = pos = pos + 1
-                    out.separate()
-                    continue
-                found = COMMA(text, pos)
-            elif is_key:
-                found = (KEY if frame.sign == ":" else NAME)(text, pos)
-            else:
-                found = VALUE(text, pos)
-            kind, behind = found.lastgroup, found.end()
-            if kind == "string" or kind == "begun" or kind == "word":
-                src.pos = pos = behind
-                comma, out.comma, out.in_member = out.comma, "", is_key
-                if kind == "word":
-                    write(comma + NAMES.get(found[5], found[5]))
-                    out.expects = "comma"
-                elif kind == "begun":
-                    write(f'{comma}"{found[2]}')
-                    out.in_string, out.quote, out.fresh = True, found[1], not found[2]
-                else:
-                    write(f'{comma}"{found[2]}' + ('": ' if is_key else '"'))
-                    out.expects = "value" if is_key else "comma"
-            elif kind == "opener" and len(frames) < out.max_depth:
-                src.pos = pos = behind
-                out.open(OPENERS[text[behind - 1]])
-                write = out.write
-            elif kind == "space" and behind > pos:
-                src.pos = pos = behind
-            else:
-                waits = kind == "wait"
-                if waits:
-                    src.pos = behind
-                break
+        waits = _read(src, out)
         out.emit = emit
         written = "".join(texts)
         # In a string that is longer than some chunks; for others it would not be worth it.
@@ -176,3 +117,59 @@ def simple_tokens(out: Writer) -> Step:
         return written
 
     return step
+
+
+def _read(src: Window, out: Writer) -> bool:
+    """Read tokens; return whether of what is unread nothing can be emitted before more comes."""
+    text, frames, pos = src.text, out.frames, src.pos
+    # What may be a tuple's is held back.
+    end, write = len(text), out.write if out.slots else out.emit
+    while pos < end:
+        char, frame, expects, quote = text[pos], frames[-1], out.expects, out.quote
+        is_key = expects == "key"
+        if quote:
+            if out.fresh and char == quote:
+                return False
+            out.fresh = False
+            found = (REST_OF_KEY if is_key else REST_OF_VALUE)[quote](text, pos)
+            src.pos = pos = found.end()
+            run, kind = found[1], found.lastgroup
+            if kind != "string":
+                if run:
+                    write(run)
+                return kind == "wait"
+            write(run + ('": ' if is_key else '"'))
+            out.quote, out.in_string = "", False
+            out.expects = "value" if is_key else "comma"
+        elif char == frame.closer and expects != "value":
+            src.pos = pos = pos + 1
+            out.close()
+            if not frames:
+                return False
+        elif char == "," and expects == "comma" and frame is not LONG_VALUE:
+            src.pos = pos = pos + 1
+            out.separate()
+        else:
+            found = PLACES[frame.sign if is_key else expects](text, pos)
+            kind, behind = found.lastgroup, found.end()
+            if kind == "wait":
+                src.pos = behind
+                return True
+            if kind is None or behind == pos or (kind == "opener" and len(frames) >= out.max_depth):
+                return False
+            src.pos = pos = behind
+            if kind == "opener":
+                out.open(OPENERS[text[pos - 1]])
+                write = out.write
+            elif kind != "space":
+                comma, out.comma, out.in_member = out.comma, "", is_key
+                if kind == "word":
+                    write(comma + NAMES.get(found[5], found[5]))
+                    out.expects = "comma"
+                elif kind == "begun":
+                    write(f'{comma}"{found[2]}')
+                    out.in_string, out.quote, out.fresh = True, found[1], not found[2]
+                else:
+                    write(f'{comma}"{found[2]}' + ('": ' if is_key else '"'))
+                    out.expects = "value" if is_key else "comma"
+    return True

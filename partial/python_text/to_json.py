@@ -68,6 +68,9 @@ class PythonReading:
     held: str = field(default="", compare=False)
 
 
+DONE = PythonReading("done")
+
+
 def python_value(
     src: Window, emit: Emit, note: Note, *, max_depth: int = MAX_DEPTH
 ) -> Steps[PythonReading]:
@@ -107,7 +110,6 @@ def python_arguments(
 
 def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
     """Read until no bracket is open and a value was read."""
-
     emit, step = out.emit, simple_tokens(out)
     try:
         while out.frames or out.expects != "comma":
@@ -126,7 +128,7 @@ def _reading(src: Window, out: Writer, note: Note) -> Steps[PythonReading]:
         problem = str(stop)
         state: Literal["broken", "cut"] = "broken" if problem else "cut"
         return PythonReading(state, problem, out.closers(), "".join(out.held))
-    return PythonReading("done")
+    return DONE
 
 
 def _token(src: Window, out: Writer, note: Note) -> Steps[None]:

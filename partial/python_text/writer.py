@@ -13,7 +13,7 @@ from ..window import Window
 __all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Stop", "Writer", "note_repair"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Frame:
     """A bracket that is open: its end in Python, both its ends in JSON, the sign after a key."""
 

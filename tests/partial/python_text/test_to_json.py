@@ -657,11 +657,9 @@ def test_no_character_is_read_more_often_than_it_can_be_held(pattern, length, mo
 
     for module in (python_json, python_strings):
         monkeypatch.setattr(module, "match_end", counting)
-    for place in ("VALUE", "KEY", "NAME", "COMMA"):
-        monkeypatch.setattr(simple_tokens, place, counted(getattr(simple_tokens, place)))
-    for place in ("REST_OF_VALUE", "REST_OF_KEY"):
-        rest = getattr(simple_tokens, place)
-        monkeypatch.setattr(simple_tokens, place, {char: counted(rest[char]) for char in rest})
+    for name in ("PLACES", "REST_OF_VALUE", "REST_OF_KEY"):
+        places = getattr(simple_tokens, name)
+        monkeypatch.setattr(simple_tokens, name, {by: counted(places[by]) for by in places})
     text = ("[" + pattern * length)[:length]
     drive(quietly, list(text))
     assert 0 < sum(seen) <= 8 * length
