@@ -104,10 +104,7 @@ class Window:
     @property
     def held(self) -> int:
         """How many characters have come and may be read again: what is unread, or behind a mark."""
-        first = self.offset
-        if self._marks:
-            first = self._offsets[0] if self._offsets else self._kept_to
-        return self.end - max(first, 0) if self.end > 0 else 0
+        return self.end - max(self.held_from, 0) if self.end > 0 else 0
 
     @property
     def unread(self) -> str:
@@ -228,14 +225,13 @@ class Window:
     def release(self, *, to: int | None = None) -> None:
         """Stop keeping for the last `mark` that was not released, or for all but the first `to`."""
         self._marks = marks = self._marks - 1 if to is None else to
-        if not marks and self._kept:
+        if not marks:
             self._kept, self._offsets = NO_TEXTS, NO_OFFSETS
 
     def rewind(self) -> None:
         """Go back to the first mark that was not released, and release all: for who gives up."""
         if self._marks:
-            mark = self._offsets[0] if self._offsets else self._kept_to
-            text = self.since(mark)
+            text = self.since(self.held_from)
             # Of the prompt, nothing is unread any more.
             self.base, self.text, self.pos = self.offset - len(text), text + self.unread, 0
             self._marks = 1

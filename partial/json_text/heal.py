@@ -188,16 +188,16 @@ def closing(lexer: JsonLexer, held: str) -> str:
     state = lexer.broken_in if broken else lexer.state
     number = None if broken else NUMBER.match(held)
     value = number[0] if number else "null"
-    ends = {
+    ends: dict[JsonState | None, str] = {
         S.KEY: '":null',
         S.AFTER_KEY: ":null",
         S.AFTER_COLON: value,
         S.AFTER_COMMA: '"":null' if lexer.stack[-1:] == "{" else value,
-        S.AFTER_OPEN: value if number and lexer.stack[-1:] == "[" else "",
+        S.AFTER_OPEN: value if number else "",
         S.STRING: '"',
         S.START: value if number else "",
     }
-    return ends.get(state or S.START, "") + _closers(lexer)
+    return ends.get(state, "") + _closers(lexer)
 
 
 def _marked(certain: str, lexer: JsonLexer, marker: str) -> str:

@@ -277,7 +277,7 @@ class JsonLexer:
                 return len(word)
             return 0 if word.startswith(text[pos:]) else self.breaks(f"{char!r} begins no value")
         stop = match_end(IN_NUMBER, text, pos)
-        if pos < stop <= pos + MAX_TOKEN:
+        if stop <= pos + MAX_TOKEN:
             whole = NUMBER.fullmatch(text, pos, stop)
             # A number ends where another character stands, or the text: "12" may become "125".
             if stop == len(text) and not (final and whole and not self.stack):

@@ -25,6 +25,7 @@ from .lexer import (
     START,
     STRING,
     JsonLexer,
+    match_end,
 )
 from .overrun import Overrun
 from .own_keys import own_key
@@ -42,7 +43,8 @@ LITERALS = {
     "Infinity": ("non_finite", "null"),
     "-Infinity": ("non_finite", "null"),
 }
-WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$.-]*+")
+KEY_WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$.-]*+")
+WORD = re.compile(rf"-?{KEY_WORD.pattern}")
 HEX = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5}))")
 # In a string in single quotes: all but what ends it, escapes, or must be escaped.
 IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
@@ -152,8 +154,7 @@ class Repairer:
         """Repair a word where a key or a value must stand, once it is certain where it ends."""
         src, lexer, repairs = self._src, self._lexer, self._repairs
         while True:
-            found = WORD.match(src.text, src.pos)
-            end = found.end() if found else src.pos + (src.text[src.pos :] == "-")
+            end = match_end(KEY_WORD if is_key else WORD, src.text, src.pos)
             if end < len(src.text) or end - src.pos > MAX_TOKEN or src.closed:
                 break
             yield
@@ -163,7 +164,7 @@ class Repairer:
         cut = end == len(src.text) and bool(lexer.stack)
         if cut and word and (is_key or any(known.startswith(word) for known in LITERALS)):
             return None
-        if is_key and found and word[0] != "-" and repairs.unquoted_keys:
+        if is_key and word and repairs.unquoted_keys:
             src.pos = end
             self.write(f'"{word}"')
             lexer.state = AFTER_KEY

@@ -123,7 +123,7 @@ class JsonScanner:
         self._src.closed = True
         next(self._steps, None)
         rest = self._emitted()
-        if heal and self.state is not JsonState.DONE:
+        if heal:
             rest += closing(self._lexer, self.unread)
         return rest
 
@@ -151,7 +151,7 @@ class JsonScanner:
         out = self._out
         if not out:
             return ""
-        text = out[0] if len(out) == 1 else "".join(out)
+        text = "".join(out)
         out.clear()
         if not text.isascii():
             text = escape_surrogates(text)

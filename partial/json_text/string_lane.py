@@ -8,7 +8,7 @@ from functools import lru_cache
 from ..markers import NEVER, Markers
 from ..surrogates import SURROGATES
 from ..waiting import Lane
-from .lexer import CUT_ESCAPE
+from .lexer import CUT_ESCAPE, match_end
 from .runs import ESCAPE
 
 __all__ = ["string_lane"]
@@ -31,20 +31,17 @@ def string_lane(markers: Markers) -> Lane:
 
     def split(text: str) -> int:
         """Where the tail begins that is an escape or a marker, cut; -1 if more is in the text."""
-        found = certain.match(text)
-        end = found.end() if found else 0
+        end = match_end(certain, text, 0)
         while end < len(text):
             if text[end] == "\\":
-                # Most are cut behind the backslash.
-                return end if end + 1 == len(text) or CUT_ESCAPE.match(text, end) else -1
+                return end if CUT_ESCAPE.match(text, end) else -1
             if text[end] not in markers.firsts:
                 return -1
             start, stop = markers.find(text, end)
             if start == end:
                 return end if stop == end else -1
             # It is as short as the beginning of a marker, and none.
-            found = certain.match(text, end + 1)
-            end = found.end() if found else end + 1
+            end = match_end(certain, text, end + 1)
         return end
 
     return Lane(

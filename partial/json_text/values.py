@@ -101,9 +101,9 @@ class JsonValues:
     def path(self) -> JsonPath:
         """The path of the place where the text ends that was fed so far."""
         path, state = self._path.copy(), self.state
-        if path and state is AFTER_VALUE and isinstance(path[-1], int):
+        if state is AFTER_VALUE and isinstance(path[-1], int):
             path[-1] -= 1  # it was counted already
-        elif path and self._lexer.stack[-1] == "{" and state in (KEY, AFTER_COMMA):
+        elif state in (KEY, AFTER_COMMA) and self._lexer.stack[-1] == "{":
             path[-1] = None
         return tuple(path)
 

@@ -1,0 +1,101 @@
+"""The lane in which a lexer goes along, against a lexer that reads the same text without it."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaparse.partial import JsonLexer, JsonState, is_whole
+from deltaparse.partial.json_text.value_lane import LONG_STRING, value_lane
+
+from ...support import cuts, json_texts, nearly_json
+
+S = JsonState
+BEFORE = ["", '{"', '{"a"', '{"a":', '{"a":"b"', '["', '["a"', "[1,"]
+TOKENS = ["", '"', "a", "\\", "n", ",", ":", "1", "tru", "é", "<", "[", "]}", "\ud83d", "\n"]
+TEXTS = sorted({"".join(tokens) for tokens in product(TOKENS, repeat=2)})
+
+
+class Counting(JsonLexer):
+    """Counts its scans."""
+
+    scans = 0
+
+    def scan(self, text, pos=0, *, final=False):
+        self.scans += 1
+        return super().scan(text, pos, final=final)
+
+
+def after(text):
+    lexer = Counting()
+    assert lexer.scan(text) == len(text)
+    lexer.scans = 0
+    return lexer
+
+
+def stands(lexer):
+    return lexer.state, lexer.stack
+
+
+@pytest.mark.parametrize("firsts", ["", "<", "<["])
+@pytest.mark.parametrize("before", BEFORE)
+def test_what_passes_is_read_and_what_does_not_is_unread(before, firsts):
+    for text in TEXTS:
+        lexer, reader = after(before), after(before)
+        begun, lane = stands(lexer), value_lane(lexer, firsts)
+        end = reader.scan(text)
+        ends = reader.state in (S.DONE, S.BROKEN)
+        odd = not is_whole(text) or any(first in text for first in firsts)
+
+        found = lane.exact(text)
+        assert (found is None) is (end == len(text) and not ends and not odd)
+        assert stands(lexer) == (stands(reader) if found is None else begun)
+        if found is not None:
+            scans = lexer.scans
+            split = lane.split(text)
+            assert split == (-1 if ends or odd else end)
+            assert stands(lexer) == (begun if split < 0 else stands(reader))
+            # What was seen is not read again.
+            assert lexer.scans == scans + (ends and not odd)
+
+
+@given(json_texts() | nearly_json(), st.data())
+def test_it_goes_along_with_a_reader(text, data):
+    lexer, reader = JsonLexer(), JsonLexer()
+    lane, held = value_lane(lexer, ""), ""
+    for chunk in data.draw(cuts(text)):
+        held += chunk
+        passed = len(held)
+        if lane.quick(held) is not None:
+            passed = lane.split(held)
+            if passed < 0:  # the reader alone reads it
+                passed = lexer.scan(held)
+        assert passed == reader.scan(held)
+        assert stands(lexer) == stands(reader)
+        held = held[passed:]
+
+
+def test_a_long_string_is_left_to_the_lane_of_strings():
+    lexer = after('["')
+    lane = value_lane(lexer, "")
+    for _ in range(2):
+        assert [lane.exact("é") is None for _ in range(LONG_STRING + 1)] == [True] * 3 + [False]
+        assert lane.split("é") == -1
+        assert stands(lexer) == (S.STRING, "[")
+
+
+def test_each_string_may_be_so_long():
+    lane = value_lane(after("["), "")
+    for chunk in ['"', *"abc", '"', ', "', *"abc", '", ', '"a', *"bcd"]:
+        assert lane.exact(chunk) is None
+    assert lane.exact("e")
+
+
+@pytest.mark.parametrize("chunk", [b"", b"a", b'"'])
+@pytest.mark.parametrize("firsts", ["", "<"])
+def test_of_bytes_it_asks_what_raises(chunk, firsts):
+    with pytest.raises(TypeError):
+        value_lane(after('["'), firsts).exact(chunk)
