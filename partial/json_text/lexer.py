@@ -16,6 +16,7 @@ write `[[[[[...`. The length of what is held back has one too: a number or a key
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import cast
 
@@ -325,7 +326,7 @@ def whole_end(text: str, pos: int = 0) -> int:
     return found.start(1) if found else len(text)
 
 
-def match_end(pattern: re.Pattern[str], text: str, pos: int) -> int:
-    """Return where a match of `pattern` at `pos` ends; the pattern matches the empty text too."""
-    found = pattern.match(text, pos)
+def match_end(pattern: re.Pattern[str], text: str, pos: int, end: int = sys.maxsize) -> int:
+    """Return where a match of `pattern` at `pos` ends, `end` at the latest; `pos` if none is."""
+    found = pattern.match(text, pos, end)
     return found.end() if found else pos

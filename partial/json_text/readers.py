@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import NamedTuple
 
 from ..markers import marker_set
@@ -19,6 +20,7 @@ from .lexer import (
     space,
 )
 from .overrun import Overrun
+from .runs import ESCAPE
 from .string_lane import string_lane as lane_of_strings
 from .value_lane import value_lane
 
@@ -29,6 +31,10 @@ STRING = JsonState.STRING
 DONE = JsonState.DONE
 BROKEN = JsonState.BROKEN
 ENDS = (DONE, BROKEN)
+WHOLE_ESCAPE = re.compile(
+    rf"\\u[dD][89abAB][0-9a-fA-F]{{2}}\\u[dD][c-fC-F][0-9a-fA-F]{{2}}|{ESCAPE}"
+)
+"""An escape, and of a pair of them both halves."""
 
 
 class JsonFault(NamedTuple):
@@ -184,10 +190,13 @@ def json_decoded(src: Window, emit: Emit, overrun: Overrun | None = None) -> Ste
                 return False
             more = clear < stop or src.text is not text
             stop, text, pos = clear, src.text, src.pos
+            escape = match_end(IN_STRING, text, pos, stop)
+            if escape < stop:  # what begins in an escape is no marker
+                stop = match_end(WHOLE_ESCAPE, text, escape)
         if stop > pos:
             # An escape that begins in the prompt and ends after it is the model's.
-            found = IN_STRING.match(text, pos, max(src.prompt_end, pos))
-            chunk = text[found.end() if found else pos : stop]
+            start = match_end(IN_STRING, text, pos, max(src.prompt_end, pos))
+            chunk = text[start:stop]
             src.pos = stop
             emit(json.loads(f'"{chunk}"') if "\\" in chunk else chunk)
         if more:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import example, given
@@ -11,7 +12,11 @@ from hypothesis import strategies as st
 from deltaparse.partial import (
     MAX_TOKEN,
     JsonFault,
+    JsonLexer,
     JsonState,
+    Markers,
+    Overrun,
+    Window,
     json_decoded,
     json_key,
     json_space,
@@ -154,3 +159,93 @@ def test_an_escape_that_begins_in_the_prompt_is_decoded():
 def test_half_a_pair_at_the_end_of_the_input_is_not_emitted():
     read = drive(json_decoded, ["a\\ud83d"])
     assert (read.result, "".join(read.emitted), read.unread) == (False, "a", "\\ud83d")
+
+
+# Where a string has overrun: behind a marker, and what would be its end, stands what follows none.
+MARKERS = ["x", "tx"]
+OVERRUN = Overrun(Markers(MARKERS), lambda quote: f"t?x{quote}!")
+BITS = 'tx"!\\,'
+
+
+def proofs(text):
+    """Where strings overrun in JSON: in a string, and in no escape."""
+    for at in range(len(text)):
+        lexer = JsonLexer(tracks=True)
+        in_string = lexer.scan(text[:at]) == at and lexer.state in (S.STRING, S.KEY)
+        if in_string and text.startswith(('x"!', 'tx"!'), at):
+            yield at
+
+
+@pytest.mark.parametrize("begun", ['["', '{"', '{"a":"b,'])
+def test_a_value_ends_where_a_string_has_overrun(begun):
+    for bits in product(BITS, repeat=4):
+        text = begun + "".join(bits)
+        plain = drive(json_value, [text])
+        end = next(proofs(text), None)
+        for chunks in ([text], list(text), [begun, text[len(begun) :]]):
+            read = drive(lambda src, emit: json_value(src, emit, overrun=OVERRUN), chunks)
+            lexer = read.result
+            if end is None:
+                assert (read.unread, lexer.state) == (plain.unread, plain.result.state), chunks
+                assert lexer.problem == plain.result.problem
+            else:
+                assert (read.unread, lexer.state) == (text[end:], S.BROKEN), chunks
+                assert (lexer.problem, lexer.broken_in) == ("a string that does not end", None)
+            assert "".join(read.emitted) + read.unread == text
+
+
+def test_a_string_is_none_where_it_has_overrun():
+    for bits in product(BITS, repeat=4):
+        text = '"' + "".join(bits).replace("t", ",")
+        plain = drive(silent(json_string), [text])
+        for chunks in ([text], list(text)):
+            read = drive(silent(json_string, OVERRUN), chunks)
+            if isinstance(plain.result, str) and any(proofs(text)):
+                fault = JsonFault("a string that does not end", cut=False)
+                assert (read.result, read.unread) == (fault, text), chunks
+            else:
+                assert (read.result, read.unread) == (plain.result, plain.unread), chunks
+
+
+def test_decoded_text_ends_where_it_has_overrun():
+    for bits in product(BITS, repeat=4):
+        text = "".join(bits)
+        end = next((at - 1 for at in proofs('"' + text)), None)
+        plain = drive(json_decoded, [text])
+        for chunks in ([text], list(text), [text[:1], text[1:]]):
+            read = drive(lambda src, emit: json_decoded(src, emit, OVERRUN), chunks)
+            if end is None:
+                assert (read.result, read.unread) == (plain.result, plain.unread), chunks
+                assert "".join(read.emitted) == "".join(plain.emitted)
+            else:
+                assert (read.result, read.unread) == (False, text[end:]), chunks
+                assert "".join(read.emitted) == json.loads(f'"{text[:end]}"')
+
+
+def test_a_marker_that_proves_nothing_is_decoded_once_that_is_known():
+    driver = Driver(lambda src, emit: json_decoded(src, emit, OVERRUN))
+    driver.feed("x")
+    assert driver.emitted == []
+    driver.feed(',x"')
+    assert driver.text == "x,"
+    driver.feed(",")
+    assert (driver.text, driver.result, driver.src.unread) == ("x,x", True, ",")
+
+
+@pytest.mark.parametrize("text", ["\\ud83d\\ude00x", "a\\ud83d\\ude00", "\\u00e9dex", "\\\\d"])
+def test_no_marker_begins_in_an_escape(text):
+    overrun = Overrun(Markers(["de", "u", "d", "e9"]), lambda _: "(?!)")
+    for chunks in ([text + '"'], [*text, '"']):
+        read = drive(lambda src, emit: json_decoded(src, emit, overrun), chunks)
+        assert "".join(read.emitted) == json.loads(f'"{text}"')
+
+
+def test_the_length_of_a_string_is_that_of_the_string():
+    src = Window("x" * MAX_TOKEN + '"a')
+    src.pos = MAX_TOKEN
+    steps = json_string(src)
+    next(steps)
+    src.feed('"')
+    with pytest.raises(StopIteration) as done:
+        next(steps)
+    assert done.value.value == "a"
