@@ -301,3 +301,11 @@ def test_match_says_what_find_says_of_a_place(case):
             if start == end == pos and (pos < len(text) or may_come) and not final:
                 expected = pos
             assert markers.match(text, pos, final=final) == expected
+
+
+@given(cases())
+def test_the_tail_that_may_become_a_marker_is_split_off(case):
+    literals, text = case
+    start, end = first(text, 0, literals, final=False)
+
+    assert Markers(literals).split(text) == (start if start == end else -1)

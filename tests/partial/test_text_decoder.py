@@ -246,3 +246,19 @@ def test_a_byte_is_decoded_a_fixed_number_of_times(monkeypatch):
             decoder.feed(data[at : at + size])
         # Three times, with up to three bytes that had waited.
         assert sum(sizes) <= 3 * (len(data) + 3 * -(-len(data) // size))
+
+
+@pytest.mark.parametrize(
+    ("chunk", "expected"),
+    [
+        (b"\xffab\xe2", (1, 0, 0)),
+        (b"a\xffb\xff\xf0\x9f", (2, 1, 3)),
+        (b"\xe2\x82", (0, None, None)),
+    ],
+)
+def test_what_waits_is_not_replaced_yet(chunk, expected):
+    decoder = TextDecoder()
+    decoder.feed(chunk)
+
+    assert decoder.waiting
+    assert replacements(decoder) == expected

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from deltaparse.partial import Lane, Markers, Window, until
+from deltaparse.partial import Lane, Markers, Waiter, Window, until
 
 from ..support import Driver
 
@@ -249,3 +249,68 @@ def test_who_gives_up_goes_back_to_the_first_mark(cuts, marks, prompt):
     assert src.end == src.offset == end
     src.feed("g")
     assert src.take(1) == "g"[: max(end + 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("pos", "closed"), [(0, False), (0, True), (1, False), (1, True), (2, True)]
+)
+def test_it_has_ended_where_all_is_read_and_no_more_comes(pos, closed):
+    src = Window("ab", closed=closed)
+    src.pos = pos
+
+    assert src.ended is (pos == 2 and closed)
+
+
+@pytest.mark.parametrize("marks", [[], [1], [3], [1, 3]])
+@pytest.mark.parametrize("prompt", [0, 2, 9])
+@pytest.mark.parametrize("cuts", [["abcdef"], [*"abcdef"], ["ab", "cd", "ef"]])
+def test_held_is_what_may_be_read_again_of_the_model(cuts, prompt, marks):
+    src, read = Window(offset=-prompt), 0
+    for chunk in cuts:
+        src.feed(chunk)
+        while src.pos < len(src.text) and read < 4:
+            if read in marks:
+                src.mark()
+            src.pos += 1
+            read += 1
+            kept = min([mark for mark in marks if mark < read], default=read)
+            assert src.held_from == kept - prompt
+            assert src.held == max(src.end - max(kept - prompt, 0), 0)
+
+
+def test_a_waiter_that_cannot_read_on_is_gone():
+    for step in (None, lambda _: None):
+        src = Window("a")
+        src.waiter = Waiter(print, step, print)
+        assert src.step() is None
+        assert src.waiter is None
+    src.waiter = waiter = Waiter(print, lambda src: src.take(1), print)
+    assert src.step() == "a"
+    assert src.waiter is waiter
+
+
+def test_a_lane_is_opened_past_a_waiter_that_has_read_all():
+    src = Window("a")
+    src.let_pass(LANE)
+    assert src.waiter is None
+    src.waiter = Waiter(print, None, print)
+    src.let_pass(LANE)
+    assert src.waiter.lane is None
+    src.take(1)
+    src.mark()
+    src.let_pass(LANE)
+    assert src.waiter.lane is None
+    src.release()
+    src.let_pass(LANE)
+    assert src.waiter.lane is LANE
+
+
+@pytest.mark.parametrize("prompt", range(8))
+def test_of_what_passes_by_the_prompts_is_not_emitted(prompt):
+    src, emitted = Window(offset=-prompt), []
+    src.wait(emitted.append, LANE)
+    for chunk in ("abc", "", "def"):
+        src.pass_by(chunk)
+
+    assert "".join(emitted) == "abcdef"[prompt:]
+    assert (src.offset, src.previous) == (6 - prompt, "f")

@@ -392,3 +392,13 @@ def test_what_is_nearly_json_is_healed_at_every_cut(text, data):
 def test_what_cannot_follow_is_a_problem():
     healed = heal_json('{"a": nope}')
     assert (healed.problem, healed.end, healed.value) == ("'n' begins no value", 6, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "certain"), [("[12x", "["), ("[1, 2x", "[1, "), ('{"a": 1x', '{"a": '), ("[tx", "[")]
+)
+def test_a_number_that_turns_out_to_be_none_is_not_certain(text, certain):
+    healed = heal_json(text, args_paths=[[]])
+
+    assert (healed.certain, healed.end) == (certain, len(certain))
+    assert healed.args == {(): healed.safe}

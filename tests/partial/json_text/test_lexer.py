@@ -223,3 +223,30 @@ def test_no_character_is_scanned_more_often_than_it_can_be_held(pattern, length,
     drive(json_value, list(("[" + pattern * length)[:length]))
 
     assert 0 < sum(scanned) <= 8 * length
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('["\\x41"]', "an escape"),
+        ('{"\\u12g', "an escape"),
+        ('["a\nb"]', "a control character"),
+        ('{"\x1f', "a control character"),
+        ('{"a" 1}', "'1' after key"),
+        ("[nope]", "'n' begins no value"),
+        ("[+1]", "'+' begins no value"),
+        ("[é]", "'é' begins no value"),
+    ],
+)
+def test_what_is_wrong_is_said(text, problem):
+    for chunks in ([text], list(text)):
+        assert drive(json_value, chunks).result.problem == problem
+
+
+def test_a_string_that_has_overrun_is_broken_for_good():
+    lexer = JsonLexer()
+    lexer.scan('["a')
+    lexer.overruns()
+
+    assert (lexer.state, lexer.broken_in, lexer.stack) == (S.BROKEN, None, "[")
+    assert lexer.problem == "a string that does not end"

@@ -168,3 +168,23 @@ def test_without_keeping_there_is_no_snapshot():
 def test_text_only():
     with pytest.raises(UsageError, match="TextDecoder"):
         JsonScanner().feed(b"[]")
+
+
+def test_compact_is_what_dumps_writes():
+    text = '{ "a" : [1, "\\u00e9"] }'
+    assert fed([text])[1] == text
+    assert fed([text], compact=True)[1] == '{"a":[1,"é"]}'
+
+
+def test_nothing_is_wrong_until_it_is():
+    scanner = JsonScanner()
+    assert scanner.problem == ""
+    scanner.feed("[1]x")
+    assert scanner.problem == ""
+    assert scanner.finish(heal=True) == ""
+
+
+def test_what_follows_the_value_heals_nothing():
+    for behind in ("", "1", " 2", "]", '"'):
+        scanner, out = fed(['{"a": []}' + behind])
+        assert (out, scanner.finish(heal=True)) == ('{"a": []}', "")

@@ -138,3 +138,36 @@ def test_a_long_string_is_read_once(length, monkeypatch):
     values.feed('"')
     assert sum(sent) == length + 8
     assert len(sent) < 10
+
+
+def test_the_path_at_each_character():
+    values = JsonValues()
+    paths = []
+    for char in '[1,{"a":"b","c":[2]},3]':
+        values.feed(char)
+        paths.append("/".join(map(str, values.path)))
+
+    ends = ["1", "1/None", *["1/None"] * 2, *["1/a"] * 5, *["1/None"] * 3, *["1/c"] * 2]
+    assert paths == ["0", "0", *ends, "1/c/0", "1/c/0", "1/c", "1", "2", "2", ""]
+
+
+def test_a_string_comes_when_it_is_whole_though_another_has_begun():
+    values = JsonValues()
+    values.feed('["a')
+
+    assert values.feed('b","c') == [((0,), "ab")]
+    assert values.feed("d") == []
+    assert values.feed('","e","') == [((1,), "cd"), ((2,), "e")]
+
+
+@pytest.mark.parametrize("begun", ["", "[", '{"a":', '{"a":["x",'])
+def test_a_string_that_grows_can_be_looked_at_all_the_time(begun):
+    body = 'a\\n\\ud83d\\ude00é\\"b\\\\ '
+    values, healed = JsonValues(), None
+    for at, char in enumerate(begun + '"' + body):
+        values.feed(char)
+        for _ in range(2):
+            healed = heal_json((begun + '"' + body)[: at + 1]).value
+            assert exactly(values.value) == exactly(healed)
+    values.feed('"')
+    assert exactly(values.value) == exactly(healed)
