@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deltaparse.partial import MAX_TOKEN, JsonState, Repairs, repaired_json
+from deltaparse.partial import MAX_TOKEN, JsonState, Markers, Overrun, Repairs, repaired_json
 
 from ...support import cuts, drive, is_json, json_texts, nearly_json
 
@@ -166,3 +166,34 @@ def test_commas_and_comments(bad, good):
     for chunks in ([bad], list(bad)):
         state, written, _, _ = repaired(chunks)
         assert (state, written) == (JsonState.DONE, good)
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "written"),
+    [
+        ('["\\x4', JsonState.STRING, '["'),
+        ('{"\\x4', JsonState.KEY, '{"'),
+        ("[Tru", JsonState.AFTER_OPEN, "["),
+        ("{a", JsonState.AFTER_OPEN, "{"),
+        ('{"a":Non', JsonState.AFTER_COLON, '{"a":'),
+        ("[1 /", JsonState.AFTER_VALUE, "[1 "),
+        ("[1, ", JsonState.AFTER_VALUE, "[1"),
+    ],
+)
+def test_what_the_input_cuts_might_have_been_repaired(text, state, written):
+    for chunks in ([text], list(text)):
+        assert repaired(chunks)[:2] == (state, written)
+
+
+@pytest.mark.parametrize("marker", ["#", "//", "None", ","])
+def test_what_has_overrun_is_not_repaired(marker):
+    overrun, notes = Overrun(Markers([marker]), lambda _: marker), []
+
+    def steps(src, emit):
+        return repaired_json(src, emit, lambda *note: notes.append(note), overrun=overrun)
+
+    read = drive(steps, [f'["a{marker}b\n]'])
+    lexer = read.result
+    assert (lexer.state, lexer.broken_in) == (JsonState.BROKEN, None)
+    assert lexer.problem == "a string that does not end"
+    assert ("".join(read.emitted), read.unread, notes) == ('["a', f"{marker}b\n]", [])

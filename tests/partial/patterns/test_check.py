@@ -26,6 +26,8 @@ REFUSED = [
     ("(?<=(?<=a{200})b{200})c", "(?<=", str(MAX_BEHIND)),
     ("(?<=a(?=b))b", "(?<=a(?=b))", "neither ahead"),
     ("(?<!a$)b", "(?<!a$)", "neither ahead"),
+    ("(?<=(?:ab$)?)b", "(?<=(?:ab$)?)", "neither ahead"),
+    ("(?:(?:a(?s:.*?)b){2})+", "(?:a(?s:.*?)b){2}", "take all of it"),
     ("(?:(?=a))*b", "(?:(?=a))*", "cannot be repeated"),
     ("^*a", "^*", "cannot be repeated"),
     ("a*", "a*", "empty"),

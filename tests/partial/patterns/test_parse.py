@@ -100,3 +100,21 @@ def test_quantifiers(quantifier, low, high, mode):
     ((repeat,),) = tree.branches
 
     assert (repeat.low, repeat.high, repeat.mode) == (low, high, mode)
+
+
+@pytest.mark.parametrize("letter", "aimsux")
+def test_each_flag_may_stand_in_front(letter):
+    assert parse_pattern(f"(?{letter})a")[0] == getattr(regex, letter.upper())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kinds"),
+    [
+        ("^a$", [Kind.START, Kind.CHAR, Kind.LAST_LINE_END]),
+        ("(?m)^a$", [Kind.LINE_START, Kind.CHAR, Kind.LINE_END]),
+        (r"\A.\Z", [Kind.START, Kind.CHAR, Kind.END]),
+        (r"(?s)\A.\Z", [Kind.START, Kind.ANY, Kind.END]),
+    ],
+)
+def test_what_an_anchor_is(pattern, kinds):
+    assert [atom.kind for atom in parse_pattern(pattern)[1].branches[0]] == kinds

@@ -301,3 +301,18 @@ def test_mrab_regex_cases_that_are_patterns_of_ours():
         else:
             assert isinstance(found, Held | Found), row
     assert checked > 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags", "text"),
+    [(r"\W", regex.A, "é"), (r"(?a)\D", 0, "٣"), (r"[^\w]x", regex.A, "éx"), (r"\w", 0, "é")],
+)
+def test_the_lane_has_the_flags_of_the_pattern(pattern, flags, text):
+    pattern = Pattern(pattern, flags)
+
+    assert pattern.search(text, final=True) == Found(0, text, (), {})
+    assert pattern.lane.exact(text)
+
+
+def test_ascii_letters_alone_are_words_in_ascii():
+    assert Pattern(r"\w", regex.A).lane.exact("é") is None

@@ -159,3 +159,10 @@ def test_until_pattern_again_and_again(pattern, text, data):
 
     assert read.result == [(whole, groups) for _, whole, groups in expected]
     assert len("".join(read.emitted)) == len(text) - sum(len(whole) for _, whole, _ in expected)
+
+
+@pytest.mark.parametrize("pattern", ["^a", r"\Aa", "(?m)^a", "(?<!.)a", "(?<![^b])a"])
+def test_before_the_first_text_stands_nothing(pattern):
+    for chunks in (["a", "a"], ["", "aa"]):
+        assert online(Pattern(pattern), chunks)[0] == [((0, 1), "a", ())]
+    assert online(Pattern("(?<=.)a"), ["a", "b"])[0] == []
