@@ -239,10 +239,10 @@ class Window:
 
     def _kept_from(self, mark: int) -> str:
         """What is kept from `mark` on."""
-        if not self._kept or mark >= self._kept_to:
+        if not self._kept:
             return ""
         # From the chunk that holds the mark on: what was kept before it costs nothing.
-        first = max(bisect_right(self._offsets, mark) - 1, 0)
+        first = bisect_right(self._offsets, mark) - 1
         return "".join(self._kept[first:])[mark - self._offsets[first] :]
 
     def _keep(self) -> None:

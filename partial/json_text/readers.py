@@ -117,7 +117,7 @@ def json_value(
 def _watched(src: Window, emit: Emit, lexer: JsonLexer, overrun: Overrun, end: int) -> Steps[None]:
     """Read as `json_value` does up to an index, and break the text where a string has overrun."""
     cleared, end = src.offset, src.base + end
-    while lexer.state not in ENDS and src.offset < end:
+    while lexer.state not in ENDS:
         text, pos = src.text, src.pos
         start = overrun.first(text, max(cleared - src.base, pos), end - src.base)
         stop = pos + lexer.scan(text[pos:start])
@@ -195,7 +195,7 @@ def json_decoded(src: Window, emit: Emit, overrun: Overrun | None = None) -> Ste
                 stop = match_end(WHOLE_ESCAPE, text, escape)
         if stop > pos:
             # An escape that begins in the prompt and ends after it is the model's.
-            start = match_end(IN_STRING, text, pos, max(src.prompt_end, pos))
+            start = match_end(IN_STRING, text, pos, src.prompt_end)
             chunk = text[start:stop]
             src.pos = stop
             emit(json.loads(f'"{chunk}"') if "\\" in chunk else chunk)

@@ -63,7 +63,6 @@ class JsonScanner:
         self._lexer = JsonLexer(max_depth=max_depth, hold_commas=True)
         emit = CompactJson(self._out.append).write if compact else self._out.append
         self._steps = json_document(self._src, emit, self._lexer, repairs, self.repaired)
-        next(self._steps)
 
     @property
     def state(self) -> JsonState:

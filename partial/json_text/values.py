@@ -93,6 +93,12 @@ class JsonValues:
         return self._lexer.state
 
     @property
+    def _stands(self) -> JsonState | None:
+        """The state, or that in which the text broke: a string that was begun is still shown."""
+        lexer = self._lexer
+        return lexer.broken_in if lexer.state is BROKEN else lexer.state
+
+    @property
     def problem(self) -> str:
         """Why nothing more comes; "" while the text is JSON."""
         return self._lexer.problem
@@ -113,7 +119,7 @@ class JsonValues:
 
         It is always the same object, which grows: copy what you want to keep as it is.
         """
-        if self.state is not STRING:
+        if self._stands is not STRING:
             return self._root
         text = self._string_so_far()
         if not self._open:
@@ -140,11 +146,11 @@ class JsonValues:
         lexer = self._lexer
         text = self._held + text
         begun = lexer.passed
-        in_string = lexer.state is STRING or lexer.state is KEY
+        in_string = self._stands in (STRING, KEY)
         end = lexer.scan(text, final=final)
         self._held = text[end:] if lexer.state not in (DONE, BROKEN) else ""
         text = text[:end]
-        if lexer.state is STRING or lexer.state is KEY:
+        if self._stands in (STRING, KEY):
             start = lexer.opened - begun
             if start < 0 and in_string:
                 self._string.append(text)
@@ -199,7 +205,7 @@ class JsonValues:
             self._root = value
             return
         holder, key = self._open[-1], self._path[-1]
-        if isinstance(holder, list) and key == len(holder):
+        if key == len(holder):  # of a list
             holder.append(value)
         else:
             holder[key] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
 from hypothesis import settings
@@ -252,7 +253,7 @@ def test_who_gives_up_goes_back_to_the_first_mark(cuts, marks, prompt):
 
 
 @pytest.mark.parametrize(
-    ("pos", "closed"), [(0, False), (0, True), (1, False), (1, True), (2, True)]
+    ("pos", "closed"), [(0, False), (0, True), (1, True), (2, False), (2, True)]
 )
 def test_it_has_ended_where_all_is_read_and_no_more_comes(pos, closed):
     src = Window("ab", closed=closed)
@@ -314,3 +315,29 @@ def test_of_what_passes_by_the_prompts_is_not_emitted(prompt):
 
     assert "".join(emitted) == "abcdef"[prompt:]
     assert (src.offset, src.previous) == (6 - prompt, "f")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+@pytest.mark.parametrize("outer", range(3))
+def test_what_is_kept_after_going_back(outer, size):
+    text = "abcdefgh"
+    for inner, end in product(range(outer, 8), range(8)):
+        for back in range(inner, end + 1):
+            src = Window()
+            for at in range(0, len(text), size):
+                src.feed(text[at : at + size])
+                while src.pos < len(src.text) and src.offset < end:
+                    for mark in (outer, inner):
+                        if src.offset == mark:
+                            assert src.mark() == mark
+                    src.pos += 1
+            if src.marks < 2:
+                continue
+            assert src.since(inner) == text[inner:end]
+            src.back(back)
+            assert src.unread == text[back:]
+            assert (src.since(outer), src.since(inner)) == (text[outer:back], text[inner:back])
+            src.take(len(src.text))
+            assert (src.since(outer), src.since(inner)) == (text[outer:], text[inner:])
+            src.release()
+            assert src.since(outer) == text[outer:]

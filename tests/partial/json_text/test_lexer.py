@@ -250,3 +250,28 @@ def test_a_string_that_has_overrun_is_broken_for_good():
 
     assert (lexer.state, lexer.broken_in, lexer.stack) == (S.BROKEN, None, "[")
     assert lexer.problem == "a string that does not end"
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [("{}", 1), ('{"a": 1}', 1), ('{"a": {"b": 3}, "c": [1, 2]}', 2), ('{"a": {"b": []}}', 3)],
+)
+def test_a_small_object_is_read_as_any_other(text, depth):
+    lexer = JsonLexer(tracks=True)
+    assert lexer.scan(text + " ") == len(text)
+    assert (lexer.state, lexer.passed, lexer.settled) == (S.DONE, len(text), len(text))
+    assert lexer.opened == (text.rindex('"', 0, text.rindex('"')) if '"' in text else 0)
+    for max_depth in (1, 2, 3):
+        lexers = [JsonLexer(max_depth=max_depth, tracks=tracks) for tracks in (False, True)]
+        ends = {(lexer.scan(text), lexer.state, lexer.stack) for lexer in lexers}
+        assert len(ends) == 1
+        assert (S.DONE in next(iter(ends))) is (max_depth >= depth)
+
+
+def test_a_small_object_is_read_at_once(monkeypatch):
+    monkeypatch.setattr(JsonLexer, "_token", None)
+    lexer = JsonLexer()
+    text = '{"a": {"b": -1.5e3}, "c": [true, null]}'
+
+    assert lexer.scan(text + "]") == len(text)
+    assert lexer.state is S.DONE

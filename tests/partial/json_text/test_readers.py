@@ -29,7 +29,7 @@ from ...support import Driver, drive, silent, three_ways
 
 S = JsonState
 KEYS = {"truncated": ["", '"', '"a\\', '"a" '], "malformed_json": ["1", '"a" 1', '"a"}', ","]}
-NO_STRINGS = ["a", '"a\nb"', '"a\\x"', '"' + "a" * 2 * MAX_TOKEN]
+NO_STRINGS = ["a", 'a"', 'ab" ', '"a\nb"', '"a\\x"', '"' + "a" * 2 * MAX_TOKEN]
 ESCAPES = ["\\ud83d", "\\uDE00", "\\\\", "\\/", '\\"', "\\n", "\\u0041", "😀", "\ud83d", "u", "d8"]
 # The mark shows what of a string is emitted so far: half of a surrogate pair is not.
 DECODED = ["aˇ", "aˇ\\", "aˇ\\u004", "a\\u0041ˇ", "aˇ\\ud83d", "\\\\ud83dˇ", "\\\\ˇ\\ud83d"]
@@ -220,6 +220,7 @@ def test_decoded_text_ends_where_it_has_overrun():
             else:
                 assert (read.result, read.unread) == (False, text[end:]), chunks
                 assert "".join(read.emitted) == json.loads(f'"{text[:end]}"')
+            assert all(read.emitted)
 
 
 def test_a_marker_that_proves_nothing_is_decoded_once_that_is_known():
@@ -249,3 +250,33 @@ def test_the_length_of_a_string_is_that_of_the_string():
     with pytest.raises(StopIteration) as done:
         next(steps)
     assert done.value.value == "a"
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
+def test_the_longest_string(size):
+    text = '"' + "a" * (MAX_TOKEN - 1) + '"'
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+
+    assert drive(silent(json_string), chunks).result == text[1:-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('x"a":1', JsonFault("no comma", cut=False)),
+        ("", JsonFault("no comma", cut=True)),
+        (",", JsonFault("no string", cut=True)),
+        (',"a', JsonFault("no whole string", cut=True)),
+        (",x", JsonFault("no whole string", cut=False)),
+        (',"a\n"', JsonFault("no whole string", cut=False)),
+        (',"a"1', JsonFault("no colon", cut=False, read='"a"')),
+        (',"é" ', JsonFault("no colon", cut=True, read='"é"')),
+    ],
+)
+def test_what_is_no_member_and_why(text, fault):
+    for chunks in ([text], list(text)):
+        assert drive(silent(json_key, first=False), chunks).result == fault
+    src = Window(text, closed=True)
+    with pytest.raises(StopIteration) as done:
+        next(json_key(src, first=False))
+    assert done.value.value == fault

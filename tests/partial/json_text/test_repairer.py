@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from deltaparse.partial import JsonState, Repairs, repaired_json
+from deltaparse.partial import JsonState, Markers, Overrun, Repairs, repaired_json
 
 from ...support import drive
 
@@ -14,8 +14,11 @@ S = JsonState
 QUOTE = "<|'|>"
 
 
-def repaired(chunks, quote="", **switched):
-    """State, written text, unread text, and the names of the repairs."""
+BEHIND_COMMA = "a comma that nothing follows"
+
+
+def repaired(chunks, quote="", overrun=None, **switched):
+    """State or problem, written text, unread text, and the names of the repairs."""
     notes = []
 
     def steps(src, emit):
@@ -25,19 +28,20 @@ def repaired(chunks, quote="", **switched):
             lambda name, _: notes.append(name),
             repairs=replace(Repairs(), **switched),
             quote=quote,
+            overrun=overrun,
         )
-        return lexer.state
+        return lexer.state if lexer.state is not S.BROKEN else lexer.problem
 
     read = drive(steps, chunks)
     return read.result, "".join(read.emitted), read.unread, notes
 
 
-def at_each_cut(text, quote="", **switched):
+def at_each_cut(text, quote="", overrun=None, **switched):
     """The same, which is the same however the text is cut."""
-    whole = repaired([text], quote, **switched)
-    assert repaired(list(text), quote, **switched) == whole
+    whole = repaired([text], quote, overrun, **switched)
+    assert repaired(list(text), quote, overrun, **switched) == whole
     for cut in range(len(text)):
-        assert repaired([text[:cut], text[cut:]], quote, **switched) == whole
+        assert repaired([text[:cut], text[cut:]], quote, overrun, **switched) == whole
     return whole
 
 
@@ -58,7 +62,7 @@ def test_a_comment_that_does_not_end_goes_up_to_the_end():
     for comment in ("# x", "// x", "/* x *", "//"):
         assert at_each_cut(f"[1 {comment}") == (S.AFTER_VALUE, "[1 ", "", ["comments"])
     assert at_each_cut("[1 /") == (S.AFTER_VALUE, "[1 ", "/", [])
-    assert at_each_cut("[1 /x]") == (S.BROKEN, "[1 ", "/x]", [])
+    assert at_each_cut("[1 /x]") == ("'/' after value", "[1 ", "/x]", [])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,7 @@ def test_what_is_odd_in_a_string_is_odd_in_a_key(odd, name, written):
     text = '{"x%s": "y%s"}'
     assert at_each_cut(text % (odd, odd)) == (S.DONE, text % (written, written), "", [name] * 2)
     assert at_each_cut(text % (odd, odd), **{name: False})[:3] == (
-        S.BROKEN,
+        "an escape" if odd[0] == "\\" else "a control character",
         '{"x',
         (text % (odd, odd))[3:],
     )
@@ -100,13 +104,13 @@ def test_keys_with_and_without_quotes(text, quote, written, notes):
 @pytest.mark.parametrize("quote", ["", QUOTE])
 def test_keys_without_quotes_can_be_refused(quote):
     found = at_each_cut("{a: 1}", quote, unquoted_keys=False)
-    assert found == (S.BROKEN, "{", "a: 1}", [])
+    assert found == ("'a' after open", "{", "a: 1}", [])
 
 
 @pytest.mark.parametrize("text", ["{-", "{-a", "{-a: 1}", "{--", "{-1: 2}"])
 def test_no_key_begins_with_a_minus(text):
-    assert at_each_cut(text) == (S.BROKEN, "{", text[1:], [])
-    assert at_each_cut('{"a": 1, ' + text[1:]) == (S.BROKEN, '{"a": 1, ', text[1:], [])
+    assert at_each_cut(text) == ("'-' after open", "{", text[1:], [])
+    assert at_each_cut('{"a": 1, ' + text[1:]) == (BEHIND_COMMA, '{"a": 1, ', text[1:], [])
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "True", "None"])
@@ -114,5 +118,40 @@ def test_a_word_that_the_input_cuts_is_not_broken(word):
     for end in range(1, len(word)):
         assert at_each_cut("[" + word[:end]) == (S.AFTER_OPEN, "[", word[:end], [])
         assert at_each_cut('{"a":' + word[:end]) == (S.AFTER_COLON, '{"a":', word[:end], [])
-        assert at_each_cut(f"[{word[:end]}x")[0] is S.BROKEN or word[:end] == "-"
     assert at_each_cut(f"[{word}]")[0] is S.DONE
+
+
+@pytest.mark.parametrize("comment", ["// x\n", "/* x */", "/*//*/"])
+def test_a_comment_behind_a_comma_is_no_key_of_a_format_with_quotes(comment):
+    for text in ("{a:1,%sb:2}", "{a:1, %s b:2}", "{%sa:1,b:2}"):
+        state, written, unread, notes = at_each_cut(text % comment, QUOTE)
+        assert (state, unread) == (S.DONE, "")
+        assert written.replace(" ", "") == '{"a":1,"b":2}'
+        assert sorted(notes) == ["comments", "unquoted_keys", "unquoted_keys"]
+    assert at_each_cut("{a:1,#:2}", QUOTE)[1].replace(" ", "") == '{"a":1,"#":2}'
+
+
+@pytest.mark.parametrize(
+    ("odd", "problem"), [("\\d", "an escape"), ("\x01", "a control character")]
+)
+@pytest.mark.parametrize("begun", ["['a", "{'a"])
+def test_what_breaks_a_string_in_single_quotes(begun, odd, problem):
+    found = at_each_cut(begun + odd + "']", invalid_escapes=False, control_characters=False)
+    assert found == (problem, begun.replace("'", '"'), odd + "']", ["single_quotes"])
+
+
+def test_half_a_quote_at_the_end_is_not_text():
+    for end in range(1, len(QUOTE)):
+        text = f"[{QUOTE}ab{QUOTE[:end]}"
+        assert at_each_cut(text, QUOTE) == (S.STRING, '["ab', QUOTE[:end], [])
+    assert at_each_cut(f"[{QUOTE}ab<|.", QUOTE) == (S.STRING, '["ab<|.', "", [])
+
+
+@pytest.mark.parametrize("quote", ["'", QUOTE])
+def test_a_string_in_other_quotes_may_overrun(quote):
+    overrun = Overrun(Markers(["<a>"]), lambda _: "<a>!")
+    broken, notes = "a string that does not end", ["single_quotes"] if quote == "'" else []
+    found = at_each_cut(f"[{quote}x<a>y<a>!{quote}]", QUOTE, overrun)
+    assert found == (broken, '["x<a>y', f"<a>!{quote}]", notes)
+    found = at_each_cut(f"[{quote}x<a>y<{quote}]", QUOTE, overrun)
+    assert found == (S.DONE, '["x<a>y<"]', "", notes)

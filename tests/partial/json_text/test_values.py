@@ -171,3 +171,29 @@ def test_a_string_that_grows_can_be_looked_at_all_the_time(begun):
             assert exactly(values.value) == exactly(healed)
     values.feed('"')
     assert exactly(values.value) == exactly(healed)
+
+
+@given(nearly_json() | st.text())
+@example('["ab\n')
+@example('"ab\n')
+@example('{"a": ["ab\\x')
+def test_to_look_at_the_value_does_not_change_it(text):
+    looked, unseen = JsonValues(), JsonValues()
+    for char in text:
+        looked.feed(char)
+        unseen.feed(char)
+        repr(looked.value)
+    assert exactly(unseen.value) == exactly(looked.value)
+    unseen.feed("more")
+    looked.finish()
+    assert exactly(unseen.value) == exactly(looked.value) or looked.state is S.DONE
+
+
+@pytest.mark.parametrize("text", ['["a", "b', '"b', '{"a": "b', '{"a'])
+def test_a_string_that_breaks_is_shown_as_far_as_it_came(text):
+    for chunks in ([text + "\n"], [*text, "\n", "c"]):
+        values = JsonValues()
+        for chunk in chunks:
+            values.feed(chunk)
+        assert values.problem == "a control character"
+        assert values.value == heal_json(text).value
