@@ -36,7 +36,7 @@ from ..window import Steps, Window
 from .lexer import BROKEN, JsonLexer
 from .overrun import Overrun
 from .readers import json_space, json_value
-from .repairer import OWN_QUOTE, Repairer
+from .repairer import NOTHING_MORE, Repairer
 from .repairs import Note, Repairs
 
 __all__ = ["json_document", "repaired_json"]
@@ -102,12 +102,12 @@ def repaired_json(
         if lexer.state is not BROKEN or lexer.broken_in is None:
             return lexer
         start, problem = src.offset, lexer.problem
-        repairer = repairer or Repairer(src, lexer, emit, repairs, quote, overrun)
+        repairer = repairer or Repairer(src, lexer, emit, note, repairs, quote, overrun)
         repair = yield from repairer.repair()
         if repair is None:
             return lexer
         if not repair:
             lexer.breaks(problem)
             return lexer
-        if repair != OWN_QUOTE:
+        if repair != NOTHING_MORE:
             note(repair, start)

@@ -30,10 +30,10 @@ from .lexer import (
 from .overrun import Overrun
 from .own_keys import own_key
 from .readers import json_space
-from .repairs import Repairs
+from .repairs import Note, Repairs
 from .runs import ESCAPE
 
-__all__ = ["OWN_QUOTE", "Repairer"]
+__all__ = ["NOTHING_MORE", "Repairer"]
 
 LITERALS = {
     "True": ("python_literals", "true"),
@@ -51,8 +51,8 @@ IN_SINGLE = re.compile(r"""[^'"\\\x00-\x1f]*+""")
 ODD_IN_SINGLE = rf"""'"\\\x00-\x1f{SURROGATES}"""
 WHOLE_ESCAPE = re.compile(ESCAPE)
 CUT_ODD_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?\Z")
-OWN_QUOTE = "own_quote"
-"""What stands for the name of a repair where a string stood in the quotes of the format."""
+NOTHING_MORE = "nothing more"
+"""What stands for the name of a repair where none is to be noted, such as quotes of the format."""
 COMMENTS = marker_set({"//", "/*"})
 """Comments where a key may begin as other comments do."""
 COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
@@ -66,13 +66,14 @@ class Repairer:
     stands here; None where the input ends in what more text might have made a repair of.
     """
 
-    __slots__ = ("_emit", "_lexer", "_overrun", "_quote", "_repairs", "_src")
+    __slots__ = ("_emit", "_lexer", "_note", "_overrun", "_quote", "_repairs", "_src")
 
     def __init__(
         self,
         src: Window,
         lexer: JsonLexer,
         emit: Emit,
+        note: Note,
         repairs: Repairs,
         quote: str = "",
         overrun: Overrun | None = None,
@@ -82,6 +83,7 @@ class Repairer:
         self._src = src
         self._lexer = lexer
         self._emit = emit
+        self._note = note
         self._repairs = repairs
 
     def write(self, text: str) -> None:
@@ -137,10 +139,12 @@ class Repairer:
                 break
             if self._quote and lexer.stack[-1] == "{" and not (yield from at(src, COMMENTS)):
                 break
+            start = src.offset
             comment = yield from self._comment()
             if not comment:
                 return comment
-            done = comment
+            self._note(comment, start)
+            done = NOTHING_MORE
         if char == CLOSERS[lexer.stack[-1]]:
             return "trailing_commas" if self._repairs.trailing_commas else ""
         self.write(", ")
@@ -259,12 +263,12 @@ class Repairer:
             if marker.startswith(quote):
                 break
             if (yield from self._overruns()):
-                return OWN_QUOTE
+                return NOTHING_MORE
             self._write_spelled(src.take(src.pos + 1))
         src.pos += len(quote)
         self.write('"')
         lexer.string_ends()
-        return OWN_QUOTE
+        return NOTHING_MORE
 
     def _overruns(self) -> Steps[bool]:
         """Break the text if the string has overrun here."""

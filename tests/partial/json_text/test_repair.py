@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -153,19 +154,27 @@ def test_a_comma_is_held_only_so_long_at_every_cut(spaces):
 
 
 @pytest.mark.parametrize(
-    ("bad", "good"),
+    ("bad", "good", "others"),
     [
-        ("[1, 2, /*c*/]", "[1, 2]"),
-        ('{"a": 1, // x\n}', '{"a": 1}'),
-        ('{"a": 1, # x\n // y\n "b": 2}', '{"a": 1, "b": 2}'),
-        ("[1, /* x */ True, ]", "[1, true]"),
-        ("{'a': 1, b: 2,}", '{"a": 1, "b": 2}'),
+        ("[1, 2, /*c*/]", "[1, 2]", ["trailing_commas"]),
+        ('{"a": 1, // x\n}', '{"a": 1}', ["trailing_commas"]),
+        ('{"a": 1, # x\n // y\n "b": 2}', '{"a": 1, "b": 2}', []),
+        ("[1, /* x */ True, ]", "[1, true]", ["python_literals", "trailing_commas"]),
+        (
+            "{'a': 1, b: 2,}",
+            '{"a": 1, "b": 2}',
+            ["single_quotes", "unquoted_keys", "trailing_commas"],
+        ),
     ],
 )
-def test_commas_and_comments(bad, good):
+def test_commas_and_comments(bad, good, others):
     for chunks in ([bad], list(bad)):
-        state, written, _, _ = repaired(chunks)
+        state, written, _, notes = repaired(chunks)
         assert (state, written) == (JsonState.DONE, good)
+        # Each is reported, and where it stands.
+        places = [found.start() for found in re.finditer(r"/[*/]|#", bad)]
+        assert [offset for name, offset in notes if name == "comments"] == places
+        assert [name for name, _ in notes if name != "comments"] == others
 
 
 @pytest.mark.parametrize(
