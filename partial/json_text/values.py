@@ -146,13 +146,12 @@ class JsonValues:
         lexer = self._lexer
         text = self._held + text
         begun = lexer.passed
-        in_string = self._stands in (STRING, KEY)
         end = lexer.scan(text, final=final)
         self._held = text[end:] if lexer.state not in (DONE, BROKEN) else ""
         text = text[:end]
         if self._stands in (STRING, KEY):
             start = lexer.opened - begun
-            if start < 0 and in_string:
+            if start < 0:
                 self._string.append(text)
                 return []
             found = self._parse(text[:start])

@@ -280,3 +280,15 @@ def test_what_is_no_member_and_why(text, fault):
     with pytest.raises(StopIteration) as done:
         next(json_key(src, first=False))
     assert done.value.value == fault
+
+
+@pytest.mark.parametrize("text", ["[1, 2, true]", "[11,1 ]", '{"a": 1, "t": [1]}'])
+def test_a_marker_may_begin_like_a_value(text):
+    overrun = Overrun(Markers(["1", "tr"]), lambda _: "(?!)")
+
+    def steps(src, emit):
+        return json_value(src, emit, JsonLexer(hold_commas=True), overrun)
+
+    for chunks in ([text], list(text), [text[:3], text[3:]]):
+        read = drive(steps, chunks)
+        assert (read.result.state, "".join(read.emitted), read.unread) == (S.DONE, text, "")

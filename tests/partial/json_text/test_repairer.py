@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from deltaparse.partial import JsonState, Markers, Overrun, Repairs, repaired_json
+from deltaparse.partial import MAX_TOKEN, JsonState, Markers, Overrun, Repairs, repaired_json
 
 from ...support import drive
 
@@ -128,6 +128,7 @@ def test_a_comment_behind_a_comma_is_no_key_of_a_format_with_quotes(comment):
         assert (state, unread) == (S.DONE, "")
         assert written.replace(" ", "") == '{"a":1,"b":2}'
         assert sorted(notes) == ["comments", "unquoted_keys", "unquoted_keys"]
+    assert at_each_cut(f"{{a:1,{comment}}}", QUOTE)[:3] == (S.DONE, '{"a":1}', "")
     assert at_each_cut("{a:1,#:2}", QUOTE)[1].replace(" ", "") == '{"a":1,"#":2}'
 
 
@@ -155,3 +156,23 @@ def test_a_string_in_other_quotes_may_overrun(quote):
     assert found == (broken, '["x<a>y', f"<a>!{quote}]", notes)
     found = at_each_cut(f"[{quote}x<a>y<{quote}]", QUOTE, overrun)
     assert found == (S.DONE, '["x<a>y<"]', "", notes)
+
+
+@pytest.mark.parametrize("quote", ["", QUOTE])
+@pytest.mark.parametrize("before", ['["a" ', '{"a" ', '{"a": 1 '])
+@pytest.mark.parametrize("odd", ["'b'", "True", "NaN", "b", f"{QUOTE}b{QUOTE}"])
+def test_where_no_value_may_stand_none_is_made(before, odd, quote):
+    problem, written, unread, notes = at_each_cut(before + odd + ": 1", quote)
+    place = "after key" if before == '{"a" ' else "after value"
+    assert problem.endswith(place)
+    assert (written, unread, notes) == (before, odd + ": 1", [])
+
+
+def test_the_longest_word():
+    for excess in (0, 1):
+        word = "a" * (MAX_TOKEN + excess)
+        for chunks in ([f"{{{word}:1}}"], ["{" + word, ":1}"], ["{" + word[:-1], word[-1:], ":1}"]):
+            expected = ("'a' after open", "{", word + ":1}", [])
+            if not excess:
+                expected = (S.DONE, f'{{"{word}":1}}', "", ["unquoted_keys"])
+            assert repaired(chunks) == expected

@@ -188,3 +188,12 @@ def test_what_follows_the_value_heals_nothing():
     for behind in ("", "1", " 2", "]", '"'):
         scanner, out = fed(['{"a": []}' + behind])
         assert (out, scanner.finish(heal=True)) == ('{"a": []}', "")
+
+
+def test_what_was_repaired_is_no_problem():
+    scanner, out = fed(["[True"], repairs=Repairs())
+    assert (out, scanner.problem) == ("[", "")
+    scanner.feed(", ?")
+    assert scanner.problem
+    scanner, out = fed(["[True]"], repairs=Repairs())
+    assert (out, scanner.problem, scanner.repaired) == ("[true]", "", {"python_literals": 1})
