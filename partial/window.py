@@ -50,6 +50,7 @@ class Window:
 
     __slots__ = (
         "__weakref__",
+        "_behind",
         "_kept",
         "_kept_to",
         "_marks",
@@ -71,7 +72,9 @@ class Window:
         self.emits_prompt = False
         self.base = offset
         self.before = ""
-        # What was read since the first mark up to `_kept_to`, in chunks, and where each begins.
+        # What was read since the first mark up to `_kept_to`, in chunks, where each begins, and the
+        # character before all of it.
+        self._behind = ""
         self._marks = self._kept_to = 0
         self._kept = NO_TEXTS
         self._offsets = NO_OFFSETS
@@ -199,6 +202,7 @@ class Window:
         here = self.base + self.pos
         if not self._marks:
             self._kept_to = here
+            self._behind = self.text[self.pos - 1] if self.pos else self.before
         self._marks += 1
         return here
 
@@ -210,6 +214,7 @@ class Window:
     def back(self, mark: int) -> None:
         """Make the text from an offset on unread again, the last `mark` or one behind it."""
         self._keep()
+        self.before = self._kept_before(mark)
         self.text, self.base, self.pos = self._kept_from(mark) + self.unread, mark, 0
         while self._offsets and self._offsets[-1] >= mark:
             del self._kept[-1], self._offsets[-1]
@@ -233,9 +238,15 @@ class Window:
         if self._marks:
             text = self.since(self.held_from)
             # Of the prompt, nothing is unread any more.
-            self.base, self.text, self.pos = self.offset - len(text), text + self.unread, 0
+            base = self.offset - len(text)
+            self.before = self._kept_before(base)
+            self.base, self.text, self.pos = base, text + self.unread, 0
             self._marks = 1
             self.release()
+
+    def _kept_before(self, offset: int) -> str:
+        """The character before an offset from the first mark on."""
+        return self._kept_from(offset - 1)[:1] if offset > self.held_from else self._behind
 
     def _kept_from(self, mark: int) -> str:
         """What is kept from `mark` on."""

@@ -37,6 +37,7 @@ class WindowAndModel(RuleBasedStateMachine):
         assert self.src.offset == self.read - self.prompt
         assert self.src.end == len(self.whole) - self.prompt
         assert self.src.unread == self.whole[self.read :]
+        assert self.src.previous == self.whole[: self.read][-1:]
         assert self.src.text[self.src.pos :] == self.src.unread
 
     @rule(text=TEXT)
@@ -243,6 +244,7 @@ def test_who_gives_up_goes_back_to_the_first_mark(cuts, marks, prompt):
             read += 1
     end = src.end
     src.rewind()
+    assert src.previous == "abcdef"[: src.offset + prompt][-1:]
     rest = src.take(len(src.text))
 
     # What was the prompt's is never the model's.
@@ -335,9 +337,28 @@ def test_what_is_kept_after_going_back(outer, size):
                 continue
             assert src.since(inner) == text[inner:end]
             src.back(back)
-            assert src.unread == text[back:]
+            assert (src.unread, src.previous) == (text[back:], text[:back][-1:])
             assert (src.since(outer), src.since(inner)) == (text[outer:back], text[inner:back])
             src.take(len(src.text))
             assert (src.since(outer), src.since(inner)) == (text[outer:], text[inner:])
             src.release()
             assert src.since(outer) == text[outer:]
+
+
+@pytest.mark.parametrize("emits_prompt", [False, True])
+@pytest.mark.parametrize("prompt", range(6))
+def test_what_of_a_text_is_the_models(prompt, emits_prompt):
+    for before in ("", "x"):
+        src = Window(before + "abcd", offset=-prompt)
+        src.emits_prompt = emits_prompt
+        models = (before + "abcd") if emits_prompt else (before + "abcd")[prompt:]
+        assert src.clipped(0, 5) == models
+        assert src.prompt_end == (0 if emits_prompt else prompt)
+
+
+def test_text_behind_the_prompt_is_all_the_models():
+    src = Window("abc")
+    assert (src.clipped(0, 2), src.clipped(1, 3), src.prompt_end) == ("ab", "bc", 0)
+    src.take(2)
+    src.feed("de")
+    assert (src.clipped(0, 2), src.take(2)) == ("cd", "cd")
