@@ -102,6 +102,6 @@ def skip(src: Window, marker: str, space: str) -> Steps[str]:
         if (yield from peek(src)) != char:
             break
         src.pos += 1
-    read = src.since(mark)
+    read = src.since(mark, prompt=src.emits_prompt)
     src.release()
     return read

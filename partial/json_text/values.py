@@ -144,10 +144,12 @@ class JsonValues:
     def _read(self, text: str, *, final: bool) -> list[JsonValue]:
         """Scan the next chunk, and parse what of it ends between tokens."""
         lexer = self._lexer
+        if lexer.state is DONE or lexer.state is BROKEN:
+            return []
         text = self._held + text
         begun = lexer.passed
         end = lexer.scan(text, final=final)
-        self._held = text[end:] if lexer.state not in (DONE, BROKEN) else ""
+        self._held = text[end:]
         text = text[:end]
         if self._stands in (STRING, KEY):
             start = lexer.opened - begun

@@ -220,3 +220,16 @@ def test_skip_keeps_nothing_afterwards():
     driver.src.wait(driver.emitted.append, CALL.lane)
 
     assert driver.src.waiter.lane is CALL.lane
+
+
+@pytest.mark.parametrize("emits_prompt", [False, True])
+@pytest.mark.parametrize("prompt", range(6))
+@pytest.mark.parametrize("cut", range(3, 7))
+def test_skip_returns_what_is_emitted_of_it_however_it_is_cut(cut, prompt, emits_prompt):
+    def steps(src, emit):
+        src.emits_prompt = emits_prompt
+        return skip(src, "<a>", " \n")
+
+    text = "<a> \nb"
+    read = drive(steps, [text[:cut], text[cut:]], prompt=prompt)
+    assert read.result == text[0 if emits_prompt else prompt : -1]
