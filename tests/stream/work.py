@@ -36,8 +36,8 @@ def counted(monkeypatch):
         feed(self, text)
         seen.append(len(self.text))
 
-    def counted_since(self, mark):
-        text = since(self, mark)
+    def counted_since(self, mark, *, prompt=False):
+        text = since(self, mark, prompt=prompt)
         seen.append(len(text))
         return text
 
