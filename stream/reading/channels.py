@@ -135,7 +135,8 @@ def _message(
             span = (max(checkpoint.start, 0), src.offset)
             sink.issue("text_after_end", span, "a call begins behind the end of the turn")
         if tables.in_message is not None:
-            yield from _own_calls(reading, tables.in_message, header, name, checkpoint)
+            if not (yield from _own_calls(reading, tables.in_message, header, name, checkpoint)):
+                return Before.MARKER
         else:
             yield from _call(reading, header, name, checkpoint)
         if not sink.call_is_text:
@@ -235,10 +236,10 @@ def _is_reader(reading: Reading, recipient: str) -> bool:
 
 def _own_calls(
     reading: Reading, tables: MarkerTables, header: Header, name: str, checkpoint: Checkpoint
-) -> Steps[None]:
+) -> Steps[bool]:
     """Read the calls in the body of a message to a function, each in the format's own syntax.
 
-    Where none begins the body, that is text, and the header with it.
+    Returns False where none begins the body: that is text, and the header with it.
     """
     src = reading.src
     inner = Reading(src, reading.sink, tables)
@@ -251,6 +252,8 @@ def _own_calls(
         yield from settle(reading, call, CUT)
     elif not marker:
         reading.sink.content(checkpoint.text())
+        checkpoint.commit()
+        return False
     while marker and (role := tables.role(marker)) in (Role.TOOL_START, Role.TOOL_END):
         if role is Role.TOOL_START:
             yield from tool_calls(inner, checkpoint)
@@ -261,6 +264,7 @@ def _own_calls(
         yield from whitespace(src, tables.longest)
         marker = yield from at(src, tables.after_call)
     checkpoint.commit()
+    return True
 
 
 def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:

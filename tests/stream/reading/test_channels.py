@@ -22,7 +22,8 @@ from deltaparse import (
 from deltaparse.stream import parser as parser_module
 
 from ...corpus import needs_corpus, rows
-from ...strategies.wire_by_hand import calls, fed, kinds
+from ...strategies.wire_by_hand import CALL as CALL_IN_TAGS
+from ...strategies.wire_by_hand import TAGS, calls, fed, kinds
 from ...strategies.wire_channels import HARMONY, written
 from ...support import as_joined, cuts, joined
 from ..invariants import run
@@ -522,3 +523,39 @@ def test_what_stands_behind_the_end_of_the_turn_is_reported(before, behind, issu
     assert parser.message.content.endswith(alone.message.content.strip())
     count = (before + behind).count("<|constrain|>")
     assert calls(parser) == [F] * count
+
+
+OWN = HARMONY.replace(tools=TAGS.tools)
+"""Calls in a syntax of their own, in messages to functions."""
+TO_F = "<|channel|>commentary to=f<|message|>"
+
+
+def test_a_message_to_a_function_has_calls_in_the_own_syntax_of_the_format():
+    parser = fed(OWN, TO_F + CALL_IN_TAGS + "<|call|>")
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert parser.issues == []
+
+
+def test_a_message_that_is_cut_where_its_call_begins_has_a_call_that_is_cut():
+    parser = fed(OWN, TO_F + "<ca", "length")
+    assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
+    assert kinds(parser) == ["truncated_call"]
+
+
+@pytest.mark.parametrize("policy", ["keep", "drop"])
+def test_a_message_to_a_function_without_a_call_is_content_to_its_end(policy):
+    text = TO_F + "what"
+    policies = Policies(text_after_tool_call=policy)
+    parser = fed(OWN, text + "<|end|>", policies=policies)
+    assert (parser.message.content, parser.issues) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("final x", "kept as content"), ("final", "left out"), ("final x to=f", "kept as content")],
+)
+def test_a_header_without_a_message_says_what_became_of_it(text, said):
+    parser = fed(HARMONY, f"<|channel|>{text}<|end|>")
+    (issue,) = parser.issues
+    assert said in issue.detail
+    assert (parser.message.content or "") == (f"<|channel|>{text}" if "kept" in said else "")

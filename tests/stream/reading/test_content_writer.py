@@ -1,0 +1,47 @@
+"""What becomes of the text behind a call, and what is reported of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Issue, Policies
+
+from ...strategies.wire_by_hand import CALL, TAGS, fed
+
+AFTER = "text_after_tool_call"
+END = len(CALL)
+THINK = "<think>\nx\n</think>\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (" \nmore", [" \nmore"]),
+        (" a <call> b <call> c", [" a ", "<call> b ", "<call> c"]),
+        (THINK + "more", []),
+        ("", []),
+    ],
+)
+@pytest.mark.parametrize("policy", ["keep", "drop"])
+def test_each_stretch_of_text_behind_a_call_is_reported_where_it_stands(text, parts, policy):
+    parser = fed(TAGS, CALL + text, policies=Policies(text_after_tool_call=policy))
+    at, expected = END, []
+    for part in parts:
+        detail = "kept as content" if policy == "keep" else f"dropped: {part!r}"
+        expected.append(Issue(AFTER, (at, at + len(part)), detail))
+        at += len(part)
+    assert parser.issues == expected
+    kept = text.removeprefix(THINK) if policy == "keep" or not parts else ""
+    assert (parser.message.content or "") == kept
+
+
+def test_text_where_json_should_stand_is_reported_without_the_space_before_it():
+    (issue,) = fed(TAGS, "  hm", calls="json").issues
+    assert (issue.kind, issue.span) == ("stray_text", (2, 4))
+
+
+def test_reasoning_behind_a_call_ends_what_stands_behind_that():
+    text = CALL + THINK + '<call>\n{"name": "f"} x'
+    assert AFTER in [issue.kind for issue in fed(TAGS, text).issues]
+    parser = fed(TAGS, CALL + THINK + "<call> x", policies=Policies(text_after_tool_call="drop"))
+    assert (parser.message.content, parser.issues) == ("<call> x", [])

@@ -1,0 +1,84 @@
+"""Calls in JSON in a message: what stands round them, and where the message ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Issue
+
+from ...strategies.wire_by_hand import TAGS, calls, fed
+from ...strategies.wire_channels import HARMONY
+
+HEAD = "<|channel|>final<|message|>"
+CALL = '{"name": "f", "parameters": {"a": 1}}'
+FAR = " " * 600
+BEGIN, END = len(HEAD), len(HEAD + CALL)
+
+
+@pytest.mark.parametrize("before", ["", "  ", FAR], ids=["", "near", "far"])
+@pytest.mark.parametrize(
+    ("text", "content", "issue"),
+    [
+        ("", "", None),
+        (" \n", "", None),
+        (" \n<|end|>", "", None),
+        (" \nx<|end|>", " \nx", ("text_after_tool_call", 0, 3, "kept as content")),
+        (" \nx", " \nx", ("text_after_tool_call", 0, 3, "kept as content")),
+        (
+            "\n<|en",
+            "",
+            ("cut_marker", 1, 5, "the output ends in a marker, not emitted: '<|en'"),
+        ),
+        ("\n```  \n<|end|>", "", ("stray_marker", 0, 4, "left out behind the call: '```'")),
+        ("\n```", "", ("stray_marker", 0, 4, "left out behind the call: '```'")),
+    ],
+)
+def test_what_stands_behind_the_call(before, text, content, issue):
+    parser = fed(HARMONY, HEAD + before + CALL + text, calls="json")
+    assert calls(parser) == [("f", '{"a": 1}')]
+    # More white space than is held back is text.
+    got = parser.message.content or ""
+    assert got.lstrip(" ") == content.lstrip(" ")
+    assert len(got) <= len(before + content)
+    assert bool(got) == bool(content or before == FAR)
+    made = [one for one in parser.issues if one.kind != "stray_text"]
+    if issue is None:
+        assert made == []
+    else:
+        kind, start, end, detail = issue
+        at = END + len(before)
+        assert [(one.kind, one.detail) for one in made] == [(kind, detail)]
+        assert (at + start) <= made[0].span[0] <= made[0].span[1] == at + end
+
+
+def test_text_that_is_no_call_is_content_with_all_its_white_space():
+    for before in ("", "  ", FAR):
+        text = f"{before}hello <|en"
+        parser = fed(HARMONY, HEAD + text, calls="json")
+        assert parser.message.content == text
+        span = (BEGIN + len(before), BEGIN + len(text))
+        assert parser.issues == [Issue("stray_text", span, "kept as content")]
+
+
+def test_a_message_behind_that_with_calls_is_read():
+    text = HEAD + CALL + "\n<|end|><|start|>assistant" + HEAD + "x<|return|>"
+    parser = fed(HARMONY, text, calls="json")
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert parser.message.content == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('{"name": "f", "arguments": {}}', True),
+        ('[ {"name": "f", "arguments": {}}]', True),
+        ('{ "name": "f", "arguments": {}}', True),
+        ("{x} said", False),
+        ("[1] said", False),
+        (" \n said", False),
+    ],
+)
+def test_json_where_the_prompt_opened_reasoning(text, read):
+    parser = fed(TAGS, text, calls="json", prompt="<|start|>model\n<think>\n")
+    assert bool(calls(parser)) == read
+    assert (parser.message.reasoning_content or "") == ("" if read else text)

@@ -1,0 +1,87 @@
+"""Reasoning: where it ends, and what is a call in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Policies, StreamParser
+
+from ...strategies.wire_by_hand import CALL, TAGS, WRAPPED, calls, fed, kinds
+
+PAIRS = TAGS.replace(reasoning={"alternatives": ("<plan>", "</plan>")})
+F, G = ("f", '{"a": 1}'), ("g", '{"a": "</think>"}')
+SECOND = '<call>\n{"name": "g", "arguments": {"a": "</think>"}}\n</call>'
+
+
+def test_an_answer_where_the_prompt_opened_reasoning_ends_that():
+    prompt = "<|start|>model\n<plan>"
+    parser = fed(WRAPPED, "<answer>hi</answer>", prompt=prompt)
+    assert (parser.message.content, kinds(parser)) == ("hi", ["unclosed_reasoning"])
+    parser = StreamParser(WRAPPED, prompt=prompt, reasoning="inline")
+    parser.feed("<answer>")
+    assert not parser.in_reasoning
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"calls": "json", "policies": Policies(tool_in_reasoning="reasoning")}],
+    ids=["format", "json"],
+)
+def test_json_in_reasoning_comes_at_once_where_no_call_can_be_meant(options):
+    parser = StreamParser(TAGS, **options)
+    begun = parser.feed('<think>\n{"name": "f",')
+    assert "".join(delta.text for delta in begun) == '{"name": "f",'
+    parser = fed(TAGS, '<think>\n{"name": "f", "arguments": {}}\n</think>\n\n', **options)
+    assert parser.message.reasoning_content == '{"name": "f", "arguments": {}}'
+    assert (parser.issues, parser.attempts) == ([], [])
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", None])
+@pytest.mark.parametrize(
+    ("fmt", "text", "found"),
+    [
+        (TAGS, CALL + SECOND, [F, G]),
+        (TAGS, CALL + SECOND + "<|end|>", [F, G]),
+        (PAIRS, CALL + "<|end|>", [F]),
+        (PAIRS, CALL + "</plan><|end|>", [F]),
+    ],
+)
+def test_calls_in_reasoning_that_only_the_turn_ends_are_calls(fmt, text, found, reason):
+    if reason != "stop" and not text.endswith("<|end|>"):
+        found = []
+    parser = fed(fmt, "<think>\n a " + text, reason)
+    assert calls(parser) == found
+    (issue, *_) = [one for one in parser.issues if one.kind == "tool_in_reasoning"]
+    detail = "reasoning did not end: a call" if found else "a call in reasoning: reasoning"
+    assert issue.detail == detail
+
+
+def test_the_end_of_another_pair_does_not_end_reasoning_with_a_call_in_it():
+    text = f" a {CALL}</plan> b"
+    parser = fed(PAIRS, f"<think>\n{text}</think> c")
+    assert parser.message.reasoning_content == text
+    assert parser.message.content == " c"
+    (issue,) = parser.issues
+    assert issue.detail == "a call in reasoning: reasoning"
+
+
+def test_a_call_that_interrupts_reasoning_is_reported():
+    parser = fed(
+        TAGS,
+        f"<think>\n a {CALL} b\n</think>\n\nx",
+        policies=Policies(tool_in_reasoning="call"),
+    )
+    assert parser.message.reasoning_content == " a  b"
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == ("tool_in_reasoning", (11, 17))
+    assert "interrupts reasoning" in issue.detail
+
+
+@pytest.mark.parametrize("fmt", [TAGS, PAIRS, WRAPPED])
+def test_reasoning_is_not_kept_while_it_is_read(fmt):
+    opened = fmt.reasoning.start
+    parser = StreamParser(fmt, collect=False)
+    parser.feed(f"{opened}a<|end|>b</call>c</plan>" if fmt is not WRAPPED else f"{opened}a<|end|>b")
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100
