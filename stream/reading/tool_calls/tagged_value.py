@@ -38,6 +38,8 @@ __all__ = ["ValueEnd", "name_stands", "space_behind", "text_value", "up_to_end"]
 SPACE = re.compile(GAP)
 INDENT = re.compile(rf"[ \t]{{0,{MOST_GAP}}}+")
 STRING: Kinds = {"string": None}
+OPENERS = {"{": "object", "[": "array", '"': "string"}
+"""What JSON of these types begins with."""
 
 
 class ValueEnd(NamedTuple):
@@ -64,12 +66,9 @@ def text_value(
         call.begin_arguments()
     if m.escape_start.literals and (yield from at(src, m.escape_start)):
         return (yield from _escaped(src, call, m, end))
-    quoted = arguments.quoted_strings and "string" in types
     # Where a string cannot stand without quotes, what begins like JSON is that.
-    certain = (
-        {"{": "object", "[": "array", '"': "string"} if quoted or "string" not in types else {}
-    )
-    openers = [char for char, kind in certain.items() if kind in types]
+    certain = arguments.quoted_strings or "string" not in types
+    openers = [char for char, kind in OPENERS.items() if certain and kind in types]
     if openers:
         char = yield from json_space(src)
         if char and char in openers:

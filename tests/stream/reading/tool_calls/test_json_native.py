@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import Policies, StreamParser, WireFormat, get_format
+from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ....hangs import no_hang
-from ....strategies.wire_by_hand import fed
+from ....strategies.wire_by_hand import KEYED, LIST, TAGS, fed
 
 
 def test_a_number_that_waits_for_more_does_not_hang_behind_what_may_be_a_marker():
@@ -36,3 +37,70 @@ def test_a_key_that_no_colon_follows_is_reported(policy, key):
     parser.finish("stop")
     (issue,) = [issue for issue in parser.issues if issue.kind != "missing_arguments"]
     assert f"{key}w" in issue.detail
+
+
+OBJECT = '{"name": "f", "arguments": {}}'
+
+
+@pytest.mark.parametrize(
+    ("separator", "between", "several"),
+    [
+        ("", ",", True),
+        ("", "\n", True),
+        ("", ",,", False),
+        (", ", ",", True),
+        (", ", " , ", True),
+        (", ", ",,", False),
+        (";;", ";;", True),
+        (";;", ", ;; ", True),
+        (";;", ";", False),
+        (";;", ";;;", False),
+    ],
+)
+@pytest.mark.parametrize("fmt", [LIST, TAGS], ids=["list", "tags"])
+def test_what_may_stand_between_two_calls(fmt, separator, between, several):
+    fmt = fmt.replace(tools={"separator": separator})
+    start, end = ("[CALLS][", "]") if fmt.tools.array_wrapped else ("<call>\n", "\n</call>")
+    parser = fed(fmt, start + OBJECT + between + OBJECT + end)
+    assert len(parser.message.tool_calls) == 1 + several
+    assert bool(parser.message.content) != several
+
+
+def test_the_first_id_counts():
+    parser = fed(TAGS, '<call>\n{"id": "1", "id": "2", "name": "f", "arguments": {}}\n</call>')
+    assert parser.message.tool_calls[0].id == "1"
+    assert "id (again)" in parser.issues[0].detail
+
+
+@pytest.mark.parametrize("policy", ["repair", "strict"])
+@pytest.mark.parametrize("value", ["tr", "[1", '"x', '{"a": '])
+def test_a_member_that_is_cut_ends_the_call(value, policy):
+    policies = Policies(malformed_arguments=policy)
+    text = f'<call>\n{{"name": "f", "x": {value}'
+    parser = fed(TAGS, text, "length", policies=policies)
+    assert parser.issues[0].kind == "truncated_call"
+    assert [tried.status for tried in parser.attempts] == ["truncated"]
+    whole = f'<call>\n{{"name": "f", "arguments": {{}}, "x": {value}'
+    (call,) = fed(TAGS, whole, "length", policies=policies).message.tool_calls
+    assert call.complete
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "names"),
+    [
+        (KEYED, '<|calls|>[{"f": {"a": 1}}, {"g": {"f": 2}}]', ["f", "g"]),
+        (KEYED, '<|calls|>[{"x": 1, "f": {"a": 1}, "id": 5}]', ["f"]),
+        (KEYED.replace(tools={"id_field": "id"}), '<|calls|>[{"f": {"a": 1}, "id": "7"}]', ["f"]),
+        (TAGS, '<call>\n{"name": "name", "arguments": {}}\n</call>', ["name"]),
+        (TAGS, '<call>\n{"x": 1, "name": "f", "arguments": {}}\n</call>', ["f"]),
+        (TAGS, '<call>\n{"arguments": {}, "name": "arguments"}\n</call>', ["arguments"]),
+    ],
+)
+def test_a_trail_says_where_the_name_stands(fmt, text, names):
+    parser = TracedParser(fmt)
+    parser.feed(text)
+    parser.finish()
+    spans = [span for span in parser.role_spans if span.role == "name"]
+    assert [text[span.start : span.end] for span in spans] == names
+    if fmt is TAGS:
+        assert spans[0].start == text.rindex(f'"{names[0]}"') + 1

@@ -9,6 +9,7 @@ from deltaparse.stream.reading.tool_calls.schema import (
     ANY,
     INTEGER,
     argument_types,
+    item_types,
     pointed,
     types_named,
     words_for,
@@ -170,3 +171,47 @@ def test_formats_have_words_of_their_own_for_types(kind):
 OWN_WORDS = ("integer", "int", "float", "double", "str", "text", "list", "tuple", "dict", "map")
 OWN_WORDS += ("json", "bool", "none")
 """Those that are no type of JSON."""
+
+
+def test_each_word_for_a_type_means_it():
+    words = {
+        "string": "string str text",
+        "number": "number integer int float double",
+        "array": "array list tuple",
+        "object": "object dict map json",
+        "boolean": "boolean bool",
+        "null": "null none",
+    }
+    for kind, named in words.items():
+        assert [set(types_named(word)) for word in named.split()] == [{kind}] * len(named.split())
+        assert words_for(kind) == sorted(named.split(), key=words_for(kind).index)
+    assert types_named("") == {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "kinds"),
+    [
+        ({"enum": [[1], {}]}, {"array": None, "object": None}),
+        ({"enum": ["x", 1], "allOf": [{"enum": [1, 2]}]}, {"number": {1}}),
+        ({"enum": [1, 2], "allOf": [{"enum": [2, 3]}]}, {"number": {2}}),
+        ({"enum": [1, 1.5], "allOf": [{"type": "integer"}]}, {"number": {1}}),
+        ({"type": "integer", "enum": [1, 1.5]}, {"number": {1}}),
+        ({"type": "string", "enum": ["x"]}, {"string": {"x"}}),
+    ],
+)
+def test_the_values_that_are_allowed(schema, kinds):
+    found = argument_types({"properties": {"a": schema}}, "a")
+    assert found == {kind: values and frozenset(values) for kind, values in kinds.items()}
+
+
+def test_a_schema_that_is_used_twice_says_the_same_twice():
+    text = {"$ref": "#/$defs/text"}
+    either = {"anyOf": [text, {"type": "null"}]}
+    schema = {"$defs": DEFINED, "properties": {"a": {"allOf": [text, either]}}}
+    assert argument_types(schema, "a") == {"string": None}
+
+
+def test_items_are_what_the_schema_of_the_list_says():
+    assert item_types({"items": {"type": "string"}}) == {"string": None}
+    assert item_types({"items": {"enum": [1]}}) == {"number": {1}}
+    assert item_types({}) == item_types(None) == ANY

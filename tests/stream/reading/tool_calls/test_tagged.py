@@ -84,3 +84,34 @@ def test_calls_that_are_closed_by_name_follow_one_another():
     parser = fed(BY_NAME, (CALLED + CLOSER) * 2)
     assert [call.complete for call in parser.message.parts] == [True, True]
     assert parser.issues == []
+
+
+SECTION = WireFormat().replace(
+    turn={"ends": ("<|end|>",)},
+    tools={"format": "TAG_WITH_JSON", "section_start": "<s>", "section_end": "</s>"},
+    function={"name_prefix": "<f=", "name_suffix": ">", "close": "</f>"},
+)
+"""Calls in a section, in which nothing but its name begins each."""
+ONE = '<f=f>{"a": 1}</f>'
+
+
+@pytest.mark.parametrize("gap", ["", "\n", " "])
+def test_calls_of_a_section_come_as_they_end(gap):
+    parser = StreamParser(SECTION)
+    parser.feed("<s>" + ONE)
+    for count in range(2, 5):
+        made = [delta for char in gap + ONE for delta in parser.feed(char)]
+        assert sum(isinstance(delta, ToolCallDelta) and bool(delta.name) for delta in made) == 1
+        assert len(parser.message.tool_calls) == count
+    text = "<s>" + gap.join([ONE] * 3) + "</s>"
+    parser = fed(SECTION, text)
+    assert len(parser.message.tool_calls) == 3
+    assert parser.issues == []
+
+
+@pytest.mark.parametrize("cut", ["", "<", "</run=", "</run=f", "</run=f>"])
+def test_the_last_closer_may_be_cut_where_the_model_ended_the_turn(cut):
+    for fmt in (BY_NAME, BY_NAME.replace(tools={"per_call_start": "<c>", "per_call_end": "</c>"})):
+        opening = "<c>" if fmt.tools.per_call_start else ""
+        (call,) = fed(fmt, opening + CALLED + cut, "stop").message.tool_calls
+        assert (call.arguments, call.complete) == ('{"a": 1}', True)

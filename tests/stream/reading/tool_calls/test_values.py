@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deltaparse.stream.reading.tool_calls.schema import ALL_TYPES, type_of
 from deltaparse.stream.reading.tool_calls.values import Value
+from deltaparse.stream.reading.tool_calls.values import is_json as is_a_value
 
 from ....support import cuts, is_json, json_texts, nearly_json
 
@@ -59,3 +61,55 @@ def test_json_of_one_of_the_types_passes_unchanged(value, types):
     kind = type_of(json.loads(value))
 
     assert written([value], types | {kind}) == (value.strip(), [])
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "made", "notes"),
+    [
+        ("None", {"string", "null"}, "null", ["python_literals"]),
+        ("True", {"boolean"}, "true", ["python_literals"]),
+        ("True", {"boolean", "string"}, "true", ["python_literals"]),
+        ("NaN", {"string", "null"}, '"NaN"', []),
+        ("NaN", {"number", "string"}, '"NaN"', []),
+        ("NaN", {"number"}, "null", ["non_finite"]),
+        ('"x"', {"string", "number"}, '"\\"x\\""', []),
+        ('"x"', ALL_TYPES, '"x"', []),
+        ("1", {"string", "null"}, '"1"', []),
+        ("null", {"number"}, "null", []),
+    ],
+)
+def test_what_is_written_of_a_word(text, kinds, made, notes):
+    assert written([text], kinds) == (made, notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "made"),
+    [
+        ("1", {"number": frozenset({1}), "string": None}, "1"),
+        ("2", {"number": frozenset({1}), "string": None}, '"2"'),
+        ("2", {"number": frozenset({1}), "string": frozenset({"x"})}, "2"),
+        ('"x"', dict.fromkeys(ALL_TYPES) | {"string": frozenset({"x"})}, '"x"'),
+    ],
+)
+def test_a_value_that_the_schema_names_is_that(text, kinds, made):
+    out = []
+    value = Value(out.append, lambda _: None, kinds)
+    value.write(text)
+    value.end()
+    assert "".join(out) == made
+
+
+def test_what_can_only_be_a_string_begins_before_its_text():
+    out = []
+    value = Value(out.append, lambda _: None, {"string": None})
+    assert out == ['"']
+    value.write("")
+    value.end()
+    assert "".join(out) == '""'
+
+
+def test_json_of_the_types_is_written_as_it_stands():
+    assert is_a_value("1", {"number": None})
+    assert is_a_value("null", {"number": None})
+    assert not is_a_value("1", {"boolean": None})
+    assert not is_a_value("1x", {"number": None})

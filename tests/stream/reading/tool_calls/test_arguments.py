@@ -1,0 +1,55 @@
+"""The arguments of calls in JSON that are cut off, or stand in a string."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse.stream.reading.tool_calls.arguments import HeldText
+
+from ....strategies.wire_by_hand import TAGS, fed, kinds
+
+HEAD = '<call>\n{"name": "f", "arguments": '
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+@pytest.mark.parametrize(
+    ("text", "made", "left"),
+    [
+        ('"', "", ""),
+        ('"{\\"a\\": ', '{"a": ', ""),
+        ('"{\\"a\\": 1}', '{"a": 1', "}"),
+        ('"{\\"a\\": 1} ', '{"a": 1', "} "),
+        ('"[1]', "", "[1]"),
+        ('{"a": ', '{"a": ', ""),
+        ('{"a": tru', '{"a": ', "tru"),
+        ('{"a": "x', '{"a": "x', ""),
+    ],
+)
+def test_what_is_cut_is_reported_with_what_was_not_emitted(text, made, left, reason):
+    parser = fed(TAGS, HEAD + text, reason)
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == (made, False)
+    (issue,) = parser.issues
+    assert issue.kind == "truncated_call"
+    assert issue.detail.endswith(f"not emitted: {left!r}")
+    assert [tried.status for tried in parser.attempts] == ["truncated"]
+
+
+def test_an_argument_that_breaks_at_the_end_is_cut():
+    for text in ('{"a": x', '{"a" ', "{'a'"):
+        assert "truncated_call" in kinds(fed(TAGS, HEAD + text, "length"))[:1] or text[6:] == "x"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', " {} ", "[1]", "", " ", '{"a": 1} x', '{"a"', "{}}"])
+def test_text_that_is_one_object_is_emitted_but_for_what_closes_it(text):
+    """Nothing empty is emitted, whatever the chunks."""
+    for size in (1, 2, 3, len(text) or 1):
+        emitted = []
+        held = HeldText(emitted.append)
+        for at in range(0, len(text), size):
+            held.write(text[at : at + size])
+        assert all(emitted)
+        assert "".join(emitted) + held.rest == text.lstrip()
+        assert held.empty == (not text.strip())
+        assert held.whole == (text.strip() in ('{"a": 1}', "{}"))
+        assert held.closer == ("}" if text.strip().startswith(("{}", '{"a": 1}')) else "")

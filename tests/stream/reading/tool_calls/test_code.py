@@ -1,0 +1,43 @@
+"""Code behind its marker."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deltaparse import CodeFormat, FunctionFormat, ToolsFormat, WireFormat
+
+from ....strategies.wire_by_hand import TAGS, TURN, calls, fed, kinds
+
+CODE = TAGS.replace(code=CodeFormat(start="<|code|>", function="python"))
+IN_TAGS = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(format="TAG_WITH_JSON", per_call_start="<call>", per_call_end="</call>"),
+    function=FunctionFormat(name_prefix="<f=", name_suffix=">", close="</f>"),
+    code=CODE.code,
+)
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n"])
+def test_a_marker_with_nothing_behind_it_is_text_unless_the_output_was_cut(space):
+    text = "<|code|>" + space
+    parser = fed(CODE, text)
+    assert (parser.message.content, parser.issues) == (text, [])
+    parser = fed(CODE, text, "length")
+    assert (parser.message.content or "", kinds(parser)) == ("", ["truncated_call"])
+    assert "nothing after" in parser.issues[0].detail
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text"),
+    [
+        *((fmt, text) for fmt in (CODE, IN_TAGS) for text in ("f(a=1)", "f.call(a=1)", "(f)")),
+        (IN_TAGS, "{1: 2}"),  # where calls are no JSON
+    ],
+)
+def test_code_of_any_sort_is_the_argument(fmt, text):
+    tools = [{"name": "f"}, {"name": "python"}]
+    parser = fed(fmt, "<|code|>" + text, tools=tools)
+    assert calls(parser) == [("python", json.dumps({"code": text}))]
+    assert parser.issues == []

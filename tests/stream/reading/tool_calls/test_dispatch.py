@@ -1,0 +1,76 @@
+"""What an opening marker begins: which calls, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ContentDelta, Policies, StreamParser, get_format
+from deltaparse.stream.message.message import Attempt
+
+from ....strategies.wire_by_hand import CALL, OTHER, TAGS, UNMARKED, calls, fed
+
+OBJECT = '{"name": "f", "arguments": {}}'
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "options", "tried"),
+    [
+        (TAGS, "<call> b", {}, (0, 7, "no call behind '<call>'")),
+        (TAGS, '<call>\n{"x": 1} is', {}, (0, 15, "no call behind '<call>'")),
+        (TAGS, '{"x": 1} is', {"calls": "json"}, (0, 8, "JSON that is no call")),
+        (UNMARKED, '{"x": 1} is', {"tools": [{"name": "f"}]}, None),
+        (UNMARKED, "is", {"tools": [{"name": "f"}]}, None),
+    ],
+)
+def test_what_only_looks_like_a_call_is_text_and_noted_once(fmt, text, options, tried):
+    parser = fed(fmt, text, **options)
+    assert (parser.message.content, calls(parser)) == (text, [])
+    if tried is None:
+        assert parser.attempts == []
+    else:
+        start, end, detail = tried
+        assert parser.attempts == [Attempt("", (start, end), "not_a_call", detail)]
+
+
+def test_what_is_a_call_is_noted_once():
+    assert [one.status for one in fed(TAGS, CALL).attempts] == ["complete"]
+    parser = fed(UNMARKED, '{"name": "g", "parameters": {}}', tools=[{"name": "f"}])
+    assert [one.status for one in parser.attempts] == ["unknown_tool"]
+
+
+@pytest.mark.parametrize("prompt", ["", "<|start|>model\n<call>\n"])
+def test_markers_before_calls_in_json_are_reported_where_they_stand(prompt):
+    parser = fed(TAGS, "<call>\n" + OBJECT, calls="json", prompt=prompt)
+    assert calls(parser) == [("f", "{}")]
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == ("stray_marker", (0, 6))
+    assert issue.detail == f"left out before the call: {'<call> <call>' if prompt else '<call>'!r}"
+
+
+def test_a_call_that_is_text_holds_nothing_back_behind_it():
+    parser = StreamParser(TAGS, tools=[{"name": "g"}], policies=Policies(unknown_tool="text"))
+    made = parser.feed(CALL) + parser.feed(" more")
+    assert all(isinstance(delta, ContentDelta) for delta in made)
+    assert "".join(delta.text for delta in made) == CALL + " more"
+    text = f"{CALL}\n{OTHER} x"
+    parser = fed(TAGS, text, tools=[{"name": "g"}], policies=Policies(unknown_tool="text"))
+    assert [call.name for call in parser.message.tool_calls] == ["g"]
+
+
+def test_all_markers_before_a_call_are_read_where_the_format_has_code_too():
+    fmt = get_format("llama3_json")
+    for text in ("<|python_tag|>" + '{"name": "f", "parameters": {}}', "<|python_tag|>x = 1"):
+        assert len(calls(fed(fmt, text))) == 1
+    both = TAGS.replace(
+        tools={"section_start": "<calls>", "section_end": "</calls>"},
+        code={"start": "<|code|>", "function": "python"},
+    )
+    for text in (f"<calls>{CALL}</calls>", f"<calls>\n{CALL}\n{OTHER}</calls>x"):
+        assert calls(fed(both, text))[0] == ("f", '{"a": 1}')
+
+
+def test_what_the_prompt_began_is_not_emitted_behind_its_call():
+    prompt = "<|start|>model\n<call>\n"
+    parser = fed(TAGS, OBJECT + "\n</call> <call> no", prompt=prompt)
+    assert calls(parser) == [("f", "{}")]
+    assert parser.message.content == " <call> no"

@@ -1,0 +1,76 @@
+"""What becomes of a call whose text breaks off."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Policies, StreamParser, get_format
+
+from ....strategies.wire_by_hand import TAGS, UNMARKED, calls, fed
+
+STRICT = Policies(malformed_arguments="strict")
+HEAD = '<call>\n{"name": "f"'
+F = [{"name": "f"}]
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "options", "kind", "detail"),
+    [
+        (
+            TAGS,
+            HEAD + ', "arguments": {"a": <|end|>',
+            {},
+            "truncated_call",
+            "'<' begins no value in the call of 'f'; not emitted: ''",
+        ),
+        (
+            TAGS,
+            HEAD + ', "arguments": {"a": x</call>',
+            {"policies": STRICT},
+            "malformed_arguments",
+            "'x' begins no value in the call of 'f'; not emitted: 'x'",
+        ),
+        (
+            TAGS,
+            '{"name": "f", "arguments": {"a": x} y',
+            {"calls": "json", "policies": STRICT},
+            "malformed_arguments",
+            "'x' begins no value in the call of 'f'; what follows is content",
+        ),
+        (
+            UNMARKED,
+            '{"name": "f", "parameters": {"a": x} y',
+            {"tools": F, "policies": STRICT},
+            "malformed_arguments",
+            "'x' begins no value in the call of 'f'; what follows is content",
+        ),
+    ],
+)
+def test_a_call_that_breaks_says_what_was_left_out(fmt, text, options, kind, detail):
+    parser = fed(fmt, text, **options)
+    assert [(one.kind, one.detail) for one in parser.issues][0] == (kind, detail)
+    assert [one.complete for one in parser.message.tool_calls] == [False]
+
+
+def test_a_call_without_arguments_that_breaks_is_complete_when_it_has_some():
+    parser = StreamParser(TAGS)
+    made = parser.feed(HEAD + "\n</call>") + parser.finish("stop")
+    assert calls(parser) == [("f", "{}")]
+    assert [delta.last for delta in made][-1:] == [True]
+    assert not any(delta.last for delta in made[:-1])
+    assert made[-1].arguments or any(delta.arguments == "{}" for delta in made)
+
+
+def test_text_behind_json_that_broke_before_it_was_a_call_is_not_behind_a_call():
+    text = '{"name": "f", "arguments": {"a": x} y'
+    drop = Policies(malformed_arguments="text", text_after_tool_call="drop")
+    parser = fed(TAGS, text, calls="json", policies=drop)
+    assert (parser.message.content, calls(parser)) == (text, [])
+    assert "text_after_tool_call" not in [one.kind for one in parser.issues]
+
+
+def test_a_python_call_that_is_cut_says_what_it_held_back():
+    fmt = get_format("pythonic")
+    parser = fed(fmt, "[f(a=b", "length", tools=F)
+    said = [one.detail for one in parser.issues if one.kind == "truncated_call"]
+    assert any("'f'" in detail and "b" in detail.partition("not emitted")[2] for detail in said)

@@ -1,0 +1,111 @@
+"""Arguments whose values are made of elements, and what stands round names and values."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ArgumentsFormat, FunctionFormat, ToolsFormat, WireFormat, get_format
+from deltaparse.stream.reading.tool_calls.tagged_elements import Argument, Typed
+from deltaparse.stream.wire.tag_markers import tagged_markers
+
+from ....strategies.wire_by_hand import ELEMENTS, TURN, calls, fed
+
+TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+RECORD = {"type": "object", "properties": {"s": TEXT, "n": NUMBER}}
+PROPERTIES = {
+    "a": {"type": "array", "items": TEXT},
+    "o": RECORD,
+    "l": {"type": "array", "items": RECORD},
+    "n": NUMBER,
+}
+TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": PROPERTIES}}]
+HEAD, TAIL = '<jobs><job of="f">', "</job></jobs>"
+
+
+def in_tags(**arguments):
+    return WireFormat(
+        turn=TURN,
+        tools=ToolsFormat(format="TAG_WITH_TAGGED", per_call_start="<c>", per_call_end="</c>"),
+        function=FunctionFormat(name_prefix="<f=", name_suffix=">", close="</f>"),
+        arguments=ArgumentsFormat(**arguments),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("<a><entry>1</entry><entry>2</entry></a>", '{"a": ["1", "2"]}'),
+        ("<o><s>1</s><n>1</n></o>", '{"o": {"s": "1", "n": 1}}'),
+        (
+            "<l><entry><s>1</s></entry><entry><n>1</n></entry></l>",
+            '{"l": [{"s": "1"}, {"n": 1}]}',
+        ),
+        ("<a></a>", '{"a": []}'),
+        ("<o></o>", '{"o": {}}'),
+    ],
+)
+def test_elements_have_the_types_of_the_schema(text, made):
+    parser = fed(ELEMENTS, HEAD + text + TAIL, tools=TOOLS)
+    assert (calls(parser), parser.issues) == ([("f", made)], [])
+    parser = fed(ELEMENTS, HEAD + text, "length", tools=TOOLS)
+    assert calls(parser) == [("f", made[:-1])]
+    assert [tried.status for tried in parser.attempts] == ["truncated"]
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("<a>", '{"a": '),
+        ("<a> ", '{"a": '),
+        ("<a><en", '{"a": '),
+        ("<a><entry>1", '{"a": ["1'),
+        ("<a><entry>1</entry>", '{"a": ["1"'),
+        ("<o><n>1", '{"o": {"n": '),
+    ],
+)
+def test_elements_that_are_cut_are_a_call_that_is_cut(text, made):
+    parser = fed(ELEMENTS, HEAD + text, "length", tools=TOOLS)
+    assert calls(parser) == [("f", made)]
+    assert [tried.status for tried in parser.attempts] == ["truncated"]
+
+
+def test_an_element_that_breaks_breaks_the_call():
+    long = "x" * 300
+    for text in ("<o><n>1", f"<o><{long}>1</{long}></o>", "<a><entry>1"):
+        parser = fed(ELEMENTS, HEAD + text + TAIL, tools=TOOLS)
+        assert [tried.status for tried in parser.attempts] == ["broken"]
+        assert parser.issues[0].kind == "malformed_arguments"
+
+
+def test_what_is_in_a_value_has_the_schema_of_that():
+    way = tagged_markers(ELEMENTS).usual
+    item, member = Argument("entry", {}, False, way), Argument("s", {}, False, way)
+    listed = Typed({"array": None}, PROPERTIES["l"])
+    assert listed.inner(item, listed=True) == ({"object": None}, RECORD)
+    record = Typed({"object": None}, RECORD)
+    assert record.inner(member, listed=False) == ({"string": None}, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "made"),
+    [
+        ({"name_suffix": ">", "value_prefix": "\n"}, "<a=x>\n  v</a>", "  v"),
+        ({"name_suffix": ">", "value_prefix": "\n"}, "<a=x>  v</a>", "  v"),
+        ({"name_suffix": ">", "value_prefix": "<v>\n"}, "<a=x>\n<v>\n v</a>", " v"),
+        ({"name_suffix": "", "value_prefix": "<v>\n"}, "<a=x<v>\nv</a>", "v"),
+        ({"name_suffix": "", "value_prefix": "<v>\n"}, "<a=x<v>v</a>", "v"),
+        ({"name_suffix": "", "value_prefix": "<v>\n"}, "<a=x<v>\n<v>v</a>", "<v>v"),
+    ],
+)
+def test_what_stands_before_a_value_is_none_of_it(arguments, text, made):
+    fmt = in_tags(name_prefix="<a=", value_suffix="</a>", **arguments)
+    parser = fed(fmt, f"<c><f=f>{text}</f></c>")
+    assert calls(parser) == [("f", f'{{"x": "{made}"}}'.replace("\n", "\\n"))]
+
+
+def test_a_value_whose_marker_was_forgotten_is_read():
+    fmt = get_format("glm47")
+    tools = [{"name": "f", "parameters": {"properties": {"n": NUMBER}}}]
+    for value, made in (("", '""'), ("1", "1"), ("x", '"x"')):
+        text = f"<tool_call>f<arg_key>n</arg_key>{value}</arg_value></tool_call>"
+        assert calls(fed(fmt, text, tools=tools)) == [("f", f'{{"n": {made}}}')]

@@ -1,0 +1,69 @@
+"""Names in tags: how long they are, and which of what is written is the name."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ArgumentsFormat, FunctionFormat, ToolsFormat, WireFormat
+from deltaparse.partial import marker_set
+from deltaparse.stream.reading.tool_calls.tagged_head import (
+    LONGEST_NAME,
+    _without_namespace,
+    read_name,
+)
+
+from ....strategies.wire_by_hand import TURN, calls, fed
+from ....support import Driver, silent
+
+ENDS = marker_set({"</n>"})
+NO_ENDS = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(format="TAG_WITH_TAGGED"),
+    function=FunctionFormat(name_prefix="<f=", name_suffix=">"),
+    arguments=ArgumentsFormat(name_prefix="<a=", name_suffix=">", value_suffix=";"),
+)
+"""Nothing closes a call."""
+NAMES = NO_ENDS.replace(
+    function={"close": "</f>"}, arguments={"name_prefix": "", "name_suffix": "="}
+)
+"""Nothing stands before the name of an argument."""
+TOOLS = [{"name": "f", "parameters": {"properties": {"a": {}, "b": {}}}}]
+
+
+@pytest.mark.parametrize("extra", [0, 1, 100])
+def test_a_name_is_no_longer_than_it_may_be(extra):
+    driver = Driver(silent(read_name, (), ENDS))
+    driver.feed("n" * (LONGEST_NAME + extra))
+    assert driver.running == (extra < len("</n>"))
+    driver.feed("</n>")
+    assert not driver.running
+    assert driver.result == ("" if extra else "n" * LONGEST_NAME)
+
+
+@pytest.mark.parametrize(
+    ("written", "namespace", "holds", "name"),
+    [
+        ("a.f", "", True, "f"),
+        ("a.f", "", False, "a.f"),
+        ("a.f", "a.", False, "f"),
+        ("a.f", "a.", True, "f"),
+        ("x.a.f", "x.", True, "a.f"),
+        ("a.g", "", True, "a.g"),
+        ("f", "", True, "f"),
+        ("a.", "a.", False, "a."),
+    ],
+)
+def test_the_name_without_what_stands_before_it(written, namespace, holds, name):
+    assert _without_namespace(written, namespace, {"f", "a.g"}, holds=holds) == name
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_the_name_of_a_tool_at_the_end_is_a_call_where_nothing_ends_one(reason):
+    assert bool(calls(fed(NO_ENDS, "<f=f", reason, tools=TOOLS))) == (reason == "stop")
+    parser = fed(NO_ENDS, "<f=g", "stop", tools=TOOLS)
+    assert calls(parser) == []
+
+
+def test_arguments_that_no_marker_begins_are_known_by_their_names():
+    parser = fed(NAMES, "<f=f>a=1;b=x;y;</f>", tools=TOOLS)
+    assert calls(parser) == [("f", '{"a": 1, "b": "x;y"}')]

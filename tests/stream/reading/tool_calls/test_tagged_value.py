@@ -1,0 +1,68 @@
+"""The value of an argument in markers, and what ends it."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse.partial import marker_set
+from deltaparse.stream.reading.tool_calls.tagged_value import (
+    ValueEnd,
+    _followed,
+    name_stands,
+)
+
+from ....strategies.wire_by_hand import calls, fed
+from ....support import Driver, silent
+from .test_tagged_elements import in_tags
+
+ESCAPED = in_tags(
+    name_prefix="<a=", name_suffix=">", value_suffix="</a>", escape_start="<e>", escape_end="</e>"
+)
+LINES = ESCAPED.replace(arguments={"value_suffix": "\n"})
+UNMARKED = in_tags(name_suffix="=", value_suffix=";")
+PLAIN = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "made"),
+    [
+        (ESCAPED, "<a=x><e>v</e></a>", '"v"'),
+        (ESCAPED, "<a=x><e>v</e>w</e></a>", '"v</e>w"'),
+        (ESCAPED, "<a=x><e>v</e> \n </a>", '"v"'),
+        (ESCAPED, "<a=x><e>v</a></f></c></e></a>", '"v</a></f></c>"'),
+        (LINES, "<a=x><e>v\n</e>\n", '"v\\n"'),
+        (LINES, "<a=x><e>v</e>w\n</e>\n", '"v</e>w\\n"'),
+        (LINES, "<a=x><e>v</e>  \n", '"v"'),
+        (PLAIN, "<a=x>v</a>w</a>", '"v</a>w"'),
+        (PLAIN, "<a=x>v</a>y=1</a>", '"v</a>y=1"'),
+        (PLAIN, "<a=x>v</a>y>1</a>", '"v</a>y>1"'),
+        (PLAIN, "<a=x>v</a> <a=y>1</a>", '"v", "y": 1'),
+        (UNMARKED, "x=v;y=1;", '"v", "y": 1'),
+        (UNMARKED, "x=v;\ny=1;", '"v", "y": 1'),
+        (UNMARKED, "x=v;(y=1;", '"v;(y=1"'),
+        (UNMARKED, f"x=v;{' ' * 600}y=1;", f'"v;{" " * 600}y=1"'),
+    ],
+)
+def test_a_suffix_ends_a_value_where_what_follows_may_stand_behind_one(fmt, text, made):
+    assert calls(fed(fmt, f"<c><f=f>{text}</f></c>")) == [("f", f'{{"x": {made}}}')]
+
+
+def test_the_name_that_ends_a_value_is_waited_for():
+    end = ValueEnd(marker_set({"</"}), "long>", "</")
+    for text, stands in (("</long>", True), ("</lone", False), ("</x", False)):
+        driver = Driver(silent(name_stands, 2, end))
+        for char in text[:-1]:
+            driver.feed(char)
+            assert driver.running
+        driver.feed(text[-1])
+        assert (driver.running, driver.result) == (False, stands)
+    driver = Driver(silent(name_stands, 2, end))
+    driver.feed("</lon")
+    driver.close()
+    assert driver.result is None
+
+
+def test_where_nothing_stands_behind_a_value_anything_does():
+    driver = Driver(silent(_followed, 0, marker_set(())))
+    driver.feed("x")
+    assert (driver.running, driver.result) == (False, True)
