@@ -281,3 +281,48 @@ def test_behind_text_that_a_marker_opens_calls_may_follow():
     parser = fed(RECIPIENTS, f'{text}>>>all\nYes>>>f\n{{"a": 1}}<|eot_id|>')
     assert calls(parser) == [("f", '{"a": 1}')]
     assert parser.message.content == text.removeprefix("all\n") + "Yes"
+
+
+# What is held back, and what is noted of what was none.
+
+CALL_OF_F = '{"name": "f", "parameters": {}}'
+
+
+def test_a_call_that_turned_out_to_be_text_is_noted():
+    for text, names in ((CALL_OF_F + " x", ["f"]), ('{"x": 1}', [])):
+        parser = fed(UNMARKED, text)
+        assert parser.message.content == text
+        noted = [one.name for one in parser.attempts if one.name]
+        assert noted == names
+        assert {one.status for one in parser.attempts} <= {"not_a_call"}
+
+
+def test_text_behind_what_was_none_is_not_kept():
+    parser = StreamParser(UNMARKED, collect=False)
+    for _ in range(50):
+        parser.feed('{"name": "f", "x": 1} text text ')
+        assert parser.held < 100
+
+
+def test_a_part_is_calls_whatever_the_part_before_it_was():
+    fmt = UNMARKED.replace(reasoning={"mode": "TAG_BASED", "start": "<think>", "end": "</think>"})
+    parser = fed(fmt, f"{CALL_OF_F} x<think>r</think>{CALL_OF_F}")
+    assert calls(parser) == [("f", "{}")]
+    assert parser.message.content == CALL_OF_F + " x"
+
+
+@pytest.mark.parametrize("end", [",", ", ", ",\n", ";", "; \n"])
+def test_a_separator_at_the_end_of_a_part_makes_it_text(end):
+    assert fed(UNMARKED, CALL_OF_F + end).message.content == CALL_OF_F + end
+
+
+def test_nothing_of_the_prompt_comes_out_where_it_began_no_call():
+    prompt = '<|start|>model\n{"na'
+    text = 'me": "f", "x": 1} y'
+    parser = fed(UNMARKED, text + "\nmore", prompt=prompt)
+    assert (parser.message.content, calls(parser)) == (text + "\nmore", [])
+
+
+def test_white_space_before_the_name_may_be_left_out():
+    fmt = RECIPIENTS.replace(function={"name_prefix": "\n>>>"})
+    assert calls(fed(fmt, '>>>f\n{"a": 1}')) == [("f", '{"a": 1}')]

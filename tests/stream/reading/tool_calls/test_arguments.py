@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from deltaparse import Policies
 from deltaparse.stream.reading.tool_calls.arguments import HeldText
 
 from ....strategies.wire_by_hand import TAGS, fed, kinds
@@ -53,3 +54,17 @@ def test_text_that_is_one_object_is_emitted_but_for_what_closes_it(text):
         assert held.empty == (not text.strip())
         assert held.whole == (text.strip() in ('{"a": 1}', "{}"))
         assert held.closer == ("}" if text.strip().startswith(("{}", '{"a": 1}')) else "")
+
+
+def test_what_breaks_before_the_end_is_broken_and_not_cut():
+    strict = Policies(malformed_arguments="strict")
+    object_, string = '{"a": x}}', '"{\\a"}'
+    for before in ("", "<think>\n"):
+        for text, left in ((object_, "x}}"), (string, '\\a"}')):
+            parser = fed(TAGS, before + HEAD + text + "\n</call>", policies=strict)
+            issue = parser.issues[-1]
+            assert issue.kind == "malformed_arguments"
+            assert issue.detail.endswith(f"not emitted: {left!r}")
+            assert [tried.status for tried in parser.attempts] == ["broken"]
+    said = fed(TAGS, HEAD + string + "\n</call>", policies=strict).issues[0].detail
+    assert said.startswith("the string of the arguments does not end")

@@ -48,7 +48,7 @@ F = [{"name": "f"}]
 )
 def test_a_call_that_breaks_says_what_was_left_out(fmt, text, options, kind, detail):
     parser = fed(fmt, text, **options)
-    assert [(one.kind, one.detail) for one in parser.issues][0] == (kind, detail)
+    assert (parser.issues[0].kind, parser.issues[0].detail) == (kind, detail)
     assert [one.complete for one in parser.message.tool_calls] == [False]
 
 
