@@ -96,7 +96,7 @@ def report_no_end(reading: Reading, marker: str, start: int, became: str) -> Non
 def report_call_behind_end(reading: Reading, marker: str) -> None:
     """Report a call that begins behind what ends the turn, or looks like it."""
     if reading.sink.seen_end:
-        start = max(reading.src.offset, 0)
+        start = reading.src.offset
         span = (start, start + len(marker))
         reading.sink.issue("text_after_end", span, "a call begins behind the end of the turn")
 

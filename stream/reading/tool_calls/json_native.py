@@ -257,7 +257,7 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
         try:
             next(members)
         except StopIteration as returned:
-            if returned.value is not WHOLE:
+            if returned.value is not None and returned.value is not WHOLE:
                 raise Ended(returned.value) from None
 
     lexer = JsonLexer()

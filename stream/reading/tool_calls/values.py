@@ -189,9 +189,7 @@ class Value:
             if reading.state != "done" or src.unread:
                 return None
         written = "".join(fragments)
-        # Null in the place of a number that JSON has not.
-        may_be_null = written != "null" or "non_finite" not in noted or "number" in self._kinds
-        if not self._allows(written, text) or not (may_be_null or "string" not in self._kinds):
+        if not self._allows(written, text):
             return None
         for name in noted:
             self._note(name)
@@ -205,7 +203,7 @@ class Value:
         kind = FIRST.get(made[0], "number")
         if "string" not in self._kinds:
             return kind in self._kinds or kind == "null"
-        if kind not in self._kinds or (kind == "string" and "quoted" not in self._may_be):
+        if kind not in self._kinds:
             return False
         allowed = self._kinds[kind]
         return allowed is None or fits(_scalar(made), allowed) or not self._may_be_string(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import Issue
+from deltaparse import Issue, StreamParser
 
 from ...strategies.wire_by_hand import TAGS, calls, fed
 from ...strategies.wire_channels import HARMONY
@@ -82,3 +82,26 @@ def test_json_where_the_prompt_opened_reasoning(text, read):
     parser = fed(TAGS, text, calls="json", prompt="<|start|>model\n<think>\n")
     assert bool(calls(parser)) == read
     assert (parser.message.reasoning_content or "") == ("" if read else text)
+
+
+def test_white_space_between_messages_is_reported_as_what_it_is():
+    text = HEAD + "x<|end|>" + FAR + CALL
+    parser = fed(HARMONY, text, calls="json")
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert [one.kind for one in parser.issues] == ["stray_text", "text_after_end"]
+
+
+def test_the_end_of_a_message_is_no_marker_that_is_cut():
+    both = '[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "parameters": {}{}}]'
+    parser = fed(HARMONY, HEAD + both + "<|return|>", calls="json")
+    assert [call.name for call in parser.message.tool_calls] == ["f", "g"]
+    assert "cut_marker" not in [one.kind for one in parser.issues]
+
+
+@pytest.mark.parametrize("before", ["", CALL + "\n```\n", CALL + " x"])
+def test_what_was_read_is_not_kept(before):
+    parser = StreamParser(HARMONY, calls="json", collect=False)
+    parser.feed(HEAD + before)
+    for _ in range(1000):
+        parser.feed(" " * 8 if not before else "text and ")
+        assert parser.held < 1000

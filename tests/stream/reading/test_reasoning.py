@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import Policies, StreamParser
+from deltaparse import Policies, StreamParser, get_format, list_formats
 
 from ...strategies.wire_by_hand import CALL, TAGS, WRAPPED, calls, fed, kinds
 
@@ -82,6 +82,21 @@ def test_reasoning_is_not_kept_while_it_is_read(fmt):
     opened = fmt.reasoning.start
     parser = StreamParser(fmt, collect=False)
     parser.feed(f"{opened}a<|end|>b</call>c</plan>" if fmt is not WRAPPED else f"{opened}a<|end|>b")
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100
+
+
+NEXT = [fmt for fmt in map(get_format, list_formats()) if fmt.facts.next_ends_reasoning] or [
+    WRAPPED
+]
+
+
+@pytest.mark.parametrize("fmt", NEXT[:2])
+def test_what_the_next_section_holds_is_not_kept(fmt):
+    parser = StreamParser(fmt, collect=False)
+    parser.feed(f"{fmt.reasoning.start}a{fmt.reasoning.end}{fmt.content.start}")
+    assert not parser.in_reasoning
     for _ in range(100):
         parser.feed("text " * 10)
         assert parser.held < 100

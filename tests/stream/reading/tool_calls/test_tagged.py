@@ -115,3 +115,36 @@ def test_the_last_closer_may_be_cut_where_the_model_ended_the_turn(cut):
         opening = "<c>" if fmt.tools.per_call_start else ""
         (call,) = fed(fmt, opening + CALLED + cut, "stop").message.tool_calls
         assert (call.arguments, call.complete) == ('{"a": 1}', True)
+
+
+NAMED = SECTION.replace(
+    tools={"format": "TAG_WITH_TAGGED"},
+    function={"name_prefix": "", "name_suffix": "\n"},
+    arguments={"name_prefix": "<a=", "name_suffix": ">", "value_suffix": "</a>"},
+)
+"""Nothing at all begins a call of a section but its name."""
+
+
+@pytest.mark.parametrize("gap", ["", "\n", " "])
+def test_calls_that_only_their_names_begin_come_as_they_end(gap):
+    one = "f\n<a=x>1</a></f>"
+    parser = StreamParser(NAMED)
+    parser.feed("<s>" + one)
+    for count in range(2, 5):
+        made = [delta for char in gap + one for delta in parser.feed(char)]
+        assert sum(isinstance(delta, ToolCallDelta) and bool(delta.name) for delta in made) == 1
+        assert len(parser.message.tool_calls) == count
+    parser = fed(NAMED, "<s>" + gap.join([one] * 3) + "</s>x")
+    assert [call.complete for call in parser.message.tool_calls] == [True] * 3
+    assert parser.message.content == "x"
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+@pytest.mark.parametrize("cut", ["</run=", "</run=f"])
+def test_a_closer_that_was_cut_closes_arguments_in_tags_where_the_model_ended(cut, reason):
+    fmt = BY_NAME.replace(
+        tools={"format": "TAG_WITH_TAGGED"},
+        arguments={"name_prefix": "<a=", "name_suffix": ">", "value_suffix": "</a>"},
+    )
+    (call,) = fed(fmt, "<run=f>" + cut, reason).message.tool_calls
+    assert call.complete == (reason == "stop")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from deltaparse import ArgumentsFormat, FunctionFormat, ToolsFormat, WireFormat
@@ -9,6 +11,8 @@ from deltaparse.partial import marker_set
 from deltaparse.stream.reading.tool_calls.tagged_head import (
     LONGEST_NAME,
     _without_namespace,
+    argument_stands,
+    names_without_marker,
     read_name,
 )
 
@@ -51,6 +55,7 @@ def test_a_name_is_no_longer_than_it_may_be(extra):
         ("a.g", "", True, "a.g"),
         ("f", "", True, "f"),
         ("a.", "a.", False, "a."),
+        ("x.f", "y.", True, "x.f"),
     ],
 )
 def test_the_name_without_what_stands_before_it(written, namespace, holds, name):
@@ -67,3 +72,31 @@ def test_the_name_of_a_tool_at_the_end_is_a_call_where_nothing_ends_one(reason):
 def test_arguments_that_no_marker_begins_are_known_by_their_names():
     parser = fed(NAMES, "<f=f>a=1;b=x;y;</f>", tools=TOOLS)
     assert calls(parser) == [("f", '{"a": 1, "b": "x;y"}')]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "stands"), [("f", None, True), ("f<", "", False), ("{", "", False)]
+)
+def test_what_is_cut_may_become_a_name_or_not(text, name, stands):
+    m = SimpleNamespace(key_end=ENDS)
+    for steps, result in (
+        (silent(read_name, (), ENDS), name),
+        (silent(argument_stands, m, ()), stands),
+    ):
+        driver = Driver(steps)
+        driver.feed(text)
+        driver.close()
+        assert driver.result == result
+
+
+@pytest.mark.parametrize("unmarked", [False, True])
+def test_names_that_no_marker_begins_are_those_of_the_schema(unmarked):
+    m = SimpleNamespace(names_unmarked=unmarked)
+    for tools, name, names in (
+        ({"f": TOOLS[0]["parameters"]}, "f", {"a", "b"}),
+        ({"f": None}, "f", set()),
+        ({"f": TOOLS[0]["parameters"]}, "g", set()),
+        (None, "f", set()),
+    ):
+        reading = SimpleNamespace(sink=SimpleNamespace(tools=tools))
+        assert set(names_without_marker(reading, name, m)) == (names if unmarked else set())
