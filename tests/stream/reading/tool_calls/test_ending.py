@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from deltaparse import Policies, StreamParser, get_format
+from deltaparse.partial import Window
+from deltaparse.stream.message.rules import Rules
+from deltaparse.stream.message.sink import Sink
+from deltaparse.stream.reading.reading import Reading
+from deltaparse.stream.reading.tool_calls.call import Call
+from deltaparse.stream.reading.tool_calls.ending import CUT, settle
+from deltaparse.stream.wire.marker_tables import marker_tables
 
 from ....strategies.wire_by_hand import TAGS, UNMARKED, calls, fed
 
@@ -74,3 +83,16 @@ def test_a_python_call_that_is_cut_says_what_it_held_back():
     parser = fed(fmt, "[f(a=b", "length", tools=F)
     said = [one.detail for one in parser.issues if one.kind == "truncated_call"]
     assert any("'f'" in detail and "b" in detail.partition("not emitted")[2] for detail in said)
+
+
+def test_text_that_was_held_back_in_a_call_that_is_cut_is_reported():
+    window = Window("f(a=", closed=True)
+    sink = Sink(Rules(Policies()))
+    reading = Reading(window, sink, marker_tables(TAGS, calls=True))
+    call = Call(reading, reading.checkpoint())
+    call.called("f", 0)
+    with pytest.raises(StopIteration) as ended:
+        next(settle(reading, call, replace(CUT, held="'x'")))
+    assert ended.value.value is True
+    assert ["not emitted: 'x'" in issue.detail for issue in sink.issues] == [True, False]
+    assert {issue.kind for issue in sink.issues} == {"truncated_call"}

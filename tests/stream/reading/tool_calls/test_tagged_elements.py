@@ -109,3 +109,16 @@ def test_a_value_whose_marker_was_forgotten_is_read():
     for value, made in (("", '""'), ("1", "1"), ("x", '"x"')):
         text = f"<tool_call>f<arg_key>n</arg_key>{value}</arg_value></tool_call>"
         assert calls(fed(fmt, text, tools=tools)) == [("f", f'{{"n": {made}}}')]
+
+
+@pytest.mark.parametrize(
+    ("text", "made"), [("<s k=x>1</s>", '"1"'), ("<n k=x>1</n>", "1"), ("<s k=x>null</s>", "null")]
+)
+def test_a_value_has_no_type_that_another_way_is_for(text, made):
+    fmt = in_tags(
+        name_prefix="<s k=",
+        name_suffix=">",
+        value_suffix="</s>",
+        alternatives=("number boolean", "<n k=", ">", "</n>"),
+    )
+    assert calls(fed(fmt, f"<c><f=f>{text}</f></c>")) == [("f", f'{{"x": {made}}}')]
