@@ -326,3 +326,9 @@ def test_nothing_of_the_prompt_comes_out_where_it_began_no_call():
 def test_white_space_before_the_name_may_be_left_out():
     fmt = RECIPIENTS.replace(function={"name_prefix": "\n>>>"})
     assert calls(fed(fmt, '>>>f\n{"a": 1}')) == [("f", '{"a": 1}')]
+
+
+@pytest.mark.parametrize("begun", ["<", "<|en", ""])
+def test_what_the_prompt_began_behind_what_was_none_does_not_come_out(begun):
+    parser = fed(UNMARKED, "x", prompt='<|start|>model\n{"x": 1} ' + begun)
+    assert parser.message.content == "x"

@@ -294,6 +294,8 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
             call.not_emitted.append(key.read)
             return Ending.of(key)
         first = False
+        if tables.fmt.tools.name_is_key and not call.name:
+            call.find_name(key, start)
         char = yield from json_space(src)
         field = tables.fields.get(key)
         if key in seen:

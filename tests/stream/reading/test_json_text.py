@@ -105,3 +105,10 @@ def test_what_was_read_is_not_kept(before):
     for _ in range(1000):
         parser.feed(" " * 8 if not before else "text and ")
         assert parser.held < 1000
+
+
+def test_a_call_in_reasoning_begins_behind_the_white_space():
+    text = f"  {CALL}  x</think> b"
+    parser = fed(TAGS, text, calls="json", prompt="<|start|>model\n<think>\n")
+    (tried,) = parser.attempts
+    assert (tried.status, text[slice(*tried.span)]) == ("in_reasoning", CALL)
