@@ -72,6 +72,7 @@ def test_json_of_one_of_the_types_passes_unchanged(value, types):
         ("NaN", {"string", "null"}, '"NaN"', []),
         ("NaN", {"number", "string"}, '"NaN"', []),
         ("NaN", {"number"}, "null", ["non_finite"]),
+        ("NaN", {"number", "string", "null"}, "null", ["non_finite"]),
         ('"x"', {"string", "number"}, '"\\"x\\""', []),
         ('"x"', ALL_TYPES, '"x"', []),
         ("1", {"string", "null"}, '"1"', []),
@@ -113,3 +114,14 @@ def test_json_of_the_types_is_written_as_it_stands():
     assert is_a_value("null", {"number": None})
     assert not is_a_value("1", {"boolean": None})
     assert not is_a_value("1x", {"number": None})
+
+
+def test_a_string_begins_where_it_can_be_nothing_else():
+    out = []
+    value = Value(out.append, lambda _: None, {"number": None, "string": None})
+    for chunk in ("1", " "):
+        value.write(chunk)
+        assert (out, value.string.sink) == ([], None)
+    value.write("2")
+    assert out == ['"1 2']
+    assert value.string.sink == out.append  # text goes there at once
