@@ -69,6 +69,7 @@ def test_json_of_one_of_the_types_passes_unchanged(value, types):
         ("None", {"string", "null"}, "null", ["python_literals"]),
         ("True", {"boolean"}, "true", ["python_literals"]),
         ("True", {"boolean", "string"}, "true", ["python_literals"]),
+        ("False", {"boolean", "string"}, "false", ["python_literals"]),
         ("NaN", {"string", "null"}, '"NaN"', []),
         ("NaN", {"number", "string"}, '"NaN"', []),
         ("NaN", {"number"}, "null", ["non_finite"]),
