@@ -107,6 +107,16 @@ MINE_CALL = '<use>{"name": "f", "arguments": {}}</use>'
 """What a user may register under a name, and a call in it."""
 
 
+def in_tags(**arguments):
+    """A format in which each call and each argument stand in tags; how these do is given."""
+    return WireFormat(
+        turn=TURN,
+        tools=ToolsFormat(format="TAG_WITH_TAGGED", per_call_start="<c>", per_call_end="</c>"),
+        function=FunctionFormat(name_prefix="<f=", name_suffix=">", close="</f>"),
+        arguments=ArgumentsFormat(**arguments),
+    )
+
+
 def chunkings(text):
     """The text, or bytes, whole, one by one, in chunks of some sizes, and at every single cut."""
     yield [text]

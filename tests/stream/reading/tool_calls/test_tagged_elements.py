@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ArgumentsFormat, FunctionFormat, ToolsFormat, WireFormat, get_format
+from deltaparse import get_format
 from deltaparse.stream.reading.tool_calls.tagged_elements import Argument, Typed
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
-from ....strategies.wire_by_hand import ELEMENTS, TURN, calls, fed
+from ....strategies.wire_by_hand import ELEMENTS, calls, fed, in_tags
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 RECORD = {"type": "object", "properties": {"s": TEXT, "n": NUMBER}}
@@ -20,15 +20,6 @@ PROPERTIES = {
 }
 TOOLS = [{"name": "f", "parameters": {"type": "object", "properties": PROPERTIES}}]
 HEAD, TAIL = '<jobs><job of="f">', "</job></jobs>"
-
-
-def in_tags(**arguments):
-    return WireFormat(
-        turn=TURN,
-        tools=ToolsFormat(format="TAG_WITH_TAGGED", per_call_start="<c>", per_call_end="</c>"),
-        function=FunctionFormat(name_prefix="<f=", name_suffix=">", close="</f>"),
-        arguments=ArgumentsFormat(**arguments),
-    )
 
 
 @pytest.mark.parametrize(

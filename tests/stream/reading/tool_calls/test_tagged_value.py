@@ -11,9 +11,8 @@ from deltaparse.stream.reading.tool_calls.tagged_value import (
     name_stands,
 )
 
-from ....strategies.wire_by_hand import calls, fed
+from ....strategies.wire_by_hand import calls, fed, in_tags
 from ....support import Driver, silent
-from .test_tagged_elements import in_tags
 
 ESCAPED = in_tags(
     name_prefix="<a=", name_suffix=">", value_suffix="</a>", escape_start="<e>", escape_end="</e>"
