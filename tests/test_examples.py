@@ -120,11 +120,13 @@ def run(folder, program, *arguments):
     return done.stdout
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_example(name, tmp_path):
     assert run(tmp_path, EXAMPLES / name) == OUTPUTS[name]
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(find_spec("llguidance") is None, reason="llguidance is not installed")
 @pytest.mark.parametrize(("model", "name"), [("tekken", "mistral"), ("deepseek", "deepseek_v32")])
 @vocabularies.needs_vocabularies

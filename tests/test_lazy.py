@@ -49,6 +49,7 @@ def test_a_parser_needs_the_engine_alone():
     assert not {name for name in modules if name.startswith("deltaparse.stream.wire.named")}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("program", "needed"),
     [

@@ -122,6 +122,7 @@ def test_open_brackets(name):
         assert "malformed_arguments" in kinds(deeper)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in TAGGED])
 def test_a_number(name):
     assert is_whole(every_way(name, v="1" * MAX_TOKEN))

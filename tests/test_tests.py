@@ -102,13 +102,16 @@ def test_no_test_module_is_imported():
 class Case:
     """A case of a test, as pytest collects it."""
 
-    def __init__(self, test, callspec):
-        self.function, self.callspec = test, callspec
+    def __init__(self, test, callspec, *, costly):
+        self.function, self.callspec, self.costly = test, callspec, costly
+
+    def get_closest_marker(self, name):
+        return self.costly if name == "costly" else None
 
 
-def cases(test, ids):
+def cases(test, ids, *, costly=False):
     """The cases of a test."""
-    return [Case(test, SimpleNamespace(id=each)) for each in ids]
+    return [Case(test, SimpleNamespace(id=each), costly=costly) for each in ids]
 
 
 @pytest.mark.parametrize("number", ["0", "7", "853"])
@@ -121,11 +124,13 @@ def test_a_number_leaves_no_test_out_and_takes_the_same_names_of_each(number):
     assert not out & set(few)
     assert taken == again
     assert len(taken) == 100 // conftest.SHARE_OF_CASES
+    one = cases("one", names[:3], costly=True)
+    assert len(conftest.left_out(one, number)) == 2
 
 
 def test_all_cases_have_their_turn():
     items = cases("many", range(100))
-    never = set.intersection(*(conftest.left_out(items, str(number)) for number in range(100)))
+    never = set.intersection(*(conftest.left_out(items, str(number)) for number in range(300)))
     assert never == set()
 
 

@@ -178,6 +178,7 @@ def test_ids_come_back(ids):
     assert judged(TURNS + "<a>{{ m.content }}" + calls + END + "{% endif %}") == []
 
 
+@pytest.mark.costly
 @corpus.needs_corpus
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_no_false_proof_of_a_real_template(name):

@@ -40,6 +40,7 @@ BURNS = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", BURNS)
 def test_a_hostile_template_is_given_up(name, monkeypatch):
     monkeypatch.setattr(renderer, "MAX_SECONDS", LESS)

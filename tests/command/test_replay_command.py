@@ -312,6 +312,7 @@ def test_as_a_process_with_others(log, files):
     assert ids == list(range(1500))
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGKILL])
 def test_what_a_signal_ends_goes_on(log, files, signal_):

@@ -10,10 +10,12 @@ from deltaparse import parse
 
 from .asking import CHUNKS, KINDS, OUTPUT, SCHEMA, TOOL
 
-openai = pytest.importorskip("openai", reason="the openai package is not installed")
-anthropic = pytest.importorskip("anthropic", reason="the anthropic package is not installed")
-
 ASK = [{"role": "user", "content": "What is 1 + 25?"}]
+
+
+def package(name):
+    """The package of a client, which is large: it is imported where a test needs it."""
+    return pytest.importorskip(name, reason=f"the {name} package is not installed")
 
 
 @pytest.fixture(params=KINDS)
@@ -25,13 +27,13 @@ def served(request, gateways, upstream):
 @pytest.fixture
 def openai_client(served):
     base = f"{served.url}/v1"
-    with openai.OpenAI(api_key="x", base_url=base, max_retries=0) as client:
+    with package("openai").OpenAI(api_key="x", base_url=base, max_retries=0) as client:
         yield client
 
 
 @pytest.fixture
 def anthropic_client(served):
-    with anthropic.Anthropic(api_key="x", base_url=served.url, max_retries=0) as client:
+    with package("anthropic").Anthropic(api_key="x", base_url=served.url, max_retries=0) as client:
         yield client
 
 
@@ -125,7 +127,7 @@ def test_messages(served, anthropic_client, streamed):
 def test_models(openai_client):
     assert [model.id for model in openai_client.models.list()] == ["tiny"]
     assert openai_client.models.retrieve("tiny").id == "tiny"
-    with pytest.raises(openai.NotFoundError):
+    with pytest.raises(package("openai").NotFoundError):
         openai_client.models.retrieve("large")
 
 

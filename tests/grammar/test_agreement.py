@@ -174,6 +174,7 @@ def changed(random, text, parts):
     return text[:low] + piece + text[high:]
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
 @in_families()
 @given(data=st.data(), request=requests(), seed=st.integers(0, 2**16))

@@ -83,6 +83,7 @@ def spellings(fmt, text):
     return [text.rstrip(), *(text + end for end in ends)]
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(llguidance() is None, reason="llguidance is not installed")
 @pytest.mark.parametrize("name", names())
 def test_a_grammar_takes_what_its_template_renders(name):

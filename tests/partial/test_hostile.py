@@ -248,6 +248,7 @@ def marker():
     return Driver(lambda src, emit: until(src, Markers(["<call>"]), lambda _: None))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("made", "start", "unit"),
     [

@@ -176,6 +176,7 @@ def test_many_files_are_one_log(logs, tmp_path):
     assert [one[1] for one in seen] == sorted(one[1] for one in seen)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("far", [False, True])
 def test_many_files_are_gone_on_with_after_any_block(logs, tmp_path, monkeypatch, ordered, far):

@@ -105,6 +105,7 @@ def template(**tool_calls):
     return {"start_anchor": "<a>", "fields": {"tool_calls": calls}}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "pattern",
     [

@@ -335,6 +335,7 @@ def test_tojson_writes_a_generator():
 # Hostile templates; more of them in `test_sandbox.py`.
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("guard", ["", "{% if messages[0].content[:3] == 'qzu' %}"])
 def test_a_template_without_end_is_stopped_soon(guard):
     loops = "{% for a in range(10000) %}{% for b in range(10000) %}{% endfor %}{% endfor %}"

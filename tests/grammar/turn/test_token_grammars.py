@@ -219,6 +219,7 @@ def test_rules_without_tokens_have_none():
     assert grammar.rules == GrammarRules(grammar.rules.rules)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("choice", [REQUIRED, FREE])
 @pytest.mark.parametrize("name", ["hermes", "glm45", "qwen3_coder", "kimi_k2"])
 @vocabularies.needs_vocabularies
@@ -237,6 +238,7 @@ def test_random_logits_over_a_real_vocabulary_write_calls(name, choice):
         assert read_ids(fmt, vocabulary, ids)[1] == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "model", "end"),
     [

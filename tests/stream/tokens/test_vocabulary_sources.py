@@ -439,6 +439,7 @@ def test_a_slow_tokenizer_of_transformers():
         Load(Slow(["▁a", "<x>"]))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", vocabularies.FILES)
 @vocabularies.needs_vocabularies
 def test_real_vocabularies(name):
