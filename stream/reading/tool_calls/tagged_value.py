@@ -187,8 +187,9 @@ def _ends_there(src: Window, length: int, end: ValueEnd, m: TaggedMarkers) -> St
         start = space_behind(src.text, src.pos + length, space)
         text = src.text[start : start + LONGEST_NAME + m.key_end.longest]
         read = "" if text[:1].isspace() else name_in(text, m.key_end, src.closed, end.names)
-        if read is not None:
-            return bool(read)
+        # What the end of the output cut off may have been a name.
+        if read is not None or src.closed:
+            return read != ""
         yield
 
 

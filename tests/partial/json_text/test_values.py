@@ -184,9 +184,10 @@ def test_to_look_at_the_value_does_not_change_it(text):
         unseen.feed(char)
         repr(looked.value)
     assert exactly(unseen.value) == exactly(looked.value)
-    unseen.feed("more")
-    looked.finish()
-    assert exactly(unseen.value) == exactly(looked.value) or looked.state is S.DONE
+    if unseen.problem:
+        unseen.feed("more")
+        looked.finish()
+        assert exactly(unseen.value) == exactly(looked.value)
 
 
 @pytest.mark.parametrize("text", ['["a", "b', '"b', '{"a": "b', '{"a'])

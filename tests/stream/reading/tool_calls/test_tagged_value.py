@@ -46,6 +46,15 @@ def test_a_suffix_ends_a_value_where_what_follows_may_stand_behind_one(fmt, text
     assert calls(fed(fmt, f"<c><f=f>{text}</f></c>")) == [("f", f'{{"x": {made}}}')]
 
 
+@pytest.mark.parametrize("cut", ["x=v;y", "x=v; y", "x=v;", "x=v;y="])
+def test_what_the_end_cuts_off_behind_a_suffix_may_be_a_name(cut):
+    parser = fed(UNMARKED, f"<c><f=f>{cut}", reason="length")
+    assert parser.where() == "end"
+    (call,) = parser.message.tool_calls
+    assert call.healed() == {"x": "v"}
+    assert [issue.kind for issue in parser.issues] == ["truncated_call"]
+
+
 def test_the_name_that_ends_a_value_is_waited_for():
     end = ValueEnd(marker_set({"</"}), "long>", "</")
     for text, stands in (("</long>", True), ("</lone", False), ("</x", False)):
