@@ -54,6 +54,9 @@ FastPath = tuple[
 CLOSED: FastPath = (len, None, [], ContentDelta)
 """The way that is closed: `len` never returns None, so every chunk is read."""
 
+ENDED = object()
+"""What `next` is to return of sub-parsers that have ended."""
+
 
 class Feeder:
     """Takes the text of one turn in chunks, lets the sub-parsers read it, and returns deltas.
@@ -212,7 +215,8 @@ class Feeder:
             if self._steps is None:
                 return take_all(self._window)
             self._window.waiter = None
-            next(self._steps, None)
+            if next(self._steps, ENDED) is not ENDED and self._window.closed:
+                return self._give_up(RuntimeError("a sub-parser waits beyond the end"))
         except Exception as error:  # noqa: BLE001 - a bug must not lose output
             return self._give_up(error)
         return None

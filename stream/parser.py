@@ -266,7 +266,8 @@ class StreamParser(TurnParser):
             `nine_character_id` makes those that Mistral's templates take.
         record: keep what is fed, for `fork` and `snapshot`.
         collect: keep the message. Without it, the parser takes the same few kilobytes however
-            long the output is, and has no `message`; policies that need one cannot be chosen.
+            long the output is, and has no `message`; policies that need one cannot be chosen, and
+            `lost_marker`, which content tells, is not reported.
 
     Raises:
         UsageError: an argument that makes no sense.
