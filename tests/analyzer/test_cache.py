@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,18 @@ def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.replace", full)
     assert load_or_analyze(tmp_path, ChatTemplate(SOURCE), made) == FOUND
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_whole_when_it_gets_its_name(tmp_path, monkeypatch):
+    texts, replace = [], Path.replace
+
+    def watched(path, to):
+        texts.append(path.read_text(encoding="utf-8"))
+        return replace(path, to)
+
+    monkeypatch.setattr("pathlib.Path.replace", watched)
+    load_or_analyze(tmp_path, ChatTemplate(SOURCE), made)
+    assert list(map(WireFormat.from_json, texts)) == [FOUND]
 
 
 def test_what_ran_out_of_time_is_tried_again(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import get_format, list_formats
+from deltaparse import WireFormat, get_format, list_formats
 from deltaparse.analyzer.format_texts import confusing, preserved_tokens, texts_of
 
 DEEPSEEK = ["<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"]
@@ -42,3 +42,7 @@ def test_texts_are_of_markers_and_more_than_white_space(name):
     fmt = get_format(name)
     assert all(text.strip() for _, _, text in texts_of(fmt))
     assert {"switches", "proved"}.isdisjoint(group for group, _, _ in texts_of(fmt))
+
+
+def test_an_empty_format_has_no_texts():
+    assert list(texts_of(WireFormat())) == []

@@ -8,8 +8,8 @@ import pytest
 
 from deltaparse import ChatTemplate, TemplateError, analyze
 from deltaparse.analyzer import renderer
-from deltaparse.analyzer.probes import NEXT_USER, TOOLS, USER, assistant, call, user
-from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.probes import ABSENT, NEXT_USER, TOOLS, USER, assistant, call, result, user
+from deltaparse.analyzer.renderer import CallStyle, Renderer
 
 from ..strategies.templates import OWN
 
@@ -86,3 +86,42 @@ def test_the_end_of_a_prompt():
     assert made.prompt_tail(context={"deep": True}).endswith("<a>[mind]")
     assert made.prompt_tail(f"{USER} and more").startswith(" and more")
     assert made.prompt_tail("nothing of the sort") is None
+
+
+def test_a_style_changes_messages_with_calls_and_the_ids_of_results():
+    said = [user(), assistant("", calls=[call(), call(1)]), result(), result(1), assistant("x")]
+    style = CallStyle(content=None, ids="{name}-{at}", first=1)
+    asked, called, first, second, last = style.applied(said)
+    ids = [f"{made['function']['name']}-{at}" for at, made in enumerate((call(), call(1)), 1)]
+    assert (asked, last) == (said[0], said[-1])
+    assert called == {
+        **said[1],
+        "content": None,
+        "tool_calls": [{**call(), "id": ids[0]}, {**call(1), "id": ids[1]}],
+    }
+    assert [first, second] == [
+        {**result(), "tool_call_id": ids[0]},
+        result(1) | {"tool_call_id": ids[1]},
+    ]
+    beside = assistant("words", calls=[call()])
+    assert next(style.applied([beside]))["content"] == "words"
+
+
+def test_content_that_is_absent_is_no_key():
+    (called,) = CallStyle(content=ABSENT).applied([assistant("", calls=[call()])])
+    assert "content" not in called
+    bare = {key: value for key, value in called.items() if key != "content"}
+    assert list(CallStyle().applied([bare])) == [bare]
+
+
+def test_switches_are_taken_back_and_the_rest_stays():
+    made = Renderer(ChatTemplate("{{ a }}|{{ b }}"), context={"a": 1})
+    under = made.under({"b": 2})
+    assert under([user()]) == "1|2"
+    assert under.unswitched()([user()]) == made([user()]) == "1|"
+
+
+def test_tools_are_shown_where_one_is_called():
+    made = Renderer(ChatTemplate("{{ tools | length if tools else 'none' }}"))
+    assert made.turn() == "none"
+    assert made.turn(calls=[call()]) == str(len(TOOLS))

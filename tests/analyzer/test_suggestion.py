@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate, analyze
+from deltaparse import ChatTemplate, ToolFormat, WireFormat, analyze
+from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.suggestion import GREEDY, accepted, suggested_format, without_greed
 
 TURNS = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
@@ -21,6 +23,9 @@ DESCRIBED = "{% if tools %}{{ tools | tojson }} Write <tool_call>{...}</tool_cal
         (TURNS, ("<|tool_call_start|>", "<|tool_call_end|>"), "lfm2"),  # or among the tokens
         (LISTED, (), "lfm2"),  # a token that no other format has
         (TURNS, (), ""),
+        ("Write <tool_call>{...}</tool_call>." + TURNS, (), ""),  # whether there are tools or not
+        ("{% if tools %}Write <tool_\ncall>{...}</tool_\ncall>.{% endif %}" + TURNS, (), ""),
+        ("{% if tools %}{{ tools | tojson }} >>>{% endif %}" + TURNS, (), ""),  # too short
         ("{% if tools %}{{ tools | tojson }}{% endif %}" + TURNS, (), ""),
     ],
 )
@@ -34,3 +39,30 @@ def test_what_is_suggested_is_not_verified_when_it_is_taken():
     fmt = analyze(LISTED, accept_suggestion=True)
     assert fmt.tools.format == "PYTHONIC"
     assert not fmt.verified
+
+
+def test_nothing_is_suggested_to_a_template_that_refuses_all():
+    assert suggested_format(Renderer(ChatTemplate("{{ raise_exception('no') }}"))) == ""
+
+
+def test_nothing_to_accept():
+    fmt = WireFormat()
+    assert accepted(fmt) is fmt
+
+
+def test_calls_without_markers_are_given_up_unless_they_are_proved():
+    greedy = WireFormat().replace(
+        tools={
+            "format": ToolFormat.JSON_NATIVE,
+            "name_field": "name",
+            "arguments_field": "arguments",
+            "supports_tools": True,
+        }
+    )
+    assert greedy.facts.unmarked_calls
+    left = without_greed(greedy)
+    assert left.tools.format is ToolFormat.NONE
+    assert left.tools.supports_tools
+    assert left.issues == (GREEDY,)
+    proved = greedy.replace(proved={"calls": ("default",)})
+    assert without_greed(proved) is proved

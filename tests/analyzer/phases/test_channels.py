@@ -1,0 +1,51 @@
+"""Turns of several messages with headers."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ContentFormat, ReasoningFormat, ToolFormat, WireFormat
+from deltaparse.analyzer.phases.channels import header_marks, with_channels
+
+REASONING = {"start": "<|in|>think<|is|>", "end": "<|end|><|from|>me"}
+CONTENT = {"start": "<|in|>say<|is|>"}
+TURN = {"headers": ("<|from|>me",), "ends": ("<|end|>", "<|done|>")}
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "content", "found"),
+    [
+        ("<|in|>think<|is|>", "<|in|>say<|is|>", True),
+        ("think<|is|>", "say<|is|>", False),
+        (" think<|is|>", " say<|is|>", False),
+        ("<|in|>think", "<|in|>say", False),
+        ("<|in|>think\n", "<|in|>say\n", False),
+        ("<|in|>to think<|is|>", "<|in|>say<|is|>", False),
+        ("<|in|>think<|is|>", "<|in|><|is|>", False),
+    ],
+)
+def test_one_word_stands_between_two_marks(reasoning, content, found):
+    marks = header_marks(ReasoningFormat(start=reasoning), ContentFormat(start=content))
+    assert (marks is not None) is found
+
+
+def test_no_header_no_channels():
+    bare = WireFormat().replace(reasoning=REASONING, content=CONTENT)
+    assert with_channels(bare) is bare
+    headed = WireFormat().replace(turn=TURN)
+    assert with_channels(headed) is headed
+
+
+def test_a_format_of_channels():
+    fmt = WireFormat().replace(reasoning=REASONING, content=CONTENT, turn=TURN)
+    found = with_channels(fmt)
+    assert (found.channels.channel, found.channels.message) == ("<|in|>", "<|is|>")
+    assert found.channels.reasoning == ("think",)
+    assert found.channels.ends == ("<|end|>", "<|done|>")
+    assert found.tools.format is ToolFormat.NONE
+    no_end = fmt.replace(reasoning={"end": "<|from|>me"})
+    assert all(text.strip() for text in with_channels(no_end).channels.ends)
+    calls = fmt.replace(
+        tools={"format": ToolFormat.TAG_WITH_JSON}, function={"name_prefix": "<|to|>"}
+    )
+    assert with_channels(calls).tools.format is ToolFormat.TAG_WITH_JSON
