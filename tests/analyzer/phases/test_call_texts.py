@@ -131,3 +131,30 @@ def test_the_white_space_between_content_and_calls():
     assert calls.separator("CALL>>>") == " "
     assert calls.separator("<never>") == calls.separator("") == ""
     assert calls.separator("<never>", default="\n") == "\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "within", "after", "apart"),
+    [
+        ("<arg>", "=", "", True),
+        ("", " is ", "", False),
+        ("\n", ": ", "\n", True),
+        (" ", ": ", "\n", False),
+        ("\n", ": ", " ", False),
+        ("(", "", ")", True),
+        ("(", "", " ", False),
+        (" ", "", ")", False),
+        ("{", ":", "}", True),
+    ],
+)
+def test_an_argument_stands_in_markers_or_in_a_line_of_its_own(between, within, after, apart):
+    found = parts_of(f"do {NAME}{between}{ARGUMENT}{within}{VALUE}{after}")
+    assert found == (Parts("do ", between, within, after) if apart else None)
+
+
+def test_an_object_with_quotes_of_its_own():
+    body = f"{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}."
+    assert parts_of(body) == Parts("", "", None, ".", "<q>}", "<q>")
+    assert parts_of(body, quotes_all=True) == Parts("", "{", ":<q>", "<q>}.")
+    one = f"{NAME}{{{ARGUMENT}:'{VALUE}'}}."
+    assert parts_of(one) == Parts("", "{", ":'", "'}.")

@@ -7,6 +7,7 @@ import json
 import jsonschema
 
 from deltaparse.analyzer.probes import FUNCTIONS, PROBE_TEXTS
+from deltaparse.analyzer.proof import conversations
 from deltaparse.analyzer.proof.conversations import (
     PLAIN,
     PROOF_TOOLS,
@@ -57,3 +58,19 @@ def test_what_has_a_marker_in_it_is_left_out():
     given = call.calls[0]["function"]["arguments"]
     assert VALUES.keys() - given.keys() == {"object"}
     assert call.calls[0]["function"]["name"] in FUNCTIONS
+
+
+def test_labels_name_turns():
+    assert all(turn.label for turn in TURNS)
+    labels = {turn.label for turn in TURNS}
+    assert {*conversations.FEW, *conversations.TWO, *conversations.AT_THE_END} <= labels
+    assert {*conversations.TWO, *conversations.AT_THE_END} <= {*conversations.FEW}
+    assert all(VALUES)
+
+
+def test_what_a_template_loses_is_left_out():
+    for lost, kind in (("strings", str), ("numbers", (int, float))):
+        for turn in turns_without([], [lost]):
+            for made in turn.calls:
+                given = made["function"]["arguments"]
+                assert not [part for part in given.values() if isinstance(part, kind)]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningFormat, analyze
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import find_reasoning
+from deltaparse.analyzer.phases.switches import Setting
 from deltaparse.analyzer.proof.conversations import TURNS
-from deltaparse.analyzer.proof.proof import verify
+from deltaparse.analyzer.proof.proof import NOT_BACK, OTHERWISE, TOO_LONG, Proof, verify
+from deltaparse.analyzer.proof.wires import Wire
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Turns
 
@@ -90,3 +94,34 @@ def test_a_template_that_spoils_values_is_not_verified():
     fmt = analyze(TAGGED.replace("VALUE", "(value | string | lower)"))
     assert not fmt.verified
     assert any(issue.startswith("a call did not come back: calls") for issue in fmt.issues)
+
+
+def test_what_came_back_is_counted_and_what_did_not_is_said_once():
+    made, turn = Proof(), TURNS[2]
+    wire = Wire("", "text", "", "content", "", 1)
+    default, switched = Setting(), Setting((("deep", True),), ("prompt",))
+    for _ in range(3):
+        made.add(turn, wire, "", default, tools=False, first=True)
+    made.add(turn, wire, "", default, tools=True, first=True)
+    assert made.content == made.calls == {"default": 3, "default, tools": 1}
+    assert made.reasoning == {}
+    assert made.labels == [turn.label]
+    for setting in (default, switched, switched):
+        made.add(turn, None, "why", setting, tools=False, first=setting is default)
+    assert made.failed == [f"{turn.label}{NOT_BACK}: why"]
+    made = Proof()
+    for _ in range(2):
+        made.add(turn, None, "why", switched, tools=False, first=False)
+    assert made.failed == [f"{turn.label}{NOT_BACK} (with deep=true): why"]
+    otherwise = replace(switched, changes=("calls",))
+    made = Proof()
+    made.add(turn, None, "why", otherwise, tools=False, first=False)
+    assert made.failed == [OTHERWISE.format(label="deep=true", given="deep=True")]
+
+
+def test_a_proof_that_takes_too_long_is_given_up_and_says_so(monkeypatch):
+    monkeypatch.setattr("deltaparse.analyzer.proof.proof.MAX_SECONDS", -1.0)
+    proved, failed = proof(
+        OWN.reasoning_beside_calls_only, analyze(OWN.reasoning_beside_calls_only)
+    )
+    assert (proved, failed) == ([], [TOO_LONG])

@@ -72,3 +72,8 @@ def test_there_is_a_limit_to_switches_and_to_values():
     values = " or ".join(f"a == 'v{at}'" for at in range(2 * MOST_VALUES))
     found = others(TURNS + "{% if " + values + " %}{{ a }}{% endif %}")
     assert len([one for one in found if isinstance(one[0][1], str)]) == MOST_VALUES
+
+
+def test_what_changes_something_by_itself_is_not_set_with_those_that_do_not():
+    source = TURNS + "{% if a %}y{% endif %}{% if a is false and b is false %}x{% endif %}"
+    assert not [one for one in others(source, Setting(A)) if len(one) > 1]

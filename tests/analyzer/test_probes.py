@@ -1,0 +1,70 @@
+"""What probes are made of: texts that no template writes, messages and tools as APIs have them."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse.analyzer import probes
+from deltaparse.analyzer.probes import ABSENT, assistant, call, result
+
+
+def test_every_text_is_there_and_tells_apart():
+    texts = [*probes.FUNCTIONS, *probes.ARGUMENTS, *probes.VALUES, *probes.CALL_IDS]
+    assert all(texts)
+    assert len({*texts}) == len(texts)
+    assert all(probes.REASONING_KEYS)
+
+
+def test_tools_are_functions_with_arguments_that_are_strings():
+    assert [made["function"]["name"] for made in probes.TOOLS] == [*probes.FUNCTIONS]
+    for made in probes.TOOLS:
+        assert made.keys() == {"type", "function"}
+        assert made["type"] == "function"
+        function = made["function"]
+        assert function.keys() == {"name", "description", "parameters"}
+        assert function["description"]
+        schema = function["parameters"]
+        assert schema.keys() == {"type", "properties", "required"}
+        assert (schema["type"], schema["required"]) == ("object", [probes.ARGUMENT])
+        assert [*schema["properties"]] == [*probes.ARGUMENTS]
+        for part in schema["properties"].values():
+            assert part.keys() == {"type", "description"}
+            assert part["type"] == "string"
+            assert part["description"]
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (assistant, {"content": probes.CONTENT}),
+        (lambda: assistant(None), {"content": None}),
+        (lambda: assistant(ABSENT, calls=[call()]), {"tool_calls": [call()]}),
+        (lambda: assistant("a", reasoning="b", key="thought"), {"content": "a", "thought": "b"}),
+        (
+            lambda: assistant("a", reasoning="b", key="content.thinking"),
+            {
+                "content": [
+                    {"type": "thinking", "thinking": "b", "text": "b"},
+                    {"type": "text", "text": "a"},
+                ]
+            },
+        ),
+        (
+            lambda: assistant("", reasoning="b", key="content.thinking"),
+            {"content": [{"type": "thinking", "thinking": "b", "text": "b"}]},
+        ),
+        (lambda: assistant("a", key="content.thinking"), {"content": "a"}),
+    ],
+)
+def test_a_turn_of_the_model_has_no_key_for_what_is_absent(made, message):
+    assert made() == {"role": "assistant", **message}
+
+
+def test_a_result_refers_to_its_call():
+    for which in range(2):
+        assert result(which) == {
+            "role": "tool",
+            "tool_call_id": call(which)["id"],
+            "name": call(which)["function"]["name"],
+            "content": probes.RESULT,
+        }
