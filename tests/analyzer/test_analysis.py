@@ -103,3 +103,10 @@ def test_a_template_that_burns_is_refused_after_two_tries():
 def test_a_template_of_thousands_of_words_is_analysed():
     words = "".join(f"{{% if v{at} == 'w{at}' %}}x{{% endif %}}" for at in range(400))
     assert analyze(words + OWN.json_list_behind_words).verified
+
+
+def test_a_switch_that_is_not_read_is_refused_with_those_that_are():
+    with pytest.raises(UsageError, match="reads no switch"):
+        analyze("{{ messages[0].content }}", nope=True)
+    with pytest.raises(UsageError, match=r"'nope': it reads deep$"):
+        analyze("{% if deep %}x{% endif %}{{ messages[0].content }}", nope=True)

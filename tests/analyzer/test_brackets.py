@@ -55,3 +55,9 @@ def test_the_markers_of_a_format_are_written_back(text):
     )
     assert brackets.restored_format(plain) == fmt
     assert Brackets().restored_format(plain) is plain
+
+
+def test_a_prefix_of_tags_stands_before_those_that_close_too():
+    opening = "]<]m[>[<a>1]<]m[>[<b>2"
+    assert find_brackets(opening) == find_brackets("")
+    assert find_brackets(opening + "]<]m[>[</a>]<]m[>[</b>") != find_brackets("")

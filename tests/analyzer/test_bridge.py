@@ -15,6 +15,7 @@ from deltaparse import (
     TemplateError,
     ToolCall,
 )
+from deltaparse.analyzer.bridge import NEW, _saying_new
 from deltaparse.partial import UsageError
 
 from ..strategies.bridged_turns import AGAIN, ASKED, KINDS, TOOLS, call, returned, thoughts
@@ -258,3 +259,17 @@ def test_an_output_may_end_with_the_marker_of_the_next_message_where_none_ends_i
     stopped = one.template.bridge(f"{output}\n{marker}", returned(message), tools=TOOLS)
     assert marker + stopped == text.lstrip()
     assert one.template.bridge(output + "<odd>", returned(message), tools=TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "new"),
+    [
+        ({"role": "user", "content": "a"}, {"role": "user", "content": NEW}),
+        ({"content": [{"a": 1}]}, {"content": [{"type": "text", "text": NEW}]}),
+        ({"content": None}, {"content": None}),
+        ({"role": "user"}, {"role": "user"}),
+        ("no message", "no message"),
+    ],
+)
+def test_a_new_message_keeps_its_form(message, new):
+    assert _saying_new(message) == new

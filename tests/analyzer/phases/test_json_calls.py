@@ -26,6 +26,7 @@ from deltaparse.analyzer.probes import ARGUMENT, VALUE
         ("me", None),
         ("{} me", None),
         ("{me", None),
+        ("{}me", None),
         ("{", None),
     ],
 )
