@@ -10,6 +10,7 @@ from deltaparse import ChatTemplate, TemplateError, analyze
 from deltaparse.analyzer import renderer
 from deltaparse.analyzer.probes import ABSENT, NEXT_USER, TOOLS, USER, assistant, call, result, user
 from deltaparse.analyzer.renderer import CallStyle, Renderer
+from deltaparse.analyzer.trace import Trace
 
 from ..strategies.templates import OWN
 
@@ -125,3 +126,12 @@ def test_tools_are_shown_where_one_is_called():
     made = Renderer(ChatTemplate("{{ tools | length if tools else 'none' }}"))
     assert made.turn() == "none"
     assert made.turn(calls=[call()]) == str(len(TOOLS))
+
+
+def test_what_was_rendered_is_not_rendered_again():
+    trace = Trace()
+    made = Renderer(ChatTemplate("{{ messages[0].content }}"), trace)
+    before = sum(trace.rendered.values())
+    for _ in range(3):
+        assert made([user()]) == USER
+    assert sum(trace.rendered.values()) - before <= 1

@@ -158,3 +158,14 @@ def test_an_object_with_quotes_of_its_own():
     assert parts_of(body, quotes_all=True) == Parts("", "{", ":<q>", "<q>}.")
     one = f"{NAME}{{{ARGUMENT}:'{VALUE}'}}."
     assert parts_of(one) == Parts("", "{", ":'", "'}.")
+
+
+def test_a_call_may_begin_with_the_name():
+    source = (
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}"
+        "{{ c.function.name }}({{ c.function.arguments | tojson }}){% endfor %}<end>{% endfor %}"
+        "{% if add_generation_prompt %}<assistant>{% endif %}"
+    )
+    render = Renderer(ChatTemplate(source))
+    calls = CallTexts(Turns(render, find_frame(render)), ReasoningFormat(), ContentFormat())
+    assert calls(call()).startswith(f"{NAME}(")

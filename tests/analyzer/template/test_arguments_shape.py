@@ -9,6 +9,13 @@ import json
 import pytest
 
 from deltaparse import ChatTemplate, TemplateError
+from deltaparse.analyzer.template.arguments_shape import (
+    PROBE_JSON,
+    PROBE_REPR,
+    PROBE_TEXTS,
+    _probes,
+    _shape_shown,
+)
 
 from .conversations import USER, calling
 
@@ -131,3 +138,34 @@ def test_the_shape_is_looked_for_only_where_there_are_calls():
     assert "_known_shape" not in vars(template)
     template.render([calling({})])
     assert "_known_shape" in vars(template)
+
+
+def test_a_shape_is_wanted_where_only_it_is_shown():
+    shown = " ".join(PROBE_TEXTS)
+    assert _shape_shown(None, None) is None
+    assert _shape_shown(None, "") == "string"
+    assert _shape_shown("", None) == "object"
+    assert _shape_shown(PROBE_REPR, "") == "string"
+    assert _shape_shown(shown, "") == "object"
+    assert _shape_shown("", PROBE_JSON) == "string"
+    assert _shape_shown("", "") is None
+
+
+def test_the_probes_are_messages_and_tools_as_apis_have_them():
+    for messages, tools in _probes():
+        made = messages[1]["tool_calls"][0]
+        for message in messages[2:]:
+            assert message["role"] == "tool"
+            assert message["name"] == made["function"]["name"]
+            assert message["tool_call_id"] == made["id"]
+        for tool in tools or ():
+            assert tool["type"] == "function"
+            function = tool["function"]
+            assert function.keys() == {"name", "description", "parameters"}
+            assert function["name"] == made["function"]["name"]
+            schema = function["parameters"]
+            assert schema["type"] == "object"
+            assert all(map(bool, schema["properties"]))
+            for part in schema["properties"].values():
+                assert part["type"] == "string"
+                assert part["description"]
