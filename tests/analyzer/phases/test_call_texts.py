@@ -169,3 +169,17 @@ def test_a_call_may_begin_with_the_name():
     render = Renderer(ChatTemplate(source))
     calls = CallTexts(Turns(render, find_frame(render)), ReasoningFormat(), ContentFormat())
     assert calls(call()).startswith(f"{NAME}(")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "left"),
+    [
+        ("<c></c><call>", "</call>", ("<call>", "</call>")),
+        ("<c>\n<call>", "</call></c>", ("<call>", "</call>")),
+        ("<c>\n<call>", "</call>", ("<c>\n<call>", "</call>")),
+        ("<call>", "</call></c>", ("<call>", "</call></c>")),
+    ],
+)
+def test_the_markers_of_content_are_not_those_of_calls(before, after, left):
+    content = ContentFormat(start="<c>\n", end="</c>")
+    assert CallTexts(None, ReasoningFormat(), content).outside(before, after) == left
