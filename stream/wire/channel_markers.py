@@ -78,7 +78,7 @@ class ChannelMarkers:
         cores = stripped(ends)
         self.ends = tuple(sorted(cores))
         self.turn_ends = stripped(fmt.turn.ends)
-        self.message_ends = stripped(channels.ends) - self.turn_ends if self.message else set()
+        self.message_ends = stripped(channels.ends) - self.turn_ends
         self.role = _role(fmt.turn.headers, self.start)
         kinds = {
             channels.constrain: HeaderPart.CONSTRAIN,
@@ -114,7 +114,7 @@ class ChannelMarkers:
 
         The role alone is a word of prose, so it counts right before a part of a header only.
         """
-        if not self.role or not self.message:
+        if not self.role:
             return []
         first = [*self.parts, *spellings(recipient)]
         return [

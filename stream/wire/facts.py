@@ -122,8 +122,8 @@ class Facts:
         self._pairs = reasoning.pairs
         self._start = reasoning.start.strip()
         generated = turn.generation_prompt
-        at = max(self._starts_in(generated), default=(-1, 0))[0]
-        opener = generated[at:] if at >= 0 and self._is_opener(generated[at:]) else ""
+        last = max((at for at, _ in self._starts_in(generated)), default=len(generated))
+        opener = generated[last:] if self._is_opener(generated[last:]) else ""
         self._addressed = generated.removesuffix(opener).strip()
         behind = self._behind_header(generated)
         self._generated = opener if behind is None else behind

@@ -31,8 +31,6 @@ def in_json(fmt: WireFormat) -> WireFormat:
         name_field="name",
         arguments_field="arguments",
         content_separator=fmt.tools.content_separator,
-        supports_tools=True,
-        supports_parallel_calls=True,
     )
     if fmt.facts.has_channels:
         # A message to a function is a call by its header.

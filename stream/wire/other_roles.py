@@ -33,8 +33,9 @@ ROLES = frozenset(
 )
 """Words that name roles everywhere."""
 
-LETTERS = re.compile(r"[^\W\d_]+")
-ROLE = re.compile(rf"\w{{1,{LONGEST_ROLE}}}"), re.compile(rf"[^\W\d_]{{1,{LONGEST_ROLE}}}")
+LETTER = r"[^\W\d_]"
+LETTERS = re.compile(f"{LETTER}+")
+ROLE = tuple(re.compile(rf"{of}{{1,{LONGEST_ROLE}}}+(?!{of})") for of in (r"\w", LETTER))
 
 
 class OtherRoles:
@@ -105,7 +106,7 @@ def _shapes(headers: Iterable[str]) -> list[_Shape]:
     found = []
     for core in sorted(cores):
         for own in sorted(set(LETTERS.findall(core))):
-            parts = re.split(rf"(?<![^\W\d_]){re.escape(own)}(?![^\W\d_])", core)
+            parts = re.split(rf"(?<!{LETTER}){re.escape(own)}(?!{LETTER})", core)
             if parts[0]:
                 found.append(_Shape(own, parts))
     return found

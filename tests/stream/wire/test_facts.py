@@ -107,6 +107,10 @@ def test_calls_in_channels_need_no_syntax_of_their_own():
         ((), "", "TAG_BASED", "", ""),
         ((), "", "FORCED_OPEN", "hi", "<think>"),
         ((), "hi<think>", "FORCED_OPEN", "", "<think>"),
+        ((), "hi<think>", "FORCED_OPEN", "so", ""),
+        ((), "hi<think>so", "FORCED_OPEN", "", ""),
+        ((), "<think>hi<think>", "FORCED_OPEN", "", "<think>"),
+        (("<a>",), "", "TAG_BASED", "<a>\n<think>", "<think>"),
         ((), "", "TAG_BASED", "a<think>b<think>", ""),
     ],
 )
@@ -115,6 +119,67 @@ def test_what_a_prompt_holds_of_the_turn(headers, generated, mode, prompt, turn)
         turn={"headers": headers, "generation_prompt": generated}, reasoning=THINK | {"mode": mode}
     )
     assert fmt.facts.turn_so_far(prompt) == turn
+
+
+def test_what_closes_a_call_with_its_name_is_no_closer_alone():
+    tools = {"format": "TAG_WITH_JSON", "per_call_start": "<call>", "per_call_end": "</call>"}
+    fmt = WireFormat().replace(
+        tools=tools, function={"name_prefix": "<", "close": "</", "close_suffix": ">"}
+    )
+    assert fmt.facts.closes_by_name
+    assert fmt.facts.closers == ("</call>",)
+
+
+@pytest.mark.parametrize(
+    ("tools", "function", "content", "openers", "unproven"),
+    [
+        ({}, {"name_prefix": "\n>>>"}, ">>>all\n", ("\n>>>",), True),
+        ({}, {"name_prefix": ">>>"}, "\n>>>all\n", (">>>",), True),
+        ({"section_start": "<calls>"}, {"name_prefix": ">>>f"}, ">>>f", ("<calls>", ">>>f"), False),
+        ({}, {"name_prefix": ">>>"}, "<answer>", (">>>",), False),
+        ({}, {"name_prefix": "<", "close_suffix": ">"}, "", ("<",), True),
+        ({}, {"name_prefix": "<f=", "close_suffix": ">"}, "", ("<f=",), False),
+        ({}, {"name_prefix": "<"}, "", ("<",), False),
+        ({"section_start": "["}, {"name_prefix": "<"}, "", ("[", "<"), False),
+        ({"section_start": "<calls>"}, {"name_prefix": "<"}, "", ("<calls>",), False),
+        ({"section_start": "<calls>"}, {"name_prefix": " "}, "", ("<calls>",), False),
+        ({"section_start": "["}, {"name_prefix": " "}, "", ("[",), False),
+    ],
+)
+def test_what_calls_begin_with_and_whether_it_proves_them(
+    tools, function, content, openers, unproven
+):
+    fmt = WireFormat().replace(
+        tools={"format": "TAG_WITH_JSON"} | tools,
+        function=function,
+        content={"mode": "ALWAYS_WRAPPED", "start": content} if content else {},
+    )
+    assert fmt.facts.openers == openers
+    assert fmt.facts.unproven_calls is unproven
+
+
+def test_reasoning_that_is_open_in_any_case_is_so_by_the_core_of_its_marker():
+    reasoning = {"mode": "FORCED_OPEN", "start": "\n<think>\n", "end": "\n</think>"}
+    assert WireFormat().replace(reasoning=reasoning).facts.turn_so_far() == "<think>"
+
+
+@pytest.mark.parametrize(
+    ("turn", "markers"),
+    [
+        ("", ("<a>", "</a>")),
+        ("<a>so", ("<a>", "</a>")),
+        ("<b>so", ("<b>", "</b>")),
+        ("<a>so</a><b>", ("<b>", "</b>")),
+        ("<b>so</b><a>", ("<a>", "</a>")),
+        ("<c>", ("<c>", "</c>")),
+        ("<c></c><c></c><b>", ("<b>", "</b>")),
+    ],
+)
+def test_reasoning_has_the_markers_of_what_opened_it_last(turn, markers):
+    reasoning = {"mode": "TAG_BASED", "start": "<a>", "end": "</a>"}
+    others = ("<b>", "</b>", "<c>", "</c>")
+    fmt = WireFormat().replace(reasoning=reasoning | {"alternatives": others})
+    assert fmt.facts.reasoning_in(turn) == markers
 
 
 def test_behind_reasoning():

@@ -66,12 +66,87 @@ def test_words_stand_for_enumerated_values():
         ('{"turn": {"ends": "x"}}', "must be"),
         ('{"turn": {"ends": [1]}}', "must be"),
         ('{"verified": 1}', "must be bool"),
-        (json.dumps({"tools": {"section_start": "x" * 257}}), "more than 256"),
+        (json.dumps({"tools": {"section_start": "x" * 257}}), "section_start has more than 256"),
+        (json.dumps({"turn": {"ends": ["x", "x" * 257]}}), "ends has more than 256"),
+        (json.dumps({"preserved_tokens": {}}), "preserved_tokens must be"),
     ],
 )
 def test_what_cannot_be_is_refused(text, says):
     with pytest.raises(FormatError, match=says):
         WireFormat.from_json(text)
+
+
+THINK = {"mode": "TAG_BASED", "start": "<a>", "end": "</a>"}
+DELIMITED = {"mode": "DELIMITER", "end": "</a>"}
+JSON_TOOLS = {"format": "JSON_NATIVE"}
+OPENED = {"format": "TAG_WITH_TAGGED", "per_call_start": "<call>"}
+CLOSED = OPENED | {"per_call_end": "</call>"}
+KEY, UNNAMED = {"name_prefix": "<p=", "name_suffix": ">"}, {"name_suffix": "="}
+ANYTHING = {"value_suffix": "</p>"}
+BY_NAME = {"close": "</", "close_suffix": ">"}
+TELLING = "needs an arguments.name_prefix or a name_suffix"
+SUFFIX = "needs an arguments.value_suffix, or names behind a marker"
+LAST = "arguments whose names stand behind no marker need one that ends them"
+
+
+@pytest.mark.parametrize(
+    ("groups", "says"),
+    [
+        ({"turn": {"generation_prompt": "x" * 257}}, ""),
+        ({"reasoning": {"mode": "TOOLS_ONLY", "start": " ", "end": "</a>"}}, "needs a reasoning.s"),
+        ({"reasoning": {"mode": "FORCED_OPEN", "end": "</a>"}}, ""),
+        ({"reasoning": THINK | {"alternatives": ("<b>", "</b>")}}, ""),
+        ({"reasoning": THINK | {"alternatives": ("<b>",)}}, "are pairs of markers"),
+        ({"reasoning": THINK | {"alternatives": ("<b>", " ")}}, "are pairs of markers"),
+        ({"reasoning": DELIMITED}, ""),
+        ({"reasoning": DELIMITED | {"alternatives": ("<b>", "</b>")}}, "need a reasoning.start"),
+        ({"content": {"mode": "PLAIN", "start": "\n"}}, ""),
+        ({"content": {"mode": "ALWAYS_WRAPPED", "start": "\n"}}, "needs a content.start"),
+        ({"tools": JSON_TOOLS | {"name_field": "f"}}, "an arguments_field, or name_is_key"),
+        ({"tools": JSON_TOOLS | {"arguments_field": "a"}}, "needs a name_field and"),
+        ({"tools": JSON_TOOLS | {"name_is_key": True}}, ""),
+        ({"tools": CLOSED, "arguments": ANYTHING}, TELLING),
+        ({"tools": CLOSED, "arguments": ANYTHING | {"name_prefix": " "}}, TELLING),
+        ({"tools": CLOSED, "arguments": ANYTHING | {"value_prefix": ":"}}, ""),
+        ({"tools": CLOSED, "arguments": ANYTHING | UNNAMED}, ""),
+        ({"tools": CLOSED, "arguments": ANYTHING | KEY}, ""),
+        ({"tools": CLOSED, "arguments": KEY}, ""),
+        ({"tools": CLOSED, "arguments": KEY | {"value_suffix": " "}}, SUFFIX),
+        ({"tools": CLOSED, "arguments": KEY | {"value_suffix": " \n"}}, ""),
+        ({"tools": CLOSED, "arguments": UNNAMED}, SUFFIX),
+        ({"tools": CLOSED, "arguments": UNNAMED | {"name_prefix": "\n"}}, SUFFIX),
+        ({"tools": CLOSED, "arguments": UNNAMED | {"value_suffix": "\n"}}, ""),
+        ({"tools": OPENED, "arguments": ANYTHING | UNNAMED}, LAST),
+        ({"tools": OPENED, "arguments": ANYTHING | UNNAMED | {"end": " "}}, LAST),
+        ({"tools": OPENED, "arguments": ANYTHING | UNNAMED | {"end": "</args>"}}, ""),
+        ({"tools": OPENED, "arguments": ANYTHING | UNNAMED, "function": BY_NAME}, ""),
+        ({"tools": OPENED, "arguments": ANYTHING | KEY}, ""),
+        (
+            {"tools": CLOSED, "arguments": ANYTHING | KEY | {"alternatives": ("", "<n ", ">")}},
+            "are ways, of each the types and three markers",
+        ),
+        (
+            {
+                "tools": CLOSED,
+                "arguments": ANYTHING | KEY | {"alternatives": ("", "<n ", ">", "</n>")},
+            },
+            "",
+        ),
+        (
+            {"tools": OPENED | {"per_call_start": " "}, "arguments": ANYTHING | KEY},
+            "TAG_WITH_TAGGED needs a marker before the name of a function",
+        ),
+        ({"tools": {"format": "TAG_WITH_JSON", "per_call_start": "<call>"}}, ""),
+    ],
+)
+def test_what_one_part_needs_of_another(groups, says):
+    if not says:
+        assert WireFormat().replace(**groups) == WireFormat.from_json(json.dumps(groups))
+        return
+    with pytest.raises(FormatError, match=says):
+        WireFormat().replace(**groups)
+    with pytest.raises(FormatError, match=says):
+        WireFormat.from_json(json.dumps(groups))
 
 
 def test_replace_names_what_there_is():

@@ -1,0 +1,28 @@
+"""What may stand in the place of a format: one, or the name of one."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import UsageError, WireFormat, get_format
+from deltaparse.stream.wire.given import as_format
+
+
+def test_a_format_and_the_name_of_one():
+    fmt = WireFormat()
+    assert as_format(fmt) is fmt
+    assert as_format("hermes") is get_format("hermes")
+    with pytest.raises(UsageError, match="no format is called 'herms'"):
+        as_format("herms")
+
+
+@pytest.mark.parametrize("text", ["{% if a %}", "<s>{{ b }}", "{% if a %}{{ b }}"])
+def test_a_template_is_none(text):
+    with pytest.raises(UsageError, match=r"a chat template: analyze\(template\)"):
+        as_format(text)
+
+
+@pytest.mark.parametrize("given", [None, 3, b"hermes", {"turn": {}}])
+def test_another_thing_is_none_and_the_text_says_what_it_is(given):
+    with pytest.raises(UsageError, match=f"a name, not {type(given).__name__}"):
+        as_format(given)

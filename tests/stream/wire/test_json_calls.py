@@ -1,0 +1,30 @@
+"""A format whose calls a server constrained to JSON that stands alone: what of it is left."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ToolsFormat, get_format
+from deltaparse.stream.wire.json_calls import in_json
+
+GROUPS = ("turn", "reasoning", "content", "channels")
+OF_CALLS = ("function", "arguments", "call_id", "code")
+
+
+@pytest.mark.parametrize("name", ["hermes", "glm45", "kimi_k2", "gpt_oss", "llama3_json"])
+def test_calls_are_json_and_the_rest_of_a_turn_is_as_it_was(name):
+    fmt = get_format(name)
+    made = in_json(fmt)
+    assert made.tools == ToolsFormat(
+        format="JSON_NATIVE",
+        array_wrapped=True,
+        name_field="name",
+        arguments_field="arguments",
+        content_separator=fmt.tools.content_separator,
+    )
+    assert all(getattr(made, group) == getattr(fmt, group) for group in GROUPS)
+    for group in OF_CALLS:
+        of_call = getattr(made, group)
+        # A header names the function of a call in channels.
+        left = getattr(fmt, group) if fmt.facts.has_channels else type(of_call)()
+        assert of_call == left

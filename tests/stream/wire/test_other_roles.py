@@ -1,0 +1,87 @@
+"""The headers of other roles: which texts are one, and how long it takes to know."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse.stream.wire.other_roles import OtherRoles
+
+CHATML = ("<|im_start|>assistant\n",)
+ENDS = ("<|im_end|>",)
+
+
+def found(headers, text, *, markers=(), pos=0, final=False):
+    return OtherRoles(headers, markers).match(text, pos, final=final)
+
+
+@pytest.mark.parametrize(
+    ("headers", "text", "end"),
+    [
+        (CHATML, "<|im_start|>user\nHi", "<|im_start|>user"),
+        (CHATML, "<|im_start|>tool_2<", "<|im_start|>tool_2"),
+        (CHATML, "<|im_start|>" + "a" * 32 + "\n", "<|im_start|>" + "a" * 32),
+        (CHATML, "<|im_start|>" + "a" * 33 + "\n", None),
+        (CHATML, "<|im_start|>assistant\n", None),
+        (CHATML, "<|im_start|>\n", None),
+        (CHATML, "<|im_start>user\n", None),
+        (CHATML, "user\n", None),
+        # The same word stands in each place of the role.
+        (("<model>[model]:",), "<user>[user]: Hi", "<user>[user]:"),
+        (("<model>[model]:",), "<user>[tool]: Hi", None),
+        # Where a word is joined to the role, that is no part of it.
+        (("<|assistant_role|>",), "<|user_role|>", "<|user_role|>"),
+        (("<|role_assistant|>",), "<|role_user|>", "<|role_user|>"),
+        (("<|assistant_role|>",), "<|user_2_role|>", None),
+        (("<|assistant|role|>",), "<|user_2|role|>", "<|user_2|role|>"),
+        # What would be the end of a header, from a tag on, is one.
+        (("Next:\n<|assistant|>",), "<|user|>", "<|user|>"),
+        # A header that begins with the role would be any word.
+        (("assistant:",), "user:", None),
+        # A tag alone is any tag of HTML.
+        (("<assistant>",), "<div>", None),
+        (("<assistant>",), "<User>", "<User>"),
+        (("[assistant]",), "[b]", None),
+        (("<|assistant|>",), "<|b|>", "<|b|>"),
+        ((), "<|user|>", None),
+    ],
+)
+def test_a_header_of_another_role(headers, text, end):
+    size = -1 if end is None else len(end)
+    assert found(headers, text, final=True) == found(headers, text) == size
+    behind = -1 if end is None else len(end) + 2
+    assert found(headers, f"so{text}", pos=2) == behind
+    for cut in range(size):
+        assert found(headers, text[:cut]) == 0
+        assert found(headers, text[:cut], final=True) in (-1, cut)
+
+
+@pytest.mark.parametrize(
+    "role",
+    "user human system developer tool tools function functions observation environment".split(),
+)
+def test_words_that_name_roles_everywhere(role):
+    assert found(("<assistant>",), f"<{role}>") == len(role) + 2
+
+
+def test_a_role_may_become_longer_until_the_end():
+    assert found(CHATML, "<|im_start|>user") == 0
+    assert found(CHATML, "<|im_start|>user", final=True) == len("<|im_start|>user")
+    assert found(CHATML, "<|im_start|>", final=True) == -1
+
+
+def test_a_marker_of_the_format_is_no_header():
+    assert found(CHATML, "<|im_end|>assistant\n") == len("<|im_end|>assistant")
+    assert found(CHATML, "<|im_end|>assistant\n", markers=ENDS) == -1
+    # What may become one is none yet.
+    longer = ("<|im_start|>user<|x|>",)
+    assert found(CHATML, "<|im_start|>user<|", markers=longer) == 0
+    assert found(CHATML, "<|im_start|>user<|", markers=longer, final=True) == 16
+    assert found(CHATML, "<|im_start|>user<y", markers=longer) == 16
+    assert found(CHATML, "<|im_start|>user<|x|>", markers=longer) == -1
+
+
+def test_a_second_look_finds_the_same():
+    roles = OtherRoles(CHATML, ENDS)
+    for _ in range(2):
+        assert roles.match("<|im_start|>user\n", 0, final=False) == len("<|im_start|>user")
+        assert roles.match("<|im_start|>assistant\n", 0, final=False) == -1
