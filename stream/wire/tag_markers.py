@@ -8,7 +8,7 @@ from typing import NamedTuple
 from deltaparse.partial import Markers, marker_set
 
 from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
-from .spellings import leading, spellings, stripped, without_attribute
+from .spellings import leading, preceded, stripped, without_attribute
 
 __all__ = ["TaggedMarkers", "ValueMarkers", "tagged_markers"]
 
@@ -208,7 +208,7 @@ def _crlf(gap: str) -> str:
 
 def _behind(gap: str, cores: set[str]) -> set[str]:
     """The spellings of markers behind white space."""
-    return {spelling for core in cores for spelling in spellings(gap + core)}
+    return {spelling for core in cores for spelling in preceded(core, gap)}
 
 
 @lru_cache(maxsize=256)

@@ -75,7 +75,7 @@ def type_first(draw, fmt):
 
 
 def keys_again(draw, fmt):
-    suffix = fmt.arguments.value_suffix.rstrip()
+    suffix = fmt.arguments.value_suffix.rstrip() + draw(st.sampled_from(["", " ", "\n"]))
     return fmt.replace(
         arguments={"value_suffix": suffix, "key_suffix": draw(st.sampled_from([">", ")\n"]))}
     )

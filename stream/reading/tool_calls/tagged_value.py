@@ -143,7 +143,7 @@ def up_to_end(
     suffix = end.suffix
     while True:
         marker = yield from until(src, end.markers, emit, certain=True, string=string)
-        core = marker.strip() or "\n" * bool(marker)
+        core = marker.lstrip() or "\n" * bool(marker)
         if not suffix and (marker or call.sink.natural):
             if call.traces:
                 call.end_arguments()

@@ -249,7 +249,8 @@ def _argument(fmt: WireFormat) -> str:
     value = "(?P<value>.*?)"
     if marks.escape_start.strip():
         value = optional(core(marks.escape_start)) + value + optional(core(marks.escape_end))
-    behind = bare(marks.value_suffix.rstrip())
     if marks.key_suffix:
-        behind += "(?P=key)" + bare(marks.key_suffix.rstrip())
+        behind = bare(marks.value_suffix) + "(?P=key)" + bare(marks.key_suffix.rstrip())
+    else:
+        behind = bare(marks.value_suffix.rstrip())
     return joined([core(marks.name_prefix), "(?P<key>.+?)", within]) + value + behind

@@ -1,0 +1,149 @@
+"""What proves that a string in a call was not closed, as a pattern."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import WireFormat, get_format
+from deltaparse.stream.wire.next_call import next_call
+
+TURN = {"ends": ("<end>",)}
+JSON = {"format": "JSON_NATIVE", "name_field": "name", "arguments_field": "arguments"}
+MARKED = {"per_call_start": "<call>\n", "per_call_end": "\n</call>"}
+IN_JSON = WireFormat().replace(turn=TURN, tools=JSON | MARKED)
+NAMED = {"name_prefix": "<f=", "name_suffix": ">\n", "close": "</f>"}
+WITH_JSON = WireFormat().replace(
+    turn=TURN, tools=MARKED | {"format": "TAG_WITH_JSON"}, function=NAMED
+)
+ARGUMENTS = {"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"}
+TAGGED = WITH_JSON.replace(tools={"format": "TAG_WITH_TAGGED"}, arguments=ARGUMENTS)
+UNSUFFIXED = TAGGED.replace(function={"name_suffix": " "})
+BY_NAME = WITH_JSON.replace(function={"close": " </", "close_suffix": ">"})
+CHANNELS = WireFormat().replace(
+    turn=TURN,
+    channels={"start": "<start>", "channel": "<ch>", "message": "<msg>\n", "ends": ("<call>",)},
+)
+WITH_ID = WITH_JSON.replace(
+    call_id={"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "<id>", "suffix": "</id>"}
+)
+UNCLOSED = WITH_JSON.replace(tools={"per_call_end": ""}, function={"close": ""})
+LISTS = IN_JSON.replace(tools={"array_wrapped": True})
+SECTION = WITH_JSON.replace(tools={"per_call_start": "", "section_start": "<calls>"})
+SECTION = SECTION.replace(function={"name_prefix": "* "})
+
+
+def stands(fmt, text, quote, *, final=True):
+    return next_call(fmt).stands_at(text, 0, quote, final=final)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "proves"),
+    [
+        (IN_JSON, '</call><call>{"n', True),
+        (IN_JSON, '</call>\n<call>\n{ "n', True),
+        (IN_JSON, '</call></call><call><call>[{"n', True),
+        (IN_JSON, '</call>\n<call>\n{ "', False),
+        (IN_JSON, '</call>{"n', False),
+        (IN_JSON, '<call>{"n', False),
+        (IN_JSON, '</call> so <call>{"n', False),
+        # A quote that a string can hold: it ends there.
+        (IN_JSON, '</call><call>{",', False),
+        (IN_JSON, '</call><call>{"}', False),
+        (IN_JSON, "</call>" * 4 + '<call>{"n', True),
+        (IN_JSON, "</call>" * 5 + '<call>{"n', False),
+        (IN_JSON, "</call>" + "<call>" * 4 + '{"n', False),
+        (LISTS, '</call><call>[\n{"n', True),
+        (WITH_JSON, '</call><call>{"n', False),
+        (WITH_JSON, '</f></call><call><f=g>{"n', True),
+        (WITH_JSON, '</f></call><call><f= g > {"n', True),
+        (WITH_JSON, '</f><f=g>{a: "n', True),
+        (WITH_JSON, '</f><f=g>"n', False),
+        (WITH_JSON, '</f><f=g{"n', False),
+        (WITH_JSON.replace(arguments={"start": "<args>\n"}), '</f><f=g><args>{"n', True),
+        (WITH_JSON.replace(arguments={"start": "<args>\n"}), '</f><f=g>{"n', False),
+        (WITH_ID, '</f><f=g><id>1</id>{"n', True),
+        (WITH_ID, '</f><f=g>{"n', True),
+        (WITH_JSON, '</f><f=g><id>1</id>{"n', False),
+        (BY_NAME, '</f></call><call><f=g>{"n', True),
+        (BY_NAME, '</f><f=g>{"n', True),
+        (BY_NAME, '</call><f=g>{"n', True),
+        (BY_NAME, '</><f=g>{"n', False),
+        (CHANNELS, '<call><start>model<ch>final<msg>{"n', True),
+        (CHANNELS, '<end><start>model<msg> {"n', True),
+        (CHANNELS, '<call>model<msg>{"n', False),
+        (CHANNELS, '<call><start>model{"n', False),
+        # No closers: an opener shows the next call.
+        (UNCLOSED, '<call><f=g>{"n', True),
+        (SECTION, '</f>* g>{"n', True),
+        (SECTION, '</f><calls>g>{"n', False),
+    ],
+)
+def test_what_a_string_cannot_hold(fmt, text, proves):
+    assert stands(fmt, text, '"') is proves
+    if proves:
+        # Until its last character came, more text may prove it.
+        assert all(stands(fmt, text[:cut], '"', final=False) is None for cut in range(len(text)))
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "name"),
+    [
+        (TAGGED, "</f></call><call><f=g>", "g"),
+        (TAGGED, "</f> <f= g >", "g"),
+        (TAGGED, "</f><end>", None),
+        (TAGGED, "<end>", False),
+        (TAGGED, "</f>so<end>", False),
+        (TAGGED, "</f><f=g", False),
+        (UNSUFFIXED, "</f><f=g<p=", "g"),
+        (UNSUFFIXED, "</f><f=g</call>", "g"),
+        (UNSUFFIXED, "</f><f=g so", False),
+        (TAGGED.replace(turn={"ends": ()}), "</f><f=g>", "g"),
+        (TAGGED.replace(turn={"ends": ()}), "</f><end>", False),
+        (TAGGED.replace(tools={"per_call_end": ""}, function={"close": ""}), "<f=g>", "g"),
+        (TAGGED.replace(tools={"per_call_end": ""}, function={"close": ""}), "<end>", False),
+    ],
+)
+def test_what_a_value_in_tags_does_not_hold(fmt, text, name):
+    names = []
+    overrun = next_call(fmt).with_names(lambda given: not names.append(given))
+    assert overrun.stands_at(text, 0, "", final=True) is (name is not False)
+    assert names == ([name] if name else [])
+
+
+@pytest.mark.parametrize(
+    ("fmt", "first"),
+    [
+        (IN_JSON, {"</call>"}),
+        (WITH_JSON, {"</call>", "</f>"}),
+        (BY_NAME, {"</call>", "</"}),
+        (CHANNELS, {"<call>", "<end>"}),
+        (UNCLOSED, {"<call>", "<f="}),
+        (SECTION, {"</call>", "</f>"}),
+        # What a string cannot hold as it is ends it anyhow.
+        (IN_JSON.replace(tools={"section_end": '"end"'}), {"</call>"}),
+        (IN_JSON.replace(tools={"section_end": "\\end"}), {"</call>"}),
+    ],
+)
+def test_the_proof_begins_with_a_marker(fmt, first):
+    assert set(next_call(fmt).markers.literals) == first
+
+
+@pytest.mark.parametrize(
+    "fmt",
+    [
+        WireFormat(),
+        get_format("pythonic"),
+        get_format("llama4_pythonic"),
+        WireFormat().replace(tools=JSON),
+        WireFormat().replace(tools=JSON | {"per_call_end": "</call>"}),
+        WireFormat().replace(tools=JSON | {"per_call_start": '"call"'}),
+        CHANNELS.replace(channels={"start": ""}),
+    ],
+)
+def test_nothing_proves_it_where_no_marker_begins_calls(fmt):
+    assert next_call(fmt) is None
+
+
+def test_the_longer_marker_of_two_is_tried_first():
+    fmt = IN_JSON.replace(tools={"section_end": "</call>s"})
+    assert stands(fmt, '</call>s<call>{"n', '"')

@@ -1,0 +1,276 @@
+"""The markers inside a call in tags, in each place of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deltaparse import StreamParser, WireFormat
+from deltaparse.partial import Markers
+from deltaparse.stream.wire.tag_markers import TaggedMarkers, tagged_markers
+
+FMT = WireFormat().replace(
+    turn={"ends": ("<end>\n",)},
+    tools={
+        "format": "TAG_WITH_TAGGED",
+        "section_start": "<calls>\n",
+        "section_end": "\n</calls>",
+        "per_call_start": "<call>\n",
+        "per_call_end": "\n</call>\n",
+    },
+    function={"name_prefix": "\n<f=", "name_suffix": ">\n", "close": "</f>\n"},
+    arguments={
+        "start": "<args>\n",
+        "end": "\n</args>",
+        "name_prefix": "\n<p=",
+        "name_suffix": ">\n",
+        "value_prefix": "<v>",
+        "value_suffix": "\n</p>\n",
+        "separator": ";\n",
+    },
+)
+ENDS = {"</calls>", "</call>", "</f>"}
+OUTER = ENDS | {"<calls>", "<call>", "<f=", "<end>"}
+PLACES = {
+    "name_prefix": {"<f="},
+    "after_name": {">"},
+    "name_ends": OUTER | {"<p=", "<args>", ">"},
+    "id_start": set(),
+    "id_end": set(),
+    "id_ends": OUTER | {"<p=", "<args>"},
+    "arguments_start": {"<args>"},
+    "arguments_end": {"</args>"},
+    "in_arguments": OUTER | {"<p=", "</args>"},
+    "key": {"<p="},
+    "key_end": {">", "<v>"},
+    "value_prefix": {"<v>"},
+    "separator": {";"},
+    "behind_value": OUTER | {"<p=", "</args>", ";"},
+    "closers": ENDS,
+    "ends": ENDS,
+    "own_closers": {"</call>", "</f>"},
+    "close": set(),
+    "element_ends": set(),
+    "type_end": set(),
+    "escape_start": set(),
+    "escape_end": set(),
+    "turn_ends": {"<end>"},
+    "close_suffix": "",
+    "key_suffix": None,
+    "names_unmarked": False,
+    "has_ends": True,
+    "may_be_ended": True,
+    "type_first": False,
+    "ways": {},
+}
+ID = {"prefix": "<id>\n", "suffix": "\n</id>"}
+CHANGES = [
+    ({}, {}),
+    (
+        {"tools": {"format": "TAG_WITH_JSON"}},
+        {
+            "key": set(),
+            "name_ends": OUTER | {"<args>", ">"},
+            "id_ends": OUTER | {"<args>"},
+            "in_arguments": OUTER | {"</args>", "null"},
+            "behind_value": OUTER | {"</args>", ";"},
+        },
+    ),
+    (
+        {"tools": {"format": "TAG_WITH_JSON"}, "arguments": {"start": " "}},
+        {
+            "key": set(),
+            "name_ends": OUTER | {"{", ">"},
+            "id_ends": OUTER | {"{"},
+            "arguments_start": set(),
+            "in_arguments": OUTER | {"</args>", "null"},
+            "behind_value": OUTER | {"</args>", ";"},
+        },
+    ),
+    (
+        {"function": {"close": " </", "close_suffix": ">\n"}},
+        {
+            "close": {"</"},
+            "close_suffix": ">",
+            "ends": ENDS - {"</f>"},
+            "closers": ENDS - {"</f>"},
+            "own_closers": {"</call>"},
+            "name_ends": OUTER - {"</f>"} | {"</", "<p=", "<args>", ">"},
+            "id_ends": OUTER - {"</f>"} | {"</", "<p=", "<args>"},
+            "in_arguments": OUTER - {"</f>"} | {"</", "<p=", "</args>"},
+            "behind_value": OUTER - {"</f>"} | {"</", "<p=", "</args>", ";"},
+        },
+    ),
+    (
+        {"call_id": ID | {"position": "BETWEEN_FUNC_AND_ARGS"}},
+        {
+            "id_start": {"<id>"},
+            "id_end": {"</id>"},
+            "id_ends": OUTER | {"<p=", "<args>", "</id>"},
+            "name_ends": OUTER | {"<p=", "<args>", ">", "<id>", "</id>"},
+        },
+    ),
+    (
+        {"call_id": ID | {"position": "POST_ARGS"}},
+        {
+            "id_start": {"<id>"},
+            "id_end": {"</id>"},
+            "id_ends": OUTER | {"<p=", "<args>", "</id>"},
+            "in_arguments": OUTER | {"<p=", "</args>", "<id>"},
+            "behind_value": OUTER | {"<p=", "</args>", ";", "<id>"},
+        },
+    ),
+    (
+        {"arguments": {"literal_name_suffix": '" lit="1">', "type_suffix": "!\n"}},
+        {"key_end": {">", "<v>", '" lit="1">', '">'}, "type_end": {"!"}},
+    ),
+    ({"arguments": {"literal_name_suffix": " "}}, {}),
+    (
+        {"arguments": {"name_suffix": '" lit="1">', "literal_name_suffix": " "}},
+        {"key_end": {'" lit="1">', "<v>"}},
+    ),
+    (
+        {"arguments": {"key_suffix": " >\n", "value_suffix": "\n</"}},
+        {"key_suffix": " >"},
+    ),
+    (
+        {"arguments": {"name_prefix": " "}},
+        {
+            "names_unmarked": True,
+            "key": set(),
+            "name_ends": OUTER | {"<args>", ">"},
+            "id_ends": OUTER | {"<args>"},
+            "in_arguments": OUTER | {"</args>"},
+            "behind_value": OUTER | {"</args>", ";"},
+        },
+    ),
+    (
+        {"arguments": {"escape_start": " <![", "escape_end": "]]> ", "type_first": True}},
+        {"escape_start": {"<!["}, "escape_end": {"]]>"}, "type_first": True},
+    ),
+    (
+        {"tools": {"section_end": "", "per_call_end": ""}, "function": {"close": " "}},
+        {
+            "ends": set(),
+            "own_closers": set(),
+            "has_ends": False,
+            "may_be_ended": False,
+            "closers": OUTER - ENDS,
+            "name_ends": OUTER - ENDS | {"<p=", "<args>", ">"},
+            "id_ends": OUTER - ENDS | {"<p=", "<args>"},
+            "in_arguments": OUTER - ENDS | {"<p=", "</args>"},
+            "behind_value": set(),
+        },
+    ),
+    (
+        {"tools": {"per_call_end": ""}, "function": {"close": ""}},
+        {
+            "ends": {"</calls>"},
+            "own_closers": set(),
+            "closers": {"</calls>", "<calls>", "<call>", "<f="},
+            "name_ends": OUTER - {"</f>", "</call>"} | {"<p=", "<args>", ">"},
+            "id_ends": OUTER - {"</f>", "</call>"} | {"<p=", "<args>"},
+            "in_arguments": OUTER - {"</f>", "</call>"} | {"<p=", "</args>"},
+            "behind_value": OUTER - {"</f>", "</call>"} | {"<p=", "</args>", ";"},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("groups", "changed"), CHANGES)
+def test_what_is_looked_for_in_a_place(groups, changed):
+    made = TaggedMarkers(FMT.replace(**groups))
+    for place, expected in (PLACES | changed).items():
+        found = getattr(made, place)
+        found = set(found.literals) if isinstance(found, Markers) else found
+        assert (place, found) == (place, expected)
+
+
+def behind(space, cores):
+    """Cores, and the same behind white space."""
+    return {text for core in cores for text in (f"{space}{core}", core)}
+
+
+FORGOTTEN = ENDS | {"<end>"}
+FOLLOWING = OUTER | {"<p=", "</args>", ";"}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "core", "plain", "crlf"),
+    [
+        ("</p>\n", "</p>", FORGOTTEN | {"</p>"}, FORGOTTEN | {"</p>"}),
+        (
+            "\n</p>",
+            "</p>",
+            behind("\n", FORGOTTEN | {"</p>"}),
+            behind("\n", FORGOTTEN | {"</p>"}) | behind("\r\n", FORGOTTEN | {"</p>"}),
+        ),
+        ("\n", "\n", FORGOTTEN | {"\n", "\r\n"}, FORGOTTEN | {"\n", "\r\n"}),
+        ("", "", FOLLOWING, FOLLOWING),
+    ],
+)
+def test_what_ends_a_value(suffix, core, plain, crlf):
+    others = ("number", "<n=", ">", "</n>")
+    arguments = {"value_suffix": suffix, "alternatives": others}
+    made = TaggedMarkers(FMT.replace(arguments=arguments))
+    more = {"<n="} if not suffix else set()
+    assert made.usual.suffix == core
+    assert set(made.usual.ends.literals) == plain | more
+    assert set(made.usual.ends_crlf.literals) == crlf | more
+    assert made.usual.types == ""
+    (way,) = made.ways.items()
+    assert way[0] == ("<n=", ">")
+    assert way[1].suffix == "</n>"
+    assert set(way[1].ends.literals) == FORGOTTEN | {"</n>"}
+    assert way[1].types == "number"
+
+
+def test_a_suffix_before_the_name_keeps_what_stands_before_that():
+    made = TaggedMarkers(FMT.replace(arguments={"key_suffix": ">", "value_suffix": "\n</ "}))
+    assert made.usual.suffix == "</ "
+    assert set(made.usual.ends.literals) == behind("\n", FORGOTTEN | {"</ "})
+
+
+@pytest.mark.parametrize("suffix", ["</arg ", "\n</arg\n", "</"])
+def test_a_name_behind_white_space_ends_its_value_again(suffix):
+    fmt = WireFormat().replace(
+        tools={"format": "TAG_WITH_TAGGED", "per_call_start": "<call>", "per_call_end": "</call>"},
+        function={"name_prefix": "<f=", "name_suffix": ">"},
+        arguments={
+            "name_prefix": "<",
+            "name_suffix": ">",
+            "value_suffix": suffix,
+            "key_suffix": ">",
+        },
+    )
+    text = f"<call><f=f><city>NYC{suffix}b>{suffix}city><n>3{suffix}n></call>"
+    for cut in (list(text), [text]):
+        (call,) = read(fmt, cut).tool_calls
+        assert call.arguments == f'{{"city": {json.dumps(f"NYC{suffix}b>")}, "n": 3}}'
+        assert call.complete
+
+
+def read(fmt, texts):
+    parser = StreamParser(fmt)
+    for text in texts:
+        parser.feed(text)
+    parser.finish("stop")
+    return parser.message
+
+
+def test_an_element_may_stand_in_the_place_of_a_value():
+    made = TaggedMarkers(FMT.replace(arguments={"item": "item"}))
+    assert set(made.element_ends.literals) == {"<p=", "</p>"}
+    assert "</p>" in made.behind_value.literals
+
+
+def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator():
+    tools = {"per_call_start": "", "separator": "\n,"}
+    made = TaggedMarkers(FMT.replace(tools=tools, function={"name_prefix": "*"}))
+    assert {"*", ","} <= set(made.in_arguments.literals)
+    assert "<call>" not in made.in_arguments.literals
+
+
+def test_they_are_made_once_for_equal_formats():
+    assert tagged_markers(FMT) is tagged_markers(FMT.replace())
