@@ -37,10 +37,10 @@ class UsualChannels:
         recipient = [Text(" " + channels.recipient.strip()), WORD]
         form = [SPACE, Text(channels.constrain.strip()), WORD]
         ways = [
-            [*begin, *recipient, *form, message],
+            [*begin, *recipient, *form, SPACE, message],
             [*begin, *recipient, SPACE, message],
-            [*begin, *form, message],
-            [*begin, message],
+            [*begin, *form, SPACE, message],
+            [*begin, SPACE, message],
         ]
         to, constrain = (rf"(?:{whole(parts)})?+" for parts in (recipient, form))
         to = to.replace(WORD, f"({WORD})")

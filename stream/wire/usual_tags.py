@@ -115,7 +115,7 @@ def _usual_arguments(fmt: WireFormat, m: TaggedMarkers, key: str) -> UsualArgume
     space = trailing(behind) + ("" if value_prefix else arguments.value_prefix)
     odd = (m.ways, m.type_end.literals, m.escape_start.literals, m.element_ends.literals)
     special = any(odd) or m.key_suffix is not None or arguments.literal_name_suffix.strip()
-    if special or m.names_unmarked or m.separator.literals or m.close.literals:
+    if special or m.separator.literals or m.close.literals:
         return None
     core = ends.strip()
     if not behind_key or space not in ("", "\n") or leading(ends) not in ("", "\n") or not core:

@@ -1,0 +1,104 @@
+"""The short way through a header in channels, and from one message to the next."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import get_format
+from deltaparse.partial import Window
+from deltaparse.stream.wire.channel_markers import ChannelMarkers
+from deltaparse.stream.wire.usual_channels import usual_channels
+
+FMT = get_format("gpt_oss")
+TO, FORM = " to=functions.f-1", "<|constrain|>json"
+HEADERS = [
+    ("<|channel|>final<|message|>", "final", None),
+    ("<|channel|>final <|message|>", "final", None),
+    (f"<|channel|>a{TO}<|message|>", "a", "functions.f-1"),
+    (f"<|channel|>a{TO} <|message|>", "a", "functions.f-1"),
+    (f"<|channel|>a{FORM}<|message|>", "a", None),
+    (f"<|channel|>a {FORM} <|message|>", "a", None),
+    (f"<|channel|>a{TO}{FORM}<|message|>", "a", "functions.f-1"),
+    (f"<|channel|>a{TO} {FORM}<|message|>", "a", "functions.f-1"),
+]
+
+
+def steps(fmt=FMT):
+    return usual_channels(fmt.channels, ChannelMarkers(fmt))
+
+
+@pytest.mark.parametrize(("text", "channel", "recipient"), HEADERS)
+def test_a_header_is_one_step_that_waits_at_each_character(text, channel, recipient):
+    usual = steps()
+    found = usual.header.match(f"{text}so")
+    assert (found[1], found[2], found.end()) == (channel, recipient, len(text))
+    next_one = f"<|start|>assistant{text}"
+    for end in ("<|call|>", "<|end|>"):
+        behind = usual.following.match(f"{end}{next_one}")
+        assert behind.end() == len(f"{end}<|start|>assistant")
+        for step, whole in ((usual.header, text), (usual.following, f"{end}{next_one}")):
+            for size in range(len(whole)):
+                assert step.match(whole[:size]) is None
+                assert step.may_follow(Window(whole[:size])), whole[:size]
+                assert not step.may_follow(Window(whole[:size] + "\x00"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|channel|><|message|>",
+        "<|channel|>a<|message|"[:-1] + "!",
+        "<|channel|>a  <|message|>",
+        f"<|channel|>a {TO}<|message|>",
+        f"{TO}<|channel|>a<|message|>",
+        f"<|channel|>a{FORM}{TO}<|message|>",
+        f"<|channel|>a{TO}{TO}<|message|>",
+        "<|channel|>a b<|message|>",
+        "<|channel|>" + "a" * 129 + "<|message|>",
+    ],
+)
+def test_another_header_is_left_to_the_long_way(text):
+    assert steps().header.match(text) is None
+    assert steps().following.match(f"<|call|><|start|>assistant{text}") is None
+
+
+def test_only_the_ends_of_messages_are_followed():
+    header = HEADERS[0][0]
+    assert steps().following.match(f"<|return|><|start|>assistant{header}") is None
+    assert steps().following.match(f"<|call|><|start|>user{header}") is None
+    assert steps().following.match(f"<|call|>{header}") is None
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        {"channels": {"channel": " "}},
+        {"channels": {"recipient": " "}},
+        {"channels": {"constrain": ""}},
+        {"channels": {"start": ""}},
+        {"channels": {"ends": ("<|return|>",)}},
+        {"turn": {"headers": ()}},
+        # White space behind it is skipped, if it is there.
+        {"channels": {"message": "<|message|>\n"}},
+        # A marker could be a part of a word, or begin in one.
+        {"channels": {"constrain": "form="}},
+        {"channels": {"recipient": " to"}},
+        {"channels": {"recipient": " to:"}},
+        {"channels": {"ends": ("end", "<|call|>")}},
+        # One begins another.
+        {"channels": {"ends": ("<|call|>", "<|call|>s")}},
+        {"channels": {"channel": "<|c|>", "constrain": "<|c|>s"}},
+    ],
+)
+def test_where_a_marker_may_mean_more_there_are_no_steps(groups):
+    assert steps(FMT.replace(**groups)) is None
+
+
+def test_white_space_round_the_markers_of_a_header_is_none_of_them():
+    channels = {"channel": "\n<|channel|> ", "recipient": "to=\n", "constrain": " <|constrain|>\n"}
+    usual = steps(FMT.replace(channels=channels))
+    for text, channel, recipient in HEADERS:
+        found = usual.header.match(text)
+        assert (found[1], found[2]) == (channel, recipient)
+        assert usual.following.match(f"<|call|><|start|>assistant{text}")
+        assert all(usual.header.may_follow(Window(text[:size])) for size in range(len(text)))
