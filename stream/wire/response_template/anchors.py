@@ -20,7 +20,8 @@ from deltaparse.partial.patterns.parse import Atom, Group, Kind, Node, Repeat, p
 __all__ = ["AnchorPart", "PartKind", "is_conditional", "literals", "read_anchor"]
 
 CONTROL = {r"\n": "\n", r"\t": "\t", r"\r": "\r", r"\f": "\f"}
-SPACES = frozenset({r"\s", r"\n", " ", r"\ ", r"[ \n]", r"[\s]", r"[\n ]", r"[ \t]", "\n"})
+SPACES = frozenset({r"\s", r"\n", r"\ ", r"[ \n]", r"[\s]", r"[\n ]", r"[ \t]", "\\\n"})
+"""White space of which any number may stand somewhere, as the reader of patterns spells it."""
 MOST = 32
 """Alternatives that an anchor may have."""
 
@@ -118,7 +119,7 @@ def _alternatives(node: Node, where: str) -> list[list[AnchorPart]]:
         case Atom(flags=flags, source=source) if "i" in flags and source.lower() != source.upper():
             raise FormatError(f"{where}: markers cannot stand for letters in either case")
         case Atom(kind=Kind.CHAR, source=source):
-            if source in CONTROL or len(source) == 1:
+            if source in CONTROL or (len(source) == 1 and source != "."):
                 return [[AnchorPart(PartKind.TEXT, CONTROL.get(source, source))]]
             if source == r"\s":
                 return [[AnchorPart(PartKind.SPACE)]]

@@ -125,7 +125,7 @@ def _closers(
     followed = any({part.kind for part in parts} == {PartKind.AHEAD} for parts in anchors)
     if any(part.kind is PartKind.CAPTURE for parts in alternatives for part in parts):
         raise FormatError(f"{WHERE}: a group in the close")
-    closing = [parts for parts in alternatives if parts and not _are(parts, turn_ends)]
+    closing = [parts for parts in alternatives if not _are(parts, turn_ends)]
     own = [_own_end(marker) for marker in (opening.section, *opening.before)]
     if len(closing) > 1:
         closing = [parts for parts in closing if _are(parts, own)]

@@ -50,11 +50,11 @@ def test_switches_are_a_mapping():
 
 @pytest.mark.parametrize("given", [3, "think", ["think"], {1: ()}, {"a": (), 1: ()}])
 def test_other_things_are_no_switches(given):
-    with pytest.raises(FormatError, match="^switches must be texts by name"):
+    with pytest.raises(FormatError, match=r"^switches must be texts by name"):
         Switches(given)
 
 
 @pytest.mark.parametrize("changes", ["prompt", (1,), None, 3])
 def test_what_a_switch_changes_are_texts(changes):
-    with pytest.raises(FormatError, match="^switches must be a tuple of texts"):
+    with pytest.raises(FormatError, match=r"^switches must be a tuple of texts"):
         Switches({"think": changes})

@@ -55,10 +55,11 @@ def test_a_header_of_another_role(headers, text, end):
         assert found(headers, text[:cut], final=True) in (-1, cut)
 
 
-@pytest.mark.parametrize(
-    "role",
-    "user human system developer tool tools function functions observation environment".split(),
-)
+WORDS = """user human system developer tool tools function functions observation
+environment"""
+
+
+@pytest.mark.parametrize("role", WORDS.split())
 def test_words_that_name_roles_everywhere(role):
     assert found(("<assistant>",), f"<{role}>") == len(role) + 2
 

@@ -100,8 +100,12 @@ def test_some_formats_have_no_usual_head():
         assert marker_tables(get_format(name), calls=True).usual_head is None
     assert usual_head("name", "name", "") is None
     assert usual_head("name", "", "") is None
+    assert usual_head("", "arguments", "") is None
+    assert usual_head("", "", "") is None
     assert usual_head("function name", "arguments", "<") is not usual_head("a", "b", "<")
+    assert usual_head("function name", "argumenté", "<") is None
     assert usual_head("name", "arguments", "f") is None
+    assert usual_head("name", "arguments", "<f") is None
 
 
 def test_what_is_not_usual_is_left_to_the_long_way():

@@ -1,0 +1,143 @@
+"""The field of calls in a response template: what its anchors and its patterns stand for."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from deltaparse import FormatError, from_response_template
+
+from ....strategies.response_templates import CODER, NAMED, QWEN
+
+
+def calls(template, **changes):
+    """The format of a template whose field of calls is changed."""
+    made = copy.deepcopy(template)
+    field = made["fields"]["tool_calls"]
+    if "close_pattern" in changes:
+        field.pop("close", None)
+    field.update(changes)
+    return from_response_template(made)
+
+
+def tagged(pattern, **options):
+    return calls(CODER, content_args={"tag_pattern": pattern, **options}).arguments
+
+
+def test_a_namespace_may_be_left_out_before_the_name():
+    opener = r"<tool_call>(?:functions\.)?(?P<name>\w+)<sep>"
+    fmt = calls(CODER, content="json", content_args={}, open_pattern=opener)
+    assert fmt.function.namespace == "functions."
+    assert (fmt.tools.per_call_start, fmt.function.name_suffix) == ("<tool_call>", "<sep>")
+    with pytest.raises(FormatError, match="'now' that may be left out"):
+        calls(CODER, open_pattern=r"<tool_call>(?P<name>\w+)(?:now)?<sep>")
+
+
+@pytest.mark.parametrize(
+    ("opener", "position", "prefix", "suffix", "name_suffix"),
+    [
+        (r"<call>(?P<id>\d+):(?P<name>\w+)>", "PRE_FUNC_NAME", "", ":", ">"),
+        (r"<call>(?P<name>\w+):\s*(?P<id>\d+)>", "BETWEEN_FUNC_AND_ARGS", ":\n", ">", ""),
+        (r"<call>(?P<name>\w+)>", "NONE", "", "", ">"),
+    ],
+)
+def test_an_id_before_the_name_or_behind_it(opener, position, prefix, suffix, name_suffix):
+    transform = NAMED | ({"id": "{id}"} if "id" in opener else {})
+    fmt = calls(
+        CODER,
+        content="json",
+        content_args={},
+        open_pattern=opener,
+        close_pattern="</call>",
+        transform=transform,
+    )
+    assert fmt.call_id.position == position
+    assert (fmt.call_id.prefix, fmt.call_id.suffix) == (prefix, suffix)
+    assert fmt.function.name_suffix == name_suffix
+
+
+@pytest.mark.parametrize(
+    ("pattern", "starts", "ends"),
+    [
+        (r"<(?P<key>\w+)>(?:\[\[)?(?P<value>.*?)(?:\]\])?</p>", "[[", "]]"),
+        (r"<(?P<key>\w+)>(?:\[\[)?(?P<value>.*?)</p>", "[[", ""),
+        (r"<(?P<key>\w+)>(?P<value>.*?)(?:\]\])?</p>", "", "]]"),
+        (r"<(?P<key>\w+)>(?P<value>.*?)</p>", "", ""),
+    ],
+)
+def test_what_stands_round_a_value_and_may_be_left_out(pattern, starts, ends):
+    arguments = tagged(pattern)
+    assert (arguments.escape_start, arguments.escape_end) == (starts, ends)
+    assert (arguments.name_prefix, arguments.name_suffix) == ("<", ">")
+    assert arguments.value_suffix == "</p>\n"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"<(?P<key>\w+)>(?P<value>.*?)</p>(?:;)?",
+        r"(?:;)?<(?P<key>\w+)>(?P<value>.*?)</p>",
+        r"<(?P<key>\w+)>(?:;)?\n<v>(?P<value>.*?)</p>",
+    ],
+)
+def test_only_what_stands_at_the_value_may_be_left_out(pattern):
+    with pytest.raises(FormatError, match="';' that may be left out"):
+        tagged(pattern)
+
+
+@pytest.mark.parametrize(
+    ("parser", "quoted"),
+    [
+        (None, False),
+        ({"name": "text"}, False),
+        ({"name": "json"}, True),
+        ({"name": "json", "args": {}}, True),
+        ({"name": "json", "args": {"allow_non_json": False}}, True),
+        ({"name": "json", "args": {"allow_non_json": True}}, False),
+        ({"name": "text", "args": {"allow_non_json": False}}, False),
+    ],
+)
+def test_strings_that_are_json(parser, quoted):
+    arguments = tagged(r"<(?P<key>\w+)>(?P<value>.*?)</p>", value_parser=parser)
+    assert arguments.quoted_strings is quoted
+
+
+@pytest.mark.parametrize(
+    ("close", "per_call_end", "ends"),
+    [
+        (r"</tool_call>|\Z", "\n</tool_call>", ()),
+        (r"</tool_call>|<eot>|\Z", "\n</tool_call>", ("<eot>",)),
+        (r"<\|im_end\|>|\Z", "", ()),
+        (r"\Z", "", ()),
+        (r"<over>", "\n<over>", ()),
+    ],
+)
+def test_what_closes_json_ends_the_call_or_the_turn(close, per_call_end, ends):
+    fmt = calls(QWEN, close_pattern=close)
+    assert fmt.tools.per_call_end == per_call_end
+    assert fmt.turn.ends == ("<|im_end|>", "<|endoftext|>", *ends)
+
+
+def test_an_id_in_json_is_at_its_path():
+    function = {"name": "{content.fn.name}", "arguments": "{content.fn.args}"}
+    transform = {"type": "function", "function": function, "id": "{content.id}"}
+    tools = calls(QWEN, transform=transform).tools
+    assert (tools.function_field, tools.name_field, tools.arguments_field) == ("fn", "name", "args")
+    assert (tools.id_field, tools.field_order) == ("id", ("name", "args", "id"))
+
+
+def test_calls_in_a_list_between_two_markers():
+    function = {"name": "{name}", "arguments": "{arguments}"}
+    fmt = calls(
+        QWEN,
+        open_pattern=r"<calls>\s*<tool_call>",
+        close_pattern=r"</tool_call>\s*</calls>",
+        repeats=False,
+        transform_each=True,
+        transform={"type": "function", "function": function},
+    )
+    tools = fmt.tools
+    assert (tools.section_start, tools.section_end) == ("<calls>", "</calls>")
+    assert (tools.per_call_start, tools.per_call_end) == ("<tool_call>\n", "\n</tool_call>")
+    assert (tools.separator, tools.array_wrapped) == (", ", True)

@@ -1,0 +1,70 @@
+"""Markers that close content on a condition: what they say of a format."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from deltaparse import ContentMode, FormatError, from_response_template
+
+from ....strategies.response_templates import QWEN
+
+END = r"<\|im_end\|>"
+OVER = r"(?<=</tool_call>\s*)</calls>"
+HEADER = r"(?<=<\|im_end\|>\s*)<\|im_start\|>assistant"
+
+
+def read(close, calls=r"(?:<calls>)?<tool_call>", closed=r"</tool_call>"):
+    template = copy.deepcopy(QWEN)
+    del template["fields"]["tool_calls"]["close"]
+    template["fields"]["tool_calls"] |= {"open_pattern": calls, "close_pattern": closed}
+    template["fields"]["content"] = {"close_pattern": close}
+    return from_response_template(template)
+
+
+def test_the_end_of_a_section_may_stand_behind_the_last_call():
+    assert read(END).tools.section_end == ""
+    fmt = read(f"{END}|{OVER}")
+    assert fmt.tools.section_end == "</calls>"
+    assert fmt.turn.ends == ("<|im_end|>",)
+
+
+@pytest.mark.parametrize("known", [HEADER, r"(?<=\A\s*)</think>"])
+def test_what_is_known_otherwise_says_nothing_and_hides_nothing(known):
+    assert read(f"{END}|{known}") == read(END)
+    assert read(f"{END}|{known}|{OVER}") == read(f"{END}|{OVER}")
+
+
+@pytest.mark.parametrize("place", [r"\A", "</think>"])
+def test_a_marker_behind_reasoning_starts_content(place):
+    start = rf"(?<={place}\s*)<answer>"
+    fmt = read(f"{END}|{start}")
+    assert fmt.content.mode is ContentMode.WRAPPED_WITH_REASONING
+    assert (fmt.content.start, fmt.content.end) == ("<answer>", "")
+    assert fmt.turn.ends == ("<|im_end|>",)
+    fmt = read(f"{END}|</answer>|{start}")
+    assert (fmt.content.start, fmt.content.end) == ("<answer>", "</answer>")
+    assert fmt.turn.ends == ("<|im_end|>",)
+
+
+@pytest.mark.parametrize(
+    ("close", "options"),
+    [
+        (r"(?<=<x>)<y>", {}),
+        (r"(?=<x>)<y>", {}),
+        # There is no section, or its end is known.
+        (OVER, {"calls": "<tool_call>"}),
+        (r"(?<=</tool_call>)<y>", {"closed": r"</tool_call>(?:</calls>)?"}),
+        # Content starts with one marker.
+        (r"(?<=</think>)<y>|(?<=</think>)<z>", {}),
+    ],
+)
+def test_another_condition_is_refused(close, options):
+    with pytest.raises(FormatError, match=r"field 'content': '.*' closes it on a condition"):
+        read(f"{END}|{close}", **options)
+
+
+def test_nothing_ends_a_turn_whose_content_is_behind_reasoning():
+    with pytest.raises(FormatError, match="'<y>' closes it on a condition"):
+        read(r"(?<=</think>)<y>")
