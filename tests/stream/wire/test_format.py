@@ -227,3 +227,12 @@ def test_a_version_is_the_number_one(version):
     with pytest.raises(FormatError, match="version"):
         WireFormat.from_json(f'{{"version": {version}}}')
     assert WireFormat.from_json('{"version": 1}') == WireFormat.from_json("{}") == WireFormat()
+
+
+def test_a_mapping_becomes_switches():
+    fmt = WireFormat(switches={"think": ["prompt"]})
+    assert type(fmt.switches) is type(WireFormat().switches)
+    assert fmt.switches["think"] == ("prompt",)
+    assert hash(fmt) == hash(WireFormat(switches=fmt.switches))
+    with pytest.raises(FormatError, match="switches must be texts by name"):
+        WireFormat(switches=("think",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ArgumentsFormat, FormatError, ReasoningFormat, ToolsFormat, WireFormat
+from deltaparse import ArgumentsFormat, FormatError, ReasoningFormat, ToolsFormat
 from deltaparse.stream.wire.groups import Switches
 
 
@@ -45,7 +45,6 @@ def test_switches_are_a_mapping():
     assert switches == {"think": ("prompt",), "b": ()}
     assert hash(switches) == hash(Switches(dict(switches)))
     assert not Switches()
-    assert WireFormat(switches={"think": ["prompt"]}).switches["think"] == ("prompt",)
 
 
 @pytest.mark.parametrize("given", [3, "think", ["think"], {1: ()}, {"a": (), 1: ()}])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 
 from deltaparse import WireFormat, get_format
+from deltaparse.stream.wire import marker_tables as module
 from deltaparse.stream.wire.marker_tables import (
     KNOWN_FIELDS,
     Field,
@@ -225,14 +228,22 @@ def test_usual_steps_are_not_for_calls_that_wait_for_an_id(groups, before):
 
 def test_usual_steps_are_of_the_own_kind_of_calls_only():
     assert made(TAGS).usual_tags is None
+    assert made(TAGS.replace(function={"name_suffix": ">"})).usual_tags is None
     assert made(IN_TAGS).usual_head is None
     assert made(UNMARKED).usual_head is None
     assert made(LIST).usual_head is None
     assert made(TAGS.replace(tools={"name_is_key": True})).usual_head is None
     assert made(get_format("functionary_v32")).usual_tags is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "maker"), [("usual_tags", "usual_tags"), ("usual_next", "next_usual_call")]
+)
+def test_usual_steps_are_made_once_when_they_are_asked_for(kind, maker):
     tables = made(IN_TAGS)
-    assert tables.usual_tags is tables.usual_tags is not None
-    assert tables.usual_next is tables.usual_next is not None
+    with patch.object(module, maker, wraps=getattr(module, maker)) as asked:
+        assert getattr(tables, kind) is getattr(tables, kind) is not None
+    assert asked.call_count == 1
 
 
 def test_tables_are_made_once_for_equal_formats():
