@@ -1,0 +1,65 @@
+"""The headers of messages in a response template that is written."""
+
+from __future__ import annotations
+
+import pytest
+import regex
+
+from deltaparse import get_format, to_response_template
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"),
+    [
+        ("<|start|>assistant<|channel|>analysis<|message|>", "thinking"),
+        ("<|channel|>analysis<|message|>", "thinking"),
+        ("<|channel|>analysis to=all<|message|>", "thinking"),
+        ("<|channel|>final<|message|>", "content"),
+        ("<|channel|>analysis2<|message|>", "content"),
+        ("<|channel|>commentary to=user<|message|>", "content"),
+        ("<|channel|>commentary to=assistant <|message|>", "content"),
+        ("<|channel|>final <|constrain|>json<|message|>", "content"),
+        ("<|channel|>commentary to=functions.f <|constrain|>json<|message|>", "tool_calls"),
+        (" to=functions.f<|channel|>analysis<|message|>", "tool_calls"),
+        ("<|start|>assistant to=functions.f<|channel|>commentary json<|message|>", "tool_calls"),
+        ("<|channel|>commentary to=f<|message|>", None),
+    ],
+)
+def test_a_header_says_what_a_message_is(header, kind):
+    fields = to_response_template(get_format("gpt_oss"))["fields"]
+    found = {
+        name for name, field in fields.items() if regex.fullmatch(field["open_pattern"], header)
+    }
+    assert found == ({kind} if kind else set())
+    if kind == "tool_calls":
+        assert regex.fullmatch(fields[kind]["open_pattern"], header)["name"] == "f"
+    assert [fields[name]["content"] for name in ("thinking", "tool_calls", "content")] == [
+        "text",
+        "json",
+        "text",
+    ]
+    for field in fields.values():
+        for end in ("<|end|>", "<|call|> ", "\n<|return|>"):
+            assert regex.fullmatch(field["close_pattern"], end)
+        assert regex.match(field["close_pattern"], "<|start|>").end() == 0
+
+
+def test_headers_of_a_format_with_less_in_them():
+    fmt = get_format("gpt_oss").replace(function={"namespace": ""})
+    opener = to_response_template(fmt)["fields"]["tool_calls"]["open_pattern"]
+    assert (
+        regex.fullmatch(opener, "<|channel|>a to=functions.f<|message|>")["name"] == "functions.f"
+    )
+    assert regex.fullmatch(opener, "<|channel|>a to=user<|message|>") is None
+    assert regex.fullmatch(opener, "<|channel|>a to=users<|message|>")["name"] == "users"
+    plain = fmt.replace(channels={"recipient": " ", "reasoning": (), "start": "", "constrain": ""})
+    fields = to_response_template(plain.replace(turn={"headers": ("<|a|>",)}))["fields"]
+    assert regex.fullmatch(fields["content"]["open_pattern"], "<|channel|>analysis<|message|>")
+    assert (
+        regex.search(fields["tool_calls"]["open_pattern"], "<|channel|>a to=f<|message|>") is None
+    )
+    assert (
+        regex.search(fields["thinking"]["open_pattern"], "<|channel|>analysis<|message|>") is None
+    )
+    assert regex.fullmatch(fields["content"]["close_pattern"], "<|end|>")
+    assert regex.match(fields["content"]["close_pattern"], "so") is None
