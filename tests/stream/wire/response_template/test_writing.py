@@ -71,6 +71,21 @@ def test_reasoning_that_is_open_in_any_case_may_stand_without_its_opener(turn, u
         (HERMES.replace(tools={"arguments_as_text": True}), "arguments that are JSON in a text"),
         (HERMES.replace(tools={"per_call_end": "]"}), "calls that only a bracket ends"),
         (
+            HERMES.replace(tools={"per_call_end": "]", "section_end": "</c>"}),
+            "calls that only a bracket ends",
+        ),
+        (
+            HERMES.replace(
+                tools={
+                    "section_start": "<c>",
+                    "section_end": "]",
+                    "per_call_start": "",
+                    "per_call_end": "",
+                }
+            ),
+            "calls that only a bracket ends",
+        ),
+        (
             HERMES.replace(tools={"array_wrapped": True, "per_call_end": " "}),
             "lists round each call that nothing ends",
         ),

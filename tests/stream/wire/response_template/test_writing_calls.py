@@ -76,3 +76,85 @@ def test_the_pattern_of_an_argument(groups, text, key, value):
     found = regex.fullmatch(pattern, text, regex.DOTALL)
     assert (found["key"], found["value"].strip()) == (key, value)
     assert regex.match(pattern, text[:-1], regex.DOTALL) is None
+
+
+ROWS = HERMES.replace(
+    tools={"section_start": "<c>", "section_end": "</c>", "per_call_start": "", "per_call_end": ""}
+)
+LIST = ROWS.replace(tools={"array_wrapped": True})
+UNMARKED = HERMES.replace(
+    tools={"per_call_start": "", "per_call_end": "", "separator": "; "},
+    code={"start": "<code>", "function": "run"},
+)
+PREFIXED = CODER.replace(
+    tools={"format": "TAG_WITH_JSON", "per_call_start": "", "per_call_end": ""},
+    function={"name_prefix": "<f=", "name_suffix": "", "close": ""},
+)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "end"),
+    [
+        (HERMES, " <tool_call>\n{", " <tool_call>\n"),
+        (HERMES, '{"name": ', None),
+        (HERMES.replace(tools={"array_wrapped": True}), "<tool_call>\n[ {", "<tool_call>\n["),
+        (HERMES.replace(tools={"array_wrapped": True}), "<tool_call>\n{", None),
+        (HERMES.replace(tools={"section_start": "<c>"}), "<c>\n<tool_call>{", "<c>\n<tool_call>"),
+        (HERMES.replace(tools={"section_start": "<c>"}), "<tool_call>{", "<tool_call>"),
+        (HERMES.replace(tools={"section_start": "<c>"}), "<c>{", None),
+        (ROWS, ' <c>\n{"name": ', " <c>\n"),
+        (ROWS, '<c>{ "arguments":', "<c>"),
+        (ROWS, '<c>{"other":', None),
+        (ROWS, '{"name": ', None),
+        (LIST, "<c> [", "<c> "),
+        (LIST, "[", None),
+        (UNMARKED, ' {"name": ', " "),
+        (UNMARKED, '<code>{"name": ', "<code>"),
+        (UNMARKED, '{"arguments": ', None),
+        (UNMARKED.replace(tools={"function_field": "fn"}), '{"fn": ', ""),
+        (UNMARKED.replace(tools={"function_field": "fn"}), '{"name": ', None),
+        (PREFIXED, "<f=get{", "<f=get"),
+        (PREFIXED, "<f=get", None),
+    ],
+)
+def test_what_opens_calls(fmt, text, end):
+    fmt = fmt.replace(tools={"field_order": ("name", "arguments")})
+    found = regex.match(calls(fmt)["open_pattern"], text)
+    assert (found and found[0]) == end
+    assert not (found and "name" in found.groupdict()) or found["name"] == "get"
+
+
+def test_an_id_that_holds_the_name_is_written_once():
+    text = "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"
+    found = regex.fullmatch(calls(get_format("kimi_k2"))["open_pattern"], text)
+    assert (found["id"], found["name"]) == ("functions.f:0", "f")
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "end"),
+    [
+        (HERMES, "\n</tool_call>\n", "\n</tool_call>\n"),
+        (HERMES, "<|im_end|>", None),
+        (ROWS, "</c>", "</c>"),
+        (ROWS, "<|im_end|>", None),
+        (LIST, " </c> ", " </c> "),
+        (LIST, "<|im_end|>", None),
+        (HERMES.replace(tools={"array_wrapped": True}), "] </tool_call>", "] </tool_call>"),
+        (PREFIXED, " <f=", ""),
+        (PREFIXED, "<|im_end|>", "<|im_end|>"),
+        (PREFIXED.replace(tools={"per_call_start": "<call>"}), "<call>", ""),
+        (PREFIXED.replace(tools={"per_call_start": "<call>"}), "<f=", None),
+    ],
+)
+def test_what_closes_a_call(fmt, text, end):
+    found = regex.match(calls(fmt)["close_pattern"], text)
+    assert (found and found[0]) == end
+
+
+@pytest.mark.parametrize("fmt", [ROWS, UNMARKED])
+def test_in_a_row_the_next_call_closes_one_and_opens(fmt):
+    separator = fmt.tools.separator
+    field, text = calls(fmt), f'}}{separator}{{"name": "f"'
+    assert regex.compile(field["close_pattern"]).match(text, 1).end() == 1
+    opened = regex.compile(field["open_pattern"]).match(text, 1)
+    assert opened.end() == 1 + len(separator)
