@@ -164,3 +164,10 @@ def test_a_format_is_read_once_and_shared():
     assert get_format("hermes") is get_format("hermes2")
     assert isinstance(get_format("hermes"), WireFormat)
     assert not get_format("hermes").verified
+
+
+def test_names_are_read_when_they_are_first_asked_for(monkeypatch):
+    monkeypatch.setattr(registry.Registered, "entries", None)
+    assert "hermes" in list_formats()
+    entries = registry.Registered.entries
+    assert entries is registry._entries() is not None
