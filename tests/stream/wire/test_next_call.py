@@ -68,6 +68,7 @@ def stands(fmt, text, quote, *, final=True):
         (BY_NAME, '</f><f=g>{"n', True),
         (BY_NAME, '</call><f=g>{"n', True),
         (BY_NAME, '</><f=g>{"n', False),
+        (BY_NAME.replace(tools={"per_call_end": ""}), '</f><call><f=g>{"n', True),
         (CHANNELS, '<call><start>model<ch>final<msg>{"n', True),
         (CHANNELS, '<end><start>model<msg> {"n', True),
         (CHANNELS, '<call>model<msg>{"n', False),

@@ -35,6 +35,7 @@ def found(headers, text, *, markers=(), pos=0, final=False):
         (("<|assistant|role|>",), "<|user_2|role|>", "<|user_2|role|>"),
         # What would be the end of a header, from a tag on, is one.
         (("Next:\n<|assistant|>",), "<|user|>", "<|user|>"),
+        (("### Model:\n",), "### User:\n", "### User:"),
         # A header that begins with the role would be any word.
         (("assistant:",), "user:", None),
         # A tag alone is any tag of HTML.
