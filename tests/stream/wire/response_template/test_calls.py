@@ -141,3 +141,21 @@ def test_calls_in_a_list_between_two_markers():
     assert (tools.section_start, tools.section_end) == ("<calls>", "</calls>")
     assert (tools.per_call_start, tools.per_call_end) == ("<tool_call>\n", "\n</tool_call>")
     assert (tools.separator, tools.array_wrapped) == (", ", True)
+
+
+def test_a_section_may_be_all_that_begins_a_call():
+    options = {"open_pattern": r"(?:<c>)?(?P<name>\w+)<sep>", "close_pattern": r"\Z"}
+    fmt = calls(CODER, content="json", content_args={}, **options)
+    assert (fmt.tools.section_start, fmt.tools.per_call_start) == ("<c>", "")
+    # Behind arguments in tags, its own end is known.
+    assert calls(CODER, **options).tools.per_call_end == "</c>"
+
+
+def test_a_close_that_ends_the_inner_tag_is_all_that_ends_a_call():
+    fmt = calls(CODER, close_pattern="</function>")
+    assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</function>")
+
+
+def test_a_place_that_is_no_text_is_named():
+    with pytest.raises(FormatError, match="transform says 3 for the name"):
+        calls(CODER, transform={"function": {"name": 3, "arguments": "{content}"}})
