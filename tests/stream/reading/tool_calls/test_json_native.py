@@ -104,3 +104,16 @@ def test_a_trail_says_where_the_name_stands(fmt, text, names):
     assert [text[span.start : span.end] for span in spans] == names
     if fmt is TAGS:
         assert spans[0].start == text.rindex(f'"{names[0]}"') + 1
+
+
+@pytest.mark.parametrize("value", ["true", "-12.5", '"a\\u00e9"', '{"b": [null, 1]}'])
+def test_a_member_that_is_cut_behind_a_whole_call_is_told_to_the_last_letter(value):
+    begun = '<tool_call>{"name": "f", "arguments": {}, '
+    member = f'"xyz": {value}'
+    for cut in range(member.index(":") + 2, len(member)):
+        parser = fed(get_format("hermes"), begun + member[:cut], reason="length")
+        (call,) = parser.message.tool_calls
+        assert (call.arguments, call.complete) == ("{}", True)
+        (issue,) = parser.issues
+        assert issue.kind == "unused_member"
+        assert issue.detail.endswith(repr("xyz: " + member[len('"xyz": ') : cut]))
