@@ -18,6 +18,7 @@ from ...wire.format import CallIdPosition, ToolFormat
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, tagged_markers
 from ..checkpoint import Checkpoint
+from ..content import may_become
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
@@ -152,6 +153,8 @@ def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[End
     ending = WHOLE
     if char in '{"' or (yield from at(src, NULL)):
         ending = yield from json_arguments(src, call)
+    elif may_become(src, m.before_json):
+        return CUT  # it might as well be what closes a call without arguments
     if ending is WHOLE:
         yield from json_space(src)
         yield from skip_if_here(src, m.arguments_end)

@@ -148,3 +148,41 @@ def test_a_closer_that_was_cut_closes_arguments_in_tags_where_the_model_ended(cu
     )
     (call,) = fed(fmt, "<run=f>" + cut, reason).message.tool_calls
     assert call.complete == (reason == "stop")
+
+
+@pytest.mark.parametrize(
+    ("change", "before"),
+    [
+        ({"arguments": {"start": "</args>"}}, ":</args>"),
+        (
+            {
+                "call_id": {
+                    "position": "BETWEEN_FUNC_AND_ARGS",
+                    "prefix": "</id>",
+                    "suffix": "<id/>",
+                }
+            },
+            ":</id>7<id/>",
+        ),
+        ({"function": {"name_suffix": "<named>"}}, "<named>"),
+    ],
+)
+@pytest.mark.parametrize("reason", ["length", "stop", None])
+def test_what_may_be_a_closer_or_stand_before_arguments_makes_no_whole_call(change, before, reason):
+    text = f'<calls>f{before}{{"a": 1}}</f></calls>'
+    fmt = (
+        WireFormat()
+        .replace(
+            tools={
+                "format": "TAG_WITH_JSON",
+                "section_start": "<calls>",
+                "section_end": "</calls>",
+            },
+            function={"name_suffix": ":", "close": "</", "close_suffix": ">"},
+        )
+        .replace(**change)
+    )
+    assert [call.arguments for call in fed(fmt, text).message.tool_calls] == ['{"a": 1}']
+    for cut in range(len("<calls>f"), len(text)):
+        for call in fed(fmt, text[:cut], reason).message.tool_calls:
+            assert not call.complete or call.arguments == '{"a": 1}', text[:cut]
