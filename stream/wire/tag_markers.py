@@ -41,7 +41,7 @@ class TaggedMarkers:
     name_ends:                       what may follow a name.
     id_start, id_end:                the markers round the id; `id_ends`: what may follow it.
     arguments_start, arguments_end:  the markers round all arguments.
-    before_json:                     what stands between a name and arguments that are JSON.
+    before_json:                     what may stand before arguments that are JSON.
     in_arguments:                    what may stand where an argument or the end of all does.
     key:                             the marker before an argument's name; none in a JSON object.
     key_end, value_prefix:           what ends the name, and the marker before the value.
@@ -143,9 +143,8 @@ class TaggedMarkers:
         self.id_end = marker_set(id_end)
         self.id_ends = marker_set(outer | around | id_end | stripped([function.name_prefix]))
         self.arguments_start = marker_set(stripped([arguments.start]))
-        self.before_json = marker_set(
-            suffix | stripped([arguments.start]) | (id_start if between else set())
-        )
+        before = id_start if between else set()
+        self.before_json = marker_set(before | stripped([arguments.start]))
         self.arguments_end = marker_set(stripped([arguments.end]))
         self.in_arguments = marker_set(key | outer | behind | (set() if tagged else {"null"}))
         self.separator = marker_set(separator)

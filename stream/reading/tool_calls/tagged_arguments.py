@@ -104,7 +104,7 @@ def _ends_here(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
     """
     src, natural = reading.src, reading.sink.natural
     if (yield from at(src, m.closers)):
-        return True
+        return not may_become(src, m.key)  # which may begin as a closer does
     if not m.has_ends:
         return not may_become(src, m.key) if src.unread else natural
     return len(m.ends.literals) == 1 and natural and may_become(src, m.ends)

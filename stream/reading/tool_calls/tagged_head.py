@@ -70,6 +70,9 @@ def tagged_head(
     suffix = yield from at(src, m.after_name)
     if suffix:
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))
+    elif src.unread and may_become(src, m.after_name):
+        call.called(name, start)  # what it might as well be ends no call without arguments
+        return CUT
     if position is CallIdPosition.BETWEEN_FUNC_AND_ARGS:
         yield from json_space(src)
         if (yield from skip_if_here(src, m.id_start)):

@@ -186,3 +186,20 @@ def test_what_may_be_a_closer_or_stand_before_arguments_makes_no_whole_call(chan
     for cut in range(len("<calls>f"), len(text)):
         for call in fed(fmt, text[:cut], reason).message.tool_calls:
             assert not call.complete or call.arguments == '{"a": 1}', text[:cut]
+
+
+@pytest.mark.parametrize("reason", ["length", None])
+def test_a_name_whose_end_is_cut_is_that_of_no_whole_call(reason):
+    fmt = WireFormat().replace(
+        tools={
+            "format": "TAG_WITH_TAGGED",
+            "section_start": "<calls>",
+            "section_end": "</calls>",
+        },
+        function={"name_prefix": "<", "name_suffix": "<named>"},
+        arguments={"name_prefix": "<key>", "name_suffix": "<is>", "value_suffix": "</>"},
+    )
+    text = "<calls><f<named><key>a<is>1</></calls>"
+    for cut in range(len("<calls><f"), text.index("<is>")):
+        for call in fed(fmt, text[:cut], reason).message.tool_calls:
+            assert not call.complete, text[:cut]
