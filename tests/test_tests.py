@@ -50,13 +50,22 @@ def asserts(node):
     return isinstance(node, ast.Assert) or named == "raises" or named.startswith(CHECKS)
 
 
+@cache
+def decorated():
+    """The functions of all modules that are decorated, with their places."""
+    return [
+        (f"{module}:{node.lineno} {node.name}", node)
+        for module, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.decorator_list
+    ]
+
+
 def functions(*marks):
-    """The functions of all modules that are decorated with one of these, with their places."""
-    for module, tree in modules().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                if {name_of(mark) for mark in node.decorator_list} & set(marks):
-                    yield f"{module}:{node.lineno} {node.name}", node
+    """Those that are decorated with one of these."""
+    for place, node in decorated():
+        if {name_of(mark) for mark in node.decorator_list} & set(marks):
+            yield place, node
 
 
 def returns(function):

@@ -104,6 +104,7 @@ def test_what_is_written_in_a_format_is_read_by_transformers(family, data):
 EXPRESSIBLE = [name for name in sorted(WIRES) if written(dp.get_format(name)) is not None]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", EXPRESSIBLE)
 @given(data=st.data())
 def test_what_a_model_may_write_in_a_named_format_is_read_by_transformers(name, data):

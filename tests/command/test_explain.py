@@ -85,14 +85,14 @@ def test_other_groups():
 
 
 @corpus.needs_corpus
-def test_samples_of_real_templates():
-    for path in corpus.templates():
-        fmt = dp.analyze(path.read_text(encoding="utf-8"))
-        assert explanation(fmt)
-        if fmt.verified:
-            opened = fmt.reasoning.mode in {"FORCED_OPEN", "FORCED_CLOSED"}
-            head = "".join(fmt.turn.headers[:1])
-            assert_parses(fmt, head + fmt.reasoning.start if opened else head)
+@pytest.mark.parametrize("path", corpus.templates(), ids=lambda path: path.stem)
+def test_samples_of_real_templates(path):
+    fmt = dp.analyze(path.read_text(encoding="utf-8"))
+    assert explanation(fmt)
+    if fmt.verified:
+        opened = fmt.reasoning.mode in {"FORCED_OPEN", "FORCED_CLOSED"}
+        head = "".join(fmt.turn.headers[:1])
+        assert_parses(fmt, head + fmt.reasoning.start if opened else head)
 
 
 def assert_parses(fmt, prompt):

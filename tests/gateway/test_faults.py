@@ -108,6 +108,7 @@ def test_an_upstream_that_is_not_there(gateways, path):
         gateway.stop()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("path", PATHS)
 def test_an_upstream_that_falls_silent(gateways, upstream, path):
     gateway = gateways(idle_timeout=0.3)
@@ -129,6 +130,7 @@ def test_an_answer_that_takes_too_long(gateways, upstream):
     assert "stream_error" in {issue.kind for issue in message.issues}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("fault", [None, "hang"])

@@ -213,6 +213,7 @@ def test_a_connection_that_was_kept_too_long_is_replaced():
     assert connections == 6
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("end", [b"", b"zz\r\n", None])
 def test_what_came_before_a_body_broke_is_read_by_a_slow_reader(end):
     """Whatever it breaks by: the end of the connection, rubbish, or silence."""
@@ -444,6 +445,7 @@ def test_a_bug_ends_a_stream_with_the_error_of_its_protocol(
     assert "internal error: RuntimeError" in caplog.text
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("path", PATHS)
 def test_a_service_that_stops_tells_those_who_wait(upstream, path):
     gateway = Running(upstream)

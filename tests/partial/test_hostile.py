@@ -231,6 +231,7 @@ def test_patterns_without_measure_are_refused(pattern):
         Pattern(pattern)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("pattern", ["(?:a{1000}){1000}", "(?:(?:a{100}){100}){100}"])
 def test_copies_of_copies_are_counted_too(pattern):
     with pytest.raises(UsageError):
