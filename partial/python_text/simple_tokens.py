@@ -13,7 +13,7 @@ reads the space and the token behind it, and the name of its last group says whi
     string    from its quote to its end, with what proves that; or an argument's name and its sign
     begun     a quote, and what stands behind it up to an escape or another quote
     word      a number or a name that is a value
-    opener    an opening bracket
+    opener    nothing: an opening bracket that is known at sight comes next
     space     only that, for a comma or a closing bracket stands behind it
     wait      nothing: what is unread is no token yet
     None      nothing: what is unread is for the other readers
@@ -33,7 +33,7 @@ from ..waiting import Step
 from ..window import Window
 from .numbers import NAMES
 from .strings import IN_STRING, STRING_RUNS
-from .writer import LONG_VALUE, OPENERS, Writer
+from .writer import ODD_FRAMES, OPENERS, Expects, Writer
 
 __all__ = ["simple_tokens"]
 
@@ -73,7 +73,7 @@ def _match(pattern: str) -> Match:
     return cast("Match", re.compile(pattern).match)
 
 
-VALUE = _place(_string(BEHIND_VALUE), WORD, r"(?P<opener>[\[{(])")
+VALUE = _place(_string(BEHIND_VALUE), WORD, r"(?=[\[{])(?P<opener>)")
 PLACES = {
     "element": VALUE,
     "value": VALUE,
@@ -82,7 +82,15 @@ PLACES = {
     "comma": _place(),
 }
 """By what is expected, and for a key, by the sign behind it."""
-REST_OF_VALUE, REST_OF_KEY = _rest(BEHIND_VALUE), _rest(BEHIND_KEY)
+REST_OF_VALUE = _rest(BEHIND_VALUE)
+REST = {"element": REST_OF_VALUE, "value": REST_OF_VALUE, "key": _rest(BEHIND_KEY)}
+"""By what the string is that is open."""
+BEHIND_STRING: dict[Expects, tuple[str, Expects]] = {
+    "element": ('"', "comma"),
+    "value": ('"', "comma"),
+    "key": ('": ', "value"),
+}
+"""What is written behind a string, and expected then."""
 
 
 def simple_tokens(out: Writer) -> Step:
@@ -91,85 +99,86 @@ def simple_tokens(out: Writer) -> Step:
     It returns what is to be emitted; if something else must read on, it has emitted that, and
     returns None. A bracket must be open.
     """
-    emit = out.emit
-    texts: list[str] = []
-    collect = texts.append
+    emit, frames = out.emit, out.frames
     inside = 0
 
     def step(src: Window) -> str | None:
         nonlocal inside
-        if src.base < 0 and not src.emits_prompt:
+        # What may be a tuple's is held back.
+        if out.slots or frames[-1] in ODD_FRAMES or (src.base < 0 and not src.emits_prompt):
             return None
         begun = out.quote
-        out.emit = collect
-        waits = _read(src, out)
-        out.emit = emit
-        written = "".join(texts)
-        # In a string that is longer than some chunks; for others it would not be worth it.
-        inside = inside + 1 if begun and begun == out.quote and len(texts) == 1 else 0
-        texts.clear()
-        if not waits or src.closed:
+        written, same, simple = _read(src, out)
+        if not simple or src.closed:
             if written:
                 emit(written)
             return None
-        if inside >= LONG_STRING and not out.slots:
+        # In a string that is longer than some chunks; for others it would not be worth it.
+        inside = inside + 1 if begun and same else 0
+        if inside >= LONG_STRING:
             src.let_pass(IN_STRING[begun][1])
         return written
 
     return step
 
 
-def _read(src: Window, out: Writer) -> bool:
-    """Read tokens; return whether of what is unread nothing can be emitted before more comes."""
-    text, frames, pos = src.text, out.frames, src.pos
-    # What may be a tuple's is held back.
-    end, write = len(text), out.write if out.slots else out.emit
+def _read(src: Window, out: Writer) -> tuple[str, bool, bool]:  # noqa: PLR0915 - calls cost more
+    """Read tokens; return the JSON of them, and two answers.
+
+    The first is whether the string that was open is still open, the other whether of what is unread
+    nothing can be emitted before more comes.
+    """
+    text, pos, frames, frame = src.text, src.pos, out.frames, out.frames[-1]
+    quote, expects, comma = out.quote, out.expects, out.comma
+    end, written, same, simple = len(text), "", True, True
     while pos < end:
-        char, frame, expects, quote = text[pos], frames[-1], out.expects, out.quote
-        is_key = expects == "key"
+        char = text[pos]
         if quote:
             if out.fresh and char == quote:
-                return False
+                simple = False
+                break
             out.fresh = False
-            found = (REST_OF_KEY if is_key else REST_OF_VALUE)[quote](text, pos)
-            src.pos = pos = found.end()
-            run, kind = found[1], found.lastgroup
+            found = REST[expects][quote](text, pos)
+            pos, kind = found.end(), found.lastgroup
             if kind != "string":
-                if run:
-                    write(run)
-                return kind == "wait"
-            write(run + ('": ' if is_key else '"'))
-            out.quote, out.in_string = "", False
-            out.expects = "value" if is_key else "comma"
+                written += found[1]
+                simple = kind == "wait"
+                break
+            behind, expects = BEHIND_STRING[expects]
+            written += found[1] + behind
+            quote, same = "", False
         elif char == frame.closer and expects != "value":
-            src.pos = pos = pos + 1
-            out.close()
-            if not frames:
-                return False
-        elif char == "," and expects == "comma" and frame is not LONG_VALUE:
-            src.pos = pos = pos + 1
-            out.separate()
+            written += frame.ends
+            pos, expects = pos + 1, "comma"
+            frames.pop()
+            if not frames or (frame := frames[-1]) in ODD_FRAMES:
+                simple = False
+                break
+        elif char == "," and expects == "comma":
+            pos, comma, expects = pos + 1, ", ", "key" if frame.sign else "element"
         else:
-            found = PLACES[frame.sign if is_key else expects](text, pos)
-            kind, behind = found.lastgroup, found.end()
-            if kind == "wait":
-                src.pos = behind
-                return True
-            if kind is None or behind == pos or (kind == "opener" and len(frames) >= out.max_depth):
-                return False
-            src.pos = pos = behind
-            if kind == "opener":
-                out.open(OPENERS[text[pos - 1]])
-                write = out.write
-            elif kind != "space":
-                comma, out.comma, out.in_member = out.comma, "", is_key
-                if kind == "word":
-                    write(comma + NAMES.get(found[5], found[5]))
-                    out.expects = "comma"
-                elif kind == "begun":
-                    write(f'{comma}"{found[2]}')
-                    out.in_string, out.quote, out.fresh = True, found[1], not found[2]
-                else:
-                    write(f'{comma}"{found[2]}' + ('": ' if is_key else '"'))
-                    out.expects = "value" if is_key else "comma"
-    return True
+            found = PLACES[frame.sign if expects == "key" else expects](text, pos)
+            start, pos, kind = pos, found.end(), found.lastgroup
+            if kind == "space" and pos > start:
+                continue
+            if kind == "string":
+                behind, expects = BEHIND_STRING[expects]
+                written += f'{comma}"{found[2]}{behind}'
+            elif kind == "begun":
+                quote, out.fresh = found[1], not found[2]
+                written += f'{comma}"{found[2]}'
+            elif kind == "word":
+                written += comma + NAMES.get(found[5], found[5])
+                expects = "comma"
+            elif kind == "opener" and len(frames) < out.max_depth:
+                frame = OPENERS[text[pos]]
+                frames.append(frame)
+                written += comma + frame.begins
+                pos, expects = pos + 1, "key" if frame.sign else "element"
+            else:
+                simple = kind == "wait"
+                break
+            comma = ""
+    src.pos = pos
+    out.quote, out.in_string, out.expects, out.comma = quote, bool(quote), expects, comma
+    return written, same, simple

@@ -10,7 +10,17 @@ from ..json_text.repairs import Note
 from ..waiting import Emit
 from ..window import Window
 
-__all__ = ["LONG_TUPLE", "LONG_VALUE", "OPENERS", "Frame", "Stop", "Writer", "note_repair"]
+__all__ = [
+    "LONG_TUPLE",
+    "LONG_VALUE",
+    "ODD_FRAMES",
+    "OPENERS",
+    "Expects",
+    "Frame",
+    "Stop",
+    "Writer",
+    "note_repair",
+]
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +38,8 @@ TUPLE = Frame(")", "[", "]")
 PARENTHESIS = Frame(")")
 LONG_VALUE = Frame(")")
 LONG_TUPLE = Frame("", "[", "]")  # nothing ends it before a comma came
+ODD_FRAMES = (PARENTHESIS, LONG_VALUE, LONG_TUPLE)
+"""Those whose brackets in JSON are not known at sight."""
 OPENERS = {"[": Frame("]", "[", "]"), "{": DICT, "(": PARENTHESIS}
 
 Expects = Literal["element", "key", "value", "comma"]
@@ -60,7 +72,6 @@ class Writer:
     expects: Expects = "value"
     comma: str = ""
     in_string: bool = False
-    in_member: bool = False
     held: list[str] = field(default_factory=list)
     slots: list[int] = field(default_factory=list)
     size: int = 0
@@ -83,7 +94,6 @@ class Writer:
         """Write the beginning of a key or a value, after the comma that was held for it."""
         self.write(self.comma + text)
         self.comma = ""
-        self.in_member = self.expects == "key"
 
     def open(self, frame: Frame) -> None:
         """Write a bracket that was read, or hold it if it may be no tuple's."""
@@ -119,7 +129,8 @@ class Writer:
 
     def closers(self) -> str:
         """Return what makes JSON of all that was emitted; "" where no value was begun."""
-        frames, in_string, in_member = self.frames, self.in_string, self.in_member
+        frames, in_string = self.frames, self.in_string
+        in_member = self.expects == ("key" if in_string else "value")
         if self.slots:
             frames = frames[: frames.index(PARENTHESIS)]
             in_string, in_member = False, bool(frames and frames[-1].sign)

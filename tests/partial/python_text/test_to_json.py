@@ -657,9 +657,13 @@ def test_no_character_is_read_more_often_than_it_can_be_held(pattern, length, mo
 
     for module in (python_json, python_strings):
         monkeypatch.setattr(module, "match_end", counting)
-    for name in ("PLACES", "REST_OF_VALUE", "REST_OF_KEY"):
-        places = getattr(simple_tokens, name)
-        monkeypatch.setattr(simple_tokens, name, {by: counted(places[by]) for by in places})
+    places = {by: counted(match) for by, match in simple_tokens.PLACES.items()}
+    rest = {
+        by: {quote: counted(match) for quote, match in rests.items()}
+        for by, rests in simple_tokens.REST.items()
+    }
+    monkeypatch.setattr(simple_tokens, "PLACES", places)
+    monkeypatch.setattr(simple_tokens, "REST", rest)
     text = ("[" + pattern * length)[:length]
     drive(quietly, list(text))
     assert 0 < sum(seen) <= 8 * length
