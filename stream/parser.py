@@ -12,7 +12,7 @@ from .finish_reasons import FinishReason, Reason, how_it_ended, reason_text
 from .lost_markers import called_without_marker
 from .message.counts import Counts
 from .message.deltas import Delta
-from .message.ids import IdFactory, MadeIds, call_id, check_id_factory
+from .message.ids import IdFactory, MadeIds, PromptIds, call_id, check_id_factory
 from .message.message import Attempt, Issue, Message
 from .message.policies import Policies
 from .message.sink import Builds, Sink
@@ -79,8 +79,7 @@ class TurnParser(Feeder):
         if tail:
             window.feed(tail)
             self._resume()
-        sink.id_factory = id_factory
-        sink.prompt = prompt if decoded is None else decoded
+        sink.ids = PromptIds(id_factory, prompt if decoded is None else decoded)
         if tail:
             sink.drop_prompt()
         if not shown:

@@ -19,9 +19,9 @@ __all__ = [
     "CallPlace",
     "IdFactory",
     "MadeIds",
+    "PromptIds",
     "call_id",
     "check_id_factory",
-    "id_of_call",
     "made_id",
     "nine_character_id",
     "nine_characters",
@@ -55,7 +55,7 @@ def call_id(place: CallPlace) -> str:
 
     The same call of the same output, behind the same prompt, has the same id each time.
     """
-    return _of_place(place.name, place.index, place.offset, place.prompt)
+    return _call_id(place.name, place.index, place.offset, _key_of(place.prompt))
 
 
 def nine_character_id(place: CallPlace) -> str:
@@ -63,7 +63,8 @@ def nine_character_id(place: CallPlace) -> str:
 
     It is as reproducible as that of `call_id`.
     """
-    return _letters(_digest(place.name, place.index, place.offset, place.prompt), NINE)
+    digest = _digest(place.name, place.index, place.offset, _key_of(place.prompt))
+    return _letters(digest, NINE)
 
 
 def random_call_id(place: CallPlace) -> str:  # noqa: ARG001 - an id factory
@@ -108,15 +109,28 @@ def check_id_factory(factory: object) -> None:
         raise UsageError(f"id_factory is a function of a CallPlace, {form}, not {factory!r:.200}")
 
 
-def id_of_call(factory: IdFactory, name: str, index: int, offset: int, prompt: str) -> str:
-    """Return the id that a factory makes for the call in a place.
+class PromptIds:
+    """Makes the ids of the calls of one turn, behind a prompt, which it hashes once."""
 
-    Raises:
-        UsageError: as `made_id`.
-    """
-    if factory is call_id:
-        return _of_place(name, index, offset, prompt)
-    return made_id(factory, CallPlace(name=name, index=index, offset=offset, prompt=prompt))
+    __slots__ = ("_key", "factory", "prompt")
+
+    def __init__(self, factory: IdFactory, prompt: str) -> None:
+        self.factory = factory
+        self.prompt = prompt
+        self._key: bytes | None = None
+
+    def of(self, name: str, index: int, offset: int) -> str:
+        """Return the id that the factory makes for the call in a place.
+
+        Raises:
+            UsageError: as `made_id`.
+        """
+        if self.factory is call_id:
+            if self._key is None:
+                self._key = _key_of(self.prompt)
+            return _call_id(name, index, offset, self._key)
+        place = CallPlace(name=name, index=index, offset=offset, prompt=self.prompt)
+        return made_id(self.factory, place)
 
 
 def made_id(factory: IdFactory, place: CallPlace) -> str:
@@ -144,10 +158,15 @@ def _letters(digest: bytes, size: int) -> str:
     return made
 
 
-def _of_place(name: str, index: int, offset: int, prompt: str) -> str:
-    return f"call_{_digest(name, index, offset, prompt).hex()}"
+def _key_of(prompt: str) -> bytes:
+    """What stands for a prompt in ids: to hash all of it for each call would not be linear."""
+    return blake2b(prompt.encode(errors="replace")).digest() if prompt else b""
 
 
-def _digest(name: str, index: int, offset: int, prompt: str) -> bytes:
-    key = f"{index}\0{offset}\0{name}\0{prompt}"
-    return blake2b(key.encode(errors="replace"), digest_size=12).digest()
+def _call_id(name: str, index: int, offset: int, key: bytes) -> str:
+    return f"call_{_digest(name, index, offset, key).hex()}"
+
+
+def _digest(name: str, index: int, offset: int, key: bytes) -> bytes:
+    place = f"{index}\0{offset}\0{name}\0"
+    return blake2b(place.encode(errors="replace"), digest_size=12, key=key).digest()

@@ -9,7 +9,7 @@ from deltaparse.partial import Emit, MalformedOutput, UsageError, Window
 
 from .builder import InlineReasoning, MessageBuilder
 from .deltas import ToolCallDelta
-from .ids import IdFactory, id_of_call
+from .ids import PromptIds
 from .json_fence import JsonFence
 from .message import Content, Issue, Message, Reasoning, ToolCall
 from .policies import Policies
@@ -49,8 +49,8 @@ class Sink:
     `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
     content by a policy, so that what closes it is content too. `natural` says, once the input is
     closed, whether the turn ended by itself or was cut off. `tools` and `policies` are those of the
-    rules. `id_factory` makes the ids of calls, which depend on the `prompt`: None while the prompt
-    is read, and in drafts, whose calls are not emitted. `trail` is said what the text that is read
+    rules. `ids` makes those of calls: None while the prompt is read, and in drafts, whose calls are
+    not emitted. `trail` is said what the text that is read
     was, where somebody asks.
 
     Args:
@@ -75,12 +75,11 @@ class Sink:
         "content",
         "extra_members",
         "held",
-        "id_factory",
+        "ids",
         "natural",
         "not_emitted",
         "open_text",
         "policies",
-        "prompt",
         "reasoning",
         "rules",
         "seen_end",
@@ -131,8 +130,7 @@ class Sink:
         # Where in the message the section of reasoning began; text of those that did not end.
         self._section = (0, 0)
         self._unclosed: tuple[str, ...] = ()
-        self.id_factory: IdFactory | None = None
-        self.prompt = ""
+        self.ids: PromptIds | None = None
 
     def _write_otherwise(self, offset: Callable[[], int] | None) -> None:
         """Put what changes text between the readers and the builder."""
@@ -250,10 +248,10 @@ class Sink:
         self._end_content()
         self.builder.enter("tool_calls")
         index = self.calls
-        if not call_id and self.id_factory is not None:
+        if not call_id and self.ids is not None:
             at = max(offset, 0)
             at = self.trail.decoded(at) if self.trail is not None else at
-            call_id = id_of_call(self.id_factory, name, index, at, self.prompt)
+            call_id = self.ids.of(name, index, at)
         self.builder.begin_call(index, call_id, name, offset)
         self.builder.repaired, self._repaired_ahead = self._repaired_ahead, False
         self.calls += 1

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from deltaparse import StreamParser, UsageError, call_id, nine_character_id, parse, random_call_id
 from deltaparse.stream import CallPlace
+from deltaparse.stream.message import ids as ids_module
 from deltaparse.stream.message.ids import nine_characters
 
 from ...strategies.requests import options
@@ -43,6 +44,21 @@ def test_an_id_differs_from_call_to_call_and_from_prompt_to_prompt():
     second = ids(parse(CALL + CALL, TAGS, prompt="<|start|>model\n"))
     assert len({*first, *second}) == 4
     assert first == ids(parse(CALL + CALL, TAGS))
+
+
+def test_a_prompt_is_hashed_once_however_many_calls_there_are(monkeypatch):
+    hashed = []
+    key_of = ids_module._key_of
+    monkeypatch.setattr(
+        ids_module, "_key_of", lambda prompt: hashed.append(prompt) or key_of(prompt)
+    )
+    prompt = "<|start|>model\n"
+    made = ids(parse(CALL * 5, TAGS, prompt=prompt))
+    assert hashed == [prompt]
+    size = len(CALL)
+    assert made == [
+        call_id(CallPlace(name="f", index=at, offset=at * size, prompt=prompt)) for at in range(5)
+    ]
 
 
 def test_a_factory_is_given_the_place_and_asked_once():
