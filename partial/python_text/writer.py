@@ -155,4 +155,4 @@ class Writer:
             if self.frames[at] is PARENTHESIS:
                 self.frames[at] = LONG_VALUE if is_value else LONG_TUPLE
                 self._decide(self.frames[at].begins)
-            is_value = is_value and self.frames[at] is LONG_VALUE
+            is_value = self.frames[at] is LONG_VALUE

@@ -6,19 +6,17 @@ import ast
 import json
 import warnings
 from itertools import count
-from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Window
+from deltaparse.partial import MAX_DEPTH, MAX_TOKEN
 from deltaparse.partial.json_text import lexer as json_lexer
 from deltaparse.partial.python_text import simple_tokens
 from deltaparse.partial.python_text import strings as python_strings
 from deltaparse.partial.python_text import to_json as python_json
 from deltaparse.partial.python_text.to_json import PythonReading, python_arguments, python_value
-from deltaparse.partial.python_text.writer import Frame, Writer
 
 from ...corpus import needs_corpus, rows
 from ...support import ESCAPE, TOKEN, Driver, cuts, drive, is_json, three_ways
@@ -703,108 +701,3 @@ def test_the_cases_of_llama_cpp():
                 assert python_of_json(json_text) == python(row["input"])
             else:
                 assert (result.state, row["expected"]) == ("cut", ["need_more_input"])
-
-
-# The readers of the tokens that need no thought, and those of all: they write the same with the
-# same chunk.
-
-PLAIN = ["1", "-0", "1.5", "True", "None", "x", "[", "]", "{", "}", "(", ")", ",", ", ", "a=", ":"]
-PLAIN += [
-    '"a"',
-    "'b'",
-    '"',
-    "'",
-    "\\n",
-    "\\",
-    "\\u00e9",
-    " ",
-    "\n",
-    "# c\n",
-    "é",
-    "r'",
-    "f(1)",
-    "1e5",
-]
-soups_of_tokens = st.lists(st.sampled_from(PLAIN), max_size=12).map("".join)
-
-
-@st.composite
-def nearly_arguments(draw):
-    """Arguments of a call, of which something may be missing or too much."""
-    value = st.recursive(
-        st.none()
-        | st.booleans()
-        | st.integers()
-        | st.floats()
-        | st.text("ab'\"\\\n é,)]", max_size=4),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.lists(inner, max_size=2).map(tuple)
-            | st.dictionaries(st.text("a'b", max_size=2) | st.integers(), inner, max_size=3)
-        ),
-        max_leaves=6,
-    )
-    given_ones = draw(st.lists(st.tuples(st.sampled_from(["a", "b-c", "x"]), value), max_size=3))
-    text = ", ".join(f"{name}={value!r}" for name, value in given_ones) + ") "
-    at = draw(st.integers(0, len(text)))
-    return text[:at] + draw(soups_of_tokens) + text[at + draw(st.integers(0, 2)) :]
-
-
-def said(chunks):
-    """What is written with each chunk, how it ended, what is unread, and the notes."""
-    notes, written, each = [], [], []
-    src = Window()
-    reader = python_arguments(src, written.append, lambda *n: notes.append(n))
-    ended = None
-
-    def go_on():
-        nonlocal ended
-        try:
-            next(reader)
-        except StopIteration as stop:
-            ended = stop.value
-
-    go_on()
-    for chunk in chunks:
-        if ended is not None:
-            src.feed(chunk)
-        elif src.receive(chunk):
-            go_on()
-        each.append("".join(written))
-    src.closed = True
-    if ended is None:
-        src.waiter = None
-        go_on()
-    return each, "".join(written), ended, ended.held, src.unread, notes
-
-
-@given(data=st.data())
-def test_simple_tokens_are_read_as_others_are(data):
-    chunks = data.draw(cuts(data.draw(nearly_arguments())))
-    quick = said(chunks)
-    with patch.object(python_json, "simple_tokens", lambda _: lambda _: None):
-        assert said(chunks) == quick
-
-
-@pytest.mark.parametrize(
-    "chunks",
-    [
-        ['a=["x', "y\", 'z", "w', 1])"],
-        ['a=["x', 'y", "', 'z", 1])'],
-        ['a=["x', 'y", "', "z", '", 1])'],
-        ['a=["x', 'y", "', '", 1])'],
-    ],
-)
-def test_a_string_that_follows_one_in_a_chunk_has_a_lane_of_its_own(chunks):
-    text = "".join(chunks).removeprefix("a=").removesuffix(")")
-    _, json_text, ended, *_ = said(chunks)
-    assert (ended, json.loads(json_text)) == (DONE, {"a": ast.literal_eval(text)})
-
-
-def test_simple_tokens_are_read():
-    text = 'a="x\\n", b=[1, {"k": None}], c='
-    out = Writer(src := Window(text), [].append, MAX_DEPTH, [])
-    out.frames.append(Frame(")", "{", "}", "="))
-    out.expects = "key"
-    assert simple_tokens.simple_tokens(out)(src) == '"a": "x\\n", "b": [1, {"k": null}], "c": '
-    assert (src.unread, out.expects) == ("", "value")

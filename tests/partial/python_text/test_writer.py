@@ -1,0 +1,73 @@
+"""What is written while Python's literals are read, and what may be a tuple's and is held."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse.partial import MAX_TOKEN
+from deltaparse.partial.python_text.to_json import python_value
+
+from ...support import drive
+
+HALF = "x" * (MAX_TOKEN // 2)
+MOST = "x" * MAX_TOKEN
+
+
+def written(text):
+    """How it ended, and what was written, which is the same at two chunkings."""
+    ways = (
+        drive(lambda src, emit: python_value(src, emit, lambda *_: None), chunks)
+        for chunks in ([text], list(text))
+    )
+    one, other = [(got.result, "".join(got.emitted)) for got in ways]
+    assert one == other
+    return one
+
+
+@pytest.mark.parametrize(
+    ("text", "json_text"),
+    [
+        ("[(1, 2), (3, 4)]", "[[1, 2], [3, 4]]"),
+        ("[('a'), ('b')]", '["a", "b"]'),
+        ("[(), (1,), ()]", "[[], [1], []]"),
+        (f"[('{HALF}x', 1), ('{HALF}x', 2)]", f'[["{HALF}x", 1], ["{HALF}x", 2]]'),
+        (f"[('{MOST}')]", f'["{MOST}"]'),
+        (f"(['{MOST}'], 1)", f'[["{MOST}"], 1]'),
+        (f"(('{MOST}'))", f'"{MOST}"'),
+        (f"[(1, ('{MOST}'))]", f'[[1, "{MOST}"]]'),
+    ],
+)
+def test_what_is_held_is_written_once_and_a_limit_is_that_of_one_parenthesis(text, json_text):
+    result, found = written(text)
+    assert (result.state, found) == ("done", json_text)
+
+
+def test_beyond_the_limit_a_string_is_a_value_and_all_else_a_tuple():
+    for text, begun in [
+        (f"('{MOST}', 1)", f'"{MOST}"'),
+        (f"(('{MOST}', 1), 2)", f'"{MOST}"'),
+        (f"(['{MOST}'])", f'[["{MOST}"]'),
+        (f"[([('{MOST}', 1)])]", f'[[["{MOST}"'),
+    ]:
+        result, found = written(text)
+        assert (result.state, found) == ("broken", begun), text[:9]
+
+
+@pytest.mark.parametrize(
+    ("text", "json_text", "closers"),
+    [
+        ("{'ab", '{"ab', ""),
+        ("{'ab'", '{"ab', ""),
+        ("{'ab':", '{"ab": ', ""),
+        ("{'ab': 'c", '{"ab": "c', '"}'),
+        ("{'ab': [", '{"ab": [', "]}"),
+        ("[{'a': 1, 'b", '[{"a": 1, "b', ""),
+        ("['a' ", '["a', '"]'),
+        ("{'a': ('b', 'c", '{"a": ["b", "c', '"]}'),
+        ("{'a': ('b", '{"a": ', ""),
+        ("[('b", "[", "]"),
+    ],
+)
+def test_what_would_close_it_where_it_is_cut(text, json_text, closers):
+    result, found = written(text)
+    assert (result.state, found, result.closers) == ("cut", json_text, closers)
