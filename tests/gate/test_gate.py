@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
+from inspect import getdoc
 from typing import get_args
 
 import pytest
@@ -168,4 +169,4 @@ def test_a_large_call_is_read():
 
 
 def test_every_reason_is_described():
-    assert re.findall(r"^ {4}([a-z_]+)  ", Decision.__doc__, re.MULTILINE) == [*get_args(Reason)]
+    assert re.findall(r"^([a-z_]+)  ", getdoc(Decision), re.MULTILINE) == [*get_args(Reason)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import fields
+from inspect import getdoc
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -219,7 +220,7 @@ def test_an_unknown_choice_is_refused_with_the_known_ones(policy):
 
 
 ENGINE = sorted(Path(deltaparse.stream.__file__).parent.rglob("*.py"))
-DESCRIBED = set(re.findall(r"^ *`([a-z_]+)`  ", Issue.__doc__, re.MULTILINE))
+DESCRIBED = set(re.findall(r"^`([a-z_]+)`  ", getdoc(Issue), re.MULTILINE))
 
 
 def texts(node):
@@ -259,8 +260,8 @@ def test_every_kind_of_issue_is_described():
 
 def test_every_choice_is_described():
     for policy in fields(Policies):
-        text = Policies.__doc__.partition(f"        {policy.name}: ")[2]
-        text = re.split(r"\n        [a-z_]+: |Raises:", text)[0]
+        text = getdoc(Policies).partition(f"    {policy.name}: ")[2]
+        text = re.split(r"\n    [a-z_]+: |Raises:", text)[0]
         *choices, error = get_args(get_type_hints(Policies)[policy.name])
         assert re.findall('"([a-z]+)": ', text) == choices
         assert (choices[0], error) == (policy.default, "error")
