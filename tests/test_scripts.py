@@ -73,6 +73,22 @@ def test_other_parsers_are_compared(monkeypatch, capsys):
     assert int(cut["no such format"]) == 9 * int(whole["no such format"]) > 400
 
 
+def test_only_mutants_that_live_are_counted_as_equivalent(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    pytest.importorskip("coverage")
+    mutants = importlib.import_module("mutants")
+    listed = tmp_path / "equivalent.txt"
+    reasons = "".join(f"  {key}: 1 -> 2\n    a choice\n" for key in ("KILLED", "LIVES", "GONE"))
+    listed.write_text(f"# What is listed.\n\na.py\n{reasons}", encoding="utf-8")
+    results = {"KILLED: 1 -> 2": "a test", "LIVES: 1 -> 2": "", "LEFT: 1 -> 2": ""}
+    (tmp_path / "results.json").write_text(json.dumps({"a.py": results}), encoding="utf-8")
+    monkeypatch.setattr(mutants, "EQUIVALENT", listed)
+    monkeypatch.setattr(mutants, "KEPT", tmp_path)
+    one, every = mutants.page().splitlines()[-2:]
+    assert one == "| a.py | 3 | 1 | 1 | 1 |"
+    assert every == "| all | 3 | 1 | 1 | 1 |"
+
+
 def test_what_the_benchmark_reads_is_what_it_says(module):
     chunks, counted = module("timing").chunks, module("counts").counted()
     assert len(counted) > 30

@@ -551,8 +551,10 @@ def _equivalent() -> dict[str, dict[str, str]]:
 
 
 def _row(name: str, results: dict[str, str]) -> tuple[str, int, int, int]:
-    reasons = _equivalent().get(name, {})
-    return name, len(results), sum(map(bool, results.values())), len(results.keys() & reasons)
+    """The row of a module: a mutant that was killed is not equivalent, whatever is listed."""
+    alive = {key for key, killer in results.items() if not killer}
+    same = alive & _equivalent().get(name, {}).keys()
+    return name, len(results), len(results) - len(alive), len(same)
 
 
 HEAD = """# Mutants
