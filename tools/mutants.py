@@ -287,14 +287,14 @@ class Record:
     most: float
     """So long the tests of one mutant take at most, as they took when they were recorded."""
 
-    def tests(self, file: str, mutant: Mutant, unknown: Collection[str]) -> list[str]:
+    def tests(self, file: str, mutant: Mutant, collected: Collection[str]) -> list[str]:
         """The tests of a mutant: one case of each test first, then another, quick ones first."""
         name = Path(file).stem
         ran = self.lines.get(file, {})
         names = {test for at in range(mutant.first, mutant.last + 1) for test in ran.get(at, ())}
         if mutant.place.isupper():
             names = {test for tests in ran.values() for test in tests}
-        names &= self.seconds.keys()
+        names &= self.seconds.keys() & set(collected)
         turn: Counter[str] = Counter()
         ranked = []
         for test in sorted(names, key=self.seconds.__getitem__):
@@ -302,6 +302,7 @@ class Record:
             beside = f"test_{name}.py" in test
             ranked.append((turn[function] // (3 if beside else 1), self.seconds[test], test))
             turn[function] += 1
+        unknown = [test for test in collected if test not in self.seconds]
         chosen = [test for test in unknown if f"test_{name}.py" in test]
         left = self.most
         for _, seconds, test in sorted(ranked):
@@ -384,13 +385,12 @@ class Server:
         every = mutants(path.read_text(encoding="utf-8"))
         random.Random(self.seed).shuffle(every)
         known, now = _read(KEPT / "results.json").get(name, {}), {}
-        unknown = [test for test in self.items if test not in self.record.seconds]
         every = [mutant for mutant in every if not self.record.only_imported(str(path), mutant)]
         for mutant in sorted(every[: self.most], key=lambda mutant: mutant.first):
             killer = known.get(mutant.key)
             if not killer and mutant.key not in reasons:
-                tests = self.record.tests(str(path), mutant, unknown)
-                killer = self.killer(path, mutant, [test for test in tests if test in self.items])
+                tests = self.record.tests(str(path), mutant, self.items)
+                killer = self.killer(path, mutant, tests)
                 if not killer:
                     said = "" if tests else "   (no test runs it)"
                     print(f"{name}:{mutant.first}: {mutant.key}{said}", flush=True)

@@ -117,7 +117,7 @@ def _message(
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     marks = tables.channels
-    if marks.role and src.text.startswith(marks.role, src.pos):
+    if src.text.startswith(marks.role, src.pos):
         src.pos += len(marks.role)
     header = yield from read_header(src, marks)
     sink.end_part()

@@ -188,7 +188,7 @@ class TaggedMarkers:
         def ended(text: str, types: str = "") -> ValueMarkers:
             suffix = _closing(text, repeats_key=bool(arguments.key_suffix))
             gap = leading(text) if text.strip() else ""
-            line_end = {"\n", "\r\n"} if suffix == "\n" else set()
+            line_end = {"\r\n"} if suffix == "\n" else set()
             cores = {suffix} | forgotten if suffix else following
             plain, crlf = (_behind(space, cores) | line_end for space in (gap, _crlf(gap)))
             return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)

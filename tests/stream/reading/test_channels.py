@@ -170,6 +170,12 @@ def test_a_message_to_the_reader_is_what_its_channel_says(recipient):
     assert fed(HARMONY, text.format("analysis")).message.parts == [Reasoning("Hello")]
 
 
+def test_where_nothing_names_channels_a_recipient_is_a_function():
+    fmt = HARMONY.replace(channels={"channel": "", "constrain": ""})
+    parser = fed(fmt, f'{START} to=f<|message|>{{"a": 1}}<|call|>')
+    assert (calls(parser), kinds(parser)) == ([F], [])
+
+
 def test_the_last_channel_and_the_last_recipient_count():
     text = f"{THINK}{START}<|channel|>analysis to=f<|channel|>final to=user<|message|>Hello"
     parser = fed(HARMONY, text)
@@ -255,6 +261,8 @@ def test_without_tools_a_call_is_text(options):
     parser = fed(HARMONY, f"{THINK}{START}{CALL}", **options)
     assert parser.message.parts == [Reasoning("hm"), Content(CALL.removesuffix("<|call|>"))]
     assert parser.finish_reason == "stop"
+    parser = fed(HARMONY, CALL.partition("ctions")[0], "length", **options)
+    assert (kinds(parser), parser.attempts) == (["odd_header"], [])
 
 
 def test_a_message_by_someone_else_is_only_reported():
@@ -365,6 +373,11 @@ def test_a_call_that_the_prompt_began():
     ]
 
 
+def test_what_a_prompt_has_behind_a_call_is_not_emitted():
+    message = fed(HARMONY, "Hello", prompt=f"{START}{CALL}Wait: ").message
+    assert message.parts == [Content("Hello")]
+
+
 # Arguments.
 
 
@@ -424,6 +437,9 @@ def test_policies_on_calls():
     policies = Policies(unknown_tool="text")
     parser = fed(HARMONY, text + START + CALL, tools=TOOLS, policies=policies)
     assert (parser.message.content, calls(parser)) == (text, [F])
+    for before, kind in (("", "text_after_end"), (CALL + START, "text_after_tool_call")):
+        parser = fed(HARMONY, before + text + "Done.", tools=TOOLS, policies=policies)
+        assert (parser.message.content, kinds(parser)) == (text + "Done.", ["unknown_tool", kind])
     twice = CALL + START + CALL.replace("1", "2")
     policies = Policies(extra_calls="drop")
     parser = fed(HARMONY, twice, parallel_tool_calls=False, policies=policies)
@@ -552,7 +568,12 @@ def test_a_message_to_a_function_without_a_call_is_content_to_its_end(policy):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("final x", "kept as content"), ("final", "left out"), ("final x to=f", "kept as content")],
+    [
+        ("final x", "kept as content"),
+        ("final", "left out"),
+        ("final x to=f", "kept as content"),
+        ("final to=f", "kept as content"),
+    ],
 )
 def test_a_header_without_a_message_says_what_became_of_it(text, said):
     parser = fed(HARMONY, f"<|channel|>{text}<|end|>")

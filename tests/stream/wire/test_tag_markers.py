@@ -164,6 +164,25 @@ CHANGES = [
         },
     ),
     (
+        {
+            "tools": {"section_end": "", "per_call_end": ""},
+            "function": {"close": ""},
+            "arguments": {"name_prefix": ""},
+        },
+        {
+            "names_unmarked": True,
+            "ends": set(),
+            "own_closers": set(),
+            "has_ends": False,
+            "key": set(),
+            "closers": OUTER - ENDS,
+            "name_ends": OUTER - ENDS | {"<args>", ">"},
+            "id_ends": OUTER - ENDS | {"<args>"},
+            "in_arguments": OUTER - ENDS | {"</args>"},
+            "behind_value": set(),
+        },
+    ),
+    (
         {"tools": {"per_call_end": ""}, "function": {"close": ""}},
         {
             "ends": {"</calls>"},

@@ -39,6 +39,11 @@ def test_bare_markers_have_each_character_of_their_white_space_or_not(marker, te
     assert not any(re.fullmatch(bare(marker), text) for text in others)
 
 
+@pytest.mark.parametrize("marker", ["\n <a>\t\n", "\n\n", "<a>  ", " \n \n"])
+def test_a_bare_marker_takes_all_of_its_white_space(marker):
+    assert re.match(bare(marker), marker + " \n").end() == len(marker)
+
+
 def test_several_patterns():
     assert cores(["\n<a>", "<a> ", " ", "", "<b|>"]) == ["<a>", r"<b\|>"]
     assert joined(["<a>", "<b>", ""]) == r"<a>\s*<b>\s*"

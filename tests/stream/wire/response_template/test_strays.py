@@ -28,6 +28,8 @@ def test_the_end_of_a_section_may_stand_behind_the_last_call():
     fmt = read(f"{END}|{OVER}")
     assert fmt.tools.section_end == "</calls>"
     assert fmt.turn.ends == ("<|im_end|>",)
+    assert read(rf"{END}|(?<=</tool_call>\n)</calls>").tools.section_end == "</calls>"
+    assert read(f"{END}|{OVER}\\s*</all>").tools.section_end == "</calls></all>"
 
 
 @pytest.mark.parametrize("known", [HEADER, r"(?<=\A\s*)</think>"])

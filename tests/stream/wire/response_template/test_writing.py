@@ -110,3 +110,9 @@ def test_code_that_a_template_leaves_out():
     marked = HERMES.replace(code={"function": "run", "start": "<code>"})
     assert response_template_limits(marked) == ("what stands behind the marker of code",)
     assert response_template_limits(HERMES.replace(code={"start": " "})) == ()
+
+
+def test_names_without_quotes_are_words_in_a_template():
+    words = "names without quotes that are no words, or behind white space"
+    assert words in response_template_limits("functiongemma")
+    assert words not in response_template_limits("qwen3_coder")

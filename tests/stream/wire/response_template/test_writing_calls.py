@@ -76,6 +76,7 @@ def test_the_pattern_of_an_argument(groups, text, key, value):
     found = regex.fullmatch(pattern, text, regex.DOTALL)
     assert (found["key"], found["value"].strip()) == (key, value)
     assert regex.match(pattern, text[:-1], regex.DOTALL) is None
+    assert regex.match(pattern, text + "\n", regex.DOTALL).end() == len(text)
 
 
 ROWS = HERMES.replace(
@@ -124,6 +125,34 @@ def test_what_opens_calls(fmt, text, end):
     assert not (found and "name" in found.groupdict()) or found["name"] == "get"
 
 
+@pytest.mark.parametrize("code", [{"start": ""}, {"start": " ", "function": "run"}])
+def test_calls_that_nothing_opens_are_where_a_turn_begins_and_not_within_text(code):
+    opener = calls(get_format("llama3_json").replace(code=code))["open_pattern"]
+    assert regex.search(opener, ' {"name": "f"').end() == 1
+    assert regex.search(opener, 'So {"name": "f"') is None
+
+
+def test_an_id_behind_the_name_ends_where_the_arguments_begin():
+    call_id = {"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "#"}
+    opener = calls(PREFIXED.replace(call_id=call_id))["open_pattern"]
+    found = regex.match(opener, '<f=get#call-12{"a": 1}')
+    assert (found["name"], found["id"]) == ("get", "call-12")
+    opener = calls(PREFIXED.replace(call_id=call_id | {"suffix": "!"}))["open_pattern"]
+    found = regex.match(opener, "<f=get#12!")
+    assert (found["name"], found["id"]) == ("get", "12")
+
+
+def test_a_marker_that_begins_with_what_ends_turns_stands_behind_that_too():
+    fmt = HERMES.replace(tools={"per_call_start": "<|im_end|><call>\n", "per_call_end": ""})
+    opener = regex.compile(calls(fmt)["open_pattern"])
+    assert opener.match(" <|im_end|><call>{")
+    text = "<|im_end|><call>{"
+    closed = regex.match(calls(fmt)["close_pattern"], text).end()
+    assert closed == len("<|im_end|>")
+    assert opener.match(text, closed).end() == len("<|im_end|><call>")
+    assert opener.match("<call>{") is None
+
+
 def test_an_id_that_holds_the_name_is_written_once():
     text = "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"
     found = regex.fullmatch(calls(get_format("kimi_k2"))["open_pattern"], text)
@@ -149,6 +178,21 @@ def test_an_id_that_holds_the_name_is_written_once():
 def test_what_closes_a_call(fmt, text, end):
     found = regex.match(calls(fmt)["close_pattern"], text)
     assert (found and found[0]) == end
+
+
+@pytest.mark.parametrize("fmt", [HERMES, LIST, CODER])
+def test_another_call_closes_none_where_none_stand_in_a_row(fmt):
+    text = '} {"name": "f", "arguments": {}}'
+    assert regex.compile(calls(fmt)["close_pattern"]).search(text, 1) is None
+
+
+def test_what_separates_calls_in_a_row_is_text_behind_the_last():
+    fmt = ROWS.replace(tools={"separator": ";"})
+    close = regex.compile(to_response_template(fmt)["fields"]["content"]["close_pattern"])
+    assert close.match("</c>; so", len("</c>")) is None
+    each = HERMES.replace(tools={"separator": ";"})
+    close = regex.compile(to_response_template(each)["fields"]["content"]["close_pattern"])
+    assert close.match("</tool_call>; so", len("</tool_call>")).end() == len("</tool_call>; ")
 
 
 @pytest.mark.parametrize("fmt", [ROWS, UNMARKED])

@@ -58,8 +58,10 @@ def test_headers_of_a_format_with_less_in_them():
     assert (
         regex.search(fields["tool_calls"]["open_pattern"], "<|channel|>a to=f<|message|>") is None
     )
-    assert (
-        regex.search(fields["thinking"]["open_pattern"], "<|channel|>analysis<|message|>") is None
-    )
+    for header in ("<|channel|>analysis<|message|>", "<|channel|><|message|>"):
+        assert regex.search(fields["thinking"]["open_pattern"], header) is None
+    header = "<|channel|>a<|message|>"
+    assert regex.search(fields["tool_calls"]["open_pattern"], header) is None
+    assert regex.search(fields["content"]["open_pattern"], "so" + header).start() == 2
     assert regex.fullmatch(fields["content"]["close_pattern"], "<|end|>")
     assert regex.match(fields["content"]["close_pattern"], "so") is None
