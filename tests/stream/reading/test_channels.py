@@ -373,8 +373,9 @@ def test_a_call_that_the_prompt_began():
     ]
 
 
-def test_what_a_prompt_has_behind_a_call_is_not_emitted():
-    message = fed(HARMONY, "Hello", prompt=f"{START}{CALL}Wait: ").message
+@pytest.mark.parametrize("behind", ["Wait: ", "Wait <|ca", " ", "Wait \n"])
+def test_what_a_prompt_has_behind_a_call_is_not_emitted(behind):
+    message = fed(HARMONY, "Hello", prompt=f"{START}{CALL}{behind}").message
     assert message.parts == [Content("Hello")]
 
 

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deltaparse import get_format
+from deltaparse.partial import Window
 from deltaparse.partial.json_text import lexer
 from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.usual import LONGEST_NAME
@@ -92,6 +93,19 @@ def test_the_short_way_is_taken(fmt):
     head = tables.usual_head.name.match(text)
     assert head[1] == "get_weather"
     assert tables.usual_head.arguments.match(text, head.end()).end() == text.index('{"name": "x"')
+
+
+@pytest.mark.parametrize("gap", ["", " "])
+def test_a_step_waits_at_each_character_for_what_may_become_it_only(gap):
+    head = usual_head("name", "arguments", "<")
+    name, arguments = f'{{"name":{gap}"f"', f',{gap}"arguments":{gap}{{'
+    assert head.name.match(name)[1] == "f"
+    assert head.arguments.match(arguments).end() == len(arguments) - 1
+    assert head.whole.match(f"{name}{arguments}}}}}").groups() == ("f", "{}")
+    for step, text in ((head.name, name), (head.arguments, arguments)):
+        for size in range(len(text)):
+            assert step.may_follow(Window(text[:size]))
+            assert not step.may_follow(Window(text[:size] + "?"))
 
 
 def test_some_formats_have_no_usual_head():

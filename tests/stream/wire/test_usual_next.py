@@ -41,7 +41,7 @@ def test_between_two_calls_is_one_step(fmt, text, call):
     found = usual.match(text)
     assert text[found.end() :].startswith(call)
     assert all(usual.may_follow(Window(text[:size])) for size in range(len(text)))
-    assert not any(usual.may_follow(Window(text[:size] + "?")) for size in range(found.end()))
+    assert not any(usual.may_follow(Window(text[:size] + "?")) for size in range(found.end() + 1))
     assert not usual.may_follow(Window(text[: found.end()] + "\x00"))
 
 
