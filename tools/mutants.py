@@ -288,7 +288,10 @@ class Record:
     """So long the tests of one mutant take at most, as they took when they were recorded."""
 
     def tests(self, file: str, mutant: Mutant, collected: Collection[str]) -> list[str]:
-        """The tests of a mutant: one case of each test first, then another, quick ones first."""
+        """The tests of a mutant: one case of each test first, then another, quick ones first.
+
+        The module's own tests come too, at last: lines may have moved since it was recorded.
+        """
         name = Path(file).stem
         ran = self.lines.get(file, {})
         names = {test for at in range(mutant.first, mutant.last + 1) for test in ran.get(at, ())}
@@ -302,8 +305,10 @@ class Record:
             beside = f"test_{name}.py" in test
             ranked.append((turn[function] // (3 if beside else 1), self.seconds[test], test))
             turn[function] += 1
-        unknown = [test for test in collected if test not in self.seconds]
-        chosen = [test for test in unknown if f"test_{name}.py" in test]
+        own = [test for test in collected if f"test_{name}.py" in test]
+        chosen = [test for test in own if test not in self.seconds]
+        others = [test for test in own if test in self.seconds and test not in names]
+        ranked += ((len(names), self.seconds[test], test) for test in others)
         left = self.most
         for _, seconds, test in sorted(ranked):
             if seconds < left or not chosen:

@@ -37,7 +37,7 @@ def next_usual_call(tables: MarkerTables) -> Usual | None:
     Its first group is empty, and stands where that call begins. None where it is not told at sight.
     """
     fmt, facts, tools = tables.fmt, tables.fmt.facts, tables.fmt.tools
-    if tables.unproven or tables.exact or facts.in_section or facts.closes_by_name:
+    if tables.exact or facts.in_section or facts.closes_by_name:
         return None
     closers, openers = [tools.per_call_end], [tools.per_call_start]
     if tools.format is ToolFormat.JSON_NATIVE and tables.usual_head is not None:

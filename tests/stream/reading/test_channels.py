@@ -22,6 +22,7 @@ from deltaparse import (
 from deltaparse.stream import parser as parser_module
 
 from ...corpus import needs_corpus, rows
+from ...strategies.token_texts import Text
 from ...strategies.wire_by_hand import CALL as CALL_IN_TAGS
 from ...strategies.wire_by_hand import TAGS, calls, fed, kinds
 from ...strategies.wire_channels import HARMONY, written
@@ -274,6 +275,14 @@ def test_a_message_by_someone_else_is_only_reported():
     user = "<|start|>user<|message|>And now?<|end|>"
     assert fed(HARMONY, FINAL + user).message.content == "Hello"
     assert fed(HARMONY, FINAL + "<|start|>user says").message.content == "Hellouser says"
+
+
+def test_the_tokens_of_a_message_by_someone_else_are_dropped():
+    special = ["<|start|>", "<|channel|>", "<|message|>", "<|end|>"]
+    own = ["<|channel|>", "final", "<|message|>", "Hello", "<|end|>"]
+    tool = ["<|start|>", "functions.f", "<|channel|>", "commentary", "<|message|>", "12", "<|end|>"]
+    roles = Text(HARMONY, special, own + tool).read().roles
+    assert roles == [*["marker"] * 3, "content", *["marker"] * 2, *["dropped"] * 5, "marker"]
 
 
 def test_any_role_is_the_models_where_none_is_known():
@@ -548,9 +557,11 @@ TO_F = "<|channel|>commentary to=f<|message|>"
 
 
 def test_a_message_to_a_function_has_calls_in_the_own_syntax_of_the_format():
-    parser = fed(OWN, TO_F + CALL_IN_TAGS + "<|call|>")
-    assert calls(parser) == [("f", '{"a": 1}')]
-    assert parser.issues == []
+    for between in (None, "", "\n", " \n\n"):
+        text = CALL_IN_TAGS if between is None else CALL_IN_TAGS + between + CALL_IN_TAGS
+        parser = fed(OWN, f"{TO_F}{text}<|call|>")
+        assert calls(parser) == [("f", '{"a": 1}')] * text.count("<call>")
+        assert (parser.message.content, parser.issues) == ("", [])
 
 
 def test_a_message_that_is_cut_where_its_call_begins_has_a_call_that_is_cut():
