@@ -401,6 +401,8 @@ class Server:
                     print(f"{name}:{mutant.first}: {mutant.key}{said}", flush=True)
             now[mutant.key] = killer or ""
         _write(KEPT / "results.json", _read(KEPT / "results.json") | {name: now})
+        for key in sorted(key for key in now.keys() & reasons if now[key]):
+            print(f"{name}: {key} is listed as equivalent: {now[key]} tells it", flush=True)
         _, most, killed, same = _row(name, now)
         print(f"{name} {most} mutants, {killed} killed, {same} equivalent", flush=True)
 
