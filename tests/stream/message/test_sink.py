@@ -8,6 +8,7 @@ from deltaparse import Policies, StreamParser, get_format
 
 from ...strategies.token_texts import Text
 from ...strategies.wire_by_hand import CALL, TAGS, calls, kinds
+from ...strategies.wire_channels import HARMONY
 
 BAD = '<call>\n{"name": "f", "arguments": {"a": oops}}\n</call>'
 
@@ -31,6 +32,17 @@ def test_what_was_wrong_in_the_prompt_is_not_reported():
     assert (parser.attempts, parser.message.tool_calls) == ([], [])
 
 
+def test_what_was_no_call_in_the_prompt_is_no_attempt():
+    parser = StreamParser(TAGS, prompt="<|start|>model\n<call>no")
+    parser.feed("thing")
+    parser.finish("stop")
+    assert parser.attempts == []
+    parser = StreamParser(TAGS)
+    parser.feed("<call>no")
+    parser.finish("stop")
+    assert [attempt.status for attempt in parser.attempts] == ["not_a_call"]
+
+
 def test_a_policy_refuses_nothing_that_the_prompt_has():
     policies = Policies(unknown_tool="error")
     prompt = f"<|start|>model\n{CALL}"
@@ -46,3 +58,14 @@ def test_what_is_said_once_more_ends_with_its_repetition():
     deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
     assert [(delta.text, delta.tokens) for delta in deltas] == [("hm", (1, 2))] * 2
     assert parser.roles == ["marker", "reasoning"]
+
+
+def test_a_call_that_the_prompt_began_comes_without_the_markers_before_it():
+    body = '<|channel|>commentary to=functions.f<|message|>{"a": 1}'
+    prompt = f"<|start|>assistant<|channel|>analysis<|message|>hm<|end|>{body[:-2]}"
+    parser = StreamParser(HARMONY, prompt=prompt, reasoning="raw")
+    parser.feed("1}")
+    parser.finish("stop")
+    (call,) = parser.message.parts
+    assert (call.name, call.arguments) == ("f", '{"a": 1}')
+    assert parser.issues == []
