@@ -284,10 +284,13 @@ class ChatTemplate:
 
     def joins_parts(self, role: str) -> bool:
         """Whether a content of parts must be one text in a message of this role."""
-        known: dict[str, bool] = self.__dict__.setdefault("_joined", {})
-        if role not in known:
-            known[role] = joins_parts(self._probes, role)
-        return known[role]
+        if role not in self._joined:
+            self._joined[role] = joins_parts(self._probes, role)
+        return self._joined[role]
+
+    @cached_property
+    def _joined(self) -> dict[str, bool]:
+        return {}
 
     @cached_property
     def _probes(self) -> Probes:

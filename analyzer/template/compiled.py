@@ -126,7 +126,8 @@ def _choices(tree: nodes.Node, variables: Container[str]) -> Mapping[str, tuple[
     for made in tree.find_all(nodes.Assign):
         names = [name.name for name in made.node.find_all(nodes.Name)]
         names += [made.node.name] if isinstance(made.node, nodes.Name) else []
-        origin = next((sources.get(name, name) for name in names if name in variables), None)
+        origins = (sources.get(name, name) for name in names)
+        origin = next((name for name in origins if name in variables), None)
         if origin and isinstance(made.target, nodes.Name) and made.target.name not in variables:
             sources.setdefault(made.target.name, origin)
     found: dict[str, dict[str, None]] = {}
@@ -146,9 +147,8 @@ def _constants(node: nodes.Node) -> Iterator[str]:
     node = _unfiltered(node)
     parts = node.items if isinstance(node, nodes.List | nodes.Tuple) else [node]
     for part in parts:
-        value = part.value if isinstance(part, nodes.Const) else None
-        values = value if isinstance(value, list | tuple) else [value]
-        yield from (text for text in values if isinstance(text, str) and text)
+        if isinstance(part, nodes.Const) and isinstance(part.value, str) and part.value:
+            yield part.value
 
 
 def _compared_name(node: nodes.Node) -> str:

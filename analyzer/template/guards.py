@@ -69,10 +69,12 @@ class Guards(NodeTransformer):
             case nodes.Output() as output:  # each value becomes text
                 output.nodes = [n if _constant(n) else _filter(n, PRINT) for n in output.nodes]
             case nodes.Compare() as compare:  # stops where one side ends; `in` reads the right one
+                left = compare.expr
                 for operand in compare.ops:
-                    searched = operand.op in ("in", "notin")
-                    if not _constant(operand.expr) and (searched or not _constant(compare.expr)):
-                        operand.expr = _filter(operand.expr, READ)
+                    right, searched = operand.expr, operand.op in ("in", "notin")
+                    if not _constant(right) and (searched or not _constant(left)):
+                        operand.expr = _filter(right, READ)
+                    left = right
             case nodes.Concat() as concat:  # has no hook, unlike `+`
                 return _filter(nodes.List(concat.nodes, lineno=concat.lineno), JOIN)
             case nodes.Getitem(arg=nodes.Slice()) as copy:

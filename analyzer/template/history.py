@@ -158,7 +158,7 @@ def _fit_content(read: CallsRead, message: Message) -> None:
         if message["content"] not in ("", None):
             return
         kind = "null" if message["content"] is None else "empty"
-    if kind in read.no_content or not read.no_content:
+    if kind in read.no_content:
         return
     message.pop("content", None)
     if read.no_content[0] != "absent":

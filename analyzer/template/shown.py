@@ -50,4 +50,4 @@ def _is_odd(value: Any) -> bool:
     if isinstance(value, CONTAINERS):
         items: Iterable[Any] = value
         return any(_is_odd(item) for item in items)
-    return value is not None and not isinstance(value, PRINTABLE)
+    return not isinstance(value, PRINTABLE)

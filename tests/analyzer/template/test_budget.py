@@ -189,6 +189,23 @@ def test_a_list_that_the_template_made_may_change():
     assert scales.size(items) == 4 * STEP + 4
 
 
+def test_a_list_stays_as_deep_as_what_it_held():
+    scales = budget()
+    items = scales.made([[["a"]]])
+
+    scales.change(items, "append", ("b",))
+    assert scales.weigh(items) == (4 * STEP + 2, 3)
+
+
+def test_only_a_list_may_change():
+    scales, made = budget(), {"a": 1}
+    scales.made(made)
+
+    with pytest.raises(SecurityError, match=r"^pop needs a list"):
+        scales.change(made, "pop", ("a",))
+    assert made == {"a": 1}
+
+
 def test_a_list_that_was_given_or_is_held_may_not_change():
     given, held, itself = ["a"], ["b"], []
     scales = budget(given)

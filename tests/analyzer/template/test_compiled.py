@@ -49,6 +49,7 @@ def test_the_code_is_that_of_jinja(source):
         ("<a>{{ 'b' }}{{ 'c' ~ x ~ 'd' }}{{ 'e' + x | trim }}", ()),
         ("{{ 'b' if x == 'c' else 'd' }}{{ m['e'] }}", ()),
         ("{{ x == 'a' and 'b' != y }}{% if x == 'c' %}{% endif %}", ()),
+        ("{{ 'a' if x + 'b' else 'c' }}{% if y != 'd' %}{% endif %}", ("b",)),
         ("{% if '/no' in m.content %}{% endif %}", ("/no",)),
         ("{{ m.content.split('</t>')[-1] }}{{ x | replace('a', 'b') }}", ("</t>", "a", "b")),
         ("{% set end = '</t>' %}{% for word in ['/a', '/b'] %}{% endfor %}", ("</t>", "/a", "/b")),
@@ -57,3 +58,44 @@ def test_the_code_is_that_of_jinja(source):
 )
 def test_what_is_sought_is_not_only_written(source, sought):
     assert set(compiled(source, Limits()).sought) == set(sought)
+
+
+@pytest.mark.parametrize(
+    ("source", "switches"),
+    [
+        ("{{ x }}{{ y | upper }}", {"x", "y"}),
+        ("{{ x }}{% set x = 1 %}", set()),
+        ("{{ x | upper }}{% if x is string %}{% endif %}{% set x = 1 %}", set()),
+        ("{{ x }}{% set x %}a{% endset %}", set()),
+        ("{{ x }}{% for x, y in z %}{% endfor %}{{ y }}", {"z"}),
+        ("{% if x is defined %}{% endif %}{% set x = 1 %}", {"x"}),
+        ("{% if x is undefined %}{% endif %}{% set x = 1 %}", {"x"}),
+        ("{% set x = x | default(1) %}{% set y = y | d(1) %}{{ x ~ y }}", {"x", "y"}),
+        ("{% filter upper %}{{ x }}{% endfilter %}", {"x"}),
+    ],
+)
+def test_switches_are_names_that_the_template_does_not_set_for_itself(source, switches):
+    assert compiled(source, Limits()).switches == switches
+
+
+@pytest.mark.parametrize(
+    ("source", "choices"),
+    [
+        ("{% if x == 'a' %}{% elif 'b' == x | lower %}{% endif %}", {"x": ("a", "b")}),
+        ("{% if x in ['a', 'b', 1, ''] %}{% endif %}", {"x": ("a", "b")}),
+        ("{% if x in ('a', 'b') %}{% endif %}", {"x": ("a", "b")}),
+        ("{% if x == 1 %}{% endif %}{% if y.z == 'a' %}{% endif %}", {}),
+        ("{% set y = x | d('low') %}{% if y == 'high' %}{% endif %}", {"x": ("high",)}),
+        ("{% set y = x.z %}{% if y == 'high' %}{% endif %}", {"x": ("high",)}),
+        (
+            "{% set z = x %}{% set y = z %}{% if y == 'a' %}{% endif %}{{ z }}",
+            {"x": ("a",)},
+        ),
+        ("{% if x == 'a' %}{% endif %}{% set x = y %}", {"x": ("a",)}),
+        ("{% set a, b = x, 1 %}{% if x == 'a' or b == 'b' %}{% endif %}", {"x": ("a",)}),
+        ("{% set ns.a = x %}{% if ns == 'a' %}{% endif %}", {"ns": ("a",)}),
+        ("{% set y = 1 %}{% if y == 'a' %}{% endif %}", {}),
+    ],
+)
+def test_choices_are_what_a_variable_is_compared_with(source, choices):
+    assert compiled(source, Limits()).choices == choices

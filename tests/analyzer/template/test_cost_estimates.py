@@ -6,7 +6,11 @@ import pytest
 from jinja2.filters import FILTERS
 
 from deltaparse.analyzer.template.budget import Budget, LimitExceeded, Limits
-from deltaparse.analyzer.template.cost_estimates import ESTIMATES, operator_estimate
+from deltaparse.analyzer.template.cost_estimates import (
+    ESTIMATES,
+    attribute_steps,
+    operator_estimate,
+)
 
 
 def weight(value):
@@ -89,6 +93,8 @@ def test_no_operator_makes_more_than_its_estimate(operator, left, right, made):
         ("%", 7, 2),
         ("**", 2, 9),
         ("**", 2.0, 0.5),
+        ("**", 2.5, 3),
+        ("**", 2, 0.5),
     ],
 )
 def test_numbers_cost_nothing(operator, left, right):
@@ -108,3 +114,52 @@ def test_powers_have_few_bits(base):
 
 def test_every_name_is_one_of_jinjas_or_of_a_text():
     assert all(name in FILTERS or hasattr(str, name) for name in ESTIMATES)
+
+
+# Name, value, arguments: quickly asked for, and slow to do or large.
+SLOW = [
+    *((name, "a" * 4_000_000, ("ab" + "a" * 99_999,)) for name in ("rfind", "rindex", "rsplit")),
+    *((name, "a" * 4_000_000, ("b" * 99_999,)) for name in ("rpartition", "strip", "lstrip")),
+    *((name, "a" * 4_000_000, ("b" * 99_999,)) for name in ("rstrip", "trim")),
+    *((name, "a" * 99_999, ()) for name in ("pprint", "striptags", "title", "urlencode")),
+    *((name, "a" * 99_999, ()) for name in ("urlize", "wordwrap", "xmlattr")),
+    *((name, [{}] * 9_999, ("a," * 999,)) for name in ("sort", "groupby", "min", "max")),
+    *((name, "a", (10**9,)) for name in ("center", "ljust", "rjust", "zfill", "expandtabs")),
+    *((name, "a", (10**9,)) for name in ("batch", "slice", "indent")),
+    ("translate", "a" * 9_999, ({97: "b" * 9_999},)),
+    ("round", 1.5, (10**9,)),
+    ("replace", "a" * 9_999, ("a", "b" * 9_999)),
+    ("join", range(9_999), ("a" * 9_999,)),
+    ("format", "%1000000000d", (1,)),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "args"), SLOW, ids=[name for name, *_ in SLOW])
+def test_what_is_slow_or_large_is_estimated_to_be_more_than_is_allowed(name, value, args):
+    limits = Limits()
+    assert ESTIMATES[name](Budget(limits, []), value, args, {}) > limits.text
+
+
+def test_all_that_has_an_estimate_may_be_slow_or_large():
+    assert {name for name, *_ in SLOW} == ESTIMATES.keys()
+
+
+# Name, value, arguments: harmless, though the same name may do much.
+HARMLESS = [
+    ("replace", "a" * 9_999, ("a", "b" * 9_999, 1)),
+    ("format", "a" * 9_999 + "%s", ("b" * 9_999,)),
+    ("center", "a" * 9_999, (99,)),
+    ("strip", "a" * 99_999, (" \n",)),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "args"), HARMLESS)
+def test_what_is_harmless_is_not_estimated_to_be_too_much(name, value, args):
+    limits = Limits()
+    assert ESTIMATES[name](Budget(limits, []), value, args, {}) < limits.text
+
+
+def test_the_steps_of_an_attribute_are_its_parts():
+    assert attribute_steps(["a"]) == 1
+    assert attribute_steps(["a.b,c", 3, "d"]) == 4
+    assert attribute_steps([]) == 0

@@ -7,6 +7,8 @@ from __future__ import annotations
 import pytest
 from jinja2 import Environment
 
+from deltaparse.analyzer.template import sandbox
+from deltaparse.analyzer.template.budget import STEP, Budget
 from deltaparse.analyzer.template.guards import READING, TESTS
 
 from .rooms import USUAL, assert_refused, run
@@ -64,6 +66,7 @@ def test_too_much_is_refused_before_it_is_made(source):
     [
         "{{ 'abc' | round(9, 'floor') }}",
         "{{ '%1000000000d' is odd }}",
+        "{{ '%1000000000d' is even }}",
         "{{ '%1000000000d' is divisibleby 1 }}",
         "{{ {} * 2 }}",
         "{{ 'a' * 'b' }}",
@@ -79,3 +82,99 @@ def test_a_filter_takes_generators():
     source = "{{ xs | map('string') | join('-') }}{{ xs | map('string') | batch(2) | list }}"
 
     assert run(source, xs=[1, 2, 3]) == "1-2-3[['1', '2'], ['3']]"
+
+
+@pytest.fixture
+def paid(monkeypatch):
+    """What a template pays in all."""
+    costs = []
+
+    class Counted(Budget):
+        def pay(self, cost=STEP):
+            costs.append(cost)
+            super().pay(cost)
+
+    def paid(source, **variables):
+        costs.clear()
+        run(source, **variables)
+        assert min(costs, default=0) >= 0
+        return sum(costs)
+
+    monkeypatch.setattr(sandbox, "Budget", Counted)
+    return paid
+
+
+# Each reads `a`, a text of 5000 characters; or `d` or `xs`, which weigh more.
+READS = {
+    "comparison": "{% if b == a %}{% endif %}",
+    "comparisons": "{% if 1 < 2 != b == a %}{% endif %}",
+    "in": "{% if 'x' in a %}{% endif %}",
+    "not in": "{% if 'x' not in xs %}{% endif %}",
+    "printing": "{% set x %}{{ a }}{% endset %}",
+    "slice": "{% set x = a[1:] %}",
+    "concatenation": "{% set x = a ~ 'b' %}",
+    "addition": "{% set x = a + 'b' %}",
+    "method": "{% set x = a.find('b') %}",
+    "method of a dict": "{% set x = d.items() %}",
+    "argument": "{% set x = ','.join(xs) %}",
+    "filter": "{% set x = a | length %}",
+    "filter of a list": "{% set x = xs | first %}",
+    "test": "{% if a is eq('b') %}{% endif %}",
+    "argument of a test": "{% if 'b' is in(a) %}{% endif %}",
+    "argument of a named test": "{% set x = ['b'] | select('in', a) | list %}",
+}
+
+
+@pytest.mark.parametrize("source", READS.values(), ids=READS.keys())
+def test_what_is_read_is_paid_for(paid, source):
+    a = "a" * 5000
+    assert paid(source, a=a, b="b" * 5000, xs=[a, a], d={"k": a}) >= 5000
+    assert paid(source, a="a", b="b", xs=["a"], d={"k": "a"}) < 1000
+
+
+CONSTANTS = [
+    "{% if x == 'AAAA' %}{% endif %}",
+    "{% if 'AAAA' == x %}{% endif %}",
+    "{% if x in 'AAAA' %}{% endif %}",
+    "{% set y %}AAAA{{ 'AAAA' }}{% endset %}",
+]
+
+
+@pytest.mark.parametrize("source", CONSTANTS)
+def test_what_stands_in_the_template_is_not(paid, source):
+    assert paid(source.replace("AAAA", "a" * 5000), x="") < 1000
+
+
+# Filters that go through their value, and arguments with which they do.
+EACH = {
+    "batch": "(9)",
+    "groupby": "(0)",
+    "list": "",
+    "map": "('abs')",
+    "max": "",
+    "min": "",
+    "reject": "('odd')",
+    "rejectattr": "('a')",
+    "select": "('odd')",
+    "selectattr": "('a')",
+    "slice": "(2)",
+    "sort": "",
+    "sum": "",
+    "unique": "",
+}
+
+
+def test_all_that_read_item_by_item_are_tried():
+    assert EACH.keys() == READING
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_each_item_of_a_generator_is_paid_for(paid, name):
+    def numbers():
+        yield from ([1, 2] for _ in range(500)) if name == "groupby" else range(500)
+
+    # It goes to the end also of a filter that is a generator itself.
+    source = f"{{% for x in xs | {name}{EACH[name]} %}}{{% endfor %}}"
+    if name in ("max", "min", "sum"):
+        source = f"{{% set x = xs | {name} %}}"
+    assert paid(source, xs=numbers()) >= 500 * STEP

@@ -9,6 +9,7 @@ import json
 import pytest
 from jinja2.exceptions import UndefinedError
 
+from deltaparse.analyzer.template.budget import LimitExceeded, Limits
 from deltaparse.analyzer.template.library import Refusal
 
 from .rooms import run
@@ -78,3 +79,29 @@ def test_the_time_of_day():
 
 def test_a_namespace_prints_nothing_that_it_holds():
     assert run("{% set n = namespace(a=1) %}{% set n.b = n %}{{ n }}") == "<namespace>"
+
+
+def test_what_tojson_cannot_write_is_named():
+    with pytest.raises(TypeError, match=r"^type cannot be written as JSON"):
+        run("{{ namespace | tojson }}")
+
+
+@pytest.mark.parametrize("options", ["indent=9", "separators=(',' * 99, ':')", "indent='-' * 99"])
+def test_json_with_much_between_its_items_is_refused_before_it_is_made(options):
+    written = []
+
+    def items():
+        written.append(1)
+        yield from range(10)
+
+    source = f"{{{{ xs | tojson({options}) }}}}"
+    with pytest.raises(LimitExceeded, match="a value of more than 300 characters"):
+        run(source, Limits(text=300), xs=[items() for _ in range(100)])
+    assert len(written) < 10
+
+
+def test_each_sum_of_lists_is_a_list_that_is_made():
+    limits = Limits(memory=20_000)
+    assert run("{{ xs | sum(start=[]) }}", limits, xs=[[1]] * 9) == str([1] * 9)
+    with pytest.raises(LimitExceeded, match="more than 20000 characters of values"):
+        run("{{ xs | sum(start=[]) }}", limits, xs=[[1]] * 100)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from deltaparse import ChatTemplate, UsageError
-from deltaparse.analyzer.template.loading import Loaded, load_template
+from deltaparse.analyzer.template.loading import GgufKeys, Loaded, load_template
 
 from ...strategies.gguf_files import gguf
 
@@ -107,6 +107,16 @@ def test_templates_with_names_stand_in_a_list(tmp_path):
     assert load_template(path, "default").source == "d"
 
 
+def test_what_is_no_template_in_such_a_list_is_passed_over(tmp_path):
+    path = write(tmp_path / "tokenizer_config.json", {"chat_template": ["x", *NAMED, None]})
+    assert load_template(path, None).source == "t"
+
+
+def test_the_tokens_of_a_configuration_are_asked_for_nowhere_else(folder):
+    write(folder / "tokenizer.json", "{")
+    assert load_template(folder, None) == WHOLE
+
+
 def test_a_configuration_without_a_template_has_it_beside_it(tmp_path):
     path = write(tmp_path / "tokenizer_config.json", {"eos_token": "</s>"})
     with pytest.raises(UsageError, match="no chat_template in it"):
@@ -166,6 +176,11 @@ def test_a_gguf_file_holds_templates_and_tokens(tmp_path):
     assert load_template(tmp_path, "default") == Loaded("d", "<s>", "</s>", special)
     path.write_bytes(gguf(templates))
     assert load_template(path, None) == Loaded("t", "", "")
+
+
+def test_of_a_gguf_file_only_what_says_something_of_the_template_is_read():
+    assert all(key in GgufKeys() for key, _, _ in [*TOKENS, ("tokenizer.chat_template.x", 8, "")])
+    assert not any(key in GgufKeys() for key in ("general.name", "tokenizer.ggml.merges", 7, None))
 
 
 @pytest.mark.parametrize("name", ["model.GGUF", "sha256-2af3"])

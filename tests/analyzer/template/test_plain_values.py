@@ -69,6 +69,16 @@ def test_what_goes_in_is_made_plain(monkeypatch):
     assert repr(plain_copy("messages", messages)) == repr(plain)
 
 
+def test_a_class_is_not_one_of_its_objects():
+    assert plain_copy("x", [Turn, Model, dict]) == ["<type>"] * 3
+
+
+def test_an_array_is_not_a_number(monkeypatch):
+    monkeypatch.setattr(Scalar, "__module__", "numpy")
+    monkeypatch.setattr(Scalar, "shape", (2,))
+    assert plain_copy("x", Scalar()) == "<Scalar>"
+
+
 def test_a_copy_shares_nothing_with_what_was_given():
     given = {"content": [{"type": "text"}]}
     made = plain_copy("x", given)

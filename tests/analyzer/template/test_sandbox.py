@@ -127,6 +127,7 @@ ENDLESS = {
     "a list that grows": "{% set l = [1] %}{% for a in l %}{% set _ = l.append(1) %}{% endfor %}",
     "searches": "{% set l = r | list %}{% for a in r %}{% if -1 in l %}{% endif %}{% endfor %}",
     "comparisons": "{% set k = r | list %}{% set l = r | list %}{% for a in r %}{% if k == l %}{% endif %}{% endfor %}",
+    "comparisons in a row": "{% set k = r | list %}{% set l = r | list %}{% for a in r %}{% if 0 != k == l %}{% endif %}{% endfor %}",
     "tests": "{% set l = r | list %}{{ r | select('in', [-1] + l[:-1]) | list | length }}"
     "{{ r | map('string') | select('in', l) | list | length }}",
     "sorting": "{% for a in r %}{% set x = r | sort %}{% endfor %}",
@@ -269,6 +270,30 @@ def test_a_list_weighs_what_was_appended():
     assert run(source, limits) == ""
     with pytest.raises(LimitExceeded, match="list or dict with more than 400"):
         run(source.replace("{% set _ = l.pop() %}", ""), limits)
+
+
+def test_the_limit_of_the_text_is_the_most_that_is_written():
+    assert run("{{ 'a' * 3 }}bc", Limits(text=5)) == "aaabc"
+    with pytest.raises(LimitExceeded, match="more than 5 characters of output"):
+        run("{{ 'a' * 3 }}bcd", Limits(text=5))
+
+
+def test_only_a_format_shows_what_has_no_text():
+    assert run("{{ '%s' % f }}", f=len) == "<builtin_function_or_method>"
+    with pytest.raises(TypeError):
+        run("{{ 'a' + f }}", f=len)
+
+
+class Notes:
+    def append(self, note):
+        return f"{note} is noted"
+
+    def get(self, note):
+        return f"{note} is got"
+
+
+def test_methods_of_lists_and_dicts_are_no_others():
+    assert run("{{ n.append(1) }}, {{ n.get(2) }}", n=Notes()) == "1 is noted, 2 is got"
 
 
 def test_sandboxes_are_shared():
