@@ -12,6 +12,8 @@ from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError,
 from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, USER, user
 from deltaparse.analyzer.proof.trial import Trial, beside, difference
 from deltaparse.analyzer.proof.wires import answer_in, wires
+from deltaparse.analyzer.template.history import as_read
+from deltaparse.analyzer.template.what_is_read import NO_CONTENT, CallsRead
 
 from ...strategies.open_templates import NAMES, SOURCES, opened
 
@@ -311,3 +313,78 @@ def test_odd_messages_are_no_errors_of_ours_and_stay_as_they_are(name, messages)
     once = template.history(messages)
     assert template.history(once) == once
     assert [message["role"] for message in once] == [message["role"] for message in messages]
+
+
+class Read:
+    """What a template reads, said by hand."""
+
+    def __init__(self, *no_content, ids="any", key="", names=False):
+        self.calls_read = CallsRead(no_content or NO_CONTENT, ids)
+        self.reasoning_key = key
+        self.reads_names_of_results = names
+
+    def joins_parts(self, role):
+        return role == "user"
+
+
+def asked(*ids, **content):
+    """A message of OpenAI's with calls of these ids."""
+    function = {"name": "look", "arguments": "{}"}
+    calls = [{"id": made, "type": "function", "function": function} for made in ids]
+    return {"role": "assistant", **content, "tool_calls": calls}
+
+
+def ids_of(*messages, **read):
+    """The ids that calls and results have when they are made for a template."""
+    for message in as_read(Read(**read), messages):
+        if message["role"] == "tool":
+            yield message.get("tool_call_id")
+        yield from (call["id"] for call in message.get("tool_calls", ()))
+
+
+@pytest.mark.parametrize(
+    ("given", "ids", "made"),
+    [
+        (["a"], "any", ["a"]),
+        (["abcdefgh1"], "nine", ["abcdefgh1"]),
+        (["call_3_x"], "numbered", ["call_3_x"]),
+        (["a", "b"], "numbered", ["call_0_a", "call_1_b"]),
+        (["a", "look:7"], "named", ["functions.look:0", "look:7"]),
+    ],
+)
+def test_calls_get_the_ids_that_are_taken(given, ids, made):
+    results = [returned(one) for one in reversed(given)]
+    assert list(ids_of(asked(*given), *results, ids=ids)) == made + made[::-1]
+
+
+@pytest.mark.parametrize("ids", ["any", "nine", "numbered", "named"])
+@pytest.mark.parametrize("given", [("", ""), ("other", "another")])
+def test_a_result_of_no_known_call_is_one_of_the_next(ids, given):
+    *made, first, second = ids_of(asked("a", "b"), *map(returned, given), ids=ids)
+    assert [first, second] == (list(given) if ids == "any" and any(given) else made)
+
+
+@pytest.mark.parametrize("content", [{}, {"content": ""}, {"content": None}])
+@pytest.mark.parametrize("at", range(3))
+def test_no_content_is_said_as_it_is_read(content, at):
+    wanted = NO_CONTENT[at]
+    said = {"empty": {"content": ""}, "null": {"content": None}, "absent": {}}[wanted]
+    (made,) = as_read(Read(wanted), [asked("a", **content)])
+    assert made == asked("a", **said)
+    assert as_read(Read(), [asked("a", **content)]) == [asked("a", **content)]
+    assert as_read(Read(wanted), [asked("a", content="See.")]) == [asked("a", content="See.")]
+
+
+def test_what_is_read_as_it_is_keeps_its_order():
+    for no_content in ((), ("empty",)):
+        (made,) = as_read(Read(*no_content), [asked("a", content="")])
+        assert list(made) == ["role", "content", "tool_calls"]
+
+
+@pytest.mark.parametrize("kind", ["thinking", "reasoning"])
+def test_reasoning_becomes_a_part_once(kind):
+    read, part = Read(key=f"content.{kind}"), {"type": kind, kind: "hm"}
+    said = {"role": "assistant", "content": "See.", "reasoning_content": "hm"}
+    once = as_read(read, [said])
+    assert once == [{"role": "assistant", "content": [part, {"type": "text", "text": "See."}]}]
+    assert as_read(read, [once[0] | {"reasoning": "hm"}]) == [once[0] | {"reasoning": "hm"}]

@@ -1,0 +1,140 @@
+"""What a template reads is found, of templates that read one thing in one way."""
+
+# ruff: noqa: E501 - a template is read more easily in one line
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ChatTemplate
+from deltaparse.analyzer.template.what_is_read import NO_CONTENT
+
+CALLS = "{% for c in m.tool_calls or [] %}[{{ c.function.name }} {{ c.function.arguments | tojson }}{% if REFUSED %}{{ raise_exception('no') }}{% endif %}]{% endfor %}"
+TURNS = "{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}" + CALLS + "{% endfor %}"
+
+
+def template(refused="false", before="", turns=TURNS):
+    return ChatTemplate(before + turns.replace("REFUSED", refused))
+
+
+@pytest.mark.parametrize(
+    ("refused", "ids"),
+    [
+        ("false", "any"),
+        ("c.id | length != 9", "nine"),
+        ("'functions.' ~ c.function.name not in c.id", "named"),
+        ("not c.id.startswith('call_0_')", "numbered"),
+    ],
+)
+def test_which_ids_are_taken(refused, ids):
+    read = template(refused).calls_read
+    assert (read.ids, read.no_content) == (ids, NO_CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("refused", "no_content"),
+    [
+        ("m.content", NO_CONTENT),
+        ("m.content is none", ("empty", "absent")),
+        ("m.content is defined", ("absent",)),
+        ("m.content is not string", ("empty",)),
+        ("m.content is not none", ("null",)),
+        ("m.content is not none and m.content is not undefined", ("null", "absent")),
+    ],
+)
+def test_how_no_content_is_said(refused, no_content):
+    assert template(refused).calls_read.no_content == no_content
+
+
+# Writes null as None, and wants the result of a call, with its id.
+STRICT = "{% for m in messages %}{% if m.tool_calls and (loop.last or messages[loop.index].tool_call_id != m.tool_calls[0].id) %}{{ raise_exception('no') }}{% endif %}<{{ m.role }}>"
+
+
+@pytest.mark.parametrize("content", ["{{ m.content }}", "{{ m['content'] if 'content' in m }}"])
+@pytest.mark.parametrize("beginning", [STRICT, "{% for m in messages %}<{{ m.role }}>"])
+def test_what_is_written_as_none_is_not_read(content, beginning):
+    turns = beginning + content + CALLS + "{% endfor %}"
+    assert template(turns=turns).calls_read.no_content == ("empty", "absent")
+
+
+def test_none_that_stands_there_anyway_is_no_content():
+    assert template(before="None").calls_read.no_content == NO_CONTENT
+
+
+def test_a_system_message_comes_first_where_it_must():
+    first = "{% if messages[0].role != 'system' %}{{ raise_exception('no') }}{% endif %}"
+    assert template("c.id | length != 9", first).calls_read.ids == "nine"
+    assert template("c.id | length != 9", first + first).reasoning_key == ""
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "thinking", "thought", "musing"])
+def test_the_key_of_reasoning_is_found(key):
+    turns = TURNS.replace("<{{ m.role }}>", "<{{ m.role }}>{{ m." + key + " or '' }}")
+    assert template(turns=turns).reasoning_key == key
+    switched = turns.replace("{{ m." + key, "{{ on and m." + key)
+    usual = key != "musing"  # other keys are tried without settings only
+    assert template(turns=switched).reasoning_key == (key if usual else "")
+
+
+PARTS = "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% elif p.type == 'KIND' %}{{ p.KIND }}{% endif %}{% endfor %}{% endif %}{% endfor %}"
+
+
+@pytest.mark.parametrize("kind", ["thinking", "reasoning"])
+def test_reasoning_may_be_a_part_of_the_content(kind):
+    assert ChatTemplate(PARTS.replace("KIND", kind)).reasoning_key == f"content.{kind}"
+
+
+@pytest.mark.parametrize("kind", ["thinking", "reasoning"])
+def test_reasoning_may_be_a_part_beside_calls_only(kind):
+    beside = PARTS.replace("p.type == 'KIND'", f"m.tool_calls and p.type == '{kind}'")
+    assert ChatTemplate(beside.replace("KIND", kind)).reasoning_key == f"content.{kind}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        PARTS.replace("KIND", "other"),
+        PARTS.replace("KIND", "thinking").replace("{{ p.text }}", ""),
+        PARTS.replace("{{ p.KIND }}", "{{ p.thinking }}{{ p.thinking }}").replace("KIND", "thinking"),
+        "{% for m in messages %}{{ m.content }}{% endfor %}",
+        "{% for m in messages %}{{ m.content | tojson }}{% endfor %}",
+    ],
+)
+def test_what_shows_parts_as_they_are_or_not_all_reads_no_reasoning(source):
+    assert ChatTemplate(source).reasoning_key == ""
+
+
+@pytest.mark.parametrize(
+    ("result", "reads"),
+    [
+        ("{{ m.name }}", True),
+        ("{{ m.name or raise_exception('no') }}", True),
+        ("{% if not m.name %}{{ raise_exception('no') }}{% endif %}", True),
+        ("{% if m.name %}{{ raise_exception('no') }}{% endif %}", False),
+        ("{{ raise_exception('no') }}", False),
+        ("", False),
+    ],
+)
+def test_whether_the_name_of_a_result_is_read(result, reads):
+    turns = "{% for m in messages %}{% if m.role == 'tool' %}" + result + "{% endif %}"
+    turns += TURNS.partition("%}")[2]
+    assert template(turns=turns).reads_names_of_results is reads
+
+
+ROLES = ("system", "user", "assistant", "tool")
+IN_TURN = "{% for m in messages %}{% if m.role == 'user' and not loop.first and messages[loop.index0 - 1].role == 'user' %}{{ raise_exception('no') }}{% endif %}"
+
+
+@pytest.mark.parametrize("beginning", ["{% for m in messages %}", IN_TURN])
+@pytest.mark.parametrize("role", ROLES)
+def test_parts_are_joined_where_only_a_text_is_read(role, beginning):
+    source = beginning + "<{{ m.role }}>{% if m.content is string or m.role == 'ROLE' %}{{ m.content }}{% else %}{% for p in m.content or [] %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}"
+    one = ChatTemplate(source.replace("ROLE", role))
+    for _ in range(2):
+        assert [other for other in ROLES if one.joins_parts(other)] == [role]
+
+
+def test_parts_are_not_joined_where_no_text_is_read_either():
+    assert not any(map(ChatTemplate("{{ messages | length }}").joins_parts, ROLES))
+    refuses = "{% for m in messages %}{% if m.content is string %}{{ raise_exception('no') }}{% endif %}{% endfor %}"
+    assert not any(map(ChatTemplate(refuses).joins_parts, ROLES))
