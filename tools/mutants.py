@@ -272,6 +272,14 @@ def _assigned(node: ast.AST) -> str:
     return ""
 
 
+def _made_by(statement: ast.stmt) -> set[str]:
+    """The name to which a statement assigns a value, or adds one."""
+    match statement:
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return {name}
+    return {_assigned(statement)} - {""}
+
+
 def _changed_in(parent: ast.AST, node: ast.AST) -> bool:
     """Whether a node may be changed where it stands."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
@@ -478,15 +486,15 @@ class Server:
                 for function in self.functions.get(_place(code), ()):
                     if function.__code__ != code:
                         function.__code__ = code
-            for statement in tree.body:
-                name = _assigned(statement)
-                if name and name == mutant.place:
-                    scope = dict(vars(module))
-                    exec(compile(ast.Module([statement], []), str(path), "exec"), scope)  # noqa: S102
-                    old, new = vars(module)[name], scope[name]
-                    for each in modules:
-                        if vars(each).get(name) is old:
-                            setattr(each, name, new)
+            name = mutant.place
+            made = [statement for statement in tree.body if name in _made_by(statement)]
+            if made:
+                scope = dict(vars(module))
+                exec(compile(ast.Module(made, []), str(path), "exec"), scope)  # noqa: S102
+                old, new = vars(module)[name], scope[name]
+                for each in modules:
+                    if vars(each).get(name) is old:
+                        setattr(each, name, new)
 
 
 def _place(code: CodeType) -> tuple[str, str, int]:

@@ -41,7 +41,7 @@ READING = {"batch", "groupby", "list", "map", "max", "min", "slice", "sort", "su
 READING |= {"select", "reject", "selectattr", "rejectattr"}
 
 # Filters that make a text of what they are given.
-WRITING = {"capitalize", "center", "e", "escape", "filesizeformat", "forceescape", "format"}
+WRITING = {"capitalize", "center", "e", "escape", "forceescape", "format"}
 WRITING |= {"indent", "join", "lower", "pprint", "replace", "safe", "string", "striptags", "title"}
 WRITING |= {"trim", "truncate", "upper", "urlencode", "urlize", "wordcount", "wordwrap", "xmlattr"}
 

@@ -6,6 +6,7 @@ import pytest
 
 from deltaparse import UsageError, analyze
 from deltaparse.analyzer import Trace
+from deltaparse.analyzer.probes import FUNCTIONS, USER
 from deltaparse.analyzer.proof.conversations import TURNS
 from deltaparse.analyzer.trace import phase
 
@@ -127,3 +128,66 @@ def test_a_phase_ends_when_its_function_raises():
     first, second = Given.trace.renderings
     assert (first.phase, first.label) == ("X", "user(null)")
     assert (second.phase, second.label) == ("frame", "user(parts), deep=True")
+
+
+def noted(*texts):
+    """A trace of what a template wrote in two phases, or in one of calls."""
+    trace = Trace()
+    for name, text in zip(("frame", "T1")[-len(texts) :], texts, strict=True):
+        with trace.phase(name):
+            trace.note([{"role": "user", "content": USER}], {}, text)
+    return trace
+
+
+def seen(trace, fmt, field):
+    found = {made.field: made for made in trace.evidence(fmt)}
+    return found.get(f"tools.{field}")
+
+
+ONE, TWO = FUNCTIONS
+
+
+@pytest.mark.parametrize("before", ["", f"{USER} ", f"{ONE};{TWO} {USER} "])
+def test_a_separator_is_seen_between_two(traced, before):
+    fmt = traced[0].replace(tools={"separator": ";"})
+    made = seen(noted(f"{before};{ONE} the first; {TWO}; behind"), fmt, "separator")
+    assert made.before.endswith(f"{ONE} the first")
+    assert made.after.startswith(f" {TWO}")
+    for text in (f";{ONE};", f"{TWO};{ONE}; ", f";{TWO};"):
+        assert seen(noted(f"{USER} {text}"), fmt, "separator") is None
+    assert seen(noted(f"{ONE};{TWO} {USER};"), fmt, "separator") is None
+
+
+def test_a_marker_is_seen_nearest_to_its_probe_behind_the_question(traced):
+    fmt = traced[0].replace(tools={"section_start": "<c>"})
+    text = f"<c>{ONE} {USER} <c> is how tools are called <c>{ONE} or <c>{'long ' * 20}"
+    made = seen(noted(text), fmt, "section_start")
+    assert made.before.endswith("tools are called ")
+    assert made.after == f"{ONE} or <c>{'long ' * 20}"[:48]
+    assert len(made.before) == 48
+    # What the analysis itself asked is none.
+    assert seen(noted(f"{USER} <c>"), fmt, "section_start") is None
+    assert seen(noted(f"<c>{ONE} {USER}"), fmt, "section_start") is None
+
+
+def test_evidence_is_of_the_phase_that_looks_for_it_and_with_its_probe(traced):
+    fmt = traced[0].replace(tools={"section_start": "<c>"})
+    with_it, without = f"{USER} and <c>{ONE}", f"{USER} and <c>"
+    for texts, name in (((with_it, with_it), "T1"), ((with_it, without), "frame")):
+        assert seen(noted(*texts), fmt, "section_start").rendering.phase == name
+
+
+@pytest.mark.parametrize(
+    ("message", "label"),
+    [
+        ({"role": "tool", "content": "a", "name": "f", "tool_call_id": "1"}, "tool('a')"),
+        ({"role": "assistant", "content": "", "tool_calls": None}, "assistant()"),
+        ({"role": "assistant", "content": "a", "x": "b"}, "assistant('a', x 'b')"),
+        ({"role": "assistant", "content": "", "x": "b", "y": 1, "z": 2}, "x and y and z 'b'"),
+        ({"role": "assistant", "content": "", **dict.fromkeys("wxyz", 1)}, "under many keys 1"),
+    ],
+)
+def test_a_message_is_described_in_a_few_words(message, label):
+    trace = Trace()
+    trace.note([message], {}, "a")
+    assert label in trace.renderings[0].label

@@ -6,7 +6,7 @@ from time import thread_time
 
 import pytest
 
-from deltaparse.analyzer.template.budget import LimitExceeded, Limits
+from deltaparse.analyzer.template.budget import STEP, Budget, LimitExceeded, Limits
 from deltaparse.analyzer.template.sandbox import sandbox
 
 USUAL = Limits(seconds=5)
@@ -25,3 +25,19 @@ def assert_refused(source, limits, words):
     with pytest.raises(LimitExceeded, match=words):
         run(source, limits)
     assert thread_time() - began < 2
+
+
+def paid(source, **variables):
+    """What a template pays in all."""
+    costs = []
+
+    class Counted(Budget):
+        def pay(self, cost=STEP):
+            costs.append(cost)
+            super().pay(cost)
+
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr("deltaparse.analyzer.template.sandbox.Budget", Counted)
+        run(source, **variables)
+    assert min(costs, default=0) >= 0
+    return sum(costs)

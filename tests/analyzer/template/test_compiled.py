@@ -16,6 +16,8 @@ SOURCES = [
     "{% macro f(a, b=c) %}{{ a }}{{ b }}{{ d }}{% endmacro %}{{ f(1) }}",
     "{% set ns = namespace(a=1) %}{{ ns.a }}{{ range(3) }}{{ e if f else g }}",
     "{% if x is defined %}{% set x = 2 %}{% endif %}{{ x }}",
+    "{% for a in b %}{% for c in loop.d %}{{ c }}{% endfor %}{% endfor %}",
+    "{% macro f(a) %}{{ caller(a) }}{% endmacro %}{% call(x) f(y) %}{{ x }}{% endcall %}",
     *(
         OWN.reasoning_switched_by_the_user,
         OWN.reasoning_beside_calls_only,
@@ -50,6 +52,7 @@ def test_the_code_is_that_of_jinja(source):
         ("{{ 'b' if x == 'c' else 'd' }}{{ m['e'] }}", ()),
         ("{{ x == 'a' and 'b' != y }}{% if x == 'c' %}{% endif %}", ()),
         ("{{ 'a' if x + 'b' else 'c' }}{% if y != 'd' %}{% endif %}", ("b",)),
+        ("{{ x.split('a' if y else 'b')[0] }}", ("a", "b")),
         ("{% if '/no' in m.content %}{% endif %}", ("/no",)),
         ("{{ m.content.split('</t>')[-1] }}{{ x | replace('a', 'b') }}", ("</t>", "a", "b")),
         ("{% set end = '</t>' %}{% for word in ['/a', '/b'] %}{% endfor %}", ("</t>", "/a", "/b")),
@@ -99,3 +102,17 @@ def test_switches_are_names_that_the_template_does_not_set_for_itself(source, sw
 )
 def test_choices_are_what_a_variable_is_compared_with(source, choices):
     assert compiled(source, Limits()).choices == choices
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("{% for x in y %}{{ x.a }}{% endfor %}", {"y"}),
+        ("{{ x.a }}{{ y['a'] }}{{ z }}", {"x", "y"}),
+        ("{{ x | first }}{{ y | last }}{{ z | trim }}", {"x", "y"}),
+        ("{{ x | map('trim') }}{{ y | selectattr('a') }}{{ z | tojson }}", {"x", "y", "z"}),
+        ("{% set x = y %}{{ x.a }}", set()),
+    ],
+)
+def test_what_is_taken_apart_is_no_text(source, names):
+    assert compiled(source, Limits()).taken_apart == names

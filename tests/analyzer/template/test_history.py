@@ -388,3 +388,11 @@ def test_reasoning_becomes_a_part_once(kind):
     once = as_read(read, [said])
     assert once == [{"role": "assistant", "content": [part, {"type": "text", "text": "See."}]}]
     assert as_read(read, [once[0] | {"reasoning": "hm"}]) == [once[0] | {"reasoning": "hm"}]
+
+
+def test_a_result_gets_the_name_of_its_call_where_it_is_read():
+    chat = [asked("a"), returned("a"), returned("a", name="own"), returned("b")]
+    assert [one.get("name") for one in as_read(Read(names=True), chat)[1:]] == ["look", "own", None]
+    assert as_read(Read(), chat)[1] == returned("a")
+    nameless = {**asked("a"), "tool_calls": [{"id": "a", "function": {}}]}
+    assert as_read(Read(names=True), [nameless, returned("a")])[1] == returned("a")

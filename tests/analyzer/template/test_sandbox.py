@@ -12,7 +12,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from deltaparse.analyzer.template.budget import LimitExceeded, Limits
 from deltaparse.analyzer.template.sandbox import MAX_SOURCE, sandbox
 
-from .rooms import USUAL, assert_refused, run
+from .rooms import USUAL, assert_refused, paid, run
 
 QUICK = Limits(seconds=0.02)
 
@@ -294,6 +294,17 @@ class Notes:
 
 def test_methods_of_lists_and_dicts_are_no_others():
     assert run("{{ n.append(1) }}, {{ n.get(2) }}", n=Notes()) == "1 is noted, 2 is got"
+
+
+@pytest.mark.parametrize("call", ["a.find('b')", "d.items()", "','.join(xs)", "d.keys()"])
+def test_what_a_method_reads_is_paid_for(call):
+    source, a = f"{{% set x = {call} %}}", "a" * 5000
+    assert paid(source, a=a, xs=[a], d={"k": a}) >= 5000
+    assert paid(source, a="a", xs=["a"], d={"k": "a"}) < 1000
+
+
+def test_what_a_dict_has_for_a_key_costs_little():
+    assert paid("{% set x = d.get('k') %}", d={"k": "a" * 5000}) < 1000
 
 
 def test_sandboxes_are_shared():

@@ -95,7 +95,9 @@ def test_reasoning_may_be_a_part_beside_calls_only(kind):
     [
         PARTS.replace("KIND", "other"),
         PARTS.replace("KIND", "thinking").replace("{{ p.text }}", ""),
-        PARTS.replace("{{ p.KIND }}", "{{ p.thinking }}{{ p.thinking }}").replace("KIND", "thinking"),
+        PARTS.replace("{{ p.KIND }}", "{{ p.thinking }}{{ p.thinking }}").replace(
+            "KIND", "thinking"
+        ),
         "{% for m in messages %}{{ m.content }}{% endfor %}",
         "{% for m in messages %}{{ m.content | tojson }}{% endfor %}",
     ],
@@ -128,7 +130,10 @@ IN_TURN = "{% for m in messages %}{% if m.role == 'user' and not loop.first and 
 @pytest.mark.parametrize("beginning", ["{% for m in messages %}", IN_TURN])
 @pytest.mark.parametrize("role", ROLES)
 def test_parts_are_joined_where_only_a_text_is_read(role, beginning):
-    source = beginning + "<{{ m.role }}>{% if m.content is string or m.role == 'ROLE' %}{{ m.content }}{% else %}{% for p in m.content or [] %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}"
+    source = (
+        beginning
+        + "<{{ m.role }}>{% if m.content is string or m.role == 'ROLE' %}{{ m.content }}{% else %}{% for p in m.content or [] %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}"
+    )
     one = ChatTemplate(source.replace("ROLE", role))
     for _ in range(2):
         assert [other for other in ROLES if one.joins_parts(other)] == [role]
