@@ -6,7 +6,7 @@ import pytest
 
 from deltaparse import UsageError, analyze
 from deltaparse.analyzer import Trace
-from deltaparse.analyzer.probes import FUNCTIONS, USER
+from deltaparse.analyzer.probes import CALL_IDS, FUNCTIONS, USER
 from deltaparse.analyzer.proof.conversations import TURNS
 from deltaparse.analyzer.trace import phase
 
@@ -130,12 +130,10 @@ def test_a_phase_ends_when_its_function_raises():
     assert (second.phase, second.label) == ("frame", "user(parts), deep=True")
 
 
-def noted(*texts):
-    """A trace of what a template wrote in two phases, or in one of calls."""
+def noted(text):
+    """A trace of one rendering."""
     trace = Trace()
-    for name, text in zip(("frame", "T1")[-len(texts) :], texts, strict=True):
-        with trace.phase(name):
-            trace.note([{"role": "user", "content": USER}], {}, text)
+    trace.note([{"role": "user", "content": USER}], {}, text)
     return trace
 
 
@@ -156,6 +154,9 @@ def test_a_separator_is_seen_between_two(traced, before):
     for text in (f";{ONE};", f"{TWO};{ONE}; ", f";{TWO};"):
         assert seen(noted(f"{USER} {text}"), fmt, "separator") is None
     assert seen(noted(f"{ONE};{TWO} {USER};"), fmt, "separator") is None
+    assert seen(noted(f"{ONE};{TWO}"), fmt, "separator").before == ONE
+    fmt = traced[0].replace(tools={"separator": "?"})
+    assert seen(noted(f"{ONE}?"), fmt, "separator") is None
 
 
 def test_a_marker_is_seen_nearest_to_its_probe_behind_the_question(traced):
@@ -165,16 +166,38 @@ def test_a_marker_is_seen_nearest_to_its_probe_behind_the_question(traced):
     assert made.before.endswith("tools are called ")
     assert made.after == f"{ONE} or <c>{'long ' * 20}"[:48]
     assert len(made.before) == 48
+    fmt = traced[0].replace(tools={"section_start": "\n<c>\n"})
+    assert seen(noted(f"{text}\n"), fmt, "section_start").text == "<c>"
+    assert seen(noted(f"{text}\n<c>\n"), fmt, "section_start").text == "\n<c>\n"
     # What the analysis itself asked is none.
     assert seen(noted(f"{USER} <c>"), fmt, "section_start") is None
     assert seen(noted(f"<c>{ONE} {USER}"), fmt, "section_start") is None
 
 
-def test_evidence_is_of_the_phase_that_looks_for_it_and_with_its_probe(traced):
-    fmt = traced[0].replace(tools={"section_start": "<c>"})
-    with_it, without = f"{USER} and <c>{ONE}", f"{USER} and <c>"
-    for texts, name in (((with_it, with_it), "T1"), ((with_it, without), "frame")):
-        assert seen(noted(*texts), fmt, "section_start").rendering.phase == name
+@pytest.mark.parametrize(
+    ("group", "name", "probe", "looks"),
+    [
+        ("tools", "section_start", ONE, "T1"),
+        ("call_id", "prefix", CALL_IDS[0], "T1"),
+        ("function", "name_prefix", ONE, "T1"),
+        ("arguments", "name_prefix", "zqkeyzq", "T1"),
+        ("reasoning", "start", "zqthoughtzq", "R1"),
+        ("content", "start", "zqsaidzq", "C1"),
+        ("turn", "headers", "zqsaidzq", "frame"),
+    ],
+)
+def test_evidence_is_of_the_phase_that_looks_for_it_and_with_its_probe(
+    traced, group, name, probe, looks
+):
+    fmt = traced[0].replace(**{group: {name: ("<c>",) if group == "turn" else "<c>"}})
+    with_it, without = f"{USER} and <c>{probe}", f"{USER} and <c>"
+    for second, best in ((with_it, looks), (without, "S")):
+        trace = Trace()
+        for label, text in (("S", with_it), (looks, second)):
+            with trace.phase(label):
+                trace.note([{"role": "user", "content": USER}], {}, text)
+        found = {made.field: made for made in trace.evidence(fmt)}
+        assert found[f"{group}.{name}"].rendering.phase == best
 
 
 @pytest.mark.parametrize(
@@ -184,6 +207,16 @@ def test_evidence_is_of_the_phase_that_looks_for_it_and_with_its_probe(traced):
         ({"role": "assistant", "content": "", "tool_calls": None}, "assistant()"),
         ({"role": "assistant", "content": "a", "x": "b"}, "assistant('a', x 'b')"),
         ({"role": "assistant", "content": "", "x": "b", "y": 1, "z": 2}, "x and y and z 'b'"),
+        ({"role": "user", "content": "a" * 30}, f"user('{'a' * 30}')"),
+        ({"role": "user", "content": "a" * 31}, f"user('{'a' * 31}...)"),
+        (
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1, "b": "c"}}}] * 2,
+            },
+            "assistant(null, f(a=1, b='c'), f(a=1, b='c'))",
+        ),
         ({"role": "assistant", "content": "", **dict.fromkeys("wxyz", 1)}, "under many keys 1"),
     ],
 )

@@ -18,6 +18,7 @@ SOURCES = [
     "{% if x is defined %}{% set x = 2 %}{% endif %}{{ x }}",
     "{% for a in b %}{% for c in loop.d %}{{ c }}{% endfor %}{% endfor %}",
     "{% macro f(a) %}{{ caller(a) }}{% endmacro %}{% call(x) f(y) %}{{ x }}{% endcall %}",
+    "{% macro f(a) %}{{ caller(a) }}{% endmacro %}{% call(x) f(x) %}{{ x }}{% endcall %}",
     *(
         OWN.reasoning_switched_by_the_user,
         OWN.reasoning_beside_calls_only,

@@ -7,8 +7,9 @@ from __future__ import annotations
 import pytest
 from jinja2 import Environment
 
-from deltaparse.analyzer.template.budget import STEP
-from deltaparse.analyzer.template.guards import READING, TESTS
+from deltaparse.analyzer.template.budget import BUDGET, STEP, Budget, LimitExceeded
+from deltaparse.analyzer.template.guards import READING, TESTS, guarded_filter
+from deltaparse.analyzer.template.sandbox import sandbox
 from deltaparse.analyzer.template.shown import without_addresses
 
 from .rooms import USUAL, assert_refused, paid, run
@@ -107,6 +108,37 @@ def test_what_is_read_is_paid_for(source):
     a = "a" * 5000
     assert paid(source, a=a, b="b" * 5000, xs=[a, a], d={"k": a}) >= 5000
     assert paid(source, a="a", b="b", xs=["a"], d={"k": "a"}) < 1000
+
+
+BODIES = {
+    "macro": "{% macro f() %}BODY{% endmacro %}{% set x = f() %}",
+    "caller": "{% macro f() %}{{ caller() }}{% endmacro %}{% call f() %}BODY{% endcall %}",
+    "block": "{% block b %}BODY{% endblock %}",
+    "loop": "{% for x in [1] %}BODY{% endfor %}",
+}
+
+
+@pytest.mark.parametrize("source", BODIES.values(), ids=BODIES.keys())
+def test_what_runs_more_than_once_is_paid_for_each_time(source):
+    assert paid(source.replace("BODY", "{% if a %}{% endif %}" * 200)) >= 200 * STEP
+    assert paid(source.replace("BODY", "")) < 20 * STEP
+
+
+def test_a_filter_that_would_make_too_much_does_not_run():
+    asked = []
+    filtered = guarded_filter("center", asked.append)
+    context = sandbox(USUAL).from_string("").new_context({BUDGET: Budget(USUAL, [])})
+
+    with pytest.raises(LimitExceeded, match="a value of more than"):
+        filtered(context, "a", 10**9)
+    assert asked == []
+
+
+@pytest.mark.parametrize(("on", "text"), [("false", "<>"), ("true", "&lt;>")])
+def test_texts_are_escaped_only_where_a_template_asks_for_it(on, text):
+    source = "{{ '<' ~ ('>' | safe) }}"
+    assert run(f"{{% autoescape {on} %}}{source}{{% endautoescape %}}") == text
+    assert run(source) == "<>"
 
 
 CONSTANTS = [
