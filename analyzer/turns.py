@@ -117,13 +117,16 @@ class Frame:
             at = turn.find(end, at + 1)
         return at
 
-    def with_several_messages(self, body: str) -> Frame:
-        """The same, where a turn with content and a call is two messages, of which `body` is."""
+    def with_several_messages(self, body: str | None) -> Frame:
+        """The same, where a turn with content and a call is two messages, of which `body` is.
+
+        None: the template shows no such turn.
+        """
         gap = between(body, CONTENT, FUNCTIONS[0]) or ""
         header = self.header.strip()
         for end in self.turn.ends if header else ():
-            _, found, rest = gap.partition(end.strip())
-            if found and rest.lstrip().startswith(header):
+            rest = gap.partition(end.strip())[2]
+            if rest.lstrip().startswith(header):
                 return replace(self, turn=replace(self.turn, several_messages=True))
         return self
 

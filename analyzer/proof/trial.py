@@ -94,14 +94,14 @@ class Trial:
         first = ""
         for wire in dict.fromkeys(written):
             problem = difference(turn, wire, self.fmt, tools, streamed=streamed and not first)
-            problem = problem or self._other_ids(turn, wire, tools=tools)
+            problem = problem or self._other_ids(turn, wire)
             if not problem:
                 unknown = wire.put_back and self.reasoning.issues  # nothing shows that it is that
                 return replace(wire, reasoning="") if unknown else wire, ""
             first = first or problem
         return None, first
 
-    def _other_ids(self, turn: Turn, wire: Wire, *, tools: bool) -> str:
+    def _other_ids(self, turn: Turn, wire: Wire) -> str:
         """What is wrong with the ids that come back where the model writes them, or ""."""
         if not (wire.calls and self.fmt.facts.writes_ids):
             return ""
@@ -109,7 +109,7 @@ class Trial:
             return f"id {usual!r}: {end!r} in it would end it, from {_short(wire.text)}"
         [message] = self.render.style.applied([assistant("", calls=turn.calls)])
         ids = [made["id"] for made in message["tool_calls"]]
-        whole = _parse([wire.text], self.fmt, wire.prompt, PROOF_TOOLS if tools else None)
+        whole = _parse([wire.text], self.fmt, wire.prompt, PROOF_TOOLS)
         for made, wanted in zip(whole.tool_calls, ids, strict=False):
             if wanted in wire.text and made.id != wanted:
                 return f"id {made.id!r}, not {wanted!r}, from {_short(wire.text)}"

@@ -69,7 +69,7 @@ def wires(
     """
     header = fmt.turn.headers[0] if fmt.turn.headers else ""
     content, thought = _shown(turn.content, answer), _shown(turn.reasoning, body)
-    if turn.content and not content and _words_of(turn.content) in answer.replace(body, ""):
+    if not content and _words_of(turn.content) in answer.replace(body, ""):
         content = turn.content  # spelled otherwise, behind the end of the turn
     if prompt is None:
         prompt = header

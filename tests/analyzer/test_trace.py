@@ -6,11 +6,21 @@ import pytest
 
 from deltaparse import UsageError, analyze
 from deltaparse.analyzer import Trace
-from deltaparse.analyzer.probes import CALL_IDS, FUNCTIONS, USER
+from deltaparse.analyzer.probes import ARGUMENTS, CALL_IDS, FUNCTIONS, USER, assistant, call
 from deltaparse.analyzer.proof.conversations import TURNS
-from deltaparse.analyzer.trace import phase
+from deltaparse.analyzer.trace import CONTEXT, Rendering, _described, _places, _seen, phase
 
 from ..strategies.templates import OWN
+
+SEPARATED = (
+    "{% for m in messages %}{{ '<' ~ m.role ~ '>' ~ (m.content or '') }}"
+    "{% for c in m.tool_calls or [] %}{{ '<do ' ~ c.function.name ~ '>' }}"
+    "{% for key, value in c.function.arguments.items() %}"
+    "{{ '<in ' ~ key ~ '>' ~ (value if value is string else value | tojson) ~ '</in>' }}"
+    "{% if not loop.last %}^{% endif %}{% endfor %}"
+    "</do>{% if not loop.last %}|{% endif %}{% endfor %}{{ '</' ~ m.role ~ '>' }}{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
 
 
 @pytest.fixture(scope="module")
@@ -225,3 +235,76 @@ def test_a_message_is_described_in_a_few_words(message, label):
     trace = Trace()
     trace.note([message], {}, "a")
     assert label in trace.renderings[0].label
+
+
+@pytest.mark.parametrize(
+    ("source", "groups"),
+    [
+        (OWN.reasoning_beside_calls_only, {"turn", "reasoning", "content", "tools"}),
+        (SEPARATED, {"turn", "tools", "function", "arguments"}),
+    ],
+)
+def test_evidence_of_a_group_is_of_its_phases(source, groups):
+    trace = Trace()
+    found = [*trace.evidence(analyze(source, trace=trace))]
+    seen = {(made.field.partition(".")[0], made.rendering.phase) for made in found}
+    assert {group for group, _ in seen} == groups
+    phases = {"turn": "frame", "reasoning": "R", "content": "C"}
+    assert not [one for one in seen if not one[1].startswith(phases.get(one[0], "T"))]
+
+
+def test_separators_are_seen_between_two():
+    trace = Trace()
+    fmt = analyze(SEPARATED, trace=trace)
+    assert (fmt.tools.separator, fmt.arguments.separator) == ("|", "^")
+    found = {made.field: made for made in trace.evidence(fmt)}
+    for group, two in (("tools", FUNCTIONS), ("arguments", ARGUMENTS)):
+        made = found[f"{group}.separator"]
+        assert two[0] in made.before
+        assert two[1] in made.after
+
+
+@pytest.mark.parametrize(
+    ("whole", "two", "places"),
+    [
+        ("<{}><p<", None, [4]),
+        ("<{}<ap<", None, [6]),
+        ("{}<pa<", None, [2]),
+        ("p<{}<p{}<", None, [4]),
+        ("p<", None, [1]),
+        ("{}p", None, []),
+        ("{} <p", None, []),  # what the analysis asked
+        ("<{}p<q", "pq", [4]),
+        ("p<{}p<<q<", "pq", [6]),
+        ("p<q", "pq", [1]),
+        ("<{}p<", "pq", []),
+        ("<{}q<p", "pq", []),
+    ],
+)
+def test_the_place_nearest_to_a_probe(whole, two, places):
+    """The user's message stands where "{}" does; places are counted with these two letters."""
+    text = whole.replace("{}", USER)
+    counted = [
+        at - (len(USER) - 2) * text.count(USER, 0, at)
+        for at in _places(Rendering("", (), text), "<", "p", two)
+    ]
+    assert counted == places
+
+
+def test_evidence_is_shown_with_some_of_what_stands_round_it():
+    long = "ab" * CONTEXT
+    made = _seen("turn.ends", "<>", Rendering("", (), f"{long}<>{long}"), len(long))
+    assert (made.before, made.after) == (long[-CONTEXT:], long[:CONTEXT])
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (assistant("", calls=[call(0, {})]), f"assistant({FUNCTIONS[0]}())"),
+        ({"role": "a", "content": "b", "c": 1, "d": 1, "e": 1}, "a('b', c and d and e 1)"),
+        ({"role": "a", "content": "", "c": 1, "d": 1, "e": 1, "f": 1}, "a(under many keys 1)"),
+        ({"role": "tool", "content": "x", "tool_call_id": "1", "name": "y"}, "tool('x')"),
+    ],
+)
+def test_a_message_in_words(message, words):
+    assert _described(message) == words

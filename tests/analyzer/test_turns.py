@@ -75,3 +75,53 @@ def test_a_header_without_what_had_got_into_it():
     frame = Frame(TurnFormat(headers=("<a><mind>", "<a>")), "<a><mind>", "")
     assert frame.without("<mind>") == Frame(TurnFormat(headers=("<a>", "<a>")), "<a>", "")
     assert frame.without("<other>") is frame.without("") is frame
+
+
+@pytest.mark.parametrize(
+    ("answer", "parts"),
+    [
+        ("words</a>", [("words", "</a>")]),
+        ("</a>", [("", "</a>")]),
+        ("words", [("words", "")]),
+        (f"words</a>\n<u>{NEXT_USER}", [("words", "</a>")]),
+        (f"</a>\n<u>{NEXT_USER}", [("", "</a>")]),
+        (f"one</a>two</a><u>{NEXT_USER}", [("one", "</a>"), ("one</a>two", "</a>")]),
+        (f"words<u>{NEXT_USER}", []),
+    ],
+)
+def test_a_turn_is_cut_at_its_end(answer, parts):
+    frame = Frame(TurnFormat(headers=("<a>",), ends=("</a>",)), "<a>", "")
+    assert [*frame.bodies_and_ends(f"<u>{USER}</u><a>{answer}", USER)] == parts
+
+
+@pytest.mark.parametrize(
+    ("answer", "ends", "parts"),
+    [
+        (f"words<u>{NEXT_USER}", (), [("words", "")]),
+        (f"words<e><u>{NEXT_USER}", ("<o>", "<e>"), [("words", "<e>")]),
+        (f"words{NEXT_USER}", (), []),
+        ("words<u>", (), []),
+    ],
+)
+def test_a_turn_without_an_end_goes_up_to_the_next_message(answer, ends, parts):
+    frame = Frame(TurnFormat(headers=("<a>",), ends=("</a>",)), "<a>", "", opening="<u>")
+    assert [*frame.before_the_next(f"<u>{USER}</u><a>{answer}", USER, ends)] == parts
+    unknown = Frame(TurnFormat(headers=("<a>",)), "<a>", "", opening="<u>")
+    assert [*unknown.before_the_next(f"<u>{USER}</u><a>{answer}", USER, ends)] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "several"),
+    [
+        (f"{CONTENT}</a>\n<a>{FUNCTIONS[0]}</a>", True),
+        (f"{CONTENT}</a><b>{FUNCTIONS[0]}</a>", False),
+        (f"{CONTENT}<a>{FUNCTIONS[0]}</a>", False),
+        (f"{CONTENT}</a>", False),
+        (None, False),
+    ],
+)
+def test_a_turn_of_several_messages_has_its_header_behind_its_end(body, several):
+    frame = Frame(TurnFormat(headers=("<a>",), ends=("</e>", "</a>\n")), "<a>\n", "")
+    assert frame.with_several_messages(body).turn.several_messages is several
+    bare = Frame(TurnFormat(ends=("</a>",)), "\n", "")
+    assert bare.with_several_messages(body) is bare

@@ -11,6 +11,7 @@ from deltaparse.analyzer.proof import conversations
 from deltaparse.analyzer.proof.conversations import (
     PLAIN,
     PROOF_TOOLS,
+    SOME,
     TURNS,
     VALUES,
     turns_without,
@@ -37,7 +38,9 @@ def test_the_values_are_of_every_type_and_fit_their_schemas():
 
 def test_strings_look_like_other_values_and_have_white_space_at_their_edges():
     texts = [value for value in VALUES.values() if isinstance(value, str)]
-    assert {text for text in texts if text != text.strip()}
+    assert {text[: len(text) - len(text.lstrip())] for text in texts} >= {"", "  ", "\n"}
+    assert {text[len(text.rstrip()) :] for text in texts} >= {"", "\n", "\n\n"}
+    assert SOME.items() <= VALUES.items()
     assert {"02134", "true", "null", ""} <= set(texts)
     assert sum(text[:1] in '["' and bool(json.loads(text)) for text in texts if text) == 2
 
