@@ -235,7 +235,7 @@ def _places(
     start = whole.find(USER)
     if two is not None:
         start = whole.find(two[0], max(start, 0))
-        end = whole.find(two[1], start)
+        end = whole.find(two[1], max(start, 0))
         whole, probe = (whole[: end + len(two[1])], two[1]) if 0 <= start < end else ("", probe)
     near = whole.find(probe, max(start, 0))
     found = [at.start() for at in re.finditer(re.escape(text), whole) if at.start() > start]

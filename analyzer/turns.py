@@ -117,16 +117,13 @@ class Frame:
             at = turn.find(end, at + 1)
         return at
 
-    def with_several_messages(self, body: str | None) -> Frame:
-        """The same, where a turn with content and a call is two messages, of which `body` is.
-
-        None: the template shows no such turn.
-        """
+    def with_several_messages(self, body: str) -> Frame:
+        """The same, where a turn with content and a call is two messages, of which `body` is."""
         gap = between(body, CONTENT, FUNCTIONS[0]) or ""
         header = self.header.strip()
         for end in self.turn.ends if header else ():
-            rest = gap.partition(end.strip())[2]
-            if rest.lstrip().startswith(header):
+            _, found, rest = gap.partition(end.strip())
+            if found and rest.lstrip().startswith(header):
                 return replace(self, turn=replace(self.turn, several_messages=True))
         return self
 

@@ -1,4 +1,4 @@
-"""The parser that judges response templates: found without a word, and asked without an exception."""
+"""The parser that judges response templates is found without a word, and raises nothing."""
 
 from __future__ import annotations
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from deltaparse import ChatTemplate, WireFormat
-from deltaparse.analyzer.probes import call
+from deltaparse import ChatTemplate, ReasoningFormat, ToolFormat, WireFormat, analyze
+from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.phases.reasoning import ReasoningFinding
+from deltaparse.analyzer.probes import REASONING_KEYS, assistant, call
 from deltaparse.analyzer.proof.conversations import SHORT, Turn
-from deltaparse.analyzer.proof.trial import _alike, beside, difference
+from deltaparse.analyzer.proof.trial import (
+    USUAL_IDS,
+    Trial,
+    _alike,
+    _ends_in_ids,
+    beside,
+    difference,
+)
 from deltaparse.analyzer.proof.wires import Wire
 from deltaparse.analyzer.renderer import CallStyle, Renderer
+from deltaparse.analyzer.turns import Turns
 
 
 @pytest.mark.parametrize(
@@ -53,3 +65,129 @@ def test_what_is_wrong_with_what_comes_back():
     assert wrong(said, text="words", content="words") == ""
     assert wrong(said, text="words", content="others").startswith("content ")
     assert wrong(Turn("nothing")) == ""
+
+
+PLAIN = (
+    "{% for m in messages %}{{ '<' ~ m.role ~ '>' ~ (m.content or '') }}"
+    "{% for c in m.tool_calls or [] %}{{ '<do>' ~ c.function | tojson ~ '</do>' }}{% endfor %}"
+    "{{ '</' ~ m.role ~ '>' }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+NO_END = PLAIN.replace("{{ '</' ~", "{% if loop.last or m.role != 'assistant' %}{{ '</' ~").replace(
+    "~ '>' }}{% endfor %}{% if", "~ '>' }}{% endif %}{% endfor %}{% if"
+)
+"""The same, where only the last turn has an end."""
+
+
+def trial(source, *, key="", **switches):
+    render = Renderer(ChatTemplate(source))
+    turns = Turns(render, find_frame(render))
+    reasoning = ReasoningFinding(ReasoningFormat(), key)
+    return Trial(turns, render.under(switches), reasoning, analyze(PLAIN))
+
+
+def bodies(source, turn):
+    """The texts and ends of a turn in each place of a conversation that shows it."""
+    places = trial(source)._wires(turn, tools=bool(turn.calls))
+    return [[(wire.text, wire.end) for wire in written] for _, written in places]
+
+
+SAID = Turn("content", "words")
+CALLED = Turn("a call", calls=(call(0, {}),))
+
+
+def test_a_turn_is_laid_out_last_and_before_another():
+    assert bodies(PLAIN, SAID) == [[("words", "</assistant>")]] * 2
+    [[(text, end)], again] = bodies(PLAIN, CALLED)
+    assert (text[:4], text[-5:], end) == ("<do>", "</do>", "</assistant>")
+    assert again == [(text, end)]
+    assert bodies(PLAIN, replace(SAID, behind_result=True)) == [[("words", "</assistant>")]] * 2
+    assert len(bodies(PLAIN, replace(CALLED, behind_result=True))) == 1
+
+
+def test_content_without_an_end_goes_up_to_the_next_message():
+    assert bodies(NO_END, SAID) == [[("words", "</assistant>")], [("words", "")]]
+    last, before = bodies(NO_END, CALLED)
+    assert (len(last), before) == (1, [])
+
+
+def test_a_turn_that_is_refused_in_one_place_is_tried_in_the_other():
+    refuses = "{% if messages[-1].tool_calls %}{{ raise_exception('no') }}{% endif %}" + PLAIN
+    assert bodies(refuses, CALLED) == bodies(PLAIN, CALLED)[1:]
+
+
+def test_what_is_written_at_the_end_of_each_conversation_under_a_switch():
+    source = PLAIN + "{% if deep %}[deep{{ ' with tools' if tools }}]{% endif %}"
+    assert trial(source, deep=True).trailer(tools=False) == "[deep]"
+    assert trial(source, deep=True).trailer(tools=True) == "[deep with tools]"
+    assert trial(source).trailer(tools=True) == ""
+    assert trial("{% if deep %}!{% endif %}" + PLAIN, deep=True).trailer(tools=False) == ""
+    assert (
+        trial(source.replace("{{ '</'", "{{ '!</' if deep else '</'"), deep=True).trailer(
+            tools=False
+        )
+        == ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("turn", "asked"),
+    [
+        # Without tools, with them in the first trial, with them in others.
+        (Turn("content", "a"), (True, True, False)),
+        (Turn("reasoning and content", "a", "b"), (True, True, True)),
+        (Turn("some other content", "a"), (True, False, False)),
+        (CALLED, (False, True, True)),
+        (Turn("content behind a result", "a", behind_result=True), (False, True, True)),
+    ],
+)
+def test_which_turns_are_tried(turn, asked):
+    places = ((False, True), (True, True), (True, False))
+    made = trial(PLAIN)
+    assert asked == tuple(made.is_asked(turn, tools=tools, first=first) for tools, first in places)
+    # What was not understood is not tried: an issue says so.
+    without = replace(made, fmt=WireFormat())
+    unknown = replace(made, reasoning=replace(made.reasoning, issues=("unknown",)))
+    for tools, first in places:
+        known = made.is_asked(turn, tools=tools, first=first)
+        tried = known and not (turn.calls or turn.behind_result)
+        assert without.is_asked(turn, tools=tools, first=first) is tried
+        tried = known and not turn.reasoning
+        assert unknown.is_asked(turn, tools=tools, first=first) is tried
+
+
+def test_reasoning_stands_under_every_key_that_templates_read():
+    turn = Turn("reasoning and content", "words", "why")
+    flat = {key: "why" for key in REASONING_KEYS if "." not in key}
+    said = {"role": "assistant", "content": "words"}
+    assert trial(PLAIN)._message(turn) == said | flat
+    assert trial(PLAIN, key="thought")._message(turn) == said | flat
+    inner = assistant("words", reasoning="why", key="content.thinking")
+    assert trial(PLAIN, key="content.thinking")._message(turn) == inner
+    assert trial(PLAIN)._message(SAID) == said
+
+
+TAGGED = WireFormat().replace(
+    tools={"format": "TAG_WITH_TAGGED", "per_call_start": "<do ", "per_call_end": "</do>"},
+    function={"name_suffix": ">"},
+    arguments={"name_prefix": "<in ", "name_suffix": ">", "value_suffix": "</in>"},
+)
+
+
+def test_values_are_of_the_types_that_tools_say_where_there_are_tools():
+    [function] = [call(0, {"postcode": "02134", "said_true": "true"})]
+    name = function["function"]["name"]
+    text = f"<do {name}><in postcode>02134</in><in said_true>true</in></do>"
+    turn, wire = Turn("a call", calls=(function,)), Wire("", text, "", "", "", 1)
+    assert difference(turn, wire, TAGGED, tools=True, streamed=True) == ""
+    assert difference(turn, wire, TAGGED, tools=False, streamed=True).startswith("calls ")
+
+
+def test_ids_end_where_a_marker_stands_that_may_follow_them():
+    colon = {"call_id": {"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "[", "suffix": ":"}}
+    assert [*_ends_in_ids(TAGGED.replace(**colon))] == [(USUAL_IDS[0], ":")]
+    assert [*_ends_in_ids(TAGGED)] == []
+    in_json = analyze(PLAIN).replace(tools={"separator": ":"}, call_id=colon["call_id"])
+    assert in_json.tools.format is ToolFormat.JSON_NATIVE
+    assert [*_ends_in_ids(in_json)] == []  # there ids stand in quotes
+    named = {"call_id": {"position": "PRE_FUNC_NAME", "suffix": ":", "holds_name": True}}
+    assert [*_ends_in_ids(TAGGED.replace(**named))] == []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import WireFormat
-from deltaparse.analyzer.proof.wires import _behind, _says_else
+from deltaparse.analyzer.probes import call
+from deltaparse.analyzer.proof.conversations import Turn
+from deltaparse.analyzer.proof.wires import Wire, _behind, _says_else, wires
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,91 @@ def test_a_turn_without_the_end_of_reasoning_does_not_begin_in_the_prompt():
     fmt = WireFormat().replace(reasoning={"mode": "DELIMITER", "end": "</t>\n"})
     assert _behind("", "why", fmt) is None
     assert _behind("", "why</t>", fmt) == "why</t>"
+
+
+def wire_of(turn, body, prompt, answer=None, **reasoning):
+    """The only wire of a turn, and what should come back of it."""
+    turns = {"headers": ("<a>",), "ends": ("</a>",)}
+    marks = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"} | reasoning
+    fmt = WireFormat().replace(turn=turns, reasoning=marks)
+    calls = len(turn.calls)
+    [wire] = wires(turn, body, "</a>", body if answer is None else answer, calls, prompt, fmt)
+    assert (wire.end, wire.calls) == ("</a>", calls)
+    return wire
+
+
+SAID = Turn("content", "words")
+BOTH = Turn("reasoning and content", "words", "why")
+CALLED = Turn("content and a call", "words", calls=(call(),))
+
+
+@pytest.mark.parametrize(
+    ("turn", "body", "prompt", "wanted"),
+    [
+        # What stands in the prompt is not written again.
+        (SAID, "words", "<a>", ("<a>", "words", "words", "")),
+        (SAID, "words", None, ("<a>", "words", "words", "")),
+        (BOTH, "<t>why</t>words", "<a>", ("<a>", "<t>why</t>words", "words", "why")),
+        (BOTH, "<t>why</t>words", "<a><t>", ("<a><t>", "why</t>words", "words", "why")),
+        (BOTH, "<t> why</t>words", "<a><t>\n", ("<a><t>\n", " why</t>words", "words", "why")),
+        (BOTH, "why</t>words", "<a><t>", ("<a><t>", "why</t>words", "words", "why")),
+        (SAID, "<t></t>words", "<a><t>", ("<a><t>", "</t>words", "words", "")),
+        (SAID, "<t></t>words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
+        # A pair of markers that is written otherwise is none the less there.
+        (SAID, "words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
+        (SAID, "<t>\n</t>words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
+        (BOTH, "words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
+        # A prompt that says what is not in the history is not its prompt.
+        (BOTH, "<t>why</t>words", "<a><t></t>", ("<a>", "<t>why</t>words", "words", "why")),
+        (BOTH, "<t>WHY</t>words", "<a><t></t>", ("<a>", "<t>WHY</t>words", "words", "")),
+        # Content that is shown as reasoning.
+        (CALLED, "<t>words</t>call", "<a>", ("<a>", "<t>words</t>call", "", "words")),
+    ],
+)
+def test_what_a_model_writes(turn, body, prompt, wanted):
+    wire = wire_of(turn, body, prompt)
+    assert (wire.prompt, wire.text, wire.content, wire.reasoning) == wanted
+    assert not wire.put_back
+
+
+@pytest.mark.parametrize(
+    ("turn", "body", "prompt", "text", "reasoning"),
+    [
+        (BOTH, "words", "<a>", "<t>why</t>words", "why"),
+        (BOTH, "words", "<a><t>", "why</t>words", "why"),
+        (BOTH, "<t></t>words", "<a>", "<t>why</t>words", "why"),
+        (SAID, "words", "<a><t>", "So be it</t>words", "So be it"),
+        (SAID, "<t>words", "<a><t>", "So be it</t>words", "So be it"),
+    ],
+)
+def test_reasoning_that_the_template_drops_is_put_back(turn, body, prompt, text, reasoning):
+    wire = wire_of(turn, body, prompt)
+    assert wire == Wire(prompt, text, "</a>", "words", reasoning, 0, put_back=True)
+
+
+@pytest.mark.parametrize(
+    ("turn", "start", "body", "text", "reasoning"),
+    [
+        (SAID, "", "words", "</t>words", ""),
+        (BOTH, "", "why</t>words", "why</t>words", "why"),
+        (BOTH, "", "why: words", "why: words", "why"),
+        (CALLED, "\n", "\nwords, call", "</t>\nwords, call", ""),
+    ],
+)
+def test_a_delimiter_stands_before_all_else(turn, start, body, text, reasoning):
+    wire = wire_of(turn, body, "<a>", mode="DELIMITER", start=start)
+    assert (wire.text, wire.content, wire.reasoning) == (text, "words", reasoning)
+    assert not wire.put_back
+
+
+@pytest.mark.parametrize(
+    ("answer", "content"),
+    [
+        ("</a>some words &lt;b&gt;", "some words <b>"),
+        ("</a>some <b>", ""),
+        ("", ""),
+    ],
+)
+def test_content_behind_the_end_of_a_turn_may_be_spelled_otherwise(answer, content):
+    turn = Turn("content and a call", "some words <b>", calls=(call(),))
+    assert wire_of(turn, "call", "<a>", "call" + answer).content == content
