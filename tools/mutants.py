@@ -305,7 +305,6 @@ class Record:
         names = {test for at in range(mutant.first, mutant.last + 1) for test in ran.get(at, ())}
         if mutant.place.isupper():
             names = {test for tests in ran.values() for test in tests}
-            names |= {test for test in self.seconds if f"test_{name}.py" in test}
         names &= self.seconds.keys() & set(collected)
         turn: Counter[str] = Counter()
         ranked = []

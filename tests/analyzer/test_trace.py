@@ -14,7 +14,7 @@ from ..strategies.templates import OWN
 
 SEPARATED = (
     "{% for m in messages %}{{ '<' ~ m.role ~ '>' ~ (m.content or '') }}"
-    "{% for c in m.tool_calls or [] %}{{ '<do ' ~ c.function.name ~ '>' }}"
+    "{% for c in m.tool_calls or [] %}{{ '<do ' ~ c.function.name ~ '|>' }}"
     "{% for key, value in c.function.arguments.items() %}"
     "{{ '<in ' ~ key ~ '>' ~ (value if value is string else value | tojson) ~ '</in>' }}"
     "{% if not loop.last %}^{% endif %}{% endfor %}"
@@ -262,6 +262,7 @@ def test_separators_are_seen_between_two():
         made = found[f"{group}.separator"]
         assert two[0] in made.before
         assert two[1] in made.after
+    assert found["tools.separator"].before.endswith("</do>")
 
 
 @pytest.mark.parametrize(

@@ -125,3 +125,21 @@ def test_a_turn_of_several_messages_has_its_header_behind_its_end(body, several)
     assert frame.with_several_messages(body).turn.several_messages is several
     bare = Frame(TurnFormat(ends=("</a>",)), "\n", "")
     assert bare.with_several_messages(body) is bare
+
+
+@pytest.mark.parametrize(
+    ("header", "prompt", "wanted"),
+    [
+        ("<m>", "<m>", ("</u>", ("</u>",), "</u><m>")),
+        ("<m>", "\n<m>", ("</u>", ("</u>",), "</u>\n<m>")),
+        ("<m>", "<b>", ("</u>", ("</u>",), "<b>")),
+        ("<a><m>", "<a><m>", ("<a>", ("<a>",), "<a><m>")),
+    ],
+)
+def test_a_turn_without_a_header_begins_behind_what_ends_the_users_message(header, prompt, wanted):
+    turn = TurnFormat(headers=(header,), generation_prompt=prompt)
+    made = Frame(turn, header, "", asked="</u>").without("<m>")
+    assert (made.header, made.turn.headers, made.turn.generation_prompt) == wanted
+    bare = Frame(turn, header, "", asked="\n").without("<m>")
+    assert bare.turn.headers == tuple(filter(None, [header.removesuffix("<m>")]))
+    assert bare.turn.generation_prompt == prompt

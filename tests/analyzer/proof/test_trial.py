@@ -10,6 +10,7 @@ from deltaparse import ChatTemplate, ReasoningFormat, ToolFormat, WireFormat, an
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import REASONING_KEYS, assistant, call
+from deltaparse.analyzer.proof import trial as module
 from deltaparse.analyzer.proof.conversations import SHORT, Turn
 from deltaparse.analyzer.proof.trial import (
     USUAL_IDS,
@@ -191,3 +192,42 @@ def test_ids_end_where_a_marker_stands_that_may_follow_them():
     assert [*_ends_in_ids(in_json)] == []  # there ids stand in quotes
     named = {"call_id": {"position": "PRE_FUNC_NAME", "suffix": ":", "holds_name": True}}
     assert [*_ends_in_ids(TAGGED.replace(**named))] == []
+
+
+def test_of_several_wires_the_first_is_taken_that_comes_back(monkeypatch):
+    streams = []
+    compare = module.difference
+
+    def noted(*args, streamed):
+        streams.append(streamed)
+        return compare(*args, streamed=streamed)
+
+    monkeypatch.setattr(module, "difference", noted)
+    prompt = "<assistant>"
+    wrong, other, right = (
+        Wire(prompt, text, "", "words", "", 0) for text in ("first", "second", "words")
+    )
+    first = trial(PLAIN)._first
+    assert first(SAID, iter([wrong, right, other]), tools=False, streamed=True) == (right, "")
+    assert streams == [True, False]  # to go through it by the character takes long
+    wire, problem = first(SAID, iter([wrong, wrong, other]), tools=False, streamed=True)
+    assert (wire, problem) == (None, "content 'first', not 'words', from 'first'")
+
+
+def test_a_turn_is_parsed_by_characters_with_its_end(monkeypatch):
+    parsed = []
+    parse = module._parse
+
+    def noted(texts, *args):
+        parsed.append(texts)
+        return parse(texts, *args)
+
+    monkeypatch.setattr(module, "_parse", noted)
+    wire = Wire("<assistant>", "words", "</assistant>", "words", "", 0)
+    for streamed in (False, True):
+        assert difference(SAID, wire, analyze(PLAIN), tools=False, streamed=streamed) == ""
+    whole = [["words"], ["words</assistant>"]]
+    assert parsed == [*whole, *whole, [*"words</assistant>"]]
+    monkeypatch.setattr(module, "_parse", lambda texts, *args: parse(texts[:1], *args))
+    words = difference(SAID, wire, analyze(PLAIN), tools=False, streamed=True)
+    assert "by characters" in words

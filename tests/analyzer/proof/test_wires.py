@@ -43,6 +43,8 @@ def test_a_turn_without_the_end_of_reasoning_does_not_begin_in_the_prompt():
     fmt = WireFormat().replace(reasoning={"mode": "DELIMITER", "end": "</t>\n"})
     assert _behind("", "why", fmt) is None
     assert _behind("", "why</t>", fmt) == "why</t>"
+    tags = fmt.replace(reasoning={"mode": "TAG_BASED", "start": "<t>"})
+    assert _behind("", "why", tags) == "why"
 
 
 def wire_of(turn, body, prompt, answer=None, **reasoning):
@@ -71,6 +73,7 @@ CALLED = Turn("content and a call", "words", calls=(call(),))
         (BOTH, "<t>why</t>words", "<a><t>", ("<a><t>", "why</t>words", "words", "why")),
         (BOTH, "<t> why</t>words", "<a><t>\n", ("<a><t>\n", " why</t>words", "words", "why")),
         (BOTH, "why</t>words", "<a><t>", ("<a><t>", "why</t>words", "words", "why")),
+        (BOTH, "<T>why</t>words", "<a><t>", ("<a><t>", "why</t>words", "words", "why")),
         (SAID, "<t></t>words", "<a><t>", ("<a><t>", "</t>words", "words", "")),
         (SAID, "<t></t>words", "<a><t></t>", ("<a><t></t>", "words", "words", "")),
         # A pair of markers that is written otherwise is none the less there.
@@ -118,6 +121,15 @@ def test_a_delimiter_stands_before_all_else(turn, start, body, text, reasoning):
     wire = wire_of(turn, body, "<a>", mode="DELIMITER", start=start)
     assert (wire.text, wire.content, wire.reasoning) == (text, "words", reasoning)
     assert not wire.put_back
+
+
+def test_white_space_round_the_end_of_reasoning_may_differ():
+    wire = wire_of(SAID, "<t></t>words", "<a><t>", end="</t>\n")
+    assert (wire.text, wire.reasoning, wire.put_back) == ("</t>words", "", False)
+
+
+def test_content_is_as_it_is_shown_in_the_turn():
+    assert wire_of(Turn("content", " words "), "words", "<a>", "words</a>words").content == "words"
 
 
 @pytest.mark.parametrize(

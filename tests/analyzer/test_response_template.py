@@ -1,0 +1,144 @@
+"""How turns are held against another parser, which is here one of our own that fails on purpose."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import StreamParser, analyze
+from deltaparse.analyzer.probes import call
+from deltaparse.analyzer.proof.conversations import PROOF_TOOLS, Turn
+from deltaparse.analyzer.proof.proof import Shown
+from deltaparse.analyzer.proof.wires import Wire
+from deltaparse.analyzer.quoting import value_of
+from deltaparse.analyzer.response_template import CUT_CALL, _problems, _Trial
+from deltaparse.analyzer.transformers_parser import Judge
+
+TEMPLATE = (
+    "{% for m in messages %}{{ '<' ~ m.role ~ '>' ~ (m.content or '') }}"
+    "{% for c in m.tool_calls or [] %}{{ '<do>' ~ c.function | tojson ~ '</do>' }}{% endfor %}"
+    "{{ '</' ~ m.role ~ '>' }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+FORMAT = analyze(TEMPLATE)
+WORDS = "some words, and then more"
+JUDGE = Judge("a parser", lambda template: template, StreamParser)
+
+
+class Reader:
+    """Reads as we do; `spoilt` says of a text whether its message is lost."""
+
+    def __init__(self, spoilt=lambda text: False):
+        self.spoilt = spoilt
+        self.read = []
+
+    def __call__(self, chunks, prompt, tools):
+        self.read.append(list(chunks))
+        text = "".join(chunks)
+        if self.spoilt(text):
+            return {}
+        return theirs(text, prompt)
+
+
+def message(text, prompt="<assistant>"):
+    parser = StreamParser(FORMAT, tools=PROOF_TOOLS, prompt=prompt)
+    parser.feed(text)
+    parser.finish("stop" if "</assistant>" in text else "length")
+    return parser.message
+
+
+def theirs(text, prompt="<assistant>"):
+    made = message(text, prompt)
+    calls = [
+        {"function": {"name": one.name, "arguments": value_of(one.arguments)}}
+        for one in made.tool_calls
+    ]
+    return {"content": made.content, "thinking": made.reasoning_content, "tool_calls": calls}
+
+
+def said(label, words=WORDS):
+    wire = Wire("<assistant>", words, "</assistant>", words, "", 0)
+    return Shown(Turn(label, words), wire, tools=False)
+
+
+def called(label, arguments='{"text": "words"}'):
+    name = call()["function"]["name"]
+    text = f'<do>{{"name": "{name}", "arguments": {arguments}}}</do>'
+    wire = Wire("<assistant>", text, "</assistant>", "", "", 1)
+    return Shown(Turn(label, calls=(call(),)), wire, tools=True)
+
+
+def check(reader, *shown):
+    return _Trial(FORMAT, reader).check({}, JUDGE, shown)
+
+
+def test_what_is_read_alike_is_proved():
+    found = check(Reader(), said("content"), called("a call"))
+    assert (found.proved, found.lost) == (("content", "a call"), ())
+    assert [words.startswith(CUT_CALL) for words in found.limits] == [True]
+    assert found.judge == "a parser"
+
+
+def test_one_turn_of_a_kind_is_read_in_chunks_and_cut_off():
+    once, twice = Reader(), Reader()
+    check(once, said("content"))
+    check(twice, said("content"), said("content", WORDS.upper()))
+    assert [len(chunks) > 1 for chunks in once.read].count(True) == 1
+    assert [len(chunks) > 1 for chunks in twice.read].count(True) == 1
+    assert ["".join(chunks) for chunks in once.read if len(chunks) > 1] == [WORDS + "</assistant>"]
+    assert [WORDS[: len(WORDS) // 2]] in once.read
+    assert len(twice.read) == len(once.read) + 2  # whole, with its end and without
+
+
+def test_what_is_lost_is_not_read_in_chunks():
+    reader = Reader(lambda text: True)
+    found = check(reader, said("content"))
+    assert len(reader.read) == 2
+    assert found.proved == ()
+    assert found.lost == (f"content: read as '', where it was {WORDS!r} (content)",)
+
+
+def test_what_one_turn_of_a_kind_loses_is_not_proved():
+    reader = Reader(lambda text: WORDS.upper() in text)
+    found = check(reader, said("content"), said("content", WORDS.upper()))
+    assert found.proved == ()
+    assert len(found.lost) == 1
+
+
+def test_what_is_lost_where_a_turn_is_cut_off():
+    def cut(text):
+        return WORDS not in text and "</do>" not in text
+
+    half = WORDS[: len(WORDS) // 2]
+    found = check(Reader(cut), said("content"), called("a call"))
+    assert found.proved == ("content", "a call")
+    assert found.lost == (
+        f"cut off in a text: content: read as '', where it was {half!r} (content)",
+    )
+    (limit,) = found.limits
+    assert limit.startswith(f"{CUT_CALL}: calls: of []")
+
+
+def test_arguments_that_we_repair_are_beyond_what_can_be_said():
+    one = called("a call", '{"text": "words",}')
+    made = theirs(one.wire.text)
+    made["tool_calls"][0]["function"]["arguments"] = {"text": "others"}
+    found = check(lambda chunks, prompt, tools: made, one)
+    assert found.limits[0] == "arguments that are not quite JSON (a call)"
+    sound = check(lambda chunks, prompt, tools: made, called("a call"))
+    assert sound.lost == ("argument text: read as 'others', where it was 'words' (a call)",)
+
+
+@pytest.mark.parametrize(
+    ("change", "problems"),
+    [
+        ({}, []),
+        ({"content": None}, []),
+        ({"content": ["a"]}, ["content: read as ['a'], where it was ''"]),
+        ({"thinking": "why"}, ["reasoning: read as 'why', where it was ''"]),
+        ({"tool_calls": None}, ["calls: of [], where it was of ['zqfirstzq']"]),
+        ({"tool_calls": ["a"]}, ["calls: of [None], where it was of ['zqfirstzq']"]),
+    ],
+)
+def test_what_another_message_has_otherwise(change, problems):
+    text = called("a call").wire.text
+    found = _problems(message(text), theirs(text) | change, ids=False)
+    assert [words for words, _ in found] == problems
