@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from deltaparse import ChatTemplate, ReasoningFormat, analyze
+from deltaparse.analyzer import Trace
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import find_reasoning
 from deltaparse.analyzer.phases.switches import Setting
-from deltaparse.analyzer.proof.conversations import TURNS
+from deltaparse.analyzer.proof.conversations import FEW, TURNS, TWO
 from deltaparse.analyzer.proof.proof import NOT_BACK, OTHERWISE, TOO_LONG, Proof, verify
+from deltaparse.analyzer.proof.trial import Trial
 from deltaparse.analyzer.proof.wires import Wire
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Turns
@@ -125,3 +127,38 @@ def test_a_proof_that_takes_too_long_is_given_up_and_says_so(monkeypatch):
         OWN.reasoning_beside_calls_only, analyze(OWN.reasoning_beside_calls_only)
     )
     assert (proved, failed) == ([], [TOO_LONG])
+
+
+def proved(source):
+    trace = Trace()
+    fmt = analyze(source, trace=trace)
+    assert fmt.verified, fmt.issues
+    return trace.proved
+
+
+def test_markers_that_any_text_may_hold_are_put_into_texts():
+    labels = proved(TAGGED.replace("VALUE", JSON_OR_TEXT).replace("</arg>", "|"))
+    held = [label for label in labels if "that holds" in label]
+    assert held == ["content that holds '|'", "a value that holds '|'"]
+    assert not [label for label in proved(OWN.json_list_behind_words) if "that holds" in label]
+
+
+SWITCHED = OWN.reasoning_beside_calls_only + "{% if brief %}[brief]{% endif %}"
+
+
+def test_all_turns_are_tried_under_the_first_setting_and_few_under_others(monkeypatch):
+    asked = {}
+    is_asked = Trial.is_asked
+
+    def noted(self, turn, *, tools, first):
+        context = tuple(self.render.switched.items())
+        asked.setdefault((first, context), set()).add(turn.label)
+        return is_asked(self, turn, tools=tools, first=first)
+
+    monkeypatch.setattr(Trial, "is_asked", noted)
+    analyze(SWITCHED)
+    first, *others = asked.items()
+    assert first[0][0]
+    assert first[1] >= {turn.label for turn in TURNS}
+    assert {frozenset(labels) for _, labels in others} == {frozenset(FEW), frozenset(TWO)}
+    assert not any(is_first for (is_first, _), _ in others)
