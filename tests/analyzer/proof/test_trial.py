@@ -195,6 +195,7 @@ def test_ids_end_where_a_marker_stands_that_may_follow_them():
 
 
 def test_of_several_wires_the_first_is_taken_that_comes_back(monkeypatch):
+    first = trial(PLAIN)._first
     streams = []
     compare = module.difference
 
@@ -207,7 +208,6 @@ def test_of_several_wires_the_first_is_taken_that_comes_back(monkeypatch):
     wrong, other, right = (
         Wire(prompt, text, "", "words", "", 0) for text in ("first", "second", "words")
     )
-    first = trial(PLAIN)._first
     assert first(SAID, iter([wrong, right, other]), tools=False, streamed=True) == (right, "")
     assert streams == [True, False]  # to go through it by the character takes long
     wire, problem = first(SAID, iter([wrong, wrong, other]), tools=False, streamed=True)
@@ -215,6 +215,7 @@ def test_of_several_wires_the_first_is_taken_that_comes_back(monkeypatch):
 
 
 def test_a_turn_is_parsed_by_characters_with_its_end(monkeypatch):
+    fmt = analyze(PLAIN)
     parsed = []
     parse = module._parse
 
@@ -225,9 +226,9 @@ def test_a_turn_is_parsed_by_characters_with_its_end(monkeypatch):
     monkeypatch.setattr(module, "_parse", noted)
     wire = Wire("<assistant>", "words", "</assistant>", "words", "", 0)
     for streamed in (False, True):
-        assert difference(SAID, wire, analyze(PLAIN), tools=False, streamed=streamed) == ""
+        assert difference(SAID, wire, fmt, tools=False, streamed=streamed) == ""
     whole = [["words"], ["words</assistant>"]]
     assert parsed == [*whole, *whole, [*"words</assistant>"]]
     monkeypatch.setattr(module, "_parse", lambda texts, *args: parse(texts[:1], *args))
-    words = difference(SAID, wire, analyze(PLAIN), tools=False, streamed=True)
+    words = difference(SAID, wire, fmt, tools=False, streamed=True)
     assert "by characters" in words

@@ -129,7 +129,8 @@ def test_white_space_round_the_end_of_reasoning_may_differ():
 
 
 def test_content_is_as_it_is_shown_in_the_turn():
-    assert wire_of(Turn("content", " words "), "words", "<a>", "words</a>words").content == "words"
+    turn, body = Turn("content", " words "), "words!"
+    assert wire_of(turn, body, "<a>", "words!</a>words").content == "words"
 
 
 @pytest.mark.parametrize(
