@@ -49,7 +49,8 @@ class UsualArguments:
         gap = r"\n?+" * (ends[:1] == "\n")
         core = ends.lstrip()
         followers = [text for text in (key, closer) if text]
-        ahead = f"(?={re.escape(key)})" + f"|(?=({re.escape(closer)}))" * bool(closer)
+        closes = f"(?=({re.escape(closer)}))" if closer else "(?!)()"  # the group is always there
+        ahead = f"(?={re.escape(key)})|{closes}"
         end = f"{gap}{re.escape(core)}{SPACE}(?:{ahead})"
         cut = "|".join(some_of(text[:-1]) + r"\Z" for text in followers)
         parts = [gap, Text(core), SPACE, f"(?:{cut})"]

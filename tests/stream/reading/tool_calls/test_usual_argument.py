@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import StreamParser, get_format
+from deltaparse import StreamParser, WireFormat, get_format
 from deltaparse.stream import parser as parser_module
 from deltaparse.stream.reading.tool_calls import tagged_arguments, usual_argument
 from deltaparse.stream.tokens.traced_parser import TracedParser
@@ -35,6 +35,27 @@ def test_they_are_read_without_the_readers_of_odd_ones(monkeypatch):
     monkeypatch.setattr(usual_argument, "argument_value", odd)
     text = HEAD + argument("n", "1") + argument("s", "x") + TAIL
     assert calls(fed(FMT, text, tools=TOOLS)) == [("f", '{"n": 1, "s": "x"}')]
+
+
+UNCLOSED = WireFormat().replace(
+    turn={"ends": ("<end>",)},
+    tools={"format": "TAG_WITH_TAGGED", "section_end": "</calls>", "per_call_start": "<f="},
+    function={"name_suffix": ">"},
+    arguments={"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"},
+)
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("end", ["</calls>", "<end>"])
+def test_calls_that_no_marker_of_their_own_closes(size, end):
+    text = "<f=f><p=s>x</p><p=n>1</p><p=o>{}</p><f=f><p=n>2</p><p=s>y</p>" + end
+    parser = StreamParser(UNCLOSED, tools=TOOLS)
+    for at in range(0, len(text), size):
+        parser.feed(text[at : at + size])
+    parser.finish("stop")
+    assert parser.issues == []
+    made = [("f", '{"s": "x", "n": 1, "o": {}}'), ("f", '{"n": 2, "s": "y"}')]
+    assert calls(parser) == made
 
 
 def test_each_name_and_each_value_is_where_it_stands():
