@@ -46,7 +46,7 @@ UNCLOSED = WireFormat().replace(
 
 
 @pytest.mark.parametrize("size", [1, 1000])
-@pytest.mark.parametrize("end", ["</calls>", "<end>"])
+@pytest.mark.parametrize("end", ["</calls>", "</calls><end>"])
 def test_calls_that_no_marker_of_their_own_closes(size, end):
     text = "<f=f><p=s>x</p><p=n>1</p><p=o>{}</p><f=f><p=n>2</p><p=s>y</p>" + end
     parser = StreamParser(UNCLOSED, tools=TOOLS)
