@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaparse import ChatTemplate, TemplateError, UsageError, WireFormat, analyze, parse
+from deltaparse.analyzer import Trace, analysis
+from deltaparse.analyzer.proof.proof import Proof
+from deltaparse.analyzer.renderer import Renderer
 
 from ..strategies.templates import OWN, template_of
 from ..strategies.wire_json_and_tags import TOOLS as WIRE_TOOLS
@@ -110,3 +113,38 @@ def test_a_switch_that_is_not_read_is_refused_with_those_that_are():
         analyze("{{ messages[0].content }}", nope=True)
     with pytest.raises(UsageError, match=r"'nope': it reads deep$"):
         analyze("{% if deep %}x{% endif %}{{ messages[0].content }}", nope=True)
+
+
+def test_a_format_is_suggested_where_no_calls_were_found(monkeypatch):
+    monkeypatch.setattr(analysis, "suggested_format", lambda render: "hermes")
+    plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
+    assert analyze(plain, trace=Trace()).suggested == "hermes"
+    assert analyze(OWN.reasoning_beside_calls_only, trace=Trace()).suggested == ""
+
+
+def test_settings_that_change_no_turn_are_not_proved_as_found(monkeypatch):
+    given = []
+    prove = analysis.prove
+
+    def noted(turns, reasoning, fmt, chosen, others, lost):
+        given.append(others)
+        return prove(turns, reasoning, fmt, chosen, others, lost)
+
+    monkeypatch.setattr(analysis, "prove", noted)
+    analyze(OWN.reasoning_asked_for, trace=Trace())
+    analyze(OWN.reasoning_beside_calls_only, trace=Trace())
+    none, some = given
+    assert none == []
+    assert some
+    assert all(one.matters for one in some)
+
+
+def test_reasoning_that_a_template_reads_and_nothing_shows_is_a_doubt():
+    render = Renderer(ChatTemplate("{{ messages[0].thinking }}"))
+
+    def words(*, known=False, **shown):
+        proof = Proof(labels=["content"], **shown)
+        return [*analysis._unproved(render, WireFormat(), proof, known=known)]
+
+    assert words() == ["the template reads thinking of a message, and no rendering shows it"]
+    assert words(reasoning={"default": 1}) == words(known=True) == []
