@@ -6,7 +6,14 @@ import pytest
 
 from deltaparse import ChatTemplate, ToolFormat, WireFormat, analyze
 from deltaparse.analyzer.renderer import Renderer
-from deltaparse.analyzer.suggestion import GREEDY, accepted, suggested_format, without_greed
+from deltaparse.analyzer.suggestion import (
+    GREEDY,
+    _closers,
+    _syntax,
+    accepted,
+    suggested_format,
+    without_greed,
+)
 
 TURNS = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
@@ -66,3 +73,26 @@ def test_calls_without_markers_are_given_up_unless_they_are_proved():
     assert left.issues == (GREEDY,)
     proved = greedy.replace(proved={"calls": ("default",)})
     assert without_greed(proved) is proved
+
+
+def test_a_bracket_is_no_evidence_of_the_end_of_calls():
+    tools = {"format": ToolFormat.PYTHONIC, "section_start": "<|c|>", "section_end": "]"}
+    assert _closers(WireFormat().replace(tools=tools)) == frozenset()
+    tools["section_end"] = "<|d|>\n"
+    assert _closers(WireFormat().replace(tools=tools)) == {"<|d|>"}
+
+
+@pytest.mark.parametrize("kind", ["JSON_NATIVE", "PYTHONIC"])
+def test_the_names_of_fields_tell_formats_apart_that_have_some(kind):
+    one, other = (
+        WireFormat().replace(
+            tools={
+                "format": ToolFormat[kind],
+                "section_start": "<|c|>",
+                "name_field": "name",
+                "arguments_field": field,
+            }
+        )
+        for field in ("arguments", "parameters")
+    )
+    assert (_syntax(one) != _syntax(other)) == (kind == "JSON_NATIVE")
