@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate
-from deltaparse.analyzer.phases.switches import Setting, _may_be_off, names_of_switches
+from deltaparse.analyzer.phases.switches import (
+    Setting,
+    _may_be_off,
+    find_settings,
+    names_of_switches,
+)
 from deltaparse.analyzer.probes import USER
+from deltaparse.analyzer.renderer import Renderer
 
 PLAIN = (f"{USER}<me>", f"{USER}<me>said", f"{USER}<me>called")
 
@@ -41,3 +47,26 @@ def test_what_is_in_the_conversation_is_no_switch():
     names = ("messages", "tools", "functions", "documents", "available_tools", "custom_tools")
     source = "".join("{% if " + name + " %}x{% endif %}" for name in (*names, "deep"))
     assert names_of_switches(ChatTemplate(source)) == ["deep"]
+
+
+def turns(more: str = "") -> str:
+    turn = "<{{ m.role }}>{{ m.content }}" + more + "</{{ m.role }}>"
+    return "{% for m in messages %}" + turn + "{% endfor %}"
+
+
+def settings_of(source: str) -> list[Setting]:
+    return find_settings(Renderer(ChatTemplate(source)))[1:]
+
+
+def test_a_switch_of_several_texts_is_not_set_to_true_as_well():
+    ways = "{% if deep == 'a' %}A{% elif deep == 'b' %}B{% elif deep %}C{% endif %}"
+    prompt = "{% if add_generation_prompt %}<assistant>" + ways + "{% endif %}"
+    found = settings_of(turns() + prompt)
+    assert [one.switches for one in found] == [(("deep", "a"),), (("deep", "b"),)]
+
+
+def test_reasoning_that_a_switch_shows_beside_content_alone():
+    shown = "{% if deep and not m.tool_calls %}{{ m.reasoning_content }}{% endif %}"
+    prompt = "{% if add_generation_prompt %}<assistant>{% if deep %}!{% endif %}{% endif %}"
+    (found,) = settings_of(turns(shown) + prompt)
+    assert found.changes == ("prompt", "reasoning")
