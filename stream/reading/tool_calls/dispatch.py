@@ -75,7 +75,7 @@ def tool_calls(
     src.emits_prompt = False
     if called and strays and tables.constrained:
         detail = f"left out before the call: {' '.join(strays)!r}"
-        reading.sink.issue("stray_marker", (max(start, 0), end), detail)
+        reading.sink.issue("stray_marker", (start, end), detail)
     reported = len(reading.sink.attempts) > attempts
     if not called and (marker or tables.constrained) and not reported:
         detail = f"no call behind {marker!r}" if marker else "JSON that is no call"

@@ -103,7 +103,7 @@ def _another_call(reading: Reading, m: TaggedMarkers) -> Steps[int]:
         space = space_behind(src.text, src.pos)
         end = m.own_closers.match(src.text, space, final=src.closed)
         src.pos = end if end > space else src.pos
-        if (end < 0 and space < len(src.text)) or src.closed:
+        if end < 0 or src.closed:
             break
         if end <= space:
             yield

@@ -215,7 +215,7 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
                 return True
             empty = yield from name_stands(src, stop - src.pos, end)
             return bool(empty) and all(kind in STRUCTURES for kind in kinds)
-        if (stop < 0 and start < len(text)) or src.closed:
+        if stop < 0 or src.closed:
             return False
         yield
 

@@ -246,6 +246,6 @@ def _followed(
         # What is cut by the end of the output may have been a marker.
         if end > pos or (end == pos and src.closed):
             return True
-        if end < 0 and pos < len(text):
+        if end < 0:
             return False
         yield

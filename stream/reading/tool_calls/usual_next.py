@@ -19,7 +19,6 @@ def usual_next(reading: Reading) -> Steps[Checkpoint | None]:
     src, sink, usual = reading.src, reading.sink, reading.tables.usual_next
     if usual is None or sink.seen_end:
         return None
-    src.emits_prompt = False
     while not (found := usual.match(src.text, src.pos)):
         if not usual.may_follow(src):
             return None
@@ -27,6 +26,4 @@ def usual_next(reading: Reading) -> Steps[Checkpoint | None]:
     src.pos = found.start(1)
     checkpoint = Checkpoint(src)
     src.pos = found.end()
-    # A call that the prompt began comes out whole.
-    src.emits_prompt = True
     return checkpoint

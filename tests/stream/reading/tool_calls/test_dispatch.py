@@ -74,3 +74,19 @@ def test_what_the_prompt_began_is_not_emitted_behind_its_call():
     parser = fed(TAGS, OBJECT + "\n</call> <call> no", prompt=prompt)
     assert calls(parser) == [("f", "{}")]
     assert parser.message.content == " <call> no"
+
+
+def test_markers_that_the_prompt_wrote_are_none_of_the_models():
+    for markers in ("<call>\n", "<call>\n<call>\n"):
+        parser = fed(TAGS, OBJECT, calls="json", prompt="<|start|>model\n" + markers)
+        assert calls(parser) == [("f", "{}")]
+        assert parser.issues == []
+
+
+def test_code_and_calls_are_told_by_their_markers():
+    coded = {"code": {"start": "<|code|>", "function": "python"}}
+    tags, unmarked = TAGS.replace(**coded), UNMARKED.replace(**coded)
+    for fmt in (tags, unmarked):
+        assert calls(fed(fmt, "<|code|>x = 1<|end|>")) == [("python", '{"code": "x = 1"}')]
+    assert calls(fed(tags, CALL)) == [("f", '{"a": 1}')]
+    assert calls(fed(unmarked, '{"name": "f", "parameters": {}}')) == [("f", "{}")]

@@ -117,3 +117,73 @@ def test_a_member_that_is_cut_behind_a_whole_call_is_told_to_the_last_letter(val
         (issue,) = parser.issues
         assert issue.kind == "unused_member"
         assert issue.detail.endswith(repr("xyz: " + member[len('"xyz": ') : cut]))
+
+
+BOTH = '[CALLS][{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}] x'
+
+
+@pytest.mark.parametrize(
+    ("text", "tools", "called"),
+    [
+        (BOTH, ["h"], []),
+        (BOTH.replace(" x", "} x"), ["h"], []),
+        (BOTH, ["g"], ["g"]),
+        (BOTH, ["f"], ["f"]),
+    ],
+)
+def test_calls_of_a_list_that_are_text_come_out_once(text, tools, called):
+    options = {"tools": [{"name": name} for name in tools]}
+    parser = fed(LIST, text, policies=Policies(unknown_tool="text"), **options)
+    assert [call.name for call in parser.message.tool_calls] == called
+    if not called:
+        assert parser.message.content == text
+    assert parser.message.content.count('"name"') == 2 - len(called)
+    assert parser.message.content.endswith(" x")
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_brackets_too_many_are_left_out_behind_a_call_and_kept_behind_text(known):
+    text = '<call>\n{"name": "f", "arguments": {}}}]\n</call> x'
+    policies = Policies(unknown_tool="text")
+    parser = fed(TAGS, text, tools=[{"name": "f" if known else "g"}], policies=policies)
+    assert parser.message.content == (" x" if known else text)
+    left_out = [issue.detail for issue in parser.issues if issue.kind == "repaired_arguments"]
+    assert left_out == ["left out: '}]'"] * known
+
+
+@pytest.mark.parametrize(
+    ("value", "made"),
+    [("5", "5"), ("-1.5e3", "-1.5e3"), ('"a"', "a"), ("null", None), ("true", None)],
+)
+def test_an_id_is_a_string_or_a_number(value, made):
+    fmt = TAGS.replace(tools={"id_field": "id"})
+    parser = fed(fmt, f'<call>\n{{"id": {value}, "name": "f", "arguments": {{}}}}\n</call>')
+    (call,) = parser.message.tool_calls
+    assert (call.name, call.arguments, call.complete) == ("f", "{}", True)
+    assert call.id == made or made is None
+    assert call.id not in ("null", "true")
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ('{"function": {"name": "f", "arguments": {}}}', True),
+        ('{"function": {"function": {"name": "f", "arguments": {}}}}', False),
+        ('{"function": [1], "name": "f", "arguments": {}}', True),
+        ('{"function": "f", "arguments": {}}', True),
+    ],
+)
+def test_a_function_stands_in_one_object_at_most(text, called):
+    parser = fed(TAGS, f"<call>\n{text}\n</call>")
+    assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [
+        ("f", "{}")
+    ] * called
+
+
+def test_arguments_stand_alone_before_the_first_call_only():
+    asked = {"type": "function", "function": {"name": "f"}}
+    options = {"calls": "json", "tools": [{"name": "f"}], "tool_choice": asked}
+    parser = fed(TAGS, '{"a": 1}', **options)
+    assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [
+        ("f", '{"a": 1}')
+    ]

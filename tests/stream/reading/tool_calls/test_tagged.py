@@ -203,3 +203,66 @@ def test_a_name_whose_end_is_cut_is_that_of_no_whole_call(reason):
     for cut in range(len("<calls><f"), text.index("<is>")):
         for call in fed(fmt, text[:cut], reason).message.tool_calls:
             assert not call.complete, text[:cut]
+
+
+IN_SECTION = SECTION.replace(function={"name_prefix": ".", "name_suffix": ":"})
+"""The same with a bracket that is no marker before the name."""
+
+
+def test_calls_that_a_bracket_begins_come_as_they_end():
+    one = '.f:{"a": 1}</f>'
+    for gap in ("", "\n", " "):
+        parser = StreamParser(IN_SECTION)
+        parser.feed("<s>" + one)
+        for count in range(2, 5):
+            made = [delta for char in gap + one for delta in parser.feed(char)]
+            assert sum(isinstance(delta, ToolCallDelta) and bool(delta.name) for delta in made) == 1
+            assert len(parser.message.tool_calls) == count
+        parser = fed(IN_SECTION, "<s>" + gap.join([one] * 3) + "</s>x")
+        assert [call.complete for call in parser.message.tool_calls] == [True] * 3
+        assert parser.message.content == "x"
+
+
+@pytest.mark.parametrize("behind", ["</s>", " z </s>"])
+def test_what_the_prompt_wrote_behind_the_calls_of_a_section_is_not_emitted(behind):
+    fmt = IN_SECTION.replace(turn={"headers": ("<|start|>",)})
+    text = "<s>" + '.f:{"a": 1}</f>' * 2 + behind + " c"
+    for cut in range(len(text)):
+        content = fed(fmt, text[cut:], prompt="<|start|>" + text[:cut]).message.content
+        assert text[cut:].endswith(content)
+
+
+def test_a_call_in_tags_that_is_cut_before_its_arguments_is_cut():
+    for cut in ("", " ", "\n"):
+        parser = fed(SECTION, "<s><f=f>" + cut, "length")
+        (call,) = parser.message.tool_calls
+        assert (call.name, call.arguments, call.complete) == ("f", "", False)
+        assert kinds(parser) == ["truncated_call"]
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_a_closer_with_the_name_ends_arguments_in_tags(reason):
+    fmt = BY_NAME.replace(
+        tools={"format": "TAG_WITH_TAGGED"},
+        arguments={"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"},
+    )
+    parser = fed(fmt, "<run=f><p=x>1</p>" + CLOSER, reason)
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == ('{"x": 1}', True)
+    assert parser.issues == []
+
+
+@pytest.mark.parametrize(
+    ("tools", "called"), [([], False), (["f"], True), (["g"], False), (["f", "g"], True)]
+)
+def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
+    fmt = WireFormat().replace(
+        turn={"ends": ("<|end|>",)},
+        tools={"format": "TAG_WITH_TAGGED"},
+        function={"name_prefix": "<", "name_suffix": ">", "close": "</", "close_suffix": ">"},
+        arguments={"name_prefix": "<a=", "name_suffix": ">", "value_suffix": "</a>"},
+    )
+    text = "<f><a=x>1</a></f>"
+    parser = fed(fmt, text, tools=[{"name": name} for name in tools])
+    assert [call.arguments for call in parser.message.tool_calls] == ['{"x": 1}'] * called
+    assert parser.message.content == ("" if called else text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse.partial import marker_set
+from deltaparse.partial import Window, marker_set
 from deltaparse.stream.reading.tool_calls.tagged_value import (
     ValueEnd,
     _followed,
@@ -74,3 +74,32 @@ def test_where_nothing_stands_behind_a_value_anything_does():
     driver = Driver(silent(_followed, 0, marker_set(())))
     driver.feed("x")
     assert (driver.running, driver.result) == (False, True)
+
+
+def test_behind_a_suffix_a_separator_ends_a_value_where_the_format_has_one():
+    fmt = UNMARKED.replace(arguments={"separator": ","})
+    assert calls(fed(fmt, "<c><f=f>x=v;y=1;,z=2;</f></c>")) == [("f", '{"x": "v;y=1", "z": 2}')]
+
+
+@pytest.mark.parametrize("cut", range(1, 4))
+def test_what_may_end_a_string_in_its_own_markers_is_no_text_where_the_output_ends(cut):
+    parser = fed(ESCAPED, "<c><f=f><a=x><e>v" + "</e>"[:cut], "length")
+    assert calls(parser) == [("f", '{"x": "v')]
+    (issue,) = parser.issues
+    assert issue.detail.endswith(f"not emitted: {'</e>'[:cut]!r}")
+
+
+def test_the_marker_behind_a_string_holds_no_suffix():
+    fmt = ESCAPED.replace(arguments={"value_suffix": ">"})
+    parser = fed(fmt, "<c><f=f><a=x><e>v</e>></f></c>")
+    assert (calls(parser), parser.issues) == ([("f", '{"x": "v"}')], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "follows"), [("", True), (" ", True), ("<", True), ("<b", True), ("w", False)]
+)
+def test_what_follows_where_the_input_has_ended(text, follows):
+    src = Window("</a>" + text, closed=True)
+    with pytest.raises(StopIteration) as returned:
+        next(_followed(src, 4, marker_set({"<b>"})))
+    assert returned.value.value is follows
