@@ -269,8 +269,7 @@ def _repaired_members(reading: Reading, call: Call) -> Steps[Ending]:
         )
         if lexer.state is JsonState.BROKEN:
             return Ending.broken(lexer.problem)
-        if lexer.state is not JsonState.DONE:
-            return CUT
+        # Where the object was cut, its members tell what was read of the last of them.
         window.closed = True
         read("")
     except Ended as ended:

@@ -7,7 +7,7 @@ import pytest
 from deltaparse import ContentDelta, Policies, StreamParser, get_format
 from deltaparse.stream.message.message import Attempt
 
-from ....strategies.wire_by_hand import CALL, OTHER, TAGS, UNMARKED, calls, fed
+from ....strategies.wire_by_hand import CALL, OTHER, TAGS, UNMARKED, calls, fed, in_tags
 
 OBJECT = '{"name": "f", "arguments": {}}'
 
@@ -66,7 +66,9 @@ def test_all_markers_before_a_call_are_read_where_the_format_has_code_too():
         code={"start": "<|code|>", "function": "python"},
     )
     for text in (f"<calls>{CALL}</calls>", f"<calls>\n{CALL}\n{OTHER}</calls>x"):
-        assert calls(fed(both, text))[0] == ("f", '{"a": 1}')
+        parser = fed(both, text)
+        assert calls(parser)[0] == ("f", '{"a": 1}')
+        assert parser.message.content == ("x" if text.endswith("x") else "")
 
 
 def test_what_the_prompt_began_is_not_emitted_behind_its_call():
@@ -90,3 +92,46 @@ def test_code_and_calls_are_told_by_their_markers():
         assert calls(fed(fmt, "<|code|>x = 1<|end|>")) == [("python", '{"code": "x = 1"}')]
     assert calls(fed(tags, CALL)) == [("f", '{"a": 1}')]
     assert calls(fed(unmarked, '{"name": "f", "parameters": {}}')) == [("f", "{}")]
+    parser = fed(tags, "<call> b")
+    assert (calls(parser), parser.message.content) == ([], "<call> b")
+
+
+def test_behind_the_marker_of_code_a_call_may_have_any_name():
+    text = '<|python_tag|>{"name": "g", "parameters": {}}'
+    parser = fed(get_format("llama3_json"), text, tools=[{"name": "f"}])
+    assert calls(parser) == [("g", "{}")]
+
+
+AS_TEXT = Policies(unknown_tool="text")
+IN_TAGS = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
+
+
+@pytest.mark.parametrize("gap", ["", " ", "\n"])
+def test_all_that_closes_a_call_which_is_text_is_text(gap):
+    text = f"<c><f=f><a=x>1</a></f>{gap}</c> x"
+    parser = fed(IN_TAGS, text, tools=[{"name": "g"}], policies=AS_TEXT)
+    assert (calls(parser), parser.message.content) == ([], text)
+
+
+def test_what_closes_a_section_is_text_where_all_in_it_is():
+    fmt = TAGS.replace(tools={"section_start": "<calls>", "section_end": "</calls>"})
+    text = f"<calls>{CALL}\n{OTHER}</calls>x"
+    parser = fed(fmt, text, tools=[{"name": "f"}], policies=AS_TEXT)
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert "</call>" in parser.message.content
+    assert "</calls>" not in parser.message.content
+    parser = fed(fmt, text, tools=[{"name": "h"}], policies=AS_TEXT)
+    assert (calls(parser), parser.message.content) == ([], text)
+
+
+@pytest.mark.parametrize("name", ["qwen3", "qwen3_coder"])
+def test_a_second_call_that_is_text_is_so_with_its_closer(name):
+    call = {
+        "qwen3": '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+        "qwen3_coder": "<tool_call>\n<function=f>\n</function>\n</tool_call>",
+    }[name]
+    policies = Policies(extra_calls="text")
+    text = f"{call}\n{call}"
+    parser = fed(get_format(name), text, parallel_tool_calls=False, policies=policies)
+    assert calls(parser) == [("f", "{}")]
+    assert parser.message.content.strip() == call

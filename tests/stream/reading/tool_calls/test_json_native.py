@@ -187,3 +187,12 @@ def test_arguments_stand_alone_before_the_first_call_only():
     assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [
         ("f", '{"a": 1}')
     ]
+
+
+@pytest.mark.parametrize("arguments", ["", "'arguments': {}, "])
+def test_a_key_that_is_cut_is_told_where_the_object_is_repaired_too(arguments):
+    text = f"<call>\n{{'name': 'f', {arguments}'odd'"
+    parser = fed(TAGS, text, "length")
+    assert any("odd" in issue.detail for issue in parser.issues)
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == (("{}", True) if arguments else ("", False))

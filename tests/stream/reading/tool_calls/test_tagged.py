@@ -223,10 +223,11 @@ def test_calls_that_a_bracket_begins_come_as_they_end():
         assert parser.message.content == "x"
 
 
+@pytest.mark.parametrize("several", [1, 2])
 @pytest.mark.parametrize("behind", ["</s>", " z </s>"])
-def test_what_the_prompt_wrote_behind_the_calls_of_a_section_is_not_emitted(behind):
+def test_what_the_prompt_wrote_behind_calls_of_a_section_is_not_emitted(behind, several):
     fmt = IN_SECTION.replace(turn={"headers": ("<|start|>",)})
-    text = "<s>" + '.f:{"a": 1}</f>' * 2 + behind + " c"
+    text = "<s>" + '.f:{"a": 1}</f>' * several + behind + " c"
     for cut in range(len(text)):
         content = fed(fmt, text[cut:], prompt="<|start|>" + text[:cut]).message.content
         assert text[cut:].endswith(content)
@@ -266,3 +267,13 @@ def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
     parser = fed(fmt, text, tools=[{"name": name} for name in tools])
     assert [call.arguments for call in parser.message.tool_calls] == ['{"x": 1}'] * called
     assert parser.message.content == ("" if called else text)
+
+
+@pytest.mark.parametrize("behind", ["", " more", "</run=g>\n"])
+def test_arguments_in_tags_that_nothing_closes_are_not_whole(behind):
+    fmt = BY_NAME.replace(
+        tools={"format": "TAG_WITH_TAGGED"},
+        arguments={"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"},
+    )
+    (call,) = fed(fmt, "<run=f><p=x>1</p>" + behind, "length").message.tool_calls
+    assert not call.complete

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import get_format
+from deltaparse import StreamParser, get_format
 from deltaparse.stream.reading.tool_calls.tagged_elements import Argument, Typed
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
@@ -82,6 +82,8 @@ def test_what_is_in_a_value_has_the_schema_of_that():
     [
         ({"name_suffix": ">", "value_prefix": "\n"}, "<a=x>\n  v</a>", "  v"),
         ({"name_suffix": ">", "value_prefix": "\n"}, "<a=x>  v</a>", "  v"),
+        ({"name_suffix": ">\n\t"}, "<a=x>\n\tv</a>", "v"),
+        ({"name_suffix": ">\n  "}, "<a=x>  v</a>", "  v"),
         ({"name_suffix": ">", "value_prefix": "<v>\n"}, "<a=x>\n<v>\n v</a>", " v"),
         ({"name_suffix": "", "value_prefix": "<v>\n"}, "<a=x<v>\nv</a>", "v"),
         ({"name_suffix": "", "value_prefix": "<v>\n"}, "<a=x<v>v</a>", "v"),
@@ -114,3 +116,48 @@ def test_a_value_has_no_type_that_another_way_is_for(text, made):
         alternatives=("number boolean", "<n k=", ">", "</n>"),
     )
     assert calls(fed(fmt, f"<c><f=f>{text}</f></c>")) == [("f", f'{{"x": {made}}}')]
+
+
+@pytest.mark.parametrize("gap", ["", " ", "\n  "])
+def test_white_space_between_elements_is_none_of_them(gap):
+    text = gap.join(["<a>", "<entry>1</entry>", "<entry>2</entry>", "</a>"])
+    assert calls(fed(ELEMENTS, HEAD + text + TAIL, tools=TOOLS)) == [("f", '{"a": ["1", "2"]}')]
+
+
+@pytest.mark.parametrize("behind", ["a>", "x"])
+def test_what_is_no_element_ends_none(behind):
+    text = HEAD + "<a><entry>1</entry>" + behind
+    parser = fed(ELEMENTS, text + TAIL, tools=TOOLS)
+    assert not parser.message.tool_calls[0].complete
+
+
+def test_a_list_in_place_of_elements_is_not_waited_for():
+    parser = StreamParser(ELEMENTS, tools=TOOLS)
+    made = parser.feed(HEAD + "<a>[1, 2")
+    assert "".join(delta.arguments for delta in made).startswith('{"a": [1')
+
+
+def test_a_type_that_is_cut_tells_of_its_name():
+    fmt = in_tags(name_prefix="<a=", name_suffix=" is ", type_suffix=">", value_suffix="</a>")
+    assert calls(fed(fmt, "<c><f=f><a=xyz is number>1</a></f></c>")) == [("f", '{"xyz": 1}')]
+    for cut in ("", "num", "number"):
+        parser = fed(fmt, "<c><f=f><a=xyz is " + cut, "length")
+        (issue,) = parser.issues
+        assert issue.kind == "truncated_call"
+        assert "xyz" in issue.detail
+
+
+def test_a_name_that_ends_its_value_is_no_longer_than_a_marker():
+    fmt = in_tags(name_prefix="<", name_suffix=">", value_suffix="</", key_suffix=">")
+    for length, complete in ((30, True), (300, False)):
+        name = "x" * length
+        (call,) = fed_once(fmt, f"<c><f=f><{name}>1</{name}></f></c>").message.tool_calls
+        assert call.complete == complete
+
+
+def fed_once(fmt, text):
+    """The parser after a text that is too long to be cut everywhere."""
+    parser = StreamParser(fmt)
+    parser.feed(text)
+    parser.finish("stop")
+    return parser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from deltaparse import StreamParser
 from deltaparse.partial import Window, marker_set
 from deltaparse.stream.reading.tool_calls.tagged_value import (
     ValueEnd,
@@ -103,3 +104,53 @@ def test_what_follows_where_the_input_has_ended(text, follows):
     with pytest.raises(StopIteration) as returned:
         next(_followed(src, 4, marker_set({"<b>"})))
     assert returned.value.value is follows
+
+
+TOOLS = [{"name": "f", "parameters": {"properties": {"x": {"type": "object"}}}}]
+
+
+@pytest.mark.parametrize(
+    ("value", "made", "told"),
+    [
+        ('{"a": 1}', '{"a": 1}', ""),
+        ('{"a": 1} \n ', '{"a": 1}', ""),
+        ('{"a": "</a></f></c>"}', '{"a": "</a></f></c>"}', ""),
+        ('{"a": 1} z ', '{"a": 1}', "left out behind an argument: ' z '"),
+        ('{"a": [1', '{"a": [1]}', "closed_brackets (1)"),
+    ],
+)
+def test_a_value_that_can_only_be_json_ends_where_that_does(value, made, told):
+    parser = fed(PLAIN, f"<c><f=f><a=x>{value}</a></f></c>", tools=TOOLS)
+    assert calls(parser) == [("f", f'{{"x": {made}}}')]
+    assert [one.kind for one in parser.issues] == ["repaired_arguments"] * bool(told)
+    assert all(told in one.detail for one in parser.issues)
+
+
+@pytest.mark.parametrize(("reason", "status"), [("stop", "broken"), ("length", "truncated")])
+def test_a_value_without_its_suffix_is_none_that_ended(reason, status):
+    parser = fed(PLAIN, "<c><f=f><a=x>v</f></c>", reason)
+    assert [tried.status for tried in parser.attempts] == [status]
+    assert not parser.message.tool_calls[0].complete
+    parser = fed(PLAIN, "<c><f=f><a=x>v</f></c><c><f=f></f></c>", reason)
+    assert [tried.status for tried in parser.attempts] == ["broken", "complete"]
+
+
+@pytest.mark.parametrize("cut", range(3))
+def test_a_name_that_is_cut_in_what_ends_its_value_cuts_the_call(cut):
+    fmt = in_tags(name_prefix="<", name_suffix=">", value_suffix="</", key_suffix=">")
+    parser = fed(fmt, "<c><f=f><ab>v</" + "ab>"[:cut], "length")
+    assert calls(parser) == [("f", '{"ab": "v')]
+    assert [tried.status for tried in parser.attempts] == ["truncated"]
+
+
+def test_each_suffix_that_is_text_is_counted():
+    for fmt in (PLAIN, ESCAPED):
+        parser = fed(fmt, "<c><f=f><a= x >v</a>w</a>w</a></f></c>")
+        (issue,) = parser.issues
+        assert (issue.kind, issue.detail[:8]) == ("ambiguous_marker", "2 times,")
+
+
+def test_a_value_ends_when_the_next_name_is_known():
+    parser = StreamParser(UNMARKED)
+    made = parser.feed("<c><f=f>x=v;y=")
+    assert "".join(delta.arguments for delta in made) == '{"x": "v", "y": '
