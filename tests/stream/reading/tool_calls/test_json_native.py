@@ -196,3 +196,15 @@ def test_a_key_that_is_cut_is_told_where_the_object_is_repaired_too(arguments):
     assert any("odd" in issue.detail for issue in parser.issues)
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete) == (("{}", True) if arguments else ("", False))
+
+
+def test_an_empty_list_is_read_and_told():
+    parser = fed(LIST, "[CALLS][] x")
+    assert "]" not in parser.message.content
+    (issue,) = [issue for issue in parser.issues if issue.kind == "no_calls"]
+    assert issue.detail == "an empty list: '[CALLS][]'"
+
+
+def test_a_function_in_an_object_is_repaired_too():
+    parser = fed(TAGS, "<call>\n{'function': {'name': 'f', 'arguments': {}}}\n</call>")
+    assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [("f", "{}")]
