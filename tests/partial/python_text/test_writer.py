@@ -19,7 +19,11 @@ def written(text):
         drive(lambda src, emit: python_value(src, emit, lambda *_: None), chunks)
         for chunks in ([text], list(text))
     )
-    one, other = [(got.result, "".join(got.emitted)) for got in ways]
+    found = []
+    for got in ways:
+        assert "" not in got.emitted
+        found.append((got.result, "".join(got.emitted)))
+    one, other = found
     assert one == other
     return one
 
@@ -71,3 +75,20 @@ def test_beyond_the_limit_a_string_is_a_value_and_all_else_a_tuple():
 def test_what_would_close_it_where_it_is_cut(text, json_text, closers):
     result, found = written(text)
     assert (result.state, found, result.closers) == ("cut", json_text, closers)
+
+
+@pytest.mark.parametrize("answer", [None, True, False])
+def test_what_is_repaired_may_be_refused(answer):
+    notes = []
+
+    def note(*said):
+        notes.append(said)
+        return answer
+
+    got = drive(lambda src, emit: python_value(src, emit, note), ["[nan, '\\xg', 1]"])
+    if answer is False:
+        assert (got.result.state, notes) == ("broken", [("non_finite", 1)])
+        assert "non_finite" in got.result.problem
+    else:
+        assert (got.result.state, "".join(got.emitted)) == ("done", '[null, "\\\\xg", 1]')
+        assert [name for name, _ in notes] == ["non_finite", "invalid_escapes"]
