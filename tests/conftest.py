@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections import Counter, defaultdict
 from functools import lru_cache
 from pathlib import Path
@@ -28,16 +27,12 @@ from random import randrange
 from zlib import crc32
 
 import pytest
-import regex
 from hypothesis import HealthCheck, Phase, settings
 
 from deltaparse.analyzer import analysis
 from deltaparse.stream.wire.named import registry
 
 from . import corpus, vocabularies
-
-# When its cache is full, regex throws patterns out at random: a strategy may not draw so.
-vars(sys.modules[regex.compile.__module__])["_MAXCACHE"] = 1 << 30
 
 TEMPLATES = {
     path.stem
