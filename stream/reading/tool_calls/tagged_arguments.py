@@ -103,10 +103,12 @@ def _ends_here(reading: Reading, m: TaggedMarkers) -> Steps[bool]:
     or part of it, but no other; where the format has none, what follows the call ends it.
     """
     src, natural = reading.src, reading.sink.natural
-    if (yield from at(src, m.closers)):
-        return not may_become(src, m.key)  # which may begin as a closer does
+    closed = yield from at(src, m.closers)
+    if closed or (not m.has_ends and src.unread):
+        # What stands between arguments may begin as a closer does.
+        return not (may_become(src, m.key) or may_become(src, m.separator))
     if not m.has_ends:
-        return not may_become(src, m.key) if src.unread else natural
+        return natural
     return len(m.ends.literals) == 1 and natural and may_become(src, m.ends)
 
 

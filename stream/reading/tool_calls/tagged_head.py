@@ -70,21 +70,29 @@ def tagged_head(
     suffix = yield from at(src, m.after_name)
     if suffix:
         yield from skip(src, suffix, trailing(fmt.function.name_suffix))
-    elif src.unread and may_become(src, m.after_name):
-        call.called(name, start)  # what it might as well be ends no call without arguments
-        return CUT
+    cut = not suffix and _is_cut(src, m.after_name)
     if position is CallIdPosition.BETWEEN_FUNC_AND_ARGS:
         yield from json_space(src)
-        if (yield from skip_if_here(src, m.id_start)):
+        begun = yield from skip_if_here(src, m.id_start)
+        if begun:
             call.id = (yield from read_name(src, (), m.id_ends)) or ""
-        yield from skip_if_here(src, m.id_end)
+        if not (yield from skip_if_here(src, m.id_end)):
+            cut |= (begun and src.ended) or _is_cut(src, m.id_end if begun else m.id_start)
     yield from json_space(src)
-    yield from skip_if_here(src, m.arguments_start)
+    cut |= not (yield from skip_if_here(src, m.arguments_start)) and _is_cut(src, m.arguments_start)
     yield from json_space(src)
+    if cut:
+        call.called(name, start)  # what it might as well be ends no call without arguments
+        return CUT
     if not (yield from _arguments_stand_here(src, m, names_without_marker(reading, name, m))):
         return CUT if may_become(src, m.in_arguments) else None
     call.called(name, start)
     return WHOLE
+
+
+def _is_cut(src: Window, markers: Markers) -> bool:
+    """Whether the output ends within what may be one of the markers."""
+    return bool(src.unread) and may_become(src, markers)
 
 
 def _named(reading: Reading, call: Call, written: str, start: int) -> str:

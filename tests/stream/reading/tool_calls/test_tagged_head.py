@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from deltaparse import ArgumentsFormat, FunctionFormat, ToolsFormat, WireFormat
+from deltaparse import ArgumentsFormat, FunctionFormat, ToolsFormat, WireFormat, parse
 from deltaparse.partial import marker_set
 from deltaparse.stream.reading.tool_calls.tagged_head import (
     LONGEST_NAME,
@@ -100,3 +100,38 @@ def test_names_that_no_marker_begins_are_those_of_the_schema(unmarked):
     ):
         reading = SimpleNamespace(sink=SimpleNamespace(tools=tools))
         assert set(names_without_marker(reading, name, m)) == (names if unmarked else set())
+
+
+BETWEEN = {"position": "BETWEEN_FUNC_AND_ARGS"}
+IN_SECTION = WireFormat().replace(
+    tools={"format": "TAG_WITH_TAGGED", "section_start": "<|calls>", "section_end": "<|/calls>"},
+    function={"name_prefix": "<", "name_suffix": "<name/>"},
+    arguments={"name_prefix": "</arg>", "name_suffix": "<is/>", "value_suffix": "</arg/>"},
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "between"),
+    [
+        ({"call_id": BETWEEN | {"prefix": "<|id>", "suffix": "<id/>"}}, "<|id>7<id/>", ""),
+        ({"call_id": BETWEEN | {"prefix": "<|id>", "suffix": ""}}, "<|id>7", ""),
+        ({"arguments": {"start": "<|args>", "end": "<|/args>"}}, "<|args>", ""),
+        ({"arguments": {"separator": "<|and>"}}, "", "<|and>"),
+    ],
+)
+@pytest.mark.parametrize("reason", ["length", "stop", None])
+def test_what_begins_as_the_next_call_does_makes_no_whole_call(change, before, between, reason):
+    fmt = IN_SECTION.replace(**change)
+    end = fmt.arguments.end
+    text = (
+        f"<|calls><f<name/>{before}</arg>a<is/>1</arg/>{between}</arg>b<is/>2</arg/>{end}<|/calls>"
+    )
+    assert [call.arguments for call in fed(fmt, text).message.tool_calls] == ['{"a": 1, "b": 2}']
+    first = text.index("<name/>") + len("<name/>")
+    for cut in range(first, text.index("</arg/>", text.index("<is/>2")) + len("</arg/>")):
+        message = parse(text[:cut], fmt, finish_reason=reason)
+        whole = [call.arguments for call in message.tool_calls if call.complete]
+        # At a natural end nothing is missing where nothing is begun.
+        one = f"{before}</arg>a<is/>1</arg/>"
+        ended = reason == "stop" and text[first:cut] in ("", before, one, one + between)
+        assert not whole or ended, text[:cut]
