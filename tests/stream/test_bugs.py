@@ -111,7 +111,8 @@ def test_every_word_is_somewhere_once(family, where, data, kw, reason):
     content, reasoning, calls = joined(deltas)
     assert joined(deltas) == as_joined(parser.message)
     check_4(deltas)
-    found = content + reasoning + "".join("".join(call) for call in calls)
+    # An id may hold the name of the function, which is no second time.
+    found = content + reasoning + "".join("".join(call[fmt.call_id.holds_name :]) for call in calls)
     details = "".join(issue.detail for issue in parser.issues)
     passed_over = family.passed_over(fmt, text)
     copied = "unclosed_reasoning" in {issue.kind for issue in parser.issues}
