@@ -3,12 +3,14 @@
     python bench/bench.py            all of it: some minutes
     python bench/bench.py --quick    less of it: some seconds
     python bench/bench.py --json FILE --plot FILE
+    python bench/bench.py --readme FILE   only the README's table, of such figures
 
-Prints tables and what of the targets was met, and writes the figures as JSON and as a picture
+Prints tables and what of the targets was met, and writes the figures as JSON and as two pictures
 (SVG). `timing` says what a floor is and how costs are measured, `workloads` and `families` what
-is read, `interleaved` many parsers that take turns, `peers` what else reads it, `protocols` what
-is written, `tokens` ids, `targets` what is to be reached. `partial` and `analysis`, of which this
-is a part, run by themselves too. The figures mean something as ratios within one run.
+is read, `interleaved` many parsers that take turns, `peers` and `servers` what else reads it,
+`bare` the least that it can cost, `protocols` what is written, `tokens` ids, `targets` what is to
+be reached. `partial` and `analysis`, of which this is a part, run by themselves too. The figures
+mean something as ratios within one run.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import analysis
+import bare
 import counts
 import growth
 import interleaved
@@ -37,13 +40,14 @@ import partial
 import peers
 import plot
 import protocols
+import servers
 import tokens
 from deltaparse import list_formats
 from families import FAMILIES
 from results import Results
 from settings import FULL, QUICK, Settings
 from streams import streams
-from tables import tables
+from tables import readme, tables
 from timing import Cost
 from workloads import WORKLOADS
 
@@ -66,6 +70,10 @@ def run(how: Settings) -> Results:
     taking_turns = interleaved.measure_interleaved(how)
     doing("transformers")
     theirs, theirs_large = (transformers(size, how) for size in (how.medium, how.large))
+    doing("servers")
+    others = {name: of_server(name, how) for name in servers.SERVERS}
+    doing("the least")
+    least, passes = bare.measure_bare(how), bare.measure_passes(how)
     doing("memory")
     kept = {workload.name: memory.growth(workload, how) for workload in WORKLOADS}
     done = {workload.name: counts.count(workload) for workload in WORKLOADS}
@@ -85,6 +93,9 @@ def run(how: Settings) -> Results:
         streams=found.rows,
         transformers=theirs,
         transformers_large=theirs_large,
+        servers={name: costs for name, costs in others.items() if costs},
+        bare=least,
+        passes=passes,
         families=found.families,
         construction=found.construction,
         answer=found.answer,
@@ -100,7 +111,7 @@ def run(how: Settings) -> Results:
         ordinary=as_answers,
         protocols=written,
         tokens=by_ids,
-        missing=peers.missing(),
+        missing=[*servers.missing(), *peers.missing()],
     )
 
 
@@ -114,6 +125,7 @@ def where() -> str:
     said = [f"{today.day} {today:%B %Y}", processors, f"CPython {platform.python_version()}"]
     with suppress(PackageNotFoundError):
         said.append(f"transformers {version('transformers')}")
+    said += [f"{name} {number}" for name, number in servers.there().items()]
     return "; ".join(said)
 
 
@@ -121,6 +133,12 @@ def transformers(size: int, how: Settings) -> dict[str, Cost]:
     """Measure what the workloads cost transformers, where that is installed."""
     costs = {row.name: peers.transformers(row, size, how) for row in WORKLOADS}
     return {name: cost for name, cost in costs.items() if cost is not None}
+
+
+def of_server(name: str, how: Settings) -> dict[str, Cost]:
+    """Measure what the workloads cost a server's parser, where it is at hand and reads them."""
+    costs = {row.name: servers.server(name, row, how) for row in WORKLOADS}
+    return {workload: cost for workload, cost in costs.items() if cost is not None}
 
 
 def analyses(how: Settings) -> list[analysis.Row]:
@@ -133,17 +151,24 @@ def main(given: Sequence[str] | None = None, how: Settings = FULL) -> int:
     """Measure, print and write."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     options.add_argument("--quick", action="store_true", help="measure less")
+    options.add_argument(
+        "--readme", metavar="FILE", type=Path, help="only write the README's table of such figures"
+    )
     for name, what in {"json": "the figures", "plot": "an SVG"}.items():
         default = BUILD / f"bench.{'svg' if name == 'plot' else name}"
         options.add_argument(
             f"--{name}", metavar="FILE", type=Path, default=default, help=f"where to write {what}"
         )
     chosen = options.parse_args(given)
+    if chosen.readme:
+        print("\n".join(readme(json.loads(chosen.readme.read_text(encoding="utf-8")))))
+        return 0
     results = run(QUICK if chosen.quick else how)
     print("\n".join(tables(results)))
     for path, text in {
         chosen.json: json.dumps(results.to_json(), indent=2, allow_nan=False),
         chosen.plot: plot.draw(results),
+        chosen.plot.with_stem(f"{chosen.plot.stem}-short"): plot.draw_short(results),
     }.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n", encoding="utf-8")

@@ -12,11 +12,12 @@ from partial import FLOOR
 from results import Results
 from targets import TARGETS
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_short"]
 
 OURS, PRIMITIVE, THEIRS = "#1f6feb", "#79a8e8", "#9aa0a6"
 INK, PALE, MARK = "#202124", "#e3e5e8", "#d93025"
 LABELS, PLOT, VALUES, GAP = 150, 400, 80, 40
+SHORT = 560
 ROW, HEAD, TOP, BOTTOM, MARGIN = 16, 24, 110, 44, 20
 STYLE = (
     "text{font:12px system-ui,'DejaVu Sans',sans-serif;fill:" + INK + "}"
@@ -120,6 +121,38 @@ def draw(results: Results) -> str:
     )
 
 
+def draw_short(results: Results) -> str:
+    """Draw the picture of the README, as SVG: ours and theirs, in microseconds."""
+    theirs = {"transformers": results.transformers, **results.servers}
+    groups = []
+    for row in results.streams:
+        found = [Bar("deltaparse", row.microseconds, OURS)]
+        found += [
+            Bar(name, costs[row.workload].microseconds, THEIRS)
+            for name, costs in theirs.items()
+            if row.workload in costs
+        ]
+        groups.append(Group(row.workload, found))
+    width, height = LABELS + SHORT + VALUES + 2 * MARGIN, TOP + tall(groups) + BOTTOM
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">',
+            f"<style>{STYLE}</style>",
+            f'<rect width="{width}" height="{height}" fill="white"/>',
+            words(MARGIN, 34, "What a chunk of four characters costs, in microseconds", "title"),
+            words(MARGIN, 56, "Less is better; the axis is logarithmic. Servers' parsers read all"),
+            words(
+                MARGIN,
+                72,
+                f"again for some chunks: in texts of {results.settings.small:,} characters.",
+            ),
+            words(MARGIN, 92, f"{results.where}.", "small"),
+            *panel(MARGIN, groups, wide=SHORT, least=-1, unit="microseconds"),
+            "</svg>",
+        ]
+    )
+
+
 def notes(x: float, y: float) -> Iterator[str]:
     """Write what is to be known of the others."""
     for line in NOTES:
@@ -146,17 +179,19 @@ def tall(groups: Sequence[Group]) -> int:
     return sum(HEAD + ROW * len(group.bars) for group in groups)
 
 
-def panel(x: float, groups: Sequence[Group]) -> Iterator[str]:
-    """Draw a column of groups over one axis."""
+def panel(
+    x: float, groups: Sequence[Group], *, wide: int = PLOT, least: int = 0, unit: str = "floors"
+) -> Iterator[str]:
+    """Draw a column of groups over one axis, which begins at a power of ten."""
     most = max(bar.floors for group in groups for bar in group.bars)
-    decades = max(math.ceil(math.log10(most)), 1)
+    highest = max(math.ceil(math.log10(most)), least + 1)
     axis = x + LABELS
     bottom = TOP + tall(groups)
 
     def at(floors: float) -> float:
-        return axis + PLOT * min(max(math.log10(floors) / decades, 0), 1)
+        return axis + wide * min(max((math.log10(floors) - least) / (highest - least), 0), 1)
 
-    for power in range(decades + 1):
+    for power in range(least, highest + 1):
         yield f'<path d="M{at(10**power):.1f} {TOP}V{bottom + 6}" stroke="{PALE}"/>'
         yield words(at(10**power), bottom + 20, tick(power), "small", "middle")
     y = TOP
@@ -175,7 +210,7 @@ def panel(x: float, groups: Sequence[Group]) -> Iterator[str]:
                 path = f"M{at(bar.target):.1f} {y}v{ROW}"
                 yield f'<path d="{path}" stroke="{MARK}" stroke-width="2"/>'
             y += ROW
-    yield words(axis + PLOT / 2, bottom + 36, "floors", "small", "middle")
+    yield words(axis + wide / 2, bottom + 36, unit, "small", "middle")
 
 
 def tick(power: int) -> str:

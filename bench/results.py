@@ -31,6 +31,9 @@ class Results:
     streams: Sequence[Row]
     transformers: Mapping[str, Cost]
     transformers_large: Mapping[str, Cost]
+    servers: Mapping[str, Mapping[str, Cost]]
+    bare: Mapping[str, Cost]
+    passes: Mapping[str, float]
     families: Mapping[str, Mapping[str, Cost]]
     construction: Mapping[str, Cost]
     answer: Cost

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
+from typing import Any
 
 import partial
 from families import COLUMNS
 from results import Results
 from targets import FIGURES
 
-__all__ = ["tables"]
+__all__ = ["readme", "tables"]
+
+READERS = ("deltaparse", "transformers", "vLLM", "SGLang")
 
 
 def tables(results: Results) -> Iterator[str]:
@@ -20,7 +23,9 @@ def tables(results: Results) -> Iterator[str]:
     yield f"{results.where}; {how.name} run. A floor is a generator that returns a list"
     yield "with one delta, measured beside each; floors are per chunk of so many characters."
     yield from streams(results)
+    yield from servers(results)
     yield from families(results)
+    yield from least(results)
     yield from parsers(results)
     lines: list[str] = []
     partial.tables(results.primitives, lines.append)
@@ -70,6 +75,65 @@ def streams(results: Results) -> Iterator[str]:
     ]
     yield from table("workload", head, rows)
     yield "transformers emits a call as raw text, and its arguments when it has ended."
+
+
+def servers(results: Results) -> Iterator[str]:
+    """Write what the parsers of servers cost, where they are at hand."""
+    names = list(results.servers)
+    rows = [
+        [
+            row.workload,
+            *(
+                f"{costs[row.workload].microseconds:,.1f} us, {costs[row.workload].floors:,.0f}"
+                if row.workload in costs
+                else ""
+                for costs in results.servers.values()
+            ),
+        ]
+        for row in results.streams
+    ]
+    if names:
+        yield from table(f"4 chars of {results.settings.small:,}, us and floors", names, rows)
+
+
+def least(results: Results) -> Iterator[str]:
+    """Write the least that some workloads can cost in Python."""
+    rows = [[name, cost.floors, cost.microseconds] for name, cost in results.bare.items()]
+    yield from table("only patterns and deltas, 4 chars", ("floors", "us"), rows)
+    passed = ", ".join(f"{name} {speed:,.0f}" for name, speed in results.passes.items())
+    yield f"a JSON string, passed over in C, M characters/s: {passed}"
+
+
+def readme(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Write the table of the README from the JSON: microseconds per chunk of four characters."""
+    theirs = {"transformers": figures["transformers"], **figures["servers"]}
+    names = [name for name in READERS[1:] if name in theirs]
+    yield f"| a chunk of four characters, in us | {' | '.join([READERS[0], *names])} |"
+    yield "|---" * (len(names) + 2) + "|"
+    for row in figures["streams"]:
+        costs = [row["microseconds"]]
+        costs += [theirs[name].get(row["workload"], {}).get("microseconds") for name in names]
+        if None not in costs[:2] and row["kind"] in TOLD:
+            told = (_short(cost) for cost in costs)
+            yield f"| {TOLD[row['kind']]} | {' | '.join(told)} |"
+    yield ""
+    yield f"{figures['where']}."
+
+
+TOLD = {
+    "content": "content",
+    "reasoning": "reasoning",
+    "string": "a string argument, in JSON",
+    "tagged string": "a string argument, in tags",
+    "nested": "nested arguments",
+    "calls": "20 parallel calls",
+}
+
+
+def _short(cost: float | None) -> str:
+    if cost is None:
+        return "-"
+    return f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}"
 
 
 def families(results: Results) -> Iterator[str]:

@@ -27,9 +27,12 @@ def module(monkeypatch):
 
 
 def test_the_benchmark_measures_and_writes(module, monkeypatch, tmp_path, capsys):
+    texts = module("texts")
+    monkeypatch.setattr(texts, "OBJECTS", texts.OBJECTS[:5])  # all of them are always read
     bench, settings = module("bench"), module("settings")
     monkeypatch.setattr(module("analysis"), "TEMPLATES", tmp_path)
     monkeypatch.setattr(module("peers"), "CHAT_PARSING", "nowhere")  # takes long to import
+    monkeypatch.setattr(module("servers"), "there", dict)  # takes long, too
     (tmp_path / "x.jinja").write_text(OWN.reasoning_beside_calls_only, encoding="utf-8")
     files = [str(tmp_path / "new" / name) for name in ("bench.json", "bench.svg")]
     assert bench.main(["--json", files[0], "--plot", files[1]], settings.TINY) == 0
@@ -48,6 +51,18 @@ def test_the_benchmark_measures_and_writes(module, monkeypatch, tmp_path, capsys
     picture = ET.parse(files[1]).getroot()
     words = {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
     assert {*workloads, "deltaparse", "JsonScanner", "to reach"} <= words
+    short = ET.parse(files[1].replace(".svg", "-short.svg")).getroot()
+    words = {text.text for text in short.iter("{http://www.w3.org/2000/svg}text")}
+    assert {*workloads, "deltaparse", "microseconds"} <= words
+    assert not any("SGLang" in word for word in words if "." not in word)
+    figures["transformers"] = {"content": {"microseconds": 8.04}}
+    figures["servers"] = {"vLLM": {"content": {"microseconds": 14.4}}}
+    Path(files[0]).write_text(json.dumps(figures), encoding="utf-8")
+    assert bench.main(["--readme", files[0]]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "| a chunk of four characters, in us | deltaparse | transformers | vLLM |"
+    assert len(said) == 5
+    assert said[2].endswith(" | 8 | 14 |")
 
 
 def test_other_parsers_are_compared(monkeypatch, capsys):
@@ -108,6 +123,41 @@ def test_what_the_benchmark_reads_is_what_it_says(module):
         argument = calls == ["write"] and len(arguments[0]) > 2_000
         in_call = workload.kind.split()[-1] in {"string", "nested", "python"}
         assert found.get(workload.kind, argument if in_call else plain), name
+
+
+def test_the_least_is_right_all_the_same(module):
+    bare = module("bare")
+
+    def read(name):
+        make, text = bare.BARE[name]
+        feed = make()
+        made = "".join(
+            delta.arguments for chunk in module("timing").chunks(text) for delta in feed(chunk)
+        )
+        return made, text
+
+    made, text = read("string argument")
+    assert made == text
+    made, text = read("nested arguments")
+    assert json.loads(f"[{made}0]") == json.loads(f"[{text}0]")
+    made, text = read("nested arguments in Python")
+    assert json.loads(f"[{made}]") == list(module("texts").OBJECTS)
+
+
+def test_the_parser_of_a_server_is_timed_only_if_it_is_right(module, monkeypatch):
+    servers, settings = module("servers"), module("settings")
+    (content,) = [row for row in module("workloads").WORKLOADS if row.name == "content"]
+    monkeypatch.setattr(servers, "there", lambda: {"vLLM": "1"})
+    given = iter([lambda text: (text, []), lambda text: (text, []), lambda _: ("", []), None])
+    monkeypatch.setattr(servers, "READERS", {"vLLM": lambda _: next(given)})
+    assert servers.server("vLLM", content, settings.TINY).microseconds > 0
+    assert servers.server("vLLM", content, settings.TINY) is None
+    assert servers.server("vLLM", content, settings.TINY) is None
+    assert servers.server("SGLang", content, settings.TINY) is None
+    assert servers.missing() == ["SGLang"]
+    assert list(servers.tokens("a<tool_call>bcdef</tool_call>")) == [
+        "a", "<tool_call>", "bcde", "f", "</tool_call>",
+    ]  # fmt: skip
 
 
 def test_transformers_reads_the_workloads_too(module):

@@ -1,0 +1,187 @@
+"""vLLM's and SGLang's own streaming parsers, where `tools/servers/peers.py` has fetched them.
+
+They read calls as Qwen 2.5 and Hermes write them, and as Qwen3-Coder does. Each is fed as its
+server feeds it, and only timed if it reads what is written; the chunks that tell are whole, as a
+marker that is one token is. vLLM's are given all that came before with each chunk, so their cost is
+that in a text of `small` characters.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import runpy
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+
+import deltaparse as dp
+from families import FAMILIES
+from sampling import sampled
+from settings import Settings
+from texts import OBJECTS, listed
+from timing import Cost, Reader, chunks
+from workloads import TOOLS, Workload
+
+__all__ = ["SERVERS", "missing", "server"]
+
+FETCH = Path(__file__).parents[1] / "tools" / "servers" / "peers.py"
+MODULES = {"vLLM": "vllm.tool_parsers", "SGLang": "sglang.srt.function_call.function_call_parser"}
+SERVERS = tuple(MODULES)
+CELLS = {
+    "content": ("qwen25", "content"),
+    "string": ("qwen25", "string"),
+    "tagged string": ("qwen3_coder", "string"),
+    "nested": ("qwen25", "nested"),
+    "calls": ("qwen25", "calls"),
+}
+"""The family and the column that is read for a kind of workload."""
+ENDS = {
+    "string": '"}}\n</tool_call>',
+    "tagged string": "\n</parameter>\n</function>\n</tool_call>",
+    "nested": "]}}\n</tool_call>",
+}
+"""What ends the call in which the text of a kind stands."""
+VLLM = {"qwen25": "hermes"}
+"""What vLLM calls a family, where the name is another."""
+VOCABULARY = {"<tool_call>": 0, "</tool_call>": 1, "<other>": 2}
+
+Added = tuple[str, list[tuple[str, str]]]
+"""Content, and of each piece of a call the name, if it has one, and the arguments."""
+Read = Callable[[str], Added]
+
+
+def server(name: str, workload: Workload, how: Settings) -> Cost | None:
+    """Measure what a chunk costs a server's parser; None where it is not there, or is wrong."""
+    family, column = CELLS.get(workload.kind, ("", ""))
+    if name not in there() or not family:
+        return None
+    cell = FAMILIES[family][column]
+    try:
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            if not is_right(READERS[name](family), cell, workload.kind):
+                return None
+
+            def begun() -> Read:
+                read = READERS[name](family)
+                if cell.start:
+                    read(cell.start)
+                return read
+
+            return sampled(Reader(begun), cell.text(how.small)[: how.small], how)
+    except Exception:  # noqa: BLE001 - they fail in many ways without a device
+        return None
+
+
+def missing() -> list[str]:
+    """Return the names of those that were not fetched, or cannot be imported."""
+    return [name for name in SERVERS if name not in there()]
+
+
+@cache
+def there() -> Mapping[str, str]:
+    """Return the servers that can be imported, which this makes them, with their versions."""
+    given = runpy.run_path(str(FETCH))
+    packages = {module.partition(".")[0]: name for name, module in MODULES.items()}
+    kept = {
+        one: number for one, number in given["VERSIONS"].items() if given["is_kept"](one, number)
+    }
+    if kept:
+        given["install"](tuple(kept))
+    found = {}
+    for package, number in kept.items():
+        try:
+            importlib.import_module(MODULES[packages[package]])
+            found[packages[package]] = number
+        except Exception as error:  # noqa: BLE001 - as above
+            print(f"{packages[package]} cannot be imported: {error}", file=sys.stderr)
+    return found
+
+
+def vllm(family: str) -> Read:
+    """Return what feeds vLLM's parser of a family, as its server does."""
+    manager = importlib.import_module(MODULES["vLLM"]).ToolParserManager
+    protocol = importlib.import_module("vllm.entrypoints.openai.chat_completion.protocol")
+    tools = [protocol.ChatCompletionToolsParam(**tool) for tool in TOOLS]
+    tokenizer = SimpleNamespace(
+        get_vocab=lambda: VOCABULARY,
+        encode=lambda text, **_: [VOCABULARY.get(text, 2)],
+        decode=lambda *_, **__: "",
+    )
+    request = SimpleNamespace(tools=tools, tool_choice="auto", skip_special_tokens=False)
+    parser = manager.get_tool_parser(VLLM.get(family, family))(tokenizer, tools)
+    came = ""
+    ids: list[int] = []
+
+    def read(text: str) -> Added:
+        nonlocal came
+        before, came = came, came + text
+        now = [VOCABULARY.get(text.strip(), 2)]
+        ids.extend(now)
+        made = parser.extract_tool_calls_streaming(before, came, text, ids[:-1], ids, now, request)
+        if made is None:
+            return "", []
+        calls = [one.function for one in made.tool_calls or ()]
+        return made.content or "", [(one.name or "", one.arguments or "") for one in calls]
+
+    return read
+
+
+def sglang(family: str) -> Read:
+    """Return what feeds SGLang's parser of a family, as its server does."""
+    module = importlib.import_module(MODULES["SGLang"])
+    protocol = importlib.import_module("sglang.srt.entrypoints.openai.protocol")
+    parser = module.FunctionCallParser([protocol.Tool(**tool) for tool in TOOLS], family)
+
+    def read(text: str) -> Added:
+        content, calls = parser.parse_stream_chunk(text)
+        return content, [(one.name or "", one.parameters or "") for one in calls]
+
+    return read
+
+
+READERS: Mapping[str, Callable[[str], Read]] = {"vLLM": vllm, "SGLang": sglang}
+
+
+def is_right(read: Read, cell: Workload, kind: str) -> bool:
+    """Whether a parser makes of a short text what we do."""
+    short = listed(OBJECTS[:4]).removesuffix(", ") if kind == "nested" else cell.unit
+    text = cell.start + short + ENDS.get(kind, "")
+    ours = dp.parse(text, cell.fmt, tools=TOOLS, finish_reason="stop")
+    content, names, arguments = "", list[str](), ""
+    for chunk in tokens(text):
+        more, calls = read(chunk)
+        content += more
+        for name, piece in calls:
+            names += [name] if name else []
+            arguments += piece
+    return (
+        _values(arguments) == _values("".join(call.arguments for call in ours.tool_calls))
+        and names == [call.name for call in ours.tool_calls]
+        and content.strip() == (ours.content or "").strip()
+    )
+
+
+def tokens(text: str) -> Iterator[str]:
+    """Cut a text into chunks of four characters, but for markers, which come whole."""
+    for marker in VOCABULARY:
+        if marker in text:
+            before, _, behind = text.partition(marker)
+            yield from tokens(before)
+            yield marker
+            yield from tokens(behind)
+            return
+    yield from chunks(text)
+
+
+def _values(arguments: str) -> list[object]:
+    """The objects that stand one behind the other."""
+    found, pos, decoder = [], 0, json.JSONDecoder()
+    while pos < len(arguments):
+        value, pos = decoder.raw_decode(arguments, pos)
+        found.append(value)
+    return found
