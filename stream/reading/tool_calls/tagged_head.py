@@ -116,7 +116,11 @@ def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str |
     limit = LONGEST_NAME + ends.longest
     while True:
         text = src.text[src.pos : src.pos + limit]
-        head = name_in(text, ends, src.closed or len(text) == limit, known)
+        full = len(text) == limit
+        head = name_in(text, ends, src.closed or full, known)
+        if src.closed and not full and not head:
+            # It may be cut inside of what ends it.
+            head = name_in(text, ends, False, known)
         if head is not None:
             src.pos += len(head)
             return head.strip()

@@ -75,7 +75,8 @@ def test_arguments_that_no_marker_begins_are_known_by_their_names():
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "stands"), [("f", None, True), ("f<", "", False), ("{", "", False)]
+    ("text", "name", "stands"),
+    [("f", None, True), ("f<", None, False), ("f<x", "", False), ("{", "", False)],
 )
 def test_what_is_cut_may_become_a_name_or_not(text, name, stands):
     m = SimpleNamespace(key_end=ENDS)
@@ -87,6 +88,14 @@ def test_what_is_cut_may_become_a_name_or_not(text, name, stands):
         driver.feed(text)
         driver.close()
         assert driver.result == result
+
+
+@pytest.mark.parametrize("ending", ["", "<", "</", "</n", "</n>"])
+def test_a_call_that_is_cut_inside_of_what_ends_its_name_is_no_text(ending):
+    fmt = NO_ENDS.replace(function={"name_suffix": "</n>", "close": "</f>"})
+    parser = fed(fmt, "<f=f" + ending, "length", tools=TOOLS)
+    assert parser.message.content == ""
+    assert parser.attempts[-1].status == "truncated"
 
 
 @pytest.mark.parametrize("unmarked", [False, True])
