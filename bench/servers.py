@@ -12,8 +12,9 @@ import importlib
 import json
 import runpy
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -48,7 +49,7 @@ ENDS = {
 """What ends the call in which the text of a kind stands."""
 VLLM = {"qwen25": "hermes"}
 """What vLLM calls a family, where the name is another."""
-VOCABULARY = {"<tool_call>": 0, "</tool_call>": 1, "<other>": 2}
+VOCABULARY = {"<tool_call>": 0, "</tool_call>": 1}
 
 Added = tuple[str, list[tuple[str, str]]]
 """Content, and of each piece of a call the name, if it has one, and the arguments."""
@@ -68,13 +69,20 @@ def server(name: str, workload: Workload, how: Settings) -> Cost | None:
 
             def begun() -> Read:
                 read = READERS[name](family)
-                if cell.start:
-                    read(cell.start)
+                for token in tokens(cell.start):
+                    read(token)
                 return read
 
-            return sampled(Reader(begun), cell.text(how.small)[: how.small], how)
+            return sampled(Reader(begun), timed(workload, how), how)
     except Exception:  # noqa: BLE001 - they fail in many ways without a device
         return None
+
+
+def timed(workload: Workload, how: Settings) -> str:
+    """Return the text that is timed: as many calls as we read, else up to `small` characters."""
+    family, column = CELLS[workload.kind]
+    cell = replace(FAMILIES[family][column], times=workload.times)
+    return cell.text(how.small)[: how.small]
 
 
 def missing() -> list[str]:
@@ -102,25 +110,44 @@ def there() -> Mapping[str, str]:
     return found
 
 
+class Vocabulary:
+    """Stands in for a tokenizer: each chunk is a token, whose id is told by its text."""
+
+    def __init__(self) -> None:
+        self.ids = dict(VOCABULARY)
+        self.texts = list(VOCABULARY)
+
+    def get_vocab(self) -> Mapping[str, int]:
+        """Return the markers that are tokens."""
+        return VOCABULARY
+
+    def encode(self, text: str, **_: object) -> list[int]:
+        """Return the id of a chunk, a new one if it is new."""
+        if text not in self.ids:
+            self.ids[text] = len(self.texts)
+            self.texts.append(text)
+        return [self.ids[text]]
+
+    def decode(self, ids: Iterable[int], **_: object) -> str:
+        """Return the text of some ids: markers are found by it."""
+        return "".join(self.texts[one] for one in ids)
+
+
 def vllm(family: str) -> Read:
     """Return what feeds vLLM's parser of a family, as its server does."""
     manager = importlib.import_module(MODULES["vLLM"]).ToolParserManager
     protocol = importlib.import_module("vllm.entrypoints.openai.chat_completion.protocol")
     tools = [protocol.ChatCompletionToolsParam(**tool) for tool in TOOLS]
-    tokenizer = SimpleNamespace(
-        get_vocab=lambda: VOCABULARY,
-        encode=lambda text, **_: [VOCABULARY.get(text, 2)],
-        decode=lambda *_, **__: "",
-    )
     request = SimpleNamespace(tools=tools, tool_choice="auto", skip_special_tokens=False)
-    parser = manager.get_tool_parser(VLLM.get(family, family))(tokenizer, tools)
+    known = Vocabulary()
+    parser = manager.get_tool_parser(VLLM.get(family, family))(known, tools)
     came = ""
     ids: list[int] = []
 
     def read(text: str) -> Added:
         nonlocal came
         before, came = came, came + text
-        now = [VOCABULARY.get(text.strip(), 2)]
+        now = known.encode(text)
         ids.extend(now)
         made = parser.extract_tool_calls_streaming(before, came, text, ids[:-1], ids, now, request)
         if made is None:

@@ -160,6 +160,32 @@ def test_the_parser_of_a_server_is_timed_only_if_it_is_right(module, monkeypatch
     ]  # fmt: skip
 
 
+def test_the_parsers_of_servers_are_timed_on_as_many_calls_as_ours(module):
+    servers, settings, families = module("servers"), module("settings"), module("families")
+    found = {}
+    for row in module("workloads").WORKLOADS:
+        if row.kind in servers.CELLS:
+            family, column = servers.CELLS[row.kind]
+            text = servers.timed(row, settings.FULL)
+            assert 0 < len(text) <= settings.FULL.small
+            unit = families.FAMILIES[family][column].unit
+            found[row.kind] = text.count(unit)
+    assert set(found) == set(servers.CELLS)
+    assert found["calls"] == 20
+    assert found["content"] == settings.FULL.small // len(module("texts").PROSE)
+
+
+def test_what_stands_in_for_a_tokenizer_gives_back_each_chunk(module):
+    servers = module("servers")
+    known = servers.Vocabulary()
+    texts = ["<tool_call>", "\n<fu", "ncti", "\n<fu", "</tool_call>"]
+    ids = [one for text in texts for one in known.encode(text)]
+    assert known.decode(ids) == "".join(texts)
+    assert ids[1] == ids[3]
+    assert ids[1] not in known.get_vocab().values()
+    assert [ids[0], ids[-1]] == [known.get_vocab()[text] for text in (texts[0], texts[-1])]
+
+
 def test_transformers_reads_the_workloads_too(module):
     peers, settings = module("peers"), module("settings")
     pytest.importorskip(peers.CHAT_PARSING)
