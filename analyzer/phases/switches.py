@@ -138,26 +138,26 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
     choices = render.template.choices
     # One of several texts is as true as any.
     plainly = [name for name in names if len(choices.get(name, ())) < ENOUGH_TEXTS]
-    on = {name: _views(render.under({name: True}), plain) for name in plainly}
+    on = {name: _views(render.under({name: True})) for name in plainly}
     off = [name for name, views in on.items() if name not in choices and _may_be_off(plain, views)]
     together = render.under(dict.fromkeys(off, False))
-    if base.switches or not off or _views(together, plain) == plain:
+    if base.switches or not off or _views(together) == plain:
         off = []
     for name in names:
         texts = choices.get(name, ())[:MOST_TEXTS]
         seen = {plain: None}
         for value in (*([True] if name in on else []), *([False] if name in off else []), *texts):
-            views = on[name] if value is True else _views(render.under({name: value}), plain)
-            if views is not None and views not in seen:
-                seen[views] = None
-                yield Setting((*base.switches, (name, value)), tuple(_changes(plain, views)))
+            views = on[name] if value is True else _views(render.under({name: value}))
+            if views is None or views in seen:
+                continue
+            seen[views] = None
+            if changes := tuple(_changes(plain, views)):
+                yield Setting((*base.switches, (name, value)), changes)
 
 
 def _may_be_off(plain: Views, views: Views | None) -> bool:
     """Whether a switch that is on shows these views, and may change something where it is off."""
-    return views is not None and (
-        views == plain or bool({*_changes(plain, views)} - {"instructions"})
-    )
+    return views is not None and {*_changes(plain, views)} != {"instructions"}
 
 
 def _word(value: object) -> str:
@@ -170,22 +170,10 @@ def views_with_reasoning(render: Renderer) -> tuple[str, str]:
     return render([user(), thinking()]) or "", called
 
 
-def _views(render: Renderer, plain: Views | None = None) -> Views | None:
-    """What a setting may change: the prompt, and the last turn with and without calls.
-
-    The turn without calls is rendered where another of the two differs from that in `plain`.
-    """
+def _views(render: Renderer) -> Views | None:
+    """What a setting may change: the prompt, and the last turn without and with calls."""
     prompt = render([user()], prompt=True)
-    if prompt is None:
-        return None
-    called = render([user(), thinking("", [call()]), result()], tools=TOOLS) or ""
-    if plain is not None:
-        if (prompt, called) == (plain[0], plain[2]):
-            return plain
-        turns = [_behind(text, USER) for text in (prompt, called, plain[0], plain[2])]
-        if turns[:2] == turns[2:]:
-            return prompt, plain[1], called  # other instructions, and no more
-    return prompt, render([user(), thinking()]) or "", called
+    return None if prompt is None else (prompt, *views_with_reasoning(render))
 
 
 def _changes(plain: Views, views: Views) -> Iterator[str]:
@@ -208,5 +196,6 @@ def _behind(text: str, probe: str) -> str:
 
 
 def _thoughts(text: str) -> str:
-    """What of a turn is reasoning, with what stands before and behind it."""
-    return text if REASONING in text else ""
+    """What of a turn is reasoning, with what stands before it, and behind it up to the content."""
+    before, found, behind = text.partition(REASONING)
+    return before + found + behind.partition(CONTENT)[0] if found else ""

@@ -14,6 +14,7 @@ from deltaparse.analyzer.phases.switches import (
 from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.renderer import Renderer
 
+P = ("prompt",)
 PLAIN = (f"{USER}<me>", f"{USER}<me>said", f"{USER}<me>called")
 
 
@@ -70,3 +71,55 @@ def test_reasoning_that_a_switch_shows_beside_content_alone():
     prompt = "{% if add_generation_prompt %}<assistant>{% if deep %}!{% endif %}{% endif %}"
     (found,) = settings_of(turns(shown) + prompt)
     assert found.changes == ("prompt", "reasoning")
+
+
+PROMPT = "{% if add_generation_prompt %}<assistant>PROMPT{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("before", "in_turn", "in_prompt", "found"),
+    [
+        # Reasoning beside content alone: nothing else changes, or but the instructions.
+        (
+            "",
+            "{% if deep and not m.tool_calls %}{{ m.reasoning_content }}{% endif %}",
+            "",
+            [("deep", True, ("reasoning",))],
+        ),
+        (
+            "{% if deep %}Think.{% endif %}",
+            "{% if deep and not m.tool_calls %}{{ m.reasoning_content }}{% endif %}",
+            "",
+            [("deep", True, ("reasoning", "instructions"))],
+        ),
+        # Reasoning beside a call alone, and where there is no content.
+        (
+            "",
+            "{% if deep and m.tool_calls and not m.content %}{{ m.reasoning_content }}{% endif %}",
+            "",
+            [("deep", True, ("reasoning",))],
+        ),
+        # What stands behind the content is neither a prompt nor reasoning.
+        ("", "{{ m.reasoning_content }}", "{% if deep %}!{% endif %}", [("deep", True, P)]),
+        (
+            "",
+            "{% if m.role == 'assistant' and not m.tool_calls %}{{ m.reasoning_content }}="
+            "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}",
+            "",
+            [],
+        ),
+        # False is tried of what changes more than the instructions, and is compared with no text.
+        ("", "", "{% if deep is defined and not deep %}<no>{% endif %}", [("deep", False, P)]),
+        (
+            "",
+            "",
+            "{% if deep == 'no' or (deep is defined and not deep) %}<no>{% endif %}",
+            [("deep", "no", P)],
+        ),
+        ("{% if day is defined %}{{ day }}{% endif %}", "", "", [("day", True, ("instructions",))]),
+    ],
+)
+def test_what_a_switch_changes(before, in_turn, in_prompt, found):
+    source = before + turns(in_turn) + PROMPT.replace("PROMPT", in_prompt)
+    seen = [(*one.switches[0], one.changes) for one in settings_of(source)]
+    assert seen == found
