@@ -10,11 +10,14 @@ from deltaparse.analyzer.phases.switches import (
     _may_be_off,
     find_settings,
     names_of_switches,
+    situation,
+    views_with_reasoning,
 )
 from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.renderer import Renderer
 
 P = ("prompt",)
+CALL = "{{ m.tool_calls[0].function.name }}{% if deep %}!{% endif %}"
 PLAIN = (f"{USER}<me>", f"{USER}<me>said", f"{USER}<me>called")
 
 
@@ -46,6 +49,7 @@ def test_what_is_refused_or_changes_nothing_beyond_instructions_is_not_set_to_fa
 
 def test_what_is_in_the_conversation_is_no_switch():
     names = ("messages", "tools", "functions", "documents", "available_tools", "custom_tools")
+    names += ("continue_final_message", "add_generation_prompt")
     source = "".join("{% if " + name + " %}x{% endif %}" for name in (*names, "deep"))
     assert names_of_switches(ChatTemplate(source)) == ["deep"]
 
@@ -116,6 +120,9 @@ PROMPT = "{% if add_generation_prompt %}<assistant>PROMPT{% endif %}"
             "{% if deep == 'no' or (deep is defined and not deep) %}<no>{% endif %}",
             [("deep", "no", P)],
         ),
+        # What it refuses, how it writes calls, and what it does where another is on.
+        ("{% if deep %}{{ raise_exception('no') }}{% endif %}", "", "", []),
+        ("", "{% if m.tool_calls %}" + CALL + "{% endif %}", "", [("deep", True, ("calls",))]),
         ("{% if day is defined %}{{ day }}{% endif %}", "", "", [("day", True, ("instructions",))]),
     ],
 )
@@ -123,3 +130,32 @@ def test_what_a_switch_changes(before, in_turn, in_prompt, found):
     source = before + turns(in_turn) + PROMPT.replace("PROMPT", in_prompt)
     seen = [(*one.switches[0], one.changes) for one in settings_of(source)]
     assert seen == found
+
+
+def test_a_switch_that_does_something_where_another_is_on():
+    shown = "{% if deep %}{{ m.reasoning_content }}{% if wide %}!{% endif %}{% endif %}"
+    found = settings_of(turns(shown) + PROMPT.replace("PROMPT", ""))
+    assert [one.switches for one in found] == [
+        (("deep", True),),
+        (("deep", True), ("wide", True)),
+    ]
+
+
+def test_a_switch_that_is_given_is_not_tried():
+    render = Renderer(
+        ChatTemplate(turns() + PROMPT.replace("PROMPT", "{% if deep %}!{% endif %}")),
+        context={"deep": True},
+    )
+    assert find_settings(render) == [Setting()]
+
+
+def test_the_setting_in_which_reasoning_stands_beside_a_call_without_content():
+    shown = "{% if deep and m.tool_calls and not m.content %}{{ m.reasoning_content }}{% endif %}"
+    render = Renderer(ChatTemplate(turns(shown) + PROMPT.replace("PROMPT", "")))
+    settings = [Setting(), Setting((("deep", True),), ("reasoning",))]
+    assert situation(render, settings) == settings[1]
+
+
+def test_a_call_that_is_refused_shows_nothing():
+    refused = "{% if m.tool_calls %}{{ raise_exception('no') }}{% endif %}"
+    assert views_with_reasoning(Renderer(ChatTemplate(turns(refused))))[1] == ""
