@@ -37,18 +37,17 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     if quote not in QUOTES or not one.after.startswith(closer) or "=" not in one.within:
         return None
     pair = calls(call(), call(1))
-    before, after = one.before, one.after.removeprefix(closer)
+    between, found = between_calls(pair, closer), NAMESPACE.search(one.before)
+    separator, namespace = between or "", found[0] if found else ""
+    if FUNCTIONS[1] in pair and not separator.endswith(namespace):
+        namespace = ""
+    before, after = one.before.removesuffix(namespace), one.after.removeprefix(closer)
+    separator = separator.removesuffix(namespace)
     listed = before.rstrip().endswith("[") and after.lstrip().startswith("]")
     if listed:
         before, after = before.rstrip()[:-1], after.lstrip()[1:]
-    namespace, separator = NAMESPACE.search(before), between_calls(pair, closer) or ""
-    if namespace and (FUNCTIONS[1] not in pair or separator.endswith(namespace[0])):
-        before = before.removesuffix(namespace[0])
-        separator = separator.removesuffix(namespace[0])
-    else:
-        namespace = None
     ends: tuple[str, ...] = ()
-    markers = markers_of(before, between_calls(pair, closer), after)
+    markers = markers_of(before, between, after)
     if not listed and markers.section_end.strip() and not markers.section_start.strip():
         # Nothing has begun that this could end but the turn.
         ends, after, separator = (markers.section_end.strip(),), markers.per_call_end, ""
@@ -66,7 +65,7 @@ def find_pythonic(calls: CallTexts) -> ToolsFinding | None:
     )
     lost = tuple(_lost(quote, calls))
     issues = tuple(f"{ISSUES[what]}: {LEFT_OUT}" for what in lost)
-    function = FunctionFormat(namespace=namespace[0] if namespace else "")
+    function = FunctionFormat(namespace=namespace)
     return ToolsFinding(format=tools, function=function, ends=ends, lost=lost, losses=issues)
 
 

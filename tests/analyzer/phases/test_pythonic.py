@@ -39,3 +39,69 @@ def test_brackets_and_markers_round_the_calls(before, behind, listed, start, end
     assert (tools.array_wrapped, tools.section_start, tools.section_end) == (listed, start, end)
     if not (start or listed):
         assert any("<|d|>" in text for text in fmt.turn.ends)
+        assert (tools.separator, tools.behind_content) == ("", False)
+
+
+ALONE = "{% if m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "behind", "start", "namespace"),
+    [
+        ("<|c|>", "api.", "<|d|>", "<|c|>", "api."),
+        ("<|c|>[", "api.", "]<|d|>", "<|c|>", "api."),
+        (ALONE + "<|c|>[", "api.", "]<|d|>", "<|c|>", "api."),
+        ("<|c|>api.", "", "<|d|>", "<|c|>api.", ""),  # before the first of two alone
+    ],
+)
+def test_what_stands_before_each_name_is_a_namespace(before, name, behind, start, namespace):
+    fmt = analyze(template(before, behind).replace(CALL, name + CALL))
+    assert (fmt.tools.section_start, fmt.function.namespace) == (start, namespace)
+    assert fmt.tools.array_wrapped == before.endswith("[")
+    assert fmt.verified or not namespace
+
+
+@pytest.mark.parametrize(
+    ("bracket", "form"), [("(", "PYTHONIC"), (" (", "PYTHONIC"), ("<", "NONE"), ("((", "NONE")]
+)
+def test_one_bracket_opens_the_arguments(bracket, form):
+    call = CALL.replace("name }}(", "name }}" + bracket)
+    assert analyze(template("<|c|>[", "]<|d|>").replace(CALL, call)).tools.format == form
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "told", "space"),
+    [(" [", "]", True, " "), ("[", "]", True, ""), ("", "", False, ""), (" ", "", False, " ")],
+)
+def test_calls_behind_content_without_brackets_are_not_told_from_it(before, behind, told, space):
+    tools = analyze(template(before, behind)).tools
+    assert (tools.behind_content, tools.content_separator) == (told, space)
+
+
+def test_calls_that_no_content_stands_before():
+    source = template("[", "]").replace("{{ m.content or '' }}{% if", "{% if")
+    source = source.replace("<|end|>", "{% if not m.tool_calls %}{{ m.content }}{% endif %}<|end|>")
+    tools = analyze(source).tools
+    assert (tools.behind_content, tools.content_separator) == (False, "")
+
+
+def test_white_space_begins_nothing_that_a_marker_could_end():
+    fmt = analyze(template(" ", "<|d|>"))
+    assert "<|d|>" in fmt.turn.ends
+    assert fmt.tools.section_end == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "lost"),
+    [
+        ("{{ v | tojson }}", []),
+        ("{{ v }}", ["without quotes"]),
+        ('"{{ v }}"', ["without escaping", "numbers as strings"]),
+        ("""{{ '"' + v + '"' if v is string else v | tojson }}""", ["without escaping"]),
+    ],
+)
+def test_what_a_template_loses_of_arguments_is_said(value, lost):
+    fmt = analyze(template("<|c|>[", "]<|d|>").replace("{{ v | tojson }}", value))
+    said = [text for text in fmt.issues if "in Python" in text]
+    assert len(said) == len(lost)
+    assert all(words in text for words, text in zip(lost, said, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate, analyze
+from deltaparse import ChatTemplate, analyze, parse
 from deltaparse.analyzer.phases.tool_calls import showing_calls
 from deltaparse.analyzer.probes import CONTENT
 from deltaparse.analyzer.renderer import Renderer
@@ -40,3 +40,27 @@ def test_calls_outside_of_the_turn_are_said_to_be_there():
     (issue,) = [issue for issue in analyze(source).issues if "tool calls" in issue]
     assert "outside of the assistant's turn" in issue
     assert "<assistant>" in issue
+
+
+def test_a_call_in_a_message_whose_header_names_the_function_too():
+    header = "<|m|>{{ m.role }}<|to|>NAME<|c|>"
+    tags = "<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}"
+    tags += "<a={{ k }}>{{ v if v is string else v | tojson }}</a>{% endfor %}</f>"
+    parts = [
+        ("{% if m.reasoning_content %}", "thoughts", "{{ m.reasoning_content }}", "{% endif %}"),
+        ("{% if m.content %}", "user", "{{ m.content }}", "{% endif %}"),
+        ("{% for c in m.tool_calls or [] %}", "{{ c.function.name }}", tags, "{% endfor %}"),
+    ]
+    turn = "".join(
+        first + header.replace("NAME", name) + body + "<|e|>" + last
+        for first, name, body, last in parts
+    )
+    other = "<|m|>{{ m.role }}<|c|>{{ m.content }}<|e|>"
+    source = "{% if tools %}{{ tools | tojson }}{% endif %}" + turns(
+        "{% if m.role == 'assistant' %}" + turn + "{% else %}" + other + "{% endif %}"
+    ).replace("<assistant>", "<|m|>assistant")
+    fmt = analyze(source)
+    assert fmt.issues == ()
+    assert (fmt.channels.readers, fmt.function.name_prefix) == (("user",), "<f=")
+    made = parse("<|to|>g<|c|><f=g><a=b>c</a></f><|e|>", fmt, finish_reason="stop").tool_calls
+    assert [(call.name, call.arguments) for call in made] == [("g", '{"b": "c"}')]
