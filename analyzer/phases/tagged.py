@@ -152,7 +152,7 @@ def _without_repeated_names(calls: CallTexts) -> CallTexts:
     before, found, rest = behind.partition(FUNCTIONS[0])
     opened = OPENED.search(before)
     suffix = KEY_SUFFIX.match(rest)
-    if not found or opened is None or suffix is None or not suffix[0].strip():
+    if not found or opened is None or suffix is None:
         return calls
     return replace(calls, closer=(opened[0], suffix[0]))
 

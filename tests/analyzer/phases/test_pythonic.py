@@ -58,6 +58,7 @@ def test_what_stands_before_each_name_is_a_namespace(before, name, behind, start
     fmt = analyze(template(before, behind).replace(CALL, name + CALL))
     assert (fmt.tools.section_start, fmt.function.namespace) == (start, namespace)
     assert fmt.tools.array_wrapped == before.endswith("[")
+    assert fmt.tools.separator == ("" if ALONE in before else ", ")
     assert fmt.verified or not namespace
 
 
@@ -86,7 +87,7 @@ def test_calls_that_no_content_stands_before():
 
 
 def test_white_space_begins_nothing_that_a_marker_could_end():
-    fmt = analyze(template(" ", "<|d|>"))
+    fmt = analyze(template("{{ '\n' }}", "<|d|>"))
     assert "<|d|>" in fmt.turn.ends
     assert fmt.tools.section_end == ""
 

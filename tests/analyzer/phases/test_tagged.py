@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import CallIdFormat
+from deltaparse import CallIdFormat, WireFormat, analyze
 from deltaparse.analyzer.phases.tagged import Position, _before_name, _last_of
 
 FIRST = CallIdFormat(position=Position.PRE_FUNC_NAME)
@@ -32,3 +32,92 @@ def test_the_last_marker(text, last):
 def test_what_stands_before_a_name(call_id, start, marker, before_id, before_name):
     found, call_start, prefix = _before_name(call_id, start)
     assert (found.prefix, call_start, prefix) == (before_id, marker, before_name)
+
+
+NAME = "{{ c.function.name }}"
+JSON = "{{ c.function.arguments | tojson }}"
+TAGS = "{% for k, v in c.function.arguments.items() %}<a={{ k }}>"
+TAGS += "{{ v if v is string else v | tojson }}</a>{% endfor %}"
+LINE = "{{ '\n' }}"
+
+
+def analyzed(one: str, before: str = "", behind: str = "") -> WireFormat:
+    """What is found in a template that writes each call so, and what stands round all of them."""
+    calls = before + "{% for c in m.tool_calls %}" + one + "{% endfor %}" + behind
+    return analyze(
+        "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}<|{{ m.role }}|>"
+        "{{ m.content or '' }}{% if m.tool_calls %}" + calls + "{% endif %}"
+        "<|end|>\n{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "start", "end", "ends"),
+    [
+        ("", "", "", "", []),
+        ("", LINE, "", "\n", []),
+        ("<s>", "</s>", "<s>", "</s>", []),
+        ("", "<|d|>", "", "", ["<|d|>"]),
+        (LINE, "<|d|>", "\n", "", ["<|d|>"]),
+        (LINE, LINE, "\n", "\n", []),
+    ],
+)
+def test_what_nothing_began_ends_the_turn(before, behind, start, end, ends):
+    fmt = analyzed("<f>" + NAME + JSON + "</f>", before, behind)
+    assert fmt.verified
+    assert (fmt.tools.section_start, fmt.tools.section_end) == (start, end)
+    assert [text for text in fmt.turn.ends if "end" not in text] == ends
+    assert (fmt.tools.per_call_end, fmt.function.close) == ("</f>", "")
+
+
+@pytest.mark.parametrize(
+    ("behind", "close", "suffix"),
+    [
+        ("</f=" + NAME + ">", "</f=", ">"),
+        ("</f-" + NAME + ">\n", "</f-", ">\n"),
+        ("</f>", "</f>", ""),
+    ],
+)
+def test_the_marker_that_closes_a_call_may_repeat_its_name(behind, close, suffix):
+    fmt = analyzed("<f=" + NAME + ">" + TAGS + behind)
+    assert fmt.verified
+    assert (fmt.function.close, fmt.function.close_suffix) == (close, suffix)
+
+
+@pytest.mark.parametrize(
+    ("one", "found"),
+    [
+        (f"<f>api.{NAME}{JSON}</f>", {"name_prefix": "api.", "namespace": ""}),
+        (
+            "<f>api." + NAME + ":{{ loop.index0 }}<a>" + JSON + "</f>",
+            {"name_prefix": "", "namespace": "api.", "name_suffix": "<a>"},
+        ),
+        (f"<f={NAME} v=1>{TAGS}</f>", {"name_prefix": "<f=", "name_suffix": " v=1>"}),
+        ("<f=" + NAME + " v={{ loop.index }}>" + TAGS + "</f>", {"name_suffix": ""}),
+    ],
+)
+def test_what_stands_round_a_name(one, found):
+    fmt = analyzed(one)
+    assert fmt.verified
+    assert {key: getattr(fmt.function, key) for key in found} == found
+
+
+@pytest.mark.parametrize("before", ["", " ", "{{ '\n' }}"])
+def test_a_call_that_no_marker_begins_is_not_understood(before):
+    fmt = analyzed(f"{before}{NAME} {JSON}</f>")
+    assert fmt.tools.format == "NONE"
+    assert any("not understood" in issue and "NAME" in issue for issue in fmt.issues)
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [
+        ("{{ '<q>' + v + '<q>' if v is string else v | tojson }}", "TAG_WITH_JSON"),
+        ("<q>{{ v if v is string else v | tojson }}<q>", "TAG_WITH_TAGGED"),
+    ],
+)
+def test_quotes_round_all_values_are_markers_of_arguments(value, form):
+    pairs = "{% for k, v in c.function.arguments.items() %}{{ ',' if not loop.first }}{{ k }}:"
+    fmt = analyzed(f"<f>{NAME}{{{{ '{{' }}}}{pairs}{value}{{% endfor %}}{{{{ '}}' }}}}</f>")
+    assert fmt.tools.format == form
+    assert fmt.arguments.quote == ("<q>" if form == "TAG_WITH_JSON" else "")
