@@ -79,6 +79,9 @@ def test_reasoning_that_a_switch_shows_beside_content_alone():
 
 PROMPT = "{% if add_generation_prompt %}<assistant>PROMPT{% endif %}"
 
+ENDED = "{% if m.role == 'assistant' and not m.tool_calls %}{{ m.reasoning_content }}="
+ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
+
 
 @pytest.mark.parametrize(
     ("before", "in_turn", "in_prompt", "found"),
@@ -107,8 +110,7 @@ PROMPT = "{% if add_generation_prompt %}<assistant>PROMPT{% endif %}"
         ("", "{{ m.reasoning_content }}", "{% if deep %}!{% endif %}", [("deep", True, P)]),
         (
             "",
-            "{% if m.role == 'assistant' and not m.tool_calls %}{{ m.reasoning_content }}="
-            "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}",
+            ENDED,
             "",
             [],
         ),

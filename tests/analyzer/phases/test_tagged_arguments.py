@@ -104,7 +104,7 @@ def test_the_type_is_a_word_before_the_name():
 
 def test_types_that_are_written_as_texts_are_no_other_way():
     made = analyzed(FOR + "<" + WORDS + " {{ k }}>" + V + "</a>{% endfor %}").arguments
-    assert [types for types in made.alternatives[::4]] == ["integer number"]
+    assert list(made.alternatives[::4]) == ["integer number"]
 
 
 @pytest.mark.parametrize(
