@@ -57,7 +57,10 @@ Read = Callable[[str], Added]
 
 
 def server(name: str, workload: Workload, how: Settings) -> Cost | None:
-    """Measure what a chunk costs a server's parser; None where it is not there, or is wrong."""
+    """Measure what a chunk costs a server's parser; None where it is not there, or is wrong.
+
+    What is wrong is said on the standard error.
+    """
     family, column = CELLS.get(workload.kind, ("", ""))
     if name not in there() or not family:
         return None
@@ -65,7 +68,7 @@ def server(name: str, workload: Workload, how: Settings) -> Cost | None:
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             if not is_right(READERS[name](family), cell, workload.kind):
-                return None
+                raise ValueError("it does not read what is written")  # noqa: TRY301 - as others
 
             def begun() -> Read:
                 read = READERS[name](family)
@@ -74,7 +77,8 @@ def server(name: str, workload: Workload, how: Settings) -> Cost | None:
                 return read
 
             return sampled(Reader(begun), timed(workload, how), how)
-    except Exception:  # noqa: BLE001 - they fail in many ways without a device
+    except Exception as error:  # noqa: BLE001 - they fail in many ways without a device
+        print(f"{name} is not timed on {workload.name}: {error!r}", file=sys.stderr)
         return None
 
 

@@ -132,7 +132,7 @@ TOLD = {
 
 def _short(cost: float | None) -> str:
     if cost is None:
-        return "-"
+        return ""
     return f"{cost:,.0f}" if cost >= 10 else f"{cost:.2g}"
 
 

@@ -95,20 +95,6 @@ SECTION = WireFormat().replace(
 ONE = '<f=f>{"a": 1}</f>'
 
 
-@pytest.mark.parametrize("gap", ["", "\n", " "])
-def test_calls_of_a_section_come_as_they_end(gap):
-    parser = StreamParser(SECTION)
-    parser.feed("<s>" + ONE)
-    for count in range(2, 5):
-        made = [delta for char in gap + ONE for delta in parser.feed(char)]
-        assert sum(isinstance(delta, ToolCallDelta) and bool(delta.name) for delta in made) == 1
-        assert len(parser.message.tool_calls) == count
-    text = "<s>" + gap.join([ONE] * 3) + "</s>"
-    parser = fed(SECTION, text)
-    assert len(parser.message.tool_calls) == 3
-    assert parser.issues == []
-
-
 @pytest.mark.parametrize("cut", ["", "<", "</run=", "</run=f", "</run=f>"])
 def test_the_last_closer_may_be_cut_where_the_model_ended_the_turn(cut):
     for fmt in (BY_NAME, BY_NAME.replace(tools={"per_call_start": "<c>", "per_call_end": "</c>"})):
@@ -125,18 +111,26 @@ NAMED = SECTION.replace(
 """Nothing at all begins a call of a section but its name."""
 
 
+IN_SECTION = SECTION.replace(function={"name_prefix": ".", "name_suffix": ":"})
+"""The same with a bracket that is no marker before the name."""
+
+
 @pytest.mark.parametrize("gap", ["", "\n", " "])
-def test_calls_that_only_their_names_begin_come_as_they_end(gap):
-    one = "f\n<a=x>1</a></f>"
-    parser = StreamParser(NAMED)
+@pytest.mark.parametrize(
+    ("fmt", "one"),
+    [(SECTION, ONE), (NAMED, "f\n<a=x>1</a></f>"), (IN_SECTION, '.f:{"a": 1}</f>')],
+)
+def test_calls_of_a_section_come_as_they_end(fmt, one, gap):
+    parser = StreamParser(fmt)
     parser.feed("<s>" + one)
     for count in range(2, 5):
         made = [delta for char in gap + one for delta in parser.feed(char)]
         assert sum(isinstance(delta, ToolCallDelta) and bool(delta.name) for delta in made) == 1
         assert len(parser.message.tool_calls) == count
-    parser = fed(NAMED, "<s>" + gap.join([one] * 3) + "</s>x")
+    parser = fed(fmt, "<s>" + gap.join([one] * 3) + "</s>x")
     assert [call.complete for call in parser.message.tool_calls] == [True] * 3
     assert parser.message.content == "x"
+    assert [issue.kind for issue in parser.issues] == ["text_after_tool_call"]
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
@@ -203,24 +197,6 @@ def test_a_name_whose_end_is_cut_is_that_of_no_whole_call(reason):
     for cut in range(len("<calls><f"), text.index("<is>")):
         for call in fed(fmt, text[:cut], reason).message.tool_calls:
             assert not call.complete, text[:cut]
-
-
-IN_SECTION = SECTION.replace(function={"name_prefix": ".", "name_suffix": ":"})
-"""The same with a bracket that is no marker before the name."""
-
-
-def test_calls_that_a_bracket_begins_come_as_they_end():
-    one = '.f:{"a": 1}</f>'
-    for gap in ("", "\n", " "):
-        parser = StreamParser(IN_SECTION)
-        parser.feed("<s>" + one)
-        for count in range(2, 5):
-            made = [delta for char in gap + one for delta in parser.feed(char)]
-            assert sum(isinstance(delta, ToolCallDelta) and bool(delta.name) for delta in made) == 1
-            assert len(parser.message.tool_calls) == count
-        parser = fed(IN_SECTION, "<s>" + gap.join([one] * 3) + "</s>x")
-        assert [call.complete for call in parser.message.tool_calls] == [True] * 3
-        assert parser.message.content == "x"
 
 
 @pytest.mark.parametrize("several", [1, 2])
