@@ -248,8 +248,9 @@ def _format(
 def with_brackets(render: Renderer) -> Renderer:
     """The renderer with the tokens that are no markers by themselves written as tags."""
     calls = [call(0, dict(zip(ARGUMENTS, VALUES, strict=True))), call(1)]
-    said = [user(), thinking(calls=calls), result()]
-    shown = render(said, tools=TOOLS) or render(said[:2], tools=TOOLS) or ""
+    chats = [[user(), thinking(calls=calls[:most]), result()] for most in (2, 1)]
+    ways = [*chats, *(chat[:2] for chat in chats)]
+    shown = next(filter(None, (render(chat, tools=TOOLS) for chat in ways)), "")
     return render.with_brackets(find_brackets(shown.partition(USER)[2]))
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "between",
     "common_prefix",
     "common_suffix",
+    "first_marker",
     "segments",
     "split",
 ]
@@ -102,6 +103,11 @@ def segments(text: str) -> list[Segment]:
     if pos < len(text):
         found.append(Segment(text[pos:], marker=False))
     return found
+
+
+def first_marker(text: str) -> str:
+    """The marker that a text begins with, or what stands before the first, without white space."""
+    return next((part.text.strip() for part in segments(text) if part.text.strip()), "")
 
 
 def after(text: str, probe: str) -> str:

@@ -12,7 +12,7 @@ from deltaparse.partial import TemplateError
 
 from .brackets import Brackets
 from .diff import after
-from .probes import ABSENT, SYSTEM, TOOLS, USER, Message, Said, assistant, user
+from .probes import ABSENT, FUNCTIONS, SYSTEM, TOOLS, USER, Message, Said, assistant, result, user
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 
@@ -28,17 +28,20 @@ class CallStyle:
 
     `content` is what stands beside calls where nothing is said: "", None, `ABSENT` or a text. `ids`
     is the pattern of their ids, of `{id}`, `{name}` and `{at}`, the number of the call, of which
-    that of the first is `first`.
+    that of the first is `first`. `answered`: calls that nothing follows are given results.
     """
 
     content: str | None = ""
     ids: str = "{id}"
     first: int = 0
+    answered: bool = False
 
     def applied(self, messages: Sequence[Message]) -> Iterator[Message]:
         """Yield messages, those with calls in this style, and results with the ids of the calls."""
         ids: list[str] = []
-        for message in messages:
+        open_calls = messages[-1].get("tool_calls", ()) if self.answered and messages else ()
+        results = [result(FUNCTIONS.index(made["function"]["name"])) for made in open_calls]
+        for message in [*messages, *results]:
             changed = dict(message)
             if calls := message.get("tool_calls"):
                 names = [made["function"]["name"] for made in calls]

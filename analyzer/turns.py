@@ -15,7 +15,7 @@ from typing import Unpack
 from deltaparse.stream import TurnFormat
 
 from .brackets import Brackets
-from .diff import after, between, segments
+from .diff import after, between, first_marker, segments
 from .probes import CONTENT, FUNCTIONS, NEXT_USER, RESULT, USER, Message, Said
 from .renderer import Renderer
 from .trace import Trace
@@ -29,7 +29,8 @@ class Frame:
 
     `turn` is what of it goes into the format. `header` stands right before the turn after a
     user's message; `trailer` is what the template writes at the very end of every conversation;
-    `asked` is what ends the user's message, `opening` what begins one behind a turn.
+    `asked` is what ends the user's message, `opening` what begins one behind a turn, `returned`
+    what begins what a tool returned, where calls are not shown without.
     """
 
     turn: TurnFormat
@@ -37,11 +38,13 @@ class Frame:
     trailer: str
     asked: str = ""
     opening: str = ""
+    returned: str = ""
 
     def body(self, rendered: str | None) -> str | None:
         """The assistant's turn that follows `USER`, without its end-of-turn marker.
 
-        It is the last of the rendering, or followed by `NEXT_USER`. None when there is none.
+        It is the last of the rendering, or followed by `RESULT` or `NEXT_USER`. None when there is
+        none.
         """
         parts = self.body_and_end(rendered)
         return parts[0] if parts else None
@@ -59,6 +62,9 @@ class Frame:
         """Yield the same; before another message up to the first of several ends, and the last."""
         turn = self._turn(rendered, behind)
         if turn is None:
+            return
+        if NEXT_USER not in turn and RESULT in turn:
+            yield from self._before_result(turn.partition(RESULT)[0])
             return
         if NEXT_USER in turn:
             turn = turn[: turn.index(NEXT_USER)].partition(RESULT)[0]
@@ -78,6 +84,16 @@ class Frame:
                 yield turn[:at], turn[at:]
                 return
         yield turn, ""
+
+    def _before_result(self, turn: str) -> Iterator[tuple[str, str]]:
+        """Yield what of a turn stands before the last end in it, or before what begins a result."""
+        marker = first_marker(self.returned)
+        cuts = [(turn.rindex(end), end) for end in self.turn.ends if end in turn]
+        if not cuts and marker and marker in turn:
+            cuts = [(turn.rindex(marker), "")]
+        if cuts:
+            at, end = max(cuts)
+            yield turn[:at], end
 
     def before_the_next(
         self, rendered: str | None, behind: str, ends: Sequence[str]
@@ -178,7 +194,7 @@ class Turns:
             generation_prompt=brackets.restored(frame.turn.generation_prompt),
             several_messages=frame.turn.several_messages,
         )
-        texts = (frame.header, frame.trailer, frame.asked, frame.opening)
+        texts = (frame.header, frame.trailer, frame.asked, frame.opening, frame.returned)
         whole = Frame(turn, *map(brackets.restored, texts))
         return Turns(self.render.with_brackets(Brackets()), whole)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from deltaparse import ChatTemplate, WireFormat, analyze
+from deltaparse import ChatTemplate, ToolFormat, WireFormat, analyze
 from deltaparse.analyzer.phases.pythonic import LEFT_OUT
 from deltaparse.analyzer.phases.reasoning import OPENED_ONLY
 from deltaparse.analyzer.phases.tool_calls import NOT_READ, not_rendered
@@ -839,6 +839,23 @@ def test_the_analysis_finds_the_form_and_proves_it(name):
     assert WireFormat.from_json(fmt.to_json()) == fmt
     assert unusual(fmt) == json.loads(FOUND.read_text(encoding="utf-8"))[name]
     assert not [probe for probe in PROBE_TEXTS if probe in fmt.to_json()]
+
+
+STRICT = """{% for m in messages -%}
+{% if m.tool_calls and (loop.last or loop.nextitem.role != "tool") -%}
+{{ raise_exception("results must follow calls") }}
+{%- endif %}{% endfor %}"""
+"""Refuses conversations in which calls are not answered."""
+
+PARTS = ("turn", "reasoning", "content", "tools", "function", "arguments", "call_id", "channels")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_same_is_found_where_calls_must_be_answered(name):
+    fmt, strict = analyze(SOURCES[name]), analyze(STRICT + SOURCES[name])
+    if fmt.tools.format is not ToolFormat.NONE:
+        assert [getattr(strict, part) for part in PARTS] == [getattr(fmt, part) for part in PARTS]
+        assert (strict.issues, strict.verified) == (fmt.issues, fmt.verified)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from deltaparse.stream import TurnFormat
 
-from ..diff import after, between, common_prefix, common_suffix, segments
+from ..diff import after, between, common_prefix, common_suffix, first_marker, segments
 from ..probes import (
     CONTENT,
     FUNCTIONS,
@@ -88,7 +88,7 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     )
     # What ends a message before the user's, as it ends the user's own, does not open that.
     opening = opening.removeprefix(theirs) if theirs.strip() else opening
-    return Frame(turn, header, trailer, theirs, opening)
+    return Frame(turn, header, trailer, theirs, opening, _opening_of_result(render, turn.ends))
 
 
 def without_start_of_calls(turns: Turns) -> Frame:
@@ -152,7 +152,7 @@ def _header(
     heads = [text for text in (said, in_the_middle, called, thought) if text is not None]
     if not added.strip():
         return common_prefix(prompt, *heads), []
-    first = next(part.text.strip() for part in segments(added) if part.text.strip())
+    first = first_marker(added)
     shown = [text[text.index(first) :] for text in heads if first in text]
     if not shown:
         shared = common_suffix(added, *heads) if heads else ""
@@ -187,6 +187,15 @@ def _header_after_tool(render: Renderer, header: str) -> str:
     return "".join(part.text for part in parts[first:])
 
 
+def _opening_of_result(render: Renderer, ends: Sequence[str]) -> str:
+    """What begins what a tool returned, where it is needed: calls are not shown without."""
+    if not render.style.answered:
+        return ""
+    gap = between(render.turn(then=[result()]), CONTENT, RESULT) or ""
+    end = next((end for end in ends if end in gap), "")
+    return gap.partition(end)[2] if end else gap
+
+
 def _end_in_the_middle(render: Renderer, end: str, header: str) -> str:
     """The `end` of a turn before another message, where another ends the last; else "".
 
@@ -215,7 +224,7 @@ def _end(render: Renderer, asked: str, header: str) -> tuple[str, str]:
         return (theirs if own != tail and own.strip() else tail), ""
     # More follows than the end of the turn. What ends the user's message ends a turn too, if it
     # is there; otherwise the end is what turns of all kinds have before the next header.
-    first = next((part.text.strip() for part in segments(theirs)), "")
+    first = first_marker(theirs)
     if not first or first not in tail:
         core = header.strip()
         own = tail.partition(core)[0] if core else tail

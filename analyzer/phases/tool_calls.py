@@ -46,6 +46,9 @@ NOT_SHOWN = (
 OUTSIDE = (
     "what it shows of them stands outside of the assistant's turn, which begins with {header!r}"
 )
+NO_END_BEFORE_RESULT = (
+    "it shows them before what a tool returned only, and nothing says where that begins"
+)
 NOT_UNDERSTOOD = (
     "tool calls are rendered, but their syntax was not understood{shown}: describe it with "
     "fmt.replace(tools=..., function=..., arguments=...), or take a named format"
@@ -66,7 +69,8 @@ def not_rendered(what: str) -> str:
 
 
 STYLES = tuple(
-    CallStyle(content, ids)
+    CallStyle(content, ids, answered=answered)
+    for answered in (False, True)
     for ids in ("{id}", "call_{id}", "functions.{name}:{at}", "call_{at}_{id}")
     for content in ("", None, ABSENT, CONTENT)
 )
@@ -78,7 +82,7 @@ def showing_calls(render: Renderer) -> Renderer:
     """The renderer with the style of messages in which the template shows calls, if there is one.
 
     Some show them only where the content is null, or there is some; or only the id, which holds
-    the name.
+    the name; some refuse calls without results.
     """
     if "tool_calls" not in render.template.keys:
         return render
@@ -110,6 +114,7 @@ def find_tool_calls(
         what = NOT_SHOWN if reads else NOT_READ
         if FUNCTIONS[0] in (turns.render.turn(content="", calls=[call()]) or "").partition(USER)[2]:
             what = OUTSIDE.format(header=turns.frame.header.strip())
+            what = NO_END_BEFORE_RESULT if turns.render.style.answered else what
         return replace(none, issues=(not_rendered(what),)) if supports or reads else none
     found = find_json_calls(calls) or find_pythonic(calls) or find_tagged(calls)
     if found is None:

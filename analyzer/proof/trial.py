@@ -107,7 +107,7 @@ class Trial:
             return ""
         for usual, end in _ends_in_ids(self.fmt):
             return f"id {usual!r}: {end!r} in it would end it, from {_short(wire.text)}"
-        [message] = self.render.style.applied([assistant("", calls=turn.calls)])
+        message = next(self.render.style.applied([assistant("", calls=turn.calls)]))
         ids = [made["id"] for made in message["tool_calls"]]
         whole = _parse([wire.text], self.fmt, wire.prompt, PROOF_TOOLS)
         for made, wanted in zip(whole.tool_calls, ids, strict=False):

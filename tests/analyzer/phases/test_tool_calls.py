@@ -42,6 +42,36 @@ def test_calls_outside_of_the_turn_are_said_to_be_there():
     assert "<assistant>" in issue
 
 
+ANSWERED = (
+    "{% if m.tool_calls and loop.last %}{{ raise_exception('results must follow') }}{% endif %}"
+)
+NO_END = "nothing says where that begins"
+
+
+@pytest.mark.parametrize(
+    ("end", "returned", "issue"),
+    [
+        ("", "<tool>", ""),
+        ("<stop>", "tool: ", ""),
+        ("", "<tool {{ messages[loop.index0 - 1].tool_calls[0].function.name }}>", NO_END),
+    ],
+)
+def test_calls_that_must_be_answered_end_before_the_result(end, returned, issue):
+    """Before what begins a result that answers no calls too, or what ends the turn."""
+    said = (
+        "<assistant>{% if m.content %}{{ m.content }}{% endif %}{% for c in m.tool_calls or [] %}"
+    )
+    said += "<f>{{ c.function | tojson }}</f>{% endfor %}{% if not m.tool_calls %}<stop>{% endif %}"
+    turn = "{% if m.role == 'assistant' %}" + said + end + "{% elif m.role == 'tool' %}"
+    turn += returned + "{{ m.content }}{% else %}" + PLAIN + "{% endif %}"
+    fmt = analyze("{{ tools | tojson }}" + turns(ANSWERED + turn))
+    assert fmt.verified is not bool(issue)
+    assert issue in "".join(fmt.issues)
+    if not issue:
+        assert (fmt.tools.per_call_start, fmt.tools.per_call_end) == ("<f>", "</f>")
+        assert fmt.tools.supports_parallel_calls
+
+
 def test_a_call_in_a_message_whose_header_names_the_function_too():
     header = "<|m|>{{ m.role }}<|to|>NAME<|c|>"
     tags = "<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}"
