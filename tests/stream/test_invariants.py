@@ -22,7 +22,8 @@ from .invariants import check_1_and_2, check_3, check_4, check_5, in_families, r
 
 HELD = 2
 """Characters that may be held back beside a marker and the white space before it."""
-
+GAP = "\t \t"
+"""White space that no marker has at its end."""
 
 streaming = [family for family in FAMILIES if family.streamed is not None]
 
@@ -98,6 +99,23 @@ def test_5_a_whole_call_has_an_object_whatever_was_written(family, data, kw, rea
 def test_6_text_without_a_marker_is_content_to_the_byte(family, data, reason):
     fmt, opening, text = data.draw(family.plain)
     assert parse(opening + text, fmt, finish_reason=reason).content == text
+
+
+@in_families()
+@given(data=st.data())
+def test_6_white_space_behind_a_call_is_content(family, data):
+    fmt, _, text = data.draw(family.written, label="format, turn, text")
+    tools = data.draw(st.sampled_from(family.tools))
+    ends = sorted(filter(str.strip, map(str.rstrip, fmt.turn.ends)), key=len, reverse=True)
+    text = text.rstrip()
+    text = next((text.removesuffix(end) for end in ends if text.endswith(end)), text)
+    alone, _ = run(fmt, [text], tools=tools)
+    parser, _ = run(fmt, [text + GAP + "Word"], tools=tools)
+    kinds = {issue.kind for issue in parser.issues}
+    same = parser.message.tool_calls == alone.message.tool_calls
+    # Behind the message of a channel there is a header.
+    if same and "text_after_tool_call" in kinds and not fmt.facts.has_channels:
+        assert parser.message.content.endswith(GAP + "Word")
 
 
 @in_families()

@@ -88,9 +88,10 @@ def end_of_arguments(
 
     `closed`: what closes the call was read.
     """
-    yield from json_space(reading.src)
-    if not (closed or call.id_behind) and not (yield from _ends_here(reading, m)):
-        return CUT
+    if not closed:
+        yield from json_space(reading.src)
+        if not call.id_behind and not (yield from _ends_here(reading, m)):
+            return CUT
     call.emit("}")
     call.close()
     return WHOLE

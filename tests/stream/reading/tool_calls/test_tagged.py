@@ -46,6 +46,10 @@ BY_NAME = WireFormat().replace(
     },
 )
 """What closes a call repeats the name of its function."""
+TAGGED_BY_NAME = BY_NAME.replace(
+    tools={"format": "TAG_WITH_TAGGED"},
+    arguments={"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"},
+)
 CALLED, CLOSER = '<run=f>{"a": 1}', "</run=f>\n"
 
 
@@ -66,6 +70,13 @@ def test_a_call_is_closed_by_its_own_name(behind, content):
     assert (call.name, call.arguments, call.complete) == ("f", '{"a": 1}', True)
     assert rest == [Content(content)] * bool(content)
     assert kinds(parser) == ["text_after_tool_call"] * bool(content)
+
+
+@pytest.mark.parametrize("space", ["", " ", "  \n", "\t"])
+def test_space_behind_arguments_in_tags_that_a_name_closes_is_content(space):
+    (call, rest) = fed(TAGGED_BY_NAME, f"<run=f><p=a>1</p>{CLOSER}{space}y").message.parts
+    assert (call.name, call.complete) == ("f", True)
+    assert rest == Content(space + "y")
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])
@@ -136,11 +147,7 @@ def test_calls_of_a_section_come_as_they_end(fmt, one, gap):
 @pytest.mark.parametrize("reason", ["stop", "length"])
 @pytest.mark.parametrize("cut", ["</run=", "</run=f"])
 def test_a_closer_that_was_cut_closes_arguments_in_tags_where_the_model_ended(cut, reason):
-    fmt = BY_NAME.replace(
-        tools={"format": "TAG_WITH_TAGGED"},
-        arguments={"name_prefix": "<a=", "name_suffix": ">", "value_suffix": "</a>"},
-    )
-    (call,) = fed(fmt, "<run=f>" + cut, reason).message.tool_calls
+    (call,) = fed(TAGGED_BY_NAME, "<run=f>" + cut, reason).message.tool_calls
     assert call.complete == (reason == "stop")
 
 
@@ -247,9 +254,5 @@ def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
 
 @pytest.mark.parametrize("behind", ["", " more", "</run=g>\n"])
 def test_arguments_in_tags_that_nothing_closes_are_not_whole(behind):
-    fmt = BY_NAME.replace(
-        tools={"format": "TAG_WITH_TAGGED"},
-        arguments={"name_prefix": "<p=", "name_suffix": ">", "value_suffix": "</p>"},
-    )
-    (call,) = fed(fmt, "<run=f><p=x>1</p>" + behind, "length").message.tool_calls
+    (call,) = fed(TAGGED_BY_NAME, "<run=f><p=x>1</p>" + behind, "length").message.tool_calls
     assert not call.complete
