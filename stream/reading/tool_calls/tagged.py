@@ -155,7 +155,7 @@ def _json_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[End
         ending = yield from json_arguments(src, call)
     elif may_become(src, m.before_json):
         return CUT  # it might as well be what closes a call without arguments
-    if ending is WHOLE:
+    if ending is WHOLE and m.arguments_end.literals:
         yield from json_space(src)
         yield from skip_if_here(src, m.arguments_end)
     return ending

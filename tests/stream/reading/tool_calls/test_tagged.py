@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Content, StreamParser, ToolCallDelta, WireFormat
+from deltaparse import Content, StreamParser, ToolCallDelta, WireFormat, get_format
 
 from ....strategies.wire_by_hand import fed, kinds
 from ....strategies.wire_json_and_tags import TOOLS, tagged_formats, write
@@ -73,8 +73,15 @@ def test_a_call_is_closed_by_its_own_name(behind, content):
 
 
 @pytest.mark.parametrize("space", ["", " ", "  \n", "\t"])
-def test_space_behind_arguments_in_tags_that_a_name_closes_is_content(space):
-    (call, rest) = fed(TAGGED_BY_NAME, f"<run=f><p=a>1</p>{CLOSER}{space}y").message.parts
+@pytest.mark.parametrize(
+    ("fmt", "called"),
+    [
+        (TAGGED_BY_NAME, f"<run=f><p=a>1</p>{CLOSER}"),
+        (get_format("devstral"), '[TOOL_CALLS]f[ARGS]{"a": 1}'),
+    ],
+)
+def test_space_behind_what_ends_a_call_is_content(fmt, called, space):
+    (call, rest) = fed(fmt, called + space + "y").message.parts
     assert (call.name, call.complete) == ("f", True)
     assert rest == Content(space + "y")
 
