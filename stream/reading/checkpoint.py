@@ -14,11 +14,12 @@ class Checkpoint:
     is emitted as it comes, and then nothing needs to be buffered: `commit`.
     """
 
-    __slots__ = ("_mark", "_src", "open")
+    __slots__ = ("_end", "_mark", "_src", "open")
 
     def __init__(self, src: Window) -> None:
         self._src = src
         self._mark = src.mark()
+        self._end: int | None = None
         self.open = True
 
     @property
@@ -28,13 +29,18 @@ class Checkpoint:
 
     @property
     def span(self) -> tuple[int, int]:
-        """The characters of the output from its start to where the reader stands."""
+        """The characters of the output from its start to where the reader stands, or to its end."""
         src = self._src
-        return self._mark, src.base + src.pos
+        return self._mark, src.base + src.pos if self._end is None else self._end
 
     def text(self) -> str:
-        """All of it up to where the reader stands."""
-        return self._src.since(self._mark)
+        """All of it up to where the reader stands, or to its end."""
+        text = self._src.since(self._mark)
+        return text if self._end is None else text[: max(self._end - max(self._mark, 0), 0)]
+
+    def end_at(self, other: Checkpoint) -> None:
+        """Where another begins, this one ends."""
+        self._end = other.start
 
     def commit(self) -> None:
         """Stop buffering; the text will not be read again."""

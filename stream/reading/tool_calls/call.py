@@ -306,11 +306,22 @@ class Call:
         )
         sink.attempts.append(Attempt(self.name, self.checkpoint.span, status))
 
-    def start_next_call(self) -> None:
-        """End this call; the next member is the beginning of another in the same object."""
+    def between_calls(self) -> Checkpoint | None:
+        """Where another call may begin in the same object; None where none does."""
+        named = self.fmt.tools.name_is_key and self.name
+        return self._reading.checkpoint() if named else None
+
+    def start_next_call(self, checkpoint: Checkpoint) -> None:
+        """End this call where another began in the same object."""
+        self.checkpoint.end_at(checkpoint)
+        trail = self.sink.trail
+        if trail is not None:
+            trail.behind = self._reading.src.offset - checkpoint.start
         self.end()
+        if trail is not None:
+            trail.behind = 0
         self.checkpoint.commit()
-        self._begin(self._reading.checkpoint())
+        self._begin(checkpoint)
 
     def _check_keys(self, arguments: str) -> None:
         # Nesting is data here too: `json.loads` would recurse.

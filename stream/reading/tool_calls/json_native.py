@@ -285,25 +285,25 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
     src, tables = reading.src, reading.tables
     first = not seen
     while True:
-        start = src.base + src.pos
+        start, between = src.base + src.pos, call.between_calls()
         key = yield from json_key(src, first=first, overrun=call.overrun)
+        char = (yield from json_space(src)) if isinstance(key, str) else ""
+        if between is not None and char == "{":
+            call.start_next_call(between)
+        elif between is not None:
+            between.commit()
         if key is None:
             return WHOLE
         if isinstance(key, JsonFault):
             call.not_emitted.append(key.read)
             return Ending.of(key)
         first = False
-        if tables.fmt.tools.name_is_key and not call.name:
-            call.find_name(key, start)
-        char = yield from json_space(src)
         field = tables.fields.get(key)
         if key in seen:
             call.repeated(key)
         elif field is not None:
             seen.add(key)
         if tables.fmt.tools.name_is_key and char == "{":
-            if call.name:
-                call.start_next_call()
             call.called(replace_surrogates(key), start)
             field = Field.ARGUMENTS
         ending = yield from _member(reading, call, key, field, char, nested=nested)

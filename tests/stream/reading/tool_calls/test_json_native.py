@@ -208,3 +208,30 @@ def test_an_empty_list_is_read_and_told():
 def test_a_function_in_an_object_is_repaired_too():
     parser = fed(TAGS, "<call>\n{'function': {'name': 'f', 'arguments': {}}}\n</call>")
     assert [(call.name, call.arguments) for call in parser.message.tool_calls] == [("f", "{}")]
+
+
+MEMBERS = {"f": '"f": {"a": 1}', "g": ', "g": {}', "h": ',\n"h": {"b": "}"}'}
+
+
+@pytest.mark.parametrize("known", ["", "f", "g", "h", "fg", "fh", "gh"])
+def test_each_of_several_calls_in_one_object_is_text_by_itself(known):
+    text = f"<|calls|>[{{{''.join(MEMBERS.values())}}}]<|/calls|>"
+    options = {
+        "tools": [{"type": "function", "function": {"name": name}} for name in (*known, "x")],
+        "policies": Policies(unknown_tool="text"),
+    }
+    message = fed(KEYED, text, **options).message
+    assert "".join(call.name for call in message.tool_calls) == known
+    for name, member in MEMBERS.items():
+        assert (member in message.content) is (name not in known)
+
+    parser = TracedParser(KEYED, **options)
+    parser.feed(text)
+    parser.finish("stop")
+    shown = {"name": "", "content": ""}
+    for start, end, role in parser.role_spans:
+        shown[role] = shown.get(role, "") + text[start:end]
+    assert (shown["name"], shown["content"]) == (known, message.content)
+    assert [(made.name, made.span[1]) for made in parser.attempts[:2]] == [
+        (name, text.index(MEMBERS[name]) + len(MEMBERS[name])) for name in "fg"
+    ]
