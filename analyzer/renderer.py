@@ -14,6 +14,7 @@ from .brackets import Brackets
 from .diff import after
 from .probes import ABSENT, FUNCTIONS, SYSTEM, TOOLS, USER, Message, Said, assistant, result, user
 from .template.chat_template import ChatTemplate
+from .template.what_is_read import in_parts
 from .trace import Trace
 
 __all__ = ["MAX_SECONDS", "CallStyle", "Renderer"]
@@ -152,7 +153,8 @@ class Renderer:
     ) -> str | None:
         """Render; `prompt` adds the generation prompt. None when the template refuses."""
         tools = self._tools if tools is None else tools
-        messages = [*self._first, *self.style.applied(messages)]
+        said = [*self._first, *self.style.applied(messages)]
+        messages = in_parts(said, self.template.roles_in_parts)
         settings = {**self.context, **(context or {}), "add_generation_prompt": prompt}
         key = repr((messages, tools, settings))
         if key not in self._rendered:

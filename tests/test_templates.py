@@ -112,6 +112,14 @@ FORMS = {
         reasoning__mode="NONE",
         turn__headers=("[/ASK]", "[/RESULT]"),
     ),
+    "content_in_parts": form(
+        whole(
+            f' Dry.<act>{{"name": "look_up", "arguments": {LOOKS}}}</act>'
+            f'<act>{{"name": "say", "arguments": {SAYS}}}</act></turn>'
+        ),
+        tools__per_call_start="<act>",
+        content__requires_nonnull=True,
+    ),
     "calls_with_a_separator": form(
         whole(
             f'Dry.<|calls|>{{"name": "look_up", "arguments": {LOOKS}}}<|next|>'

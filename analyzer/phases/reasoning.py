@@ -55,7 +55,8 @@ OPENED_ONLY = (
 WORDS = (("begin", "end"), ("start", "end"), ("open", "close"))
 """Words in markers that open and in those that close."""
 
-TAKEN = frozenset({"arguments", "content", "function", "id", "name", "role", "tool_calls", "type"})
+TAKEN = frozenset({"arguments", "content", "function", "function_call", "id", "name", "role"})
+TAKEN |= {"tool_calls", "type"}
 """Keys of a message that hold something else."""
 
 

@@ -34,9 +34,11 @@ from .what_is_read import (
     CallsRead,
     Probes,
     calls_read,
+    in_parts,
     joins_parts,
     reads_names_of_results,
     reasoning_key,
+    roles_in_parts,
     settings_of,
 )
 
@@ -145,8 +147,9 @@ class ChatTemplate:
         What it would refuse, leave out or misread is changed, and nothing else: the arguments of
         calls are objects or text; beside calls, no content is "", None or no content at all;
         reasoning stands under the key that is read; ids have the form that is asked for, those of
-        tool results too, and a tool result has the name of its tool where that is read. `render`
-        does so itself: this is for other renderers, `tokenizer.apply_chat_template(...)`.
+        tool results too, and a tool result has the name of its tool where that is read; a text is
+        a list of one part where the template takes contents apart. `render` does so itself: this
+        is for other renderers, `tokenizer.apply_chat_template(...)`.
 
         Raises:
             UsageError: what is given is no list of messages.
@@ -282,6 +285,15 @@ class ChatTemplate:
         """Whether this template shows the name of the tool beside what it returned."""
         return reads_names_of_results(self._probes, self.calls_read.ids)
 
+    @cached_property
+    def roles_in_parts(self) -> frozenset[str]:
+        """The roles whose messages this template shows only if their content is a list of parts."""
+        if "text" not in self.keys:
+            return frozenset()
+        return roles_in_parts(
+            Probes(lambda chat, tools, more: self._run(chat, tools, more, SHAPES, PROBE_LIMITS))
+        )
+
     def joins_parts(self, role: str) -> bool:
         """Whether a content of parts must be one text in a message of this role."""
         if role not in self._joined:
@@ -300,6 +312,7 @@ class ChatTemplate:
             shapes: tuple[Shape | None, ...] = (None,)
             if any(message.get("tool_calls") for message in chat):
                 shapes = (self._known_shape,) if self._known_shape else SHAPES
+            chat = in_parts(chat, self.roles_in_parts)
             return self._run(chat, tools, context, shapes, PROBE_LIMITS)
 
         return Probes(render)
@@ -313,10 +326,13 @@ class ChatTemplate:
 
     @cached_property
     def _known_shape(self) -> Shape | None:
-        first = self._probes.first
-        return wanted_shape(
-            lambda chat, tools, shape: self._run(first + chat, tools, {}, (shape,), PROBE_LIMITS)
-        )
+        first, roles = self._probes.first, self.roles_in_parts
+
+        def render(chat: list[Message], tools: list[Message] | None, shape: Shape) -> str:
+            said = in_parts([*first, *chat], roles)
+            return self._run(said, tools, {}, (shape,), PROBE_LIMITS)
+
+        return wanted_shape(render)
 
     def _run(
         self,

@@ -16,7 +16,7 @@ from deltaparse.stream.message.message import Message as Parsed
 from deltaparse.stream.message.message import ToolCall
 
 from .plain_values import plain_dicts
-from .what_is_read import PARTS, REASONING_NAMES, CallsRead, Ids, NoContent
+from .what_is_read import PARTS, REASONING_NAMES, CallsRead, Ids, NoContent, in_parts
 
 __all__ = ["Reads", "as_read"]
 
@@ -40,6 +40,10 @@ class Reads(Protocol):
     def reads_names_of_results(self) -> bool:
         """Whether what a tool returned must have the tool's name."""
 
+    @property
+    def roles_in_parts(self) -> frozenset[str]:
+        """The roles whose messages must have a list of parts for a content."""
+
     def joins_parts(self, role: str) -> bool:
         """Whether a content of parts must be one text in a message of this role."""
 
@@ -56,7 +60,7 @@ def as_read(reads: Reads, messages: Sequence[Any]) -> list[Message]:
     if any(_calls_of(message) or message.get("role") == "tool" for message in chat):
         _fit_calls(reads.calls_read, chat)
         _name_results(reads, chat)
-    return chat
+    return in_parts(chat, reads.roles_in_parts)
 
 
 def _calls_of(message: Message) -> Sequence[Any]:

@@ -8,7 +8,7 @@ not want, leaves it out, or writes `None` into the prompt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -25,9 +25,11 @@ __all__ = [
     "NoContent",
     "Probes",
     "calls_read",
+    "in_parts",
     "joins_parts",
     "reads_names_of_results",
     "reasoning_key",
+    "roles_in_parts",
     "settings_of",
 ]
 
@@ -209,6 +211,36 @@ def reads_names_of_results(render: Probes, ids: Ids) -> bool:
     without = render([QUESTION, turn, answer], TOOLS)
     named = render([QUESTION, turn, answer | {"name": RESULT_NAME}], TOOLS)
     return named is not None and (without is None or RESULT_NAME in named)
+
+
+def in_parts(messages: Iterable[Mapping[str, Any]], roles: Collection[str]) -> list[Message]:
+    """The messages, a text as a list of one part where they are of one of the roles."""
+    return [
+        {**message, "content": [{"type": "text", "text": message["content"]}]}
+        if message.get("role") in roles and isinstance(message.get("content"), str)
+        else dict(message)
+        for message in messages
+    ]
+
+
+def roles_in_parts(render: Probes) -> frozenset[str]:
+    """The roles whose messages are shown only if their content is a list of parts.
+
+    So are templates of models that see pictures, which take each content apart.
+    """
+    found: set[str] = set()
+    calls, answer = _turn(calls=True), _result(CALL_ID)
+    for role, text, chat in (
+        ("user", ASKED, [QUESTION]),
+        ("system", SYSTEM["content"], [SYSTEM, QUESTION]),
+        ("assistant", SAID, [QUESTION, _turn(calls=False), QUESTION]),
+        ("tool", RETURNED, [QUESTION, calls, answer]),
+    ):
+        if text not in (render(in_parts(chat, found), TOOLS) or ""):
+            shown = render(in_parts(chat, found | {role}), TOOLS) or ""
+            if text in shown and "'text'" not in shown and '"text"' not in shown:
+                found.add(role)
+    return frozenset(found)
 
 
 def joins_parts(render: Probes, role: str) -> bool:

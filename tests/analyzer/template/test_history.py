@@ -261,6 +261,19 @@ def test_a_content_of_texts_is_joined_where_the_template_would_write_the_list():
     assert reads.render([{"role": "user", "content": parts}]) == "Rainor snow?"
 
 
+def test_a_text_is_a_part_where_the_template_wants_parts():
+    looks = ChatTemplate(
+        "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}{% if p.type == 'image' %}[i]"
+        "{% else %}{{ p.text }}{% endif %}{% endfor %}{% endfor %}"
+    )
+    parts = [{"type": "image"}, {"type": "text", "text": "What is it?"}]
+    chat = [{"role": "user", "content": parts}, {"role": "assistant", "content": "A cat."}]
+    shown = [chat[0], {"role": "assistant", "content": [{"type": "text", "text": "A cat."}]}]
+    assert looks.history(chat) == looks.history(shown) == shown
+    assert looks.render(chat) == "<user>[i]What is it?<assistant>A cat."
+    assert looks.render([QUESTION, Message([Content("No.")])]) == "<user>Rain?<assistant>No."
+
+
 def test_messages_of_openais_client_are_taken_as_they_are():
     completion = pytest.importorskip("openai.types.chat.chat_completion_message")
     given = called(CALL_ID, content="Let me see.").to_openai()
@@ -317,6 +330,8 @@ def test_odd_messages_are_no_errors_of_ours_and_stay_as_they_are(name, messages)
 
 class Read:
     """What a template reads, said by hand."""
+
+    roles_in_parts = frozenset()
 
     def __init__(self, *no_content, ids="any", key="", names=False):
         self.calls_read = CallsRead(no_content or NO_CONTENT, ids)

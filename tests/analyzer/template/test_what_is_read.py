@@ -143,3 +143,37 @@ def test_parts_are_not_joined_where_no_text_is_read_either():
     assert not any(map(ChatTemplate("{{ messages | length }}").joins_parts, ROLES))
     refuses = "{% for m in messages %}{% if m.content is string %}{{ raise_exception('no') }}{% endif %}{% endfor %}"
     assert not any(map(ChatTemplate(refuses).joins_parts, ROLES))
+
+
+PART = "{% for p in m.content %}{{ p.text }}{% endfor %}"
+REFUSING = "{% if m.content is string %}{{ raise_exception('parts') }}{% endif %}" + PART
+EITHER = "{% if m.content is string %}{{ m.content }}{% else %}" + PART + "{% endif %}"
+DUMPED = "{{ m.content if m.content is not string }}"
+
+
+@pytest.mark.parametrize(
+    ("user", "other", "roles"),
+    [
+        (PART, PART, {"system", "user", "assistant", "tool"}),
+        (REFUSING, REFUSING, {"system", "user", "assistant", "tool"}),
+        (PART, "{{ m.content }}", {"user"}),
+        (REFUSING, EITHER, {"user"}),
+        ("{{ m.content }}", PART, {"system", "assistant", "tool"}),
+        (EITHER, EITHER, set()),
+        (DUMPED + "{{ p.text }}", "{{ m.content }}", set()),
+        ("", "", set()),
+    ],
+)
+def test_which_roles_have_parts_for_a_content(user, other, roles):
+    body = "{% if m.role == 'user' %}" + user + "{% else %}" + other + "{% endif %}"
+    made = ChatTemplate("{% for m in messages %}<{{ m.role }}>" + body + "{% endfor %}")
+    assert made.roles_in_parts == roles
+
+
+def test_what_is_read_is_found_of_templates_that_want_parts():
+    parted = template(turns=TURNS.replace("{{ m.content or '' }}", REFUSING))
+    assert parted.calls_read.no_content == ("empty", "absent")
+    assert parted.arguments_shape == "object"
+    thought = TURNS.replace("{{ m.content or '' }}", "{{ m.thought }}" + REFUSING)
+    assert template(turns=thought).reasoning_key == "thought"
+    assert not parted.joins_parts("user")
