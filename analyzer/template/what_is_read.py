@@ -188,9 +188,11 @@ def reasoning_key(render: Probes, keys: frozenset[str], settings: Sequence[Messa
 def _key_shown(render: Probes, keys: Sequence[str], calls: bool, context: Mapping[str, Any]) -> str:
     """The first of these keys whose text is shown; all of them are tried at once."""
     texts = {key: f"qzthought{at}qz" for at, key in enumerate(keys)}
-    chat = [QUESTION, _turn(calls=calls) | texts]
-    shown = (render(chat, TOOLS if calls else None, context) or "") if keys else ""
-    return next((key for key, text in texts.items() if shown.count(text) == 1), "")
+    chat, tools = [QUESTION, _turn(calls=calls) | texts], TOOLS if calls else None
+    shown = render(chat, tools, context) if keys else ""
+    if shown is None and calls:
+        shown = render([*chat, _result(CALL_ID)], tools, context)
+    return next((key for key, text in texts.items() if (shown or "").count(text) == 1), "")
 
 
 def _part_shown(render: Probes, calls: bool) -> str:

@@ -76,6 +76,11 @@ def test_the_key_of_reasoning_is_found(key):
     assert template(turns=switched).reasoning_key == (key if usual else "")
 
 
+def test_the_key_of_reasoning_beside_calls_that_must_be_answered_is_found():
+    thought = "{{ m.musing if m.tool_calls else '' }}{{ m.content or '' }}"
+    assert template(turns=STRICT + thought + CALLS + "{% endfor %}").reasoning_key == "musing"
+
+
 PARTS = "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% elif p.type == 'KIND' %}{{ p.KIND }}{% endif %}{% endfor %}{% endif %}{% endfor %}"
 
 
