@@ -60,7 +60,9 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     """
     asked = render([user()])
     spoken = render.turn() if asked is not None else None
-    if asked is None or USER not in asked or between(spoken, USER, CONTENT) is None:
+    if asked is None or USER not in asked or spoken is None:
+        return None
+    if between(spoken, USER, CONTENT) is None:
         return None
     theirs, prompt = after(asked, USER), render.prompt_tail() or ""
     added = prompt.removeprefix(theirs)
@@ -73,13 +75,19 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
         shared = common_suffix(header, after_tool)
         headers = [shared] if shared.strip() else [header, after_tool]
     headers += more
-    end, trailer = _end(render, asked, headers[0])
-    gap = between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER) or ""
-    opening = common_suffix(gap, asked[: asked.rindex(USER)])
+    tail, gap = after(spoken, CONTENT), _gap(render)
+    opening = common_suffix(gap or "", asked[: asked.rindex(USER)])
+    in_the_middle = (gap or "").removesuffix(opening)
+    if tail.strip():
+        end, trailer = _end_and_trailer(render, theirs, tail, gap, headers[0])
+    else:
+        # Without an end-of-turn marker, a model stops where it would write the user's turn.
+        known = in_the_middle.strip() or render.template.eos_token
+        end, trailer = in_the_middle if known else tail + opening, ""
     # That of the default, whatever is switched on here.
     prompt = prompts[0] if prompts else prompt
     at = prompt.rfind(headers[0])
-    inner = _end_in_the_middle(render, gap.removesuffix(opening), headers[0])
+    inner = _end_in_the_middle(tail, in_the_middle, headers[0])
     ends = {inner: None, end: None, render.template.eos_token: None}
     turn = TurnFormat(
         headers=tuple(text for text in headers if text.strip()),
@@ -101,9 +109,7 @@ def without_start_of_calls(turns: Turns) -> Frame:
     if pair is None or between(pair, *FUNCTIONS) is None:
         return frame
     shared = common_suffix(frame.header, pair[: pair.rindex(FUNCTIONS[1])])
-    if not shared.strip() or shared == frame.header:
-        return frame
-    return frame.without(shared.lstrip())
+    return frame if shared == frame.header else frame.without(shared.lstrip())
 
 
 def needs_eos_token(render: Renderer) -> bool:
@@ -116,10 +122,7 @@ def needs_eos_token(render: Renderer) -> bool:
         return False
     given = render.of(ChatTemplate(template.source, template.bos_token, EOS))
     called = given.turn(content="", calls=[call()], then=[result(), user(NEXT_USER)])
-    gaps = [
-        between(given.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER),
-        between(called, FUNCTIONS[0], RESULT),
-    ]
+    gaps = [_gap(given), between(called, FUNCTIONS[0], RESULT)]
     return any(gap is not None and EOS in gap for gap in gaps)
 
 
@@ -196,27 +199,30 @@ def _opening_of_result(render: Renderer, ends: Sequence[str]) -> str:
     return gap.partition(end)[2] if end else gap
 
 
-def _end_in_the_middle(render: Renderer, end: str, header: str) -> str:
-    """The `end` of a turn before another message, where another ends the last; else "".
+def _gap(render: Renderer) -> str | None:
+    """What stands between a turn and the user's next message; None where none may follow."""
+    return between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER)
+
+
+def _end_in_the_middle(last: str, end: str, header: str) -> str:
+    """The `end` of a turn before another message, where another ends the `last`; else "".
 
     It begins with a marker: other text is what the template adds to content.
     """
-    last = after(render.turn() or CONTENT, CONTENT)
     known = end.lstrip().startswith(last.strip()) or last.lstrip().startswith(end.strip())
     first = next((part for part in segments(end) if part.text.strip()), None)
     is_marker = first is not None and first.marker and header.strip() not in end
     return end if is_marker and not known else ""
 
 
-def _end(render: Renderer, asked: str, header: str) -> tuple[str, str]:
-    """The end of the turn, and what the template writes at the end of a conversation."""
-    tail, theirs = after(render.turn() or "", CONTENT), after(asked, USER)
-    gap = between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER)
-    if not tail.strip():
-        opening = common_suffix(gap or "", asked[: asked.rindex(USER)])
-        end = (gap or "").removesuffix(opening)
-        # Without an end-of-turn marker, a model stops where it would write the user's turn.
-        return end if end.strip() or render.template.eos_token else tail + opening, ""
+def _end_and_trailer(
+    render: Renderer, theirs: str, tail: str, gap: str | None, header: str
+) -> tuple[str, str]:
+    """The end of the turn, and what the template writes at the end of a conversation.
+
+    `tail` is what follows the last turn, `gap` what follows one before the user's next message,
+    `theirs` what ends the user's.
+    """
     if header not in tail and (gap is None or gap.startswith(tail)):
         # What ends the user's message too ends a turn; what stands before it is the content's.
         # White space before it is the template's.

@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate
-from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.phases.frame import (
+    find_frame,
+    needs_eos_token,
+    with_first_ends,
+    without_start_of_calls,
+)
 from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.turns import Turns
 
 from ...strategies.templates import OWN
 
@@ -57,3 +63,115 @@ def test_no_frame(source):
 
 def test_templates_that_list_the_tools_without_asking_are_given_some():
     assert frame_of(OWN.json_unmarked)[1] is not None
+
+
+def turns(body, prompt="<model>"):
+    return (
+        "{% for m in messages %}" + body + "{% endfor %}"
+        "{% if add_generation_prompt %}" + prompt + "{% endif %}"
+    )
+
+
+SHOWN = "<{{ 'model' if m.role == 'assistant' else m.role }}>{{ m.content }}"
+ANSWERED = "{% if m.role == 'assistant' %}<model>{{ m.content }}"
+NEXT = "{% set next = messages[loop.index] if not loop.last %}"
+LAST_ONLY = (
+    "{% if messages | length > 2 and not m.tool_calls %}{{ raise_exception('no') }}{% endif %}"
+)
+
+
+def test_a_template_that_shows_no_answer_has_no_frame():
+    assert frame_of(turns("{% if m.role == 'user' %}<user>{{ m.content }}{% endif %}"))[1] is None
+
+
+def test_white_space_is_no_header():
+    _, frame = frame_of("{% for m in messages %}{{ m.content }}\n\n{% endfor %}")
+    assert frame.turn.headers == ()
+
+
+def test_white_space_that_a_prompt_adds_is_no_header():
+    _, frame = frame_of(INSTRUCT + "{% if add_generation_prompt %}\n{% endif %}", eos_token="</s>")
+    assert frame.turn.headers[0] == "[/ASK]"
+
+
+def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
+    """But not where one begins as the other, or where the middle has no marker, or a header."""
+    for between, last, ends in (
+        ("<end>", "</m>", ("<end>", "</m>")),
+        (" \n<end>", "</m>", (" \n<end>", "</m>")),
+        ("<end>\n", "<end>", ("<end>",)),
+        ("<end>", "<end><stop>", ("<end><stop>",)),
+        (" and so on", "</m>", ("</m>",)),
+        ("<end><model>", "</m>", ("</m>",)),
+    ):
+        end = "{% if loop.last %}" + last + "{% else %}" + between + "{% endif %}"
+        body = ANSWERED + end + "{% else %}<user>{{ m.content }}</u>{% endif %}"
+        _, frame = frame_of(turns(body))
+        assert frame.turn.ends == ends, between
+
+
+@pytest.mark.parametrize(
+    ("between", "refuses", "ends"),
+    [
+        ("<end>", "", ("<end>",)),
+        ("", "", ("<user>",)),
+        ("<end>", LAST_ONLY, ()),
+        ("", LAST_ONLY, ()),
+    ],
+)
+def test_a_turn_that_nothing_ends_at_the_last_ends_as_before_another_message(
+    between, refuses, ends
+):
+    body = refuses + SHOWN + "{% if m.role == 'assistant' and not loop.last %}" + between
+    _, frame = frame_of(turns(body + "{% endif %}"))
+    assert (frame.turn.ends, frame.trailer) == (ends, "")
+
+
+@pytest.mark.parametrize("refuses", ["", LAST_ONLY])
+def test_a_prompt_at_every_end_is_none_of_the_turns_end(refuses):
+    always = "{% for m in messages %}" + refuses + SHOWN + "</m>{% endfor %}<model>"
+    _, frame = frame_of(always)
+    assert (frame.turn.ends, frame.trailer) == (("</m>",), "<model>")
+
+
+CALLED = "{% for c in m.tool_calls or [] %}CALL{% endfor %}"
+NAMED = "{{ c.function.name }}{{ c.function.arguments | tojson }}"
+
+
+@pytest.mark.parametrize(
+    ("header", "start", "found"), [("<model>", "<x>", "<model>"), ("", "<model>", "<model>")]
+)
+def test_what_begins_each_call_is_none_of_the_header(header, start, found):
+    """But where it is all of the header, each call is a message of its own."""
+    calls = CALLED.replace("CALL", start + NAMED + "</m>")
+    content = "{% if m.content %}" + start + "{{ m.content }}</m>{% endif %}"
+    said = "{% if m.role == 'assistant' %}" + header + content + calls
+    source = turns(said + "{% else %}<user>{{ m.content }}</u>{% endif %}", header + start)
+    render, frame = frame_of(source)
+    assert frame.header == header + start
+    assert without_start_of_calls(Turns(render, frame)).header == found
+
+
+@pytest.mark.parametrize(
+    ("source", "needs"),
+    [
+        (turns(SHOWN + "{{ eos_token }}"), True),
+        (turns(SHOWN + CALLED.replace("CALL", NAMED + "{{ eos_token }}")), True),
+        ("{{ eos_token }}" + turns(SHOWN), False),
+        (turns(SHOWN) + "{{ eos_token }}", False),
+        (turns(SHOWN), False),
+    ],
+)
+def test_whether_what_ends_turns_is_a_token_that_is_not_given(source, needs):
+    assert needs_eos_token(Renderer(ChatTemplate(source))) is needs
+    assert not needs_eos_token(Renderer(ChatTemplate(source, eos_token="</s>")))
+
+
+def test_the_last_marker_of_an_end_may_be_cut_off():
+    assert with_first_ends(("<a><b><c>", "x<b>", "<d>", "")) == (
+        "<a><b><c>",
+        "x<b>",
+        "<d>",
+        "",
+        "<a><b>",
+    )
