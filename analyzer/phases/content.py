@@ -9,7 +9,7 @@ from deltaparse.stream import ContentFormat, ContentMode, ReasoningFormat
 from ..probes import CONTENT, REASONING, call
 from ..trace import phase
 from ..turns import Turns
-from .reasoning import ReasoningFinding
+from .reasoning import ReasoningFinding, round_content
 
 __all__ = ["find_content", "with_end_of_content", "without_reasoning"]
 
@@ -27,7 +27,7 @@ def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
     """Find the content markers: those of every turn, or those of turns with reasoning."""
     needs_text = _requires_text(turns)
     if reasoning.next_ends:
-        before, _, after = (turns.body() or "").partition(CONTENT)
+        before, after = round_content(turns)
         wrapped = ContentMode.ALWAYS_WRAPPED
         return ContentFormat(mode=wrapped, start=before, end=after, requires_nonnull=needs_text)
     plain = _around(turns.body(), reasoning.format)
@@ -56,11 +56,9 @@ def with_end_of_content(
 
     Then every turn has it, and only the last marker of what ends turns is the turn's own.
     """
-    if content.start.strip() and not content.end.strip():
-        shorter = turns.within(turns.frame.with_last_end_marker())
-        inside = find_content(shorter, reasoning)
-        if inside.mode is ContentMode.ALWAYS_WRAPPED and inside.end.strip():
-            return shorter, inside
+    if content.mode is ContentMode.ALWAYS_WRAPPED and not content.end.strip():
+        turns = turns.within(turns.frame.with_last_end_marker())
+        content = find_content(turns, reasoning)
     return turns, content
 
 
@@ -98,7 +96,7 @@ def _space(turns: Turns) -> str:
     A switch that shows reasoning may hide it, so the turn is that of the default.
     """
     plain = replace(turns, render=turns.render.unswitched())
-    before = (plain.body() or "").partition(CONTENT)[0]
+    before, _ = round_content(plain)
     return before if not before.strip() else ""
 
 

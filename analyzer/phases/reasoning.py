@@ -33,7 +33,7 @@ from ..trace import phase
 from ..turns import Turns
 from .switches import Setting, names_of_switches, views_with_reasoning
 
-__all__ = ["ReasoningFinding", "find_reasoning"]
+__all__ = ["ReasoningFinding", "find_reasoning", "round_content"]
 
 LONGEST_SWITCH = 32
 """Characters of a constant that is tried as a switch word or as an end marker."""
@@ -112,7 +112,7 @@ def find_reasoning(
 @phase("R1")
 def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | None:
     """R1: start, end and key, from a turn with reasoning and content."""
-    lead, tail = _round_content(turns)
+    lead, tail = round_content(turns)
     for key in _keys(turns.render):
         body = turns.body(reasoning=REASONING, key=key)
         if body is None or not _once(body, CONTENT) or body.index(REASONING) > body.index(CONTENT):
@@ -262,7 +262,7 @@ def _unended(turns: Turns) -> tuple[str, ...]:
     return ()
 
 
-def _round_content(turns: Turns) -> tuple[str, str]:
+def round_content(turns: Turns) -> tuple[str, str]:
     """What a turn of content alone has before it and behind it."""
     before, found, behind = (turns.body() or "").partition(CONTENT)
     return (before, behind) if found else ("", "")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ReasoningFormat
+from deltaparse import ContentMode, ReasoningFormat, analyze
 from deltaparse.analyzer.phases.content import without_reasoning
+
+from ...strategies.templates import OWN
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,17 @@ from deltaparse.analyzer.phases.content import without_reasoning
 def test_a_section_of_reasoning_is_taken_out(text, left):
     reasoning = ReasoningFormat(start="<think>\n", end="</think>\n")
     assert without_reasoning(text, reasoning) == left
+
+
+@pytest.mark.parametrize(
+    ("wraps", "mode", "start"),
+    [
+        ("", ContentMode.WRAPPED_WITH_REASONING, "<reply>"),
+        ("say", ContentMode.ALWAYS_WRAPPED, "<say>"),
+    ],
+)
+def test_markers_of_content_that_are_described_count_where_none_are_shown(wraps, mode, start):
+    said = "'<a><say>' ~ message.content ~ '</say>'" if wraps else "'<a>' ~ message.content"
+    fmt = analyze(OWN.reasoning_asked_for.replace("'<a>' ~ message.content", said))
+    assert (fmt.content.mode, fmt.content.start) == (mode, start)
+    assert fmt.content.end == start.replace("<", "</")
