@@ -166,8 +166,8 @@ def up_to_end(
                 src.pos += length
                 return WHOLE
         if core != suffix and (yield from _call_ends(src, call, gap)):
-            cut = src.closed and not call.sink.natural
-            return CUT if cut else Ending.broken("an argument that does not end")
+            natural = call.sink.natural
+            return Ending.broken("an argument that does not end") if natural else CUT
         # A line end, or what would be a closer with the argument's name, is text like any other.
         call.ambiguous += bool(named) and core != "\n"
         emit(src.take(src.pos + 1))

@@ -131,7 +131,8 @@ def test_a_second_call_that_is_text_is_so_with_its_closer(name):
         "qwen3_coder": "<tool_call>\n<function=f>\n</function>\n</tool_call>",
     }[name]
     policies = Policies(extra_calls="text")
-    text = f"{call}\n{call}"
-    parser = fed(get_format(name), text, parallel_tool_calls=False, policies=policies)
-    assert calls(parser) == [("f", "{}")]
-    assert parser.message.content.strip() == call
+    for more in (1, 2, 3):
+        text = "\n".join([call] * (1 + more))
+        parser = fed(get_format(name), text, parallel_tool_calls=False, policies=policies)
+        assert calls(parser) == [("f", "{}")]
+        assert parser.message.content.strip() == "\n".join([call] * more)

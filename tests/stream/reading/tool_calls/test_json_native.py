@@ -235,3 +235,10 @@ def test_each_of_several_calls_in_one_object_is_text_by_itself(known):
     assert [(made.name, made.span[1]) for made in parser.attempts[:2]] == [
         (name, text.index(MEMBERS[name]) + len(MEMBERS[name])) for name in "fg"
     ]
+
+
+def test_behind_a_list_of_calls_nothing_is_held():
+    parser = StreamParser(LIST)
+    parser.feed("[CALLS][" + ", ".join(['{"name": "f", "arguments": {}, "id": "1"}'] * 3) + "]")
+    parser.feed(" and some words\n" * 100)
+    assert parser.held <= 1
