@@ -43,12 +43,12 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     found = _json_with(calls.turn(call()), FUNCTIONS[0])
     if found is None or not isinstance(found.value, dict | list):
         return None
-    layout, pair = _layout(found.value), _json_pair(calls.turn(call(), call(1)))
-    if layout is None and (inner := _inner_list(found)):
+    two = calls.turn(call(), call(1))
+    if inner := _inner_list(found):
         # An object round the list of calls is no more than a marker with brackets in it.
-        found, layout = inner, _layout(inner.value)
-        both = _json_with(calls.turn(call(), call(1)), FUNCTIONS[0])
-        pair = _json_pair(both.text[both.text.index("[") :]) if both and "[" in both.text else None
+        found, both = inner, _json_with(two, FUNCTIONS[0])
+        two = both.text[both.text.index("[") :] if both and "[" in both.text else ""
+    layout, pair = _layout(found.value), _json_pair(two)
     if layout is None:
         return ToolsFinding(issues=(NO_LAYOUT,))
     before, after = calls.outside(without_reasoning(found.before, calls.reasoning), found.after)

@@ -183,3 +183,8 @@ def test_a_call_may_begin_with_the_name():
 def test_the_markers_of_content_are_not_those_of_calls(before, after, left):
     content = ContentFormat(start="<c>\n", end="</c>")
     assert CallTexts(None, ReasoningFormat(), content).outside(before, after) == left
+
+
+def test_white_space_round_the_end_of_content_does_not_hide_it():
+    calls = CallTexts(None, ReasoningFormat(), ContentFormat(start="<c>", end="\n</c>\n"))
+    assert calls.outside("<c></c>\n<call>", "</call>") == ("\n<call>", "</call>")

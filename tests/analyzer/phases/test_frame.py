@@ -100,13 +100,15 @@ def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
         ("<end>", "</m>", ("<end>", "</m>")),
         (" \n<end>", "</m>", (" \n<end>", "</m>")),
         ("<end>\n", "<end>", ("<end>",)),
+        (" <end><n>", "<end>", ("<end>",)),
         ("<end>", "<end><stop>", ("<end><stop>",)),
         (" and so on", "</m>", ("</m>",)),
         ("<end><model>", "</m>", ("</m>",)),
     ):
         end = "{% if loop.last %}" + last + "{% else %}" + between + "{% endif %}"
-        body = ANSWERED + end + "{% else %}<user>{{ m.content }}</u>{% endif %}"
-        _, frame = frame_of(turns(body))
+        answered = ANSWERED.replace("<model>", "<model>\n")
+        body = answered + end + "{% else %}<user>{{ m.content }}</u>{% endif %}"
+        _, frame = frame_of(turns(body, "<model>\n"))
         assert frame.turn.ends == ends, between
 
 
@@ -144,8 +146,8 @@ NAMED = "{{ c.function.name }}{{ c.function.arguments | tojson }}"
 def test_what_begins_each_call_is_none_of_the_header(header, start, found):
     """But where it is all of the header, each call is a message of its own."""
     calls = CALLED.replace("CALL", start + NAMED + "</m>")
-    content = "{% if m.content %}" + start + "{{ m.content }}</m>{% endif %}"
-    said = "{% if m.role == 'assistant' %}" + header + content + calls
+    content = "{% if m.content %}" + start + "{{ m.content }}</m>{% else %}"
+    said = "{% if m.role == 'assistant' %}" + header + content + calls + "{% endif %}"
     source = turns(said + "{% else %}<user>{{ m.content }}</u>{% endif %}", header + start)
     render, frame = frame_of(source)
     assert frame.header == header + start
@@ -175,3 +177,45 @@ def test_the_last_marker_of_an_end_may_be_cut_off():
         "",
         "<a><b>",
     )
+
+
+def test_a_template_that_refuses_to_be_a_prompt_has_none():
+    refuses = "{% if add_generation_prompt %}{{ raise_exception('no') }}{% endif %}"
+    _, frame = frame_of(refuses + turns(SHOWN + "</m>"))
+    assert frame.turn.generation_prompt == ""
+    assert frame.turn.headers == ("</m>",)
+
+
+def test_what_ends_the_message_before_the_users_is_not_what_opens_it():
+    _, frame = frame_of("<system>Hello</m>" + turns(SHOWN + "</m>"))
+    assert (frame.opening, frame.asked) == ("<user>", "</m>")
+
+
+def test_what_begins_a_turn_of_calls_only_counts_too():
+    said = "{% if m.content %}<x>{{ m.content }}{% else %}<y>" + CALLED.replace("CALL", NAMED)
+    said = "{% if m.role == 'assistant' %}<model>" + said + "{% endif %}</m>"
+    _, frame = frame_of(turns(said + "{% else %}<user>{{ m.content }}{% endif %}", "<model><x>"))
+    assert frame.header == "<model>"
+
+
+def test_a_header_may_say_more_in_its_middle_under_a_switch():
+    body = "<m>{{ 'model' if m.role == 'assistant' else m.role }}<c>{{ m.content }}</m>"
+    render = Renderer(ChatTemplate(turns(body, "<m>model{{ ' deep' if deep }}<c>")))
+    prompts = [render.prompt_tail(context={"deep": deep}) or "" for deep in (False, True)]
+    frame = find_frame(render, prompts)
+    assert frame.turn.headers == ("<m>model<c>", "<m>model deep<c>")
+
+
+def test_what_ends_content_alone_is_no_end_of_the_turn():
+    body = SHOWN.replace("{{ m.content }}", "<say>{{ m.content }}</say>")
+    assert frame_of(turns(body + "</m>"))[1].turn.ends == ("</say></m>",)
+    user = "{% if m.role == 'user' %}<user>{{ m.content }}</m>{% else %}"
+    assert frame_of(turns(user + body + "</m>{% endif %}"))[1].turn.ends == ("</m>",)
+
+
+def test_what_stands_behind_a_result_is_no_header():
+    source = INSTRUCT.replace(
+        '"id": "{{ message.tool_call_id }}"}[/GOT]', "<id>{{ message.tool_call_id }}[/GOT]"
+    )
+    assert source != INSTRUCT
+    assert frame_of(source, eos_token="</s>")[1].turn.headers == ("[/ASK]", "[/GOT]")

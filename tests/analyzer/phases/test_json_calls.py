@@ -59,7 +59,13 @@ def test_arguments_are_an_object_or_its_text(value, holds):
 
 @pytest.mark.parametrize(
     ("value", "inner"),
-    [({"calls": [1]}, [1]), ({"calls": {"a": 1}}, None), ({"a": 1, "b": [1]}, None), ([[1]], None)],
+    [
+        ({"calls": [1]}, [1]),
+        ({"calls": {"a": 1}}, None),
+        ({"calls": {"a": [1]}}, None),
+        ({"a": 1, "b": [1]}, None),
+        ([[1]], None),
+    ],
 )
 def test_the_list_that_is_the_one_member_of_an_object(value, inner):
     found = _inner_list(JsonInText("<", json.dumps(value), ">", value))

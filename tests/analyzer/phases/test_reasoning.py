@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate
+from deltaparse import ChatTemplate, ReasoningMode, analyze
 from deltaparse.analyzer.phases.reasoning import _closed_pair, _counts
 from deltaparse.analyzer.renderer import Renderer
 
@@ -17,9 +17,11 @@ from deltaparse.analyzer.renderer import Renderer
         (["<me><t>", "<me><t>\n</t>\n"], ("<t>", "</t>")),
         (["<me>", "<me><t>a</t>"], None),
         (["<me>", "<me><t></t><u>"], None),
+        (["<me>", "<me><t>a b"], None),
+        (["<me>", "<you><t></t>"], None),
         (["<me>", "<me>a b"], None),
         (["<me>", "<me>\n"], None),
-        (["<me>", "<you><t></t>"], None),
+        (["<m>", "<y><t></t>"], None),
         ([], None),
     ],
 )
@@ -33,3 +35,41 @@ def test_words_count_where_the_prompt_ends_otherwise():
     assert _counts(render, ["no", "yes"], "<me>")
     assert not _counts(render, ["no"], "<me>")
     assert not _counts(render, [], "<me>")
+
+
+def turns(answer, prompt=""):
+    return (
+        "{% for m in messages %}{% if m.role == 'assistant' %}<me>" + answer + "</me>{% else %}"
+        "<you>{{ m.content }}</you>{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}<me>" + prompt + "{% endif %}"
+    )
+
+
+CALLS = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
+
+
+def test_what_the_template_cuts_earlier_turns_at_ends_the_reasoning_that_a_prompt_opens():
+    fmt = analyze(turns("{{ m.content.split('[so]')[-1] }}", "<muse>\n"))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<muse>\n", "[so]")
+    assert fmt.reasoning.mode is ReasoningMode.FORCED_OPEN
+
+
+def test_space_before_the_end_of_reasoning_beside_calls_does_not_hide_it():
+    thought = "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}{{ '\n' if not m.content }}"
+    said = thought + "</t>{{ '<say>' if m.content }}{% endif %}{{ m.content or '' }}"
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(said + CALLS))
+    assert fmt.verified
+    assert (fmt.reasoning.end, fmt.content.start) == ("</t>", "<say>")
+
+
+PARTS = (
+    "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}"
+    "{{ '\n' + p.thinking + '</t>' if p.thinking else p.text }}{% endfor %}{% endif %}"
+)
+
+
+def test_a_part_of_the_content_that_no_marker_begins_is_no_reasoning():
+    assert analyze(turns(PARTS)).reasoning.mode is ReasoningMode.NONE
+    marked = analyze(turns(PARTS.replace("'\n'", "'<t>'")))
+    assert (marked.reasoning.start, marked.reasoning.end) == ("<t>", "</t>")

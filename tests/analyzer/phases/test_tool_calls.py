@@ -58,10 +58,9 @@ NO_END = "nothing says where that begins"
 )
 def test_calls_that_must_be_answered_end_before_the_result(end, returned, issue):
     """Before what begins a result that answers no calls too, or what ends the turn."""
-    said = (
-        "<assistant>{% if m.content %}{{ m.content }}{% endif %}{% for c in m.tool_calls or [] %}"
-    )
-    said += "<f>{{ c.function | tojson }}</f>{% endfor %}{% if not m.tool_calls %}<stop>{% endif %}"
+    said = "<assistant>{{ m.content or '' }}{% for c in m.tool_calls or [] %}"
+    said += "<f>{{ c.function | tojson }}</f>{% endfor %}{% if not m.tool_calls "
+    said += "and (loop.last or loop.nextitem.role != 'tool') %}<stop>{% endif %}"
     turn = "{% if m.role == 'assistant' %}" + said + end + "{% elif m.role == 'tool' %}"
     turn += returned + "{{ m.content }}{% else %}" + PLAIN + "{% endif %}"
     fmt = analyze("{{ tools | tojson }}" + turns(ANSWERED + turn))
