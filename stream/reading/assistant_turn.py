@@ -125,19 +125,20 @@ def _sections(
             marker = yield from content(reading, place.markers, writer.emit)
             writer.end()
             before = Before.TEXT
-            checkpoint = Checkpoint(src)
         if not marker:
-            checkpoint.commit()
             return
         role = role_of(reading, marker, before)
         if role is not Role.TOOL_START:
-            if sink.shows_markers and role in REASONING:
-                writer.emit(checkpoint.text())
-            checkpoint.commit()
+            if checkpoint.open:
+                if sink.shows_markers and role in REASONING:
+                    writer.emit(checkpoint.text())
+                checkpoint.commit()
             yield from _section(reading, place, marker, role)
             if role is Role.CONTENT_START:
                 unproven = unproven and unproven_calls(reading, _next_marker)
             continue
+        if not checkpoint.open:
+            checkpoint = Checkpoint(src)
         report_call_behind_end(reading, marker)
         emit = _behind(place.ended, writer.emit)
         several = place.room == tables.longest

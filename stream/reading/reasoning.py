@@ -52,40 +52,43 @@ def reasoning(
     own_ends = tables.reasoning_ends.get((repeated or opened).strip())
     policy = sink.policies.tool_in_reasoning
     markers = tables.in_reasoning_only if policy == "reasoning" else tables.in_reasoning
-    checkpoint, marker = reading.checkpoint(), ""
+    before: Checkpoint | None = None
+    marker = ""
     if tables.constrained and policy != "reasoning":
         # The server may have constrained all that the model wrote, and the prompt opened this.
+        before = reading.checkpoint()
         marker = yield from json_ahead(src)
+        if not marker:
+            before.commit()
     while True:
         if not marker:
-            checkpoint.commit()
             marker = yield from until(src, markers, sink.reasoning)
-            checkpoint = reading.checkpoint()
+            before = None
         role = tables.role(marker) if marker else Role.TURN_END
-        if reading.fmt.facts.next_ends_reasoning and role in NEXT:
-            checkpoint.commit()
+        if role in NEXT and reading.fmt.facts.next_ends_reasoning:
+            if before is not None:
+                before.commit()
             sink.leave_reasoning()
             sink.close_reasoning("")
             return None
-        if role is Role.REASONING_END and own_ends and marker.strip() not in own_ends:
-            checkpoint.commit()
+        if role is Role.TOOL_START:
+            checkpoint = before or reading.checkpoint()
+            if policy != "defer":
+                yield from _interrupted(reading, checkpoint, marker, policy)
+            else:
+                calls = yield from _deferred(reading, checkpoint, own_ends, second_time=second_time)
+                if calls is not None:
+                    sink.close_reasoning("")
+                    return calls
+        elif role is Role.REASONING_END and own_ends and marker.strip() not in own_ends:
             sink.reasoning(src.take(src.pos + len(marker)))
-        elif role is Role.TOOL_START and policy == "defer":
-            calls = yield from _deferred(reading, checkpoint, own_ends, second_time=second_time)
-            if calls is not None:
-                sink.close_reasoning("")
-                return calls
-        elif role is Role.TOOL_START:
-            yield from _interrupted(reading, checkpoint, marker, policy)
         elif marker and role is not Role.REASONING_END and (yield from _is_text(reading, marker)):
-            checkpoint.commit()
             start = src.offset
             sink.reasoning(src.take(src.pos + len(marker)))
             report_no_end(reading, marker, start, "reasoning")
         else:
             break
         marker = ""
-    checkpoint.commit()
     if role is Role.REASONING_END:
         sink.leave_reasoning()
         sink.close_reasoning((yield from skip(src, marker, tables.trailing(marker))))
