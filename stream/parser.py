@@ -186,13 +186,6 @@ class TurnParser(Feeder):
         return self._builder.counts()
 
     @property
-    def held_back(self) -> int:
-        """How many characters at the end of what was fed are held back: what follows decides."""
-        if self._lane is not None:
-            return len(self._held)
-        return max(self._window.end - max(self._window.held_from, 0), 0)
-
-    @property
     def issue_count(self) -> int:
         """How many `issues` there are: cheaper than to ask for them."""
         return self._sink.issues.kept

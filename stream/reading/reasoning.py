@@ -52,14 +52,7 @@ def reasoning(
     own_ends = tables.reasoning_ends.get((repeated or opened).strip())
     policy = sink.policies.tool_in_reasoning
     markers = tables.in_reasoning_only if policy == "reasoning" else tables.in_reasoning
-    before: Checkpoint | None = None
-    marker = ""
-    if tables.constrained and policy != "reasoning":
-        # The server may have constrained all that the model wrote, and the prompt opened this.
-        before = reading.checkpoint()
-        marker = yield from json_ahead(src)
-        if not marker:
-            before.commit()
+    before, marker = (yield from _json_here(reading)) if policy != "reasoning" else (None, "")
     while True:
         if not marker:
             marker = yield from until(src, markers, sink.reasoning)
@@ -97,6 +90,20 @@ def reasoning(
     report_unclosed(reading)
     sink.close_reasoning("")
     return None
+
+
+def _json_here(reading: Reading) -> Steps[tuple[Checkpoint | None, str]]:
+    """What JSON that begins here begins with, and a checkpoint before it; None and "" if none does.
+
+    The server may have constrained all that the model wrote, where the prompt opened reasoning.
+    """
+    if not reading.tables.constrained:
+        return None, ""
+    checkpoint = reading.checkpoint()
+    if marker := (yield from json_ahead(reading.src)):
+        return checkpoint, marker
+    checkpoint.commit()
+    return None, ""
 
 
 def _is_text(reading: Reading, marker: str) -> Steps[bool]:

@@ -274,10 +274,10 @@ class TokenParser(TurnParser):
         return [trail.decoded(end >> 1) for end in trail.ends]
 
     @property
-    def held_back(self) -> int:
+    def held(self) -> int:
         """How many characters at the end of the decoded text are held back."""
         trail, end = self._trail, self._trail.end
-        return trail.decoded(end) - trail.decoded(max(end - super().held_back, 0))
+        return trail.decoded(end) - trail.decoded(max(end - super().held, 0))
 
     def fork(self) -> TokenParser:
         """Make a second parser in the same state; see `StreamParser.fork`."""

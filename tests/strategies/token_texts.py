@@ -87,9 +87,15 @@ def groups(draw, ids):
     return made
 
 
+def _ends_in_part(prompt, core):
+    """Whether the end of a prompt is the beginning of a marker, and not all of it."""
+    return any(prompt.endswith(core[:length]) for length in range(1, len(core)))
+
+
 def drawn_special(data, fmt):
-    """Some of the markers of a format: those that are tokens."""
-    cores = cores_of(fmt)
+    """Some of the markers of a format: those that are tokens, none of which a prompt begins."""
+    prompt = fmt.turn.generation_prompt
+    cores = [core for core in cores_of(fmt) if not _ends_in_part(prompt, core)]
     return set(data.draw(st.lists(st.sampled_from(cores), max_size=8))) if cores else set()
 
 

@@ -204,7 +204,7 @@ class _Pass:
     def _note_state(self, step: int) -> None:
         """Write down what has changed of what the parser waits in, holds back and has reported."""
         parser, inspection = self._parser, self.inspection
-        state, size = parser.where(), parser.held_back
+        state, size = parser.where(), parser.held
         if state != self._state:
             self._state = state
             inspection.states.append((step, state))

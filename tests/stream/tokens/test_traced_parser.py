@@ -80,7 +80,7 @@ def test_spans_cover_the_output_at_every_cut(family, data, kw, reason):
     parser = TracedParser(fmt, **kw)
     fed(parser, data.draw(cuts(text)), reason)
     assert parser.role_spans == spans
-    assert parser.held_back == 0
+    assert parser.held == 0
 
 
 @in_families()
@@ -103,7 +103,7 @@ def test_no_more_is_held_back_than_came(family, data, kw):
         held = set()
         for parser in parsers:
             parser.feed(char)
-            held.add(parser.held_back)
+            held.add(parser.held)
         assert len(held) == 1
         assert 0 <= held.pop() <= came
 
@@ -127,7 +127,7 @@ def test_what_is_held_back():
     seen = []
     for chunk in ("So.", " <to", "ol_call>", '\n{"name": "f', '", "arguments": ', "{}"):
         parser.feed(chunk)
-        seen.append(parser.held_back)
+        seen.append(parser.held)
     assert seen[:4] == [0, 3, 11, 23]
     assert seen[-1] == 0
 
@@ -140,7 +140,7 @@ def test_what_is_held_back_of_tokens_is_counted_as_text():
     seen = []
     for id in text.ids:
         parser.feed(id)
-        seen.append(parser.held_back)
+        seen.append(parser.held)
     assert seen == [0, 11, 12, 13]
     parser = text.read()
     assert parser.ends == [1, 12, 13, 14]
