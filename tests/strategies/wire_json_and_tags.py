@@ -183,6 +183,8 @@ TOOLS = [
 def tagged_arguments(draw, fmt):
     """Arguments that can be written in tags: no string holds a marker."""
     literals = [text.strip() for text in markers_of(fmt)]
+    if not fmt.arguments.value_suffix:  # the next call ends a value
+        literals += [fmt.function.name_prefix.strip()] * bool(fmt.function.name_prefix.strip())
     keys = draw(st.lists(st.sampled_from(KEYS), max_size=4, unique=True))
     values = {key: draw(TYPES[key[0]][1]) for key in keys}
     for key, value in values.items():

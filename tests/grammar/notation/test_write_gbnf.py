@@ -86,6 +86,15 @@ def test_xgrammar_agrees(dialect, grammar, text, seed):
         assert engine.accepts(one) == accepts(grammar, one), to_gbnf(grammar, dialect)
 
 
+@pytest.mark.parametrize("text", ["cr\xe9dit", "\xe70", "\x01d", "\x7fA", "a\x1f\xe9\n1"])
+@pytest.mark.parametrize("dialect", [LLAMA_CPP, XGRAMMAR])
+def test_digits_behind_what_xgrammar_spells_with_digits_are_themselves(dialect, text):
+    grammar = grammar_of(seq(literal(text), repeat(literal(text), 0, None)))
+    engine, again = Gbnf(grammar, dialect), read_gbnf(to_gbnf(grammar))
+    for times in range(4):
+        assert engine.accepts(text * times) == accepts(again, text * times) == bool(times)
+
+
 @given(CASES, st.integers())
 def test_schemas_are_within_the_limits_of_llama_cpp(case, seed):
     grammar = schema_rules(case[0]).grammar()

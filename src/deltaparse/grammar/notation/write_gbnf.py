@@ -6,7 +6,9 @@ made of count against the limit of 2,000.
 
 Held too to what xgrammar reads the same way, which takes `-` in a class for a range unless it comes
 last, even where it is escaped, `^` for a negation where it comes first, even so, and for `\xHH` all
-the hexadecimal digits that follow. So `^` and `-` come last in a class, after what must be escaped.
+the hexadecimal digits that follow. So `^` and `-` come last in a class, after what must be escaped;
+and a literal is cut behind a character that xgrammar spells so itself, such as `é`, where a digit
+follows.
 
 xgrammar has words of its own for special tokens, and for text without some markers, where GBNF has
 an automaton: a rule for each of its states, over which xgrammar runs its whole vocabulary.
@@ -14,6 +16,7 @@ an automaton: a rule for each of its states, over which xgrammar runs its whole 
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -64,6 +67,7 @@ XGRAMMAR = Dialect(
     "Token({})", "TagDispatch(loop_after_dispatch=false, excludes=({}))", names_options=True
 )
 
+APART_OR_SPELLED = re.compile(rf"{APART.pattern}|(?<=[\x00-\x1f\x7f-\xff])(?=[0-9A-Fa-f])")
 LAST_ASCII = 0x7F
 ESCAPES = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
@@ -109,7 +113,7 @@ class _Writer:
     def _expr(self, expr: Expr, rule: str) -> str:
         match expr:
             case Literal(text):
-                return " ".join(map(self._literal, filter(None, APART.split(text))))
+                return " ".join(map(self._literal, _parts(text)))
             case Chars():
                 return _class(expr)
             case Sequence(parts):
@@ -134,7 +138,7 @@ class _Writer:
     def _repeated(self, body: Expr, least: int, most: int | None, rule: str) -> str:
         inner = body.body if isinstance(body, Token) else body
         single = isinstance(inner, Chars | Ref | TextUntil | TextWithout) or (
-            isinstance(inner, Literal) and (len(inner.text) == 1 or is_whole(inner.text))
+            isinstance(inner, Literal) and len(_parts(inner.text)) == 1
         )
         if self._dialect.names_options and (least, most) == (0, 1) and isinstance(inner, Ref):
             return self._helper(Choice((EMPTY, inner)), inner.name)
@@ -170,6 +174,11 @@ class _Writer:
             self._helpers[body] = name
             self._todo.append((name, body))
         return self._helpers[body]
+
+
+def _parts(text: str) -> list[str]:
+    """The parts that a literal is written in."""
+    return [part for part in APART_OR_SPELLED.split(text) if part]
 
 
 def _class(expr: Chars) -> str:
