@@ -177,7 +177,7 @@ def _text(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         if (yield from stands_alone(src, reading.tables, marker, marks.outside)):
             return marker
         start = src.offset
-        emit(src.take(src.pos + len(marker)))
+        emit(src.take(src.pos + 1))
         report_no_end(reading, marker, start, "content")
 
 

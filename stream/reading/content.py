@@ -57,10 +57,13 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         if not (stray_end or mentioned):
             if role not in UNSURE or (yield from is_marker(reading, marker)):
                 return marker
-        emit(src.take(src.pos + len(marker)))
         if stray_end:
+            emit(src.take(src.pos + len(marker)))
             report_stray_end(reading, marker, start, "and is content")
-        elif marker in tables.turn_ends:
+            continue
+        # A marker that is text may hold the beginning of one that is none: `[e~[e~[`.
+        emit(src.take(src.pos + 1))
+        if marker in tables.turn_ends:
             report_no_end(reading, marker, start, "content")
 
 

@@ -77,7 +77,7 @@ def reasoning(
             sink.reasoning(src.take(src.pos + len(marker)))
         elif marker and role is not Role.REASONING_END and (yield from _is_text(reading, marker)):
             start = src.offset
-            sink.reasoning(src.take(src.pos + len(marker)))
+            sink.reasoning(src.take(src.pos + 1))
             report_no_end(reading, marker, start, "reasoning")
         else:
             break

@@ -296,7 +296,7 @@ class MarkerTables:
         self._know_roles()
         self.other_roles = OtherRoles(fmt.turn.headers, known)
         self.reasoning_start = _literals(start)
-        self.call_starts = _literals(tool_start + fences)
+        self.call_starts = _literals(tool_start + fences + _beside(fmt, constrained=constrained))
 
     def _know_calls(self, tools: ToolsFormat) -> None:
         """Say what unmarked calls begin with, and what means something in a call."""
@@ -457,6 +457,13 @@ def _before_content(fmt: WireFormat, start: list[MarkerSpelling]) -> tuple[str, 
     plain = content.mode is ContentMode.PLAIN and not content.start.strip()
     always = content.mode is ContentMode.ALWAYS_WRAPPED and not fmt.facts.next_ends_reasoning
     return content.start if plain else "", _literals(start if always else [])
+
+
+def _beside(fmt: WireFormat, *, constrained: bool) -> list[MarkerSpelling]:
+    """What stands round the calls in a message of a channel, and so may stand round JSON there."""
+    facts = fmt.facts
+    markers = (*facts.openers, *facts.closers) if constrained and facts.has_channels else ()
+    return _spelled(Role.TOOL_START, markers)
 
 
 def _in_message(fmt: WireFormat, *, calls: bool) -> MarkerTables | None:

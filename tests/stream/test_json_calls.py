@@ -29,6 +29,7 @@ from ..support import cuts, joined
 from .invariants import check_1_and_2, check_3, check_4, check_5, run
 
 QWEN, CODER, HARMONY = get_format("qwen25"), get_format("qwen3_coder"), get_format("gpt_oss")
+GLIMMER = get_format("muse_glimmer")
 NANO = get_format("nemotron3_nano")
 F = '{"name": "f", "arguments": {"a": 1}}'
 G = '{"name": "g", "parameters": {}}'
@@ -163,6 +164,7 @@ def test_calls_in_json_are_calls(text, calls, end):
         (get_format("llama3_json"), f"<|python_tag|>{F}<|eot_id|>", 1),
         (get_format("command_r_plus"), f"Action:\n```json\n[{F}]\n```", 2),
         (HARMONY, f"<|channel|>final<|message|>```json\n{F}\n```<|return|>", 2),
+        (GLIMMER, f"<|message|><atem:function_calls>\n{F}\n</atem:function_calls><|eot|>", 2),
     ],
 )
 def test_markers_round_the_json_are_left_out_and_reported(fmt, text, strays):

@@ -40,6 +40,13 @@ def test_6_an_end_of_turn_in_the_middle_is_text(family, data, gap):
     assert "text_after_end" in kinds(parser)
 
 
+@pytest.mark.parametrize("opening", ["", "<think>", "<think>a</think>"])
+def test_an_end_of_turn_that_begins_within_one_that_is_text_is_one(opening):
+    parser = fed(TAGS.replace(turn={"ends": ("[e~[",)}), opening + "so [e~[e~[")
+    assert parser.message.parts[-1].text == "so [e~"
+    assert "text_after_end" in kinds(parser)
+
+
 @in_families()
 @given(data=st.data(), gap=gaps, behind=st.sampled_from(["", "header", "end"]))
 def test_6_with_nothing_but_markers_behind_it_is_the_end(family, data, gap, behind):

@@ -19,7 +19,7 @@ from deltaparse.partial import Steps, Window
 from ...wire.spellings import GAP
 from ...wire.usual import Usual, so_far, whole
 
-__all__ = ["BETWEEN", "LONGEST_NAME", "python_head", "usual_call"]
+__all__ = ["BETWEEN", "is_name", "python_head", "usual_call"]
 
 LONGEST_NAME = 256
 """Characters that a name may have."""
@@ -28,6 +28,7 @@ BETWEEN = rf"{GAP}(?:[,;]{GAP})?+"
 """What stands between two calls."""
 
 KEY = rf"[^\W\d][-.\w]{{0,{LONGEST_NAME - 1}}}+"
+NAME = re.compile(KEY)
 
 
 def python_head(
@@ -90,3 +91,8 @@ def _patterns(before: str, method: str, *, sure: bool) -> tuple[re.Pattern[str],
         re.compile(rf"{before}{name}(\()(?={argument})"),
         re.compile(rf"{before}(?:{name}{begun})?"),
     )
+
+
+def is_name(text: str) -> bool:
+    """Whether a function or an argument may be called so: no letter may be two characters."""
+    return NAME.fullmatch(text) is not None

@@ -55,11 +55,14 @@ def check(fmt, tools, seed):
 @given(st.sampled_from(FORMATS), TEXTS, st.integers())
 @example("qwen3_coder", "a" * 300, 0)
 @example("gpt_oss", "\u2028", 0)
+@example("pythonic", "\u4e2d\u0301", 0)
 def test_names_of_tools(name, written, seed):
     check(get_format(name), [tool(written, "a")], seed)
 
 
 @settings(max_examples=300)
+@example("minimax_m3", ["a" * 300], 0)
+@example("minimax_m3", ["a" * 255], 0)
 @given(
     st.sampled_from(FORMATS), st.lists(TEXTS, min_size=1, max_size=3, unique=True), st.integers()
 )

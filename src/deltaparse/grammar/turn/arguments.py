@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from deltaparse.partial import UsageError
+from deltaparse.partial import LONGEST_MARKER, UsageError
 from deltaparse.stream import WireFormat
-from deltaparse.stream.reading.tool_calls.python_head import LONGEST_NAME
+from deltaparse.stream.reading.tool_calls.python_head import is_name
 from deltaparse.stream.reading.tool_calls.schema import (
     Kinds,
     argument_types,
@@ -114,8 +114,7 @@ class Arguments:
             return seq(token(Literal(",")), self.spacing.comma, expr)
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
-            letters = parameter.key.replace("-", "_").replace(".", "_")
-            if len(letters) > LONGEST_NAME or not letters.isidentifier():
+            if not is_name(parameter.key):
                 raise UsageError(f"{parameter.path}: this name cannot be written in Python")
             value = compiler.value(parameter.schema, parameter.path, name)
             return seq(literal(f"{parameter.key}="), value)
@@ -131,7 +130,9 @@ class Arguments:
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
             key = parameter.key
             end = ValueEnd(self.fmt, key)
-            if not key or key != key.strip() or any(mark in key for mark in end.in_names):
+            marked = any(mark in key for mark in end.in_names)
+            again = key + marks.key_suffix if marks.key_suffix else ""
+            if not key or key != key.strip() or marked or len(again) > LONGEST_MARKER:
                 raise UsageError(f"{parameter.path}: this name cannot be written between markers")
             types = argument_types(tool.schema, key)
             if can_nest(self.fmt) and parameter.schema == schema_of_argument(tool.schema, key):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
+from deltaparse.stream.reading.tool_calls.python_head import is_name
 from deltaparse.stream.reading.tool_calls.tagged_head import LONGEST_NAME, is_readable
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
@@ -198,8 +199,7 @@ class Calls:
 
     def _python_call(self, tool: Tool, method: str = "") -> Expr:
         name = self.fmt.function.namespace + tool.name
-        parts = name.replace("-", "_").split(".")
-        if len(name) > LONGEST_NAME or not all(part.isidentifier() for part in parts):
+        if not is_name(name):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in Python")
         return seq(literal(f"{name}{method}("), self.arguments.python(tool), token(Literal(")")))
 
