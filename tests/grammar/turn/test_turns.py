@@ -479,6 +479,18 @@ def test_arguments_as_text():
     assert not accepts(grammar.rules, call.replace("city", "town"))
 
 
+def test_a_line_end_before_a_quote_in_arguments_as_text():
+    """Both begin with a backslash there."""
+    fmt = HERMES.replace(tools={"arguments_as_text": True})
+    grammar = gbnf(fmt, TOOLS, tool_choice="required", spacing="flexible")
+    for space in ("", " ", "\n", "\n    "):
+        arguments = f'{{{space}"city": "Oslo"{space}}}'
+        text = json.dumps({"name": "weather", "arguments": arguments})
+        call = f"<tool_call>\n{text}\n</tool_call>"
+        assert accepts(grammar.rules, call)
+        assert Lark(grammar.rules).accepts(call)
+
+
 @pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed")
 class TestStructuralTag:
     def fits(self, fmt, *texts, **options):

@@ -42,6 +42,7 @@ __all__ = [
     "DUMPS",
     "EITHER",
     "FLEXIBLE",
+    "FLEXIBLE_IN_TEXT",
     "JsonText",
     "Spacing",
     "common",
@@ -76,6 +77,14 @@ _ANY_SPACE = optional(token(choice(SPACE, INDENT)))
 
 FLEXIBLE = Spacing(_ANY_SPACE, _ANY_SPACE, _ANY_SPACE)
 """A space, or a new line and an indentation, at any of these places, or nothing."""
+
+_SPACE_IN_TEXT = optional(token(choice(SPACE, seq(Literal("\n"), repeat(SPACE, 0, 20)))))
+
+FLEXIBLE_IN_TEXT = Spacing(_SPACE_IN_TEXT, _SPACE_IN_TEXT, _SPACE_IN_TEXT)
+r"""The same in JSON that stands in a string, where a line end is `\n` and a quote `\"`.
+
+A lexer takes the backslash behind a line end for white space if any may begin with one.
+"""
 
 LARGEST_WHOLE = 1e15
 """Whole numbers below it may be written with a point or without."""

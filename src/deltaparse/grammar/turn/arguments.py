@@ -37,7 +37,7 @@ from ..schema.json_schema import Compiler, Dialect, NotExpressed, schema_rules
 from ..schema.schema_branches import expanded
 from ..schema.schema_containers import Member, ordered
 from ..schema.schema_document import check_document, step
-from ..text.json_text import JsonText, Spacing
+from ..text.json_text import FLEXIBLE, FLEXIBLE_IN_TEXT, JsonText, Spacing
 from ..text.own_quotes import OwnQuotes
 from ..text.python_text import PythonText, ReprText
 from .elements import NESTING, Elements, can_nest
@@ -74,14 +74,18 @@ class Arguments:
         self.not_expressed: list[NotExpressed] = []
 
     def json(
-        self, tool: Tool, rules: RuleBook | None = None, dialect: Dialect | None = None
+        self,
+        tool: Tool,
+        rules: RuleBook | None = None,
+        dialect: Dialect | None = None,
+        spacing: Spacing | None = None,
     ) -> Expr:
         """Make a JSON object, or what the format, or `dialect`, has for one."""
         try:
             found = schema_rules(
                 tool.schema,
                 name=tool.name,
-                spacing=self.spacing,
+                spacing=spacing or self.spacing,
                 rules=rules or self.rules,
                 dialect=dialect or self.dialect,
             )
@@ -93,7 +97,8 @@ class Arguments:
     def text(self, tool: Tool) -> Expr:
         """Make a JSON string, or one of Python, that holds a JSON object."""
         own = RuleBook()
-        value = self.json(tool, own, JsonText)
+        spacing = FLEXIBLE_IN_TEXT if self.spacing == FLEXIBLE else self.spacing
+        value = self.json(tool, own, JsonText, spacing)
         copies: dict[str, Ref] = {}
         speller = written_in(self.dialect)(self.rules, self.spacing)
         todo = [value]
