@@ -47,11 +47,12 @@ def call_objects(draw):
 
 @st.composite
 def sessions(draw):
-    """What was typed at Python's prompt, and what it said."""
+    """What was typed at Python's prompt, and what it said: none is a call, to the letter."""
     typed = python_calls() | NAMES | NAMES.map(" {}".format)
     said = python_calls() | objects() | VALUES.map(repr) | VALUES.map(json.dumps)
     steps = draw(st.lists(st.tuples(typed, said), min_size=1, max_size=3))
-    return "\n".join(f">>>{draw(st.sampled_from(['', ' ']))}{code}\n{out}" for code, out in steps)
+    gaps = [" " if out[:1] == "{" else draw(st.sampled_from(["", " "])) for _, out in steps]
+    return "\n".join(f">>>{gap}{code}\n{out}" for gap, (code, out) in zip(gaps, steps, strict=True))
 
 
 looks_like_calls = python_calls() | objects() | call_objects() | sessions()
