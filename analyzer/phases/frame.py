@@ -96,7 +96,8 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     )
     # What ends a message before the user's, as it ends the user's own, does not open that.
     opening = opening.removeprefix(theirs) if theirs.strip() else opening
-    return Frame(turn, header, trailer, theirs, opening, _opening_of_result(render, turn.ends))
+    returned = _opening_of_result(render, turn.ends, header) if render.style.answered else ""
+    return Frame(turn, header, trailer, theirs, opening, returned)
 
 
 def without_start_of_calls(turns: Turns) -> Frame:
@@ -190,11 +191,11 @@ def _header_after_tool(render: Renderer, header: str) -> str:
     return "".join(part.text for part in parts[first:])
 
 
-def _opening_of_result(render: Renderer, ends: Sequence[str]) -> str:
-    """What begins what a tool returned, where it is needed: calls are not shown without."""
-    if not render.style.answered:
-        return ""
-    gap = between(render.turn(then=[result()]), CONTENT, RESULT) or ""
+def _opening_of_result(render: Renderer, ends: Sequence[str], header: str) -> str:
+    """What begins what a tool returned; as a turn does where it must answer calls."""
+    gap = between(render.turn(then=[result()]), CONTENT, RESULT)
+    if gap is None:
+        return header
     end = next((end for end in ends if end in gap), "")
     return gap.partition(end)[2] if end else gap
 

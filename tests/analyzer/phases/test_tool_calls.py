@@ -71,6 +71,22 @@ def test_calls_that_must_be_answered_end_before_the_result(end, returned, issue)
         assert fmt.tools.supports_parallel_calls
 
 
+def test_a_result_that_must_answer_calls_begins_as_a_turn_does():
+    refuses = (
+        "{% if not messages[loop.index0 - 1].tool_calls %}{{ raise_exception('no') }}{% endif %}"
+    )
+    said = "{% for c in m.tool_calls or [] %}<f>{{ c.function | tojson }}</f>{% endfor %}"
+    said += "{{ '<run>' if m.tool_calls else m.content ~ '<stop>' }}"
+    tool = "{% elif m.role == 'tool' %}" + refuses + "{{ m.content }}<stop>"
+    turn = "<m>{{ m.role }}<c>{% if m.role == 'assistant' %}" + said + tool
+    turn += "{% else %}{{ m.content }}<stop>{% endif %}"
+    source = turns(ANSWERED + turn).replace("<assistant>", "<m>assistant<c>")
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert fmt.verified
+    assert (fmt.tools.section_start, fmt.tools.per_call_start) == ("", "<f>")
+    assert parse('<f>{"name": "f", "arguments": {}}</f><run>', fmt).tool_calls[0].complete
+
+
 def test_a_call_in_a_message_whose_header_names_the_function_too():
     header = "<|m|>{{ m.role }}<|to|>NAME<|c|>"
     tags = "<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}"
