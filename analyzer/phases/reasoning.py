@@ -124,12 +124,11 @@ def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | No
         wrapper = lead if lead.strip() and end != lead and end.endswith(lead) else ""
         end = end.removesuffix(wrapper)
         markers = [part for part in segments(end) if part.marker]
-        always = after.strip() and lead.strip().endswith(end.strip())
+        always = lead.strip().endswith(end.strip())
         if not wrapper and len(markers) > 1 and (always or after.strip() != tail.strip()):
             # Content is wrapped, when there is reasoning or ever: its opening marker comes last.
             end = end[: end.rindex(markers[-1].text)]
-        if len(markers) > 1:
-            end = _without_content(turns, start, end, prompts)
+        end = _without_content(turns, start, end, prompts)
         if not end.strip():
             continue
         own, theirs = end.strip(), lead.strip()
