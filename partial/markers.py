@@ -9,7 +9,7 @@ that may still become a marker.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,9 @@ LONGEST_MARKER = 256
 """Characters that a marker may have: no real one has 40, and all its beginnings are kept."""
 
 NEVER = "(?!)"
+
+KNOWN = 3
+"""Characters of a marker's beginning that a pattern knows: `\n\nTh` and `</p` are none."""
 
 Search = Callable[..., re.Match[str] | None]
 """The `search` of a pattern."""
@@ -104,16 +107,26 @@ class Markers:
     def tails(self) -> Iterator[str]:
         """Yield patterns of what a text may end in that is the beginning of a marker.
 
-        They know its first two characters and how long it is; that excludes nearly all else.
+        They know its first three characters and how long it is; that excludes nearly all else.
         """
         for first in self.firsts:
             yield re.escape(first) + self._tail(first)
 
     def _tail(self, first: str) -> str:
         """The same without the first character."""
-        second = "".join(re.escape(text[1:2]) for text in self.literals if text[0] == first)
-        more = f"(?:[{second}].{{0,{self.longest}}}+)?+" if second else ""
-        return rf"{more}\Z"
+        rests = [text[1:] for text in self.literals if text[0] == first]
+        return self._beginning(rests, KNOWN - 1) + r"\Z"
+
+    def _beginning(self, texts: Sequence[str], known: int) -> str:
+        """A pattern of beginnings of texts that knows so many of their characters."""
+        if not known:
+            return f".{{0,{self.longest}}}+"
+        ways = [
+            re.escape(first)
+            + self._beginning([text[1:] for text in texts if text[:1] == first], known - 1)
+            for first in sorted({text[0] for text in texts if text})
+        ]
+        return f"(?:{'|'.join(ways)})?+" if ways else ""
 
     def _rests(self) -> Iterator[tuple[str, str]]:
         """Yield each first character, and a pattern of what follows it in whole and cut markers."""
