@@ -144,6 +144,8 @@ class Feeder:
         if waiter is not None and waiter.step is not None:
             try:
                 read = waiter.step(window)
+                if read == "" and waiter.lane is None and not builder.out:
+                    return []  # it waits for more: where calls are short, most chunks end here
             except Exception as error:  # noqa: BLE001 - as in `_resume`
                 read = self._give_up(error)
                 waiter = window.waiter
