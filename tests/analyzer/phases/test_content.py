@@ -39,3 +39,15 @@ def test_markers_of_content_that_are_described_count_where_none_are_shown(wraps,
     fmt = analyze(OWN.reasoning_asked_for.replace("'<a>' ~ message.content", said))
     assert (fmt.content.mode, fmt.content.start) == (mode, start)
     assert fmt.content.end == start.replace("<", "</")
+
+
+def test_content_may_be_left_out_beside_reasoning():
+    said = "{{ m.content or '' }}"
+    fmt = analyze(
+        "{% for m in messages %}<{{ m.role }}>{% if m.reasoning_content %}<think>"
+        f"{{{{ m.reasoning_content }}}}</think>{{% if m.tool_calls %}}{said}{{% endif %}}{{% else %}}"
+        f"{said}{{% endif %}}"
+        "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}"
+        "</call>{% endfor %}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+    )
+    assert (fmt.content.mode, fmt.reasoning.end) == (ContentMode.PLAIN, "</think>")
