@@ -16,6 +16,7 @@ __all__ = [
     "Segment",
     "Split",
     "after",
+    "begins_with_marker",
     "between",
     "common_prefix",
     "common_suffix",
@@ -108,6 +109,11 @@ def segments(text: str) -> list[Segment]:
 def first_marker(text: str) -> str:
     """The marker that a text begins with, or what stands before the first, without white space."""
     return next((part.text.strip() for part in segments(text) if part.text.strip()), "")
+
+
+def begins_with_marker(text: str) -> bool:
+    """Whether a marker stands behind the white space that a text begins with."""
+    return next((part.marker for part in segments(text) if part.text.strip()), False)
 
 
 def after(text: str, probe: str) -> str:

@@ -15,7 +15,7 @@ from typing import Unpack
 from deltaparse.stream import TurnFormat
 
 from .brackets import Brackets
-from .diff import after, between, first_marker, segments
+from .diff import after, begins_with_marker, between, first_marker, segments
 from .probes import CONTENT, FUNCTIONS, NEXT_USER, RESULT, USER, Message, Said
 from .renderer import Renderer
 from .trace import Trace
@@ -150,6 +150,13 @@ class Frame:
         if len(markers) < 2:
             return self
         return replace(self, turn=replace(self.turn, ends=(markers[-1], *ends[1:])))
+
+    def with_longer_end(self, before: str) -> Frame:
+        """The same with an end of turn that begins with what stands before it, if markers do."""
+        ends = self.turn.ends
+        if not ends or not begins_with_marker(before):
+            return self
+        return replace(self, turn=replace(self.turn, ends=(before + ends[0], *ends)))
 
     def without(self, marker: str) -> Frame:
         """The same with a header that ends before `marker`, if that had got into it.

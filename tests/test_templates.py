@@ -771,6 +771,14 @@ FORMS = {
         ),
     ),
     # Content in markers.
+    "content_begun_in_the_prompt": form(
+        Said("Dry.<|/answer|><|/turn|>", content="Dry."),
+        Said("Dry.<|/answer|>", content="Dry."),
+        Said("Dry.", content="Dry."),
+        tools__format="NONE",
+        turn__headers=("<|turn|><|bot|><|answer|>",),
+        turn__ends=("<|/answer|><|/turn|>", "<|/turn|>", "<|/answer|>"),
+    ),
     "wrapped_content": form(
         Said(
             "<|START_PLAN|>hm<|END_PLAN|><|START_CALLS|>[\n"

@@ -52,13 +52,16 @@ def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
 def with_end_of_content(
     turns: Turns, reasoning: ReasoningFinding, content: ContentFormat
 ) -> tuple[Turns, ContentFormat]:
-    """Take content's end marker out of the end of the turn, where it was taken for a part of that.
+    """Take content's end marker out of the end of the turn, or into it, where that was wrong.
 
-    Then every turn has it, and only the last marker of what ends turns is the turn's own.
+    If it was taken for a part of that, every turn has it, and only the last marker of what ends
+    turns is the turn's own. If nothing begins content, what stands behind it ends the turn.
     """
     if content.mode is ContentMode.ALWAYS_WRAPPED and not content.end.strip():
         turns = turns.within(turns.frame.with_last_end_marker())
         content = find_content(turns, reasoning)
+    elif content.mode is ContentMode.PLAIN:
+        turns = turns.within(turns.frame.with_longer_end(round_content(turns)[1]))
     return turns, content
 
 

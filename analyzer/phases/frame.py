@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from deltaparse.stream import TurnFormat
 
-from ..diff import after, between, common_prefix, common_suffix, first_marker, segments
+from ..diff import (
+    after,
+    begins_with_marker,
+    between,
+    common_prefix,
+    common_suffix,
+    first_marker,
+    segments,
+)
 from ..probes import (
     CONTENT,
     FUNCTIONS,
@@ -211,9 +219,8 @@ def _end_in_the_middle(last: str, end: str, header: str) -> str:
     It begins with a marker: other text is what the template adds to content.
     """
     known = end.lstrip().startswith(last.strip()) or last.lstrip().startswith(end.strip())
-    first = next((part for part in segments(end) if part.text.strip()), None)
-    is_marker = first is not None and first.marker and header.strip() not in end
-    return end if is_marker and not known else ""
+    is_end = begins_with_marker(end) and header.strip() not in end
+    return end if is_end and not known else ""
 
 
 def _end_and_trailer(

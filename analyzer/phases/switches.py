@@ -148,7 +148,7 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
         seen = {plain: None}
         for value in (*([True] if name in on else []), *([False] if name in off else []), *texts):
             views = on[name] if value is True else _views(render.under({name: value}))
-            if views is None or views in seen:
+            if views is None or views in seen or _is_written(value, plain, views):
                 continue
             seen[views] = None
             if changes := tuple(_changes(plain, views)):
@@ -158,6 +158,14 @@ def _tried(render: Renderer, base: Setting, names: Sequence[str]) -> Iterator[Se
 def _may_be_off(plain: Views, views: Views | None) -> bool:
     """Whether a switch that is on shows these views, and may change something where it is off."""
     return views is not None and {*_changes(plain, views)} != {"instructions"}
+
+
+def _is_written(value: object, plain: Views, views: Views) -> bool:
+    """Whether true or false comes out in a turn or its prompt: it stands for a text, no switch."""
+    if not isinstance(value, bool):
+        return False
+    old, new = ("".join(_behind(text, USER) for text in texts) for texts in (plain, views))
+    return str(value) in new and str(value) not in old
 
 
 def _word(value: object) -> str:

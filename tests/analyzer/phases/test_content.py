@@ -42,12 +42,11 @@ def test_markers_of_content_that_are_described_count_where_none_are_shown(wraps,
 
 
 def test_content_may_be_left_out_beside_reasoning():
-    said = "{{ m.content or '' }}"
+    said, thought = "{{ m.content or '' }}", "<think>{{ m.reasoning_content }}</think>"
     fmt = analyze(
-        "{% for m in messages %}<{{ m.role }}>{% if m.reasoning_content %}<think>"
-        f"{{{{ m.reasoning_content }}}}</think>{{% if m.tool_calls %}}{said}{{% endif %}}{{% else %}}"
-        f"{said}{{% endif %}}"
-        "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}"
-        "</call>{% endfor %}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
+        "{% for m in messages %}<{{ m.role }}>{% if m.reasoning_content and m.tool_calls %}"
+        f"{thought}{said}{{% elif m.reasoning_content %}}{thought}{{% else %}}{said}{{% endif %}}"
+        "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>"
+        "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
     )
     assert (fmt.content.mode, fmt.reasoning.end) == (ContentMode.PLAIN, "</think>")

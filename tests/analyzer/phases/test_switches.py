@@ -126,6 +126,9 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
         ("{% if deep %}{{ raise_exception('no') }}{% endif %}", "", "", []),
         ("", "{% if m.tool_calls %}" + CALL + "{% endif %}", "", [("deep", True, ("calls",))]),
         ("{% if day is defined %}{{ day }}{% endif %}", "", "", [("day", True, ("instructions",))]),
+        # What is written into the prompt stands for a text.
+        ("", "", "{{ answer }}{% if answer %}<user>{% endif %}", []),
+        ("", "", "{% if answer is defined and not answer %}{{ answer }}{% endif %}", []),
     ],
 )
 def test_what_a_switch_changes(before, in_turn, in_prompt, found):
