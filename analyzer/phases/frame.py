@@ -26,12 +26,12 @@ from ..probes import (
     assistant,
     call,
     result,
-    thinking,
     user,
 )
 from ..renderer import Renderer
 from ..template.chat_template import ChatTemplate
 from ..turns import Frame, Turns
+from .switches import views_with_reasoning
 
 __all__ = ["find_frame", "needs_eos_token", "with_first_ends", "without_start_of_calls"]
 
@@ -157,11 +157,11 @@ def _header(
     in the `others`, those under switches; where the template adds none, the part of every prompt's
     end. Returns also the headers that say more in their middle, under a switch.
     """
-    thought = between(render([user(), thinking()]), USER, REASONING)
+    thought, planned = (between(text, USER, REASONING) for text in views_with_reasoning(render))
     said = between(render.turn(), USER, CONTENT)
     in_the_middle = between(render.turn(then=[user(NEXT_USER)]), USER, CONTENT)
     called = between(render.turn(content="", calls=[call()]), USER, FUNCTIONS[0])
-    heads = [text for text in (said, in_the_middle, called, thought) if text is not None]
+    heads = [text for text in (said, in_the_middle, called, thought, planned) if text is not None]
     if not added.strip():
         return common_prefix(prompt, *heads), []
     first = first_marker(added)

@@ -52,6 +52,8 @@ OPENED_ONLY = (
     "the prompt opens a part of the turn with {rest!r}, and nothing shows what ends it: if it is "
     "reasoning, fmt.replace(reasoning=...)"
 )
+CLOSERS = ("</", "[/", "<|/")
+"""What a marker begins with that closes something."""
 WORDS = (("begin", "end"), ("start", "end"), ("open", "close"))
 """Words in markers that open and in those that close."""
 
@@ -133,10 +135,14 @@ def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | No
             continue
         own, theirs = end.strip(), lead.strip()
         if not start.strip() and theirs and (theirs in own or theirs.startswith(own)):
-            # Every turn has the start marker, and one without reasoning closes it at once.
-            start = _last_marker(turns.frame.header) + start
+            start = _start_in_header(turns) + start
         return start, end, key
     return None
+
+
+def _start_in_header(turns: Turns) -> str:
+    """The start marker where every turn has it, and one without reasoning closes it at once."""
+    return _last_marker(turns.frame.header)
 
 
 def _without_content(turns: Turns, start: str, end: str, prompts: Sequence[str]) -> str:
@@ -203,11 +209,14 @@ def _headers(turns: Turns) -> list[str]:
 @phase("R3")
 def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
     """R3: the same from a turn with reasoning and a call, where content shows no reasoning."""
+    closed_at_once = round_content(turns)[0].strip()
     for key in _keys(turns.render):
         body = turns.body(content="", calls=[call()], reasoning=REASONING, key=key)
         if body is None or not _once(body, FUNCTIONS[0]):
             continue
         start, rest = body.split(REASONING, 1)
+        if not start.strip() and closed_at_once and rest.lstrip().startswith(closed_at_once):
+            start = _start_in_header(turns) + start
         if not start.strip():
             continue
         rest = rest[: rest.find(FUNCTIONS[0])]
@@ -252,9 +261,10 @@ def _described_to_the_model(render: Renderer) -> ReasoningFinding:
 def _unended(turns: Turns) -> tuple[str, ...]:
     """The issue of a template that shows reasoning and content with nothing between them.
 
-    Reasoning that is a part of the content is none: there the template writes all parts alike.
+    Reasoning that is a part of the content is none: there the template writes all parts alike. Nor
+    is what stands under another key: it may be anything.
     """
-    for key in _keys(turns.render):
+    for key in REASONING_KEYS:
         body = turns.body(reasoning=REASONING, key=key)
         if body is not None and "." not in key and _once(body, CONTENT):
             return ("the template shows reasoning, but no marker that ends it",)
@@ -273,9 +283,11 @@ def _closing(marker: str) -> str:
 
 
 def _closings(marker: str) -> Iterator[str]:
-    """What may close a marker, by its name: a slash in it, or a word for the end in it."""
+    """What may close a marker, by its name: a slash in it, its bar behind, a word for the end."""
     yield _closing(marker)
     yield f"{marker[:2]}/{marker[2:]}"
+    if marker.startswith("<|") and not marker.endswith("|>"):
+        yield f"<{marker[2:-1]}|>"
     for begin, end in WORDS:
         for one, other in ((begin, end), (begin.upper(), end.upper())):
             if one in marker:
@@ -306,7 +318,7 @@ def _once(body: str, other: str) -> bool:
 @phase("R2")
 def _from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     """Start and end from generation prompts alone."""
-    pair = _closed_pair(prompts) or _other_pair(turns, prompts)
+    pair = _closed_pair(prompts) or _other_pair(turns, prompts) or _empty_pair(turns, prompts)
     if pair is not None:
         return pair
     for opened in map(_last_marker, prompts):
@@ -336,6 +348,22 @@ def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     return next((_last_marker(text) for text in behind if text.strip() == opened), opened), ends[0]
 
 
+def _empty_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
+    """The markers that a prompt opens and closes at once behind the header."""
+    for prompt in prompts:
+        parts = segments(_behind_header(turns, prompt))
+        start, end = "".join(part.text for part in parts[:-1]), parts[-1].text if parts else ""
+        if start and parts[0].marker and end.strip() in _closings(parts[0].text.strip()):
+            return start, end.rstrip()
+    return None
+
+
+def _behind_header(turns: Turns, prompt: str) -> str:
+    """What of a prompt stands behind the header, without the space round it."""
+    header = turns.frame.header.strip()
+    return prompt.rpartition(header)[2].strip() if header and header in prompt else ""
+
+
 def _closed_in_text(render: Renderer, opened: str) -> str:
     """The marker that closes `opened` by its name, where the template's own text has it, or ""."""
     texts = [*render.template.constants, render([user()], tools=TOOLS) or ""]
@@ -350,13 +378,13 @@ def _opened_only(
 ) -> tuple[str, ...]:
     """The issue of a prompt that goes on behind the header, with what no turn shows.
 
-    Nor is it one of the `known` markers of reasoning, or begins with one.
+    Nor is it one of the `known` markers of reasoning, or begins with one, or closes something.
     """
-    header, shown = turns.frame.header.strip(), turns.body() or ""
+    shown = turns.body() or ""
     for prompt in prompts:
-        rest = prompt.rpartition(header)[2].strip() if header and header in prompt else ""
+        rest = _behind_header(turns, prompt)
         markers = [marker for marker in known if marker]
-        if rest and rest not in shown and not rest.startswith(tuple(markers)):
+        if rest and rest not in shown and not rest.startswith((*markers, *CLOSERS)):
             return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
     return ()
 

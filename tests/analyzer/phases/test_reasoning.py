@@ -73,3 +73,36 @@ def test_a_part_of_the_content_that_no_marker_begins_is_no_reasoning():
     assert analyze(turns(PARTS)).reasoning.mode is ReasoningMode.NONE
     marked = analyze(turns(PARTS.replace("'\n'", "'<t>'")))
     assert (marked.reasoning.start, marked.reasoning.end) == ("<t>", "</t>")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "start", "end"),
+    [
+        ("<muse>\n\n</muse>\n\n", "<muse>\n\n", "</muse>"),
+        ("[MUSE][/MUSE]", "[MUSE]", "[/MUSE]"),
+        ("<|part>muse\n<part|>", "<|part>muse\n", "<part|>"),
+        ("<|muse_begin|><|muse_end|>", "<|muse_begin|>", "<|muse_end|>"),
+        # What does not close the other is no end; and a closer alone opens nothing.
+        ("<|part|>final<|text|>", "", ""),
+        ("hm <muse></muse>", "", ""),
+        ("</muse>", "", ""),
+    ],
+)
+def test_a_prompt_may_open_and_close_reasoning_at_once(prompt, start, end):
+    fmt = analyze(turns("{{ m.content }}", prompt))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
+    assert fmt.verified is (bool(end) or prompt == "</muse>")
+
+
+@pytest.mark.parametrize("closed", ["<t></t>", "<t>"])
+def test_reasoning_beside_calls_alone_where_every_turn_opens_and_closes_it(closed):
+    thought = "<t>{{ m.reasoning_content if m.tool_calls }}</t>{{ m.content or '' }}"
+    fmt = analyze(turns(thought + CALLS, "{{ '<t></t>' if quick else '" + closed + "' }}"))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+@pytest.mark.parametrize(("key", "verified"), [("metadata", True), ("reasoning", False)])
+def test_what_nothing_ends_is_no_reasoning_but_under_its_usual_keys(key, verified):
+    fmt = analyze(turns("{{ m." + key + " }}\n{{ m.content }}"))
+    assert (fmt.verified, fmt.reasoning.mode) == (verified, ReasoningMode.NONE)
