@@ -544,6 +544,21 @@ FORMS = {
         tools__section_start="<|tool_calls|>\n",
         turn__headers=("<|assistant|>\n",),
     ),
+    "sections_in_lines": form(
+        whole(
+            "<|mind|>\nhm\n<|voice|>\nDry.\n"
+            f'<|hand|>\n{{"id": "1", "name": "look_up", "arguments": {LOOKS}}}\n'
+            f'<|hand|>\n{{"id": "2", "name": "say", "arguments": {SAYS}}}\n<|over|>\n',
+            "hm",
+            ids=("1", "2"),
+        ),
+        Said("<|voice|>\nDry.\n<|over|>\n", content="Dry."),
+        Said("<|mind|>\nhm\n<|voice|>\nDry.", "hm", "Dry."),
+        content__mode="ALWAYS_WRAPPED",
+        content__start="<|voice|>\n",
+        reasoning__end="\n<|voice|>\n",
+        tools__id_field="id",
+    ),
     "sections_that_the_next_one_ends": form(
         whole(
             "<|thoughts|>hm<|response|>Dry."

@@ -246,4 +246,5 @@ def _end_and_trailer(
         shared = common_suffix(own, called.rpartition(core)[0] if core else called)
         first = shared if shared.strip() else own
     at = tail.index(first)
-    return first, tail[at + len(first) :]
+    space = tail[:at] if not tail[:at].strip() and tail[:at] + first in theirs else ""
+    return space + first, tail[at + len(first) :]

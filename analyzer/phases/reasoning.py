@@ -123,7 +123,7 @@ def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | No
         if "." in key and not start.strip():
             continue
         end, after = rest.split(CONTENT, 1)
-        wrapper = lead if lead.strip() and end != lead and end.endswith(lead) else ""
+        wrapper = lead if lead.strip() not in ("", end.strip()) and end.endswith(lead) else ""
         end = end.removesuffix(wrapper)
         markers = [part for part in segments(end) if part.marker]
         always = lead.strip().endswith(end.strip())

@@ -237,7 +237,7 @@ class MarkerTables:
     def __init__(
         self, fmt: WireFormat, *, calls: bool, exact: bool = False, constrained: bool = False
     ) -> None:
-        reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
+        reasoning, tools, facts = fmt.reasoning, fmt.tools, fmt.facts
         self.fmt = in_json(fmt) if constrained else fmt
         self.calls, self.exact, self.constrained = calls, exact, constrained
         self.channels, self.in_message = ChannelMarkers(fmt), _in_message(self.fmt, calls=calls)
@@ -248,10 +248,8 @@ class MarkerTables:
         self._know_calls(tools)
         self.reasoning_ends = _ends_by_start(fmt)
         start, end = _reasoning_spelled(fmt)
-        wrapped = content.mode is not ContentMode.PLAIN
-        content_start = _spelled(Role.CONTENT_START, [content.start] if wrapped else ())
+        content_start, content_end = _content_spelled(fmt)
         self.content_space, self.content_opened = _before_content(fmt, content_start)
-        content_end = _spelled(Role.CONTENT_END, [content.end] if wrapped else ())
         openers = (*facts.openers, fmt.code.start) if calls else ()
         tool_start = _spelled(Role.TOOL_START, openers, tools.content_separator)
         tool_end = _spelled(Role.TOOL_END, facts.closers if calls else ())
@@ -499,6 +497,16 @@ def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[Mark
     starts = [start for start, _ in pairs]
     ends = [] if fmt.facts.next_ends_reasoning else [end for _, end in pairs]
     return _spelled(Role.REASONING_START, starts), _spelled(Role.REASONING_END, ends)
+
+
+def _content_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:
+    """The starts and the ends of content, of which the former may end reasoning."""
+    content = fmt.content
+    if content.mode is ContentMode.PLAIN:
+        return [], []
+    gap = leading(fmt.reasoning.end) if fmt.facts.next_ends_reasoning else ""
+    start = _spelled(Role.CONTENT_START, [content.start], gap)
+    return start, _spelled(Role.CONTENT_END, [content.end])
 
 
 def _ends_by_start(fmt: WireFormat) -> Mapping[str, frozenset[str]]:

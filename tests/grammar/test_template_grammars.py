@@ -72,7 +72,8 @@ EVERY = bool(os.environ.get("DELTAPARSE_EVERY_TEMPLATE"))
 
 WITHOUT_PROVED_CALLS = {
     *("calls_described", "calls_in_prose", "calls_not_shown", "content_wrapped_beside_reasoning"),
-    *("reasoning_as_a_part_of_content", "reasoning_asked_for", "reasoning_opened_only"),
+    *("content_begun_in_the_prompt", "reasoning_as_a_part_of_content", "reasoning_asked_for"),
+    "reasoning_opened_only",
     *("reasoning_ended_in_the_instructions", "reasoning_forced_closed", "reasoning_forced_open"),
     *("reasoning_switched_by_the_user", "reasoning_up_to_a_delimiter", "space_behind_the_header"),
     *("google-gemma-2-2b-it.jinja", "ibm-granite-granite-3.3-2B-Instruct.jinja"),
