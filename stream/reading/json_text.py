@@ -16,6 +16,7 @@ from .content import report_cut_marker
 from .content_writer import Before, ContentWriter
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
+from .unproven_calls import SEPARATORS
 
 __all__ = ["json_ahead", "report_stray", "text_of_calls"]
 
@@ -79,7 +80,7 @@ def json_ahead(src: Window) -> Steps[str]:
 
 
 def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]:
-    """Read the end of a code block and white space; return a checkpoint of what is left of it."""
+    """Read the end of a code block, white space and a comma; return a checkpoint behind the block."""
     src, start = reading.src, reading.src.offset
     yield from whitespace(src, MOST_SPACE)
     fence = yield from at(src, reading.tables.call_starts)
@@ -88,6 +89,10 @@ def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]
         report_stray(reading, start, fence)
         checkpoint.commit()
         checkpoint = reading.checkpoint()
+        yield from whitespace(src, MOST_SPACE)
+    char = yield from peek(src)
+    if char and char in SEPARATORS:
+        src.pos += 1
         yield from whitespace(src, MOST_SPACE)
     return checkpoint
 

@@ -174,6 +174,15 @@ def test_markers_round_the_json_are_left_out_and_reported(fmt, text, strays):
     assert sum(len(issue.detail.split("'")[1].split()) for issue in parser.issues) == strays
 
 
+@pytest.mark.parametrize(("fmt", "head"), [(QWEN, ""), (HARMONY, "<|channel|>final<|message|>")])
+@pytest.mark.parametrize("cut", [",", ", ", " \n, \n"])
+def test_a_comma_behind_which_the_output_is_cut_is_that_of_the_list(fmt, head, cut):
+    parser = read(f"{head}[{F}{cut}", fmt)
+    assert (parser.message.content, kinds(parser)) == ("", [])
+    more = read(f"{head}{F}{cut}and so on", fmt)
+    assert more.message.content == f"{cut}and so on"
+
+
 def test_several_calls_in_markers_of_their_own():
     parser = read(f"<tool_call>\n{F}\n</tool_call>\n<tool_call>\n{G}\n</tool_call>")
     assert made(parser.message) == [("f", '{"a": 1}', True), ("g", "{}", True)]
