@@ -80,7 +80,7 @@ def json_ahead(src: Window) -> Steps[str]:
 
 
 def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]:
-    """Read the end of a code block, white space and a comma; return a checkpoint behind the block."""
+    """Read the end of a code block, space and a comma; return a checkpoint behind the block."""
     src, start = reading.src, reading.src.offset
     yield from whitespace(src, MOST_SPACE)
     fence = yield from at(src, reading.tables.call_starts)
