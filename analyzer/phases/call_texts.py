@@ -193,6 +193,8 @@ def markers_of(before: str, between: str | None, after: str) -> CallMarkers:
     if between is None:
         return CallMarkers(per_call_start=before, per_call_end=after)
     end = after if between.startswith(after) else common_prefix(between, after)
+    if not end.strip() and before == between:
+        end = ""  # it stands before each call, and behind the last
     rest = between.removeprefix(end)
     start = before if rest.endswith(before) else common_suffix(rest, before)
     return CallMarkers(
