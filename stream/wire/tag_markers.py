@@ -111,9 +111,10 @@ class TaggedMarkers:
         # Behind an element within a value stands the end of that value.
         inner = {closing} if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
+        own = stripped([function.close, fmt.tools.per_call_end])
         if fmt.facts.in_section:
-            # The next call begins with no more, and behind a separator.
-            starts |= stripped([function.name_prefix, fmt.tools.separator])
+            # The next call begins with no more, and where none has a closer, behind a separator.
+            starts |= stripped([function.name_prefix, *([] if own else [fmt.tools.separator])])
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
@@ -152,7 +153,6 @@ class TaggedMarkers:
         self.behind_value = marker_set(following if ends | by_name else set())
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
         self.turn_ends = turn_ends
-        own = stripped([function.close, fmt.tools.per_call_end])
         self.own_closers = marker_set(own - by_name)
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)

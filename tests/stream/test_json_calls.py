@@ -164,6 +164,11 @@ def test_calls_in_json_are_calls(text, calls, end):
         (get_format("llama3_json"), f"<|python_tag|>{F}<|eot_id|>", 1),
         (get_format("command_r_plus"), f"Action:\n```json\n[{F}]\n```", 2),
         (HARMONY, f"<|channel|>final<|message|>```json\n{F}\n```<|return|>", 2),
+        (
+            get_format("minimax_m3"),
+            f"]<]minimax[>[<tool_call>\n{F}]<]minimax[>[</tool_call>",
+            2,
+        ),
         (GLIMMER, f"<|message|><atem:function_calls>\n{F}\n</atem:function_calls><|eot|>", 2),
     ],
 )

@@ -38,6 +38,7 @@ from deltaparse.partial import (
 from ...wire.marker_tables import Field
 from ...wire.spellings import GAP
 from ..checkpoint import Checkpoint
+from ..content import may_become
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
@@ -126,11 +127,23 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
         src.pos = end + 1
     elif char and char in "}]" and repairs:
         src.pos = end
-        while (char := (yield from json_space(src))) and char in "}]":
-            src.pos += 1
-        detail = f"left out: {checkpoint.text().strip()!r}"
-        sink.issue("repaired_arguments", checkpoint.span, detail)
+        if (yield from _is_bracket(reading)):
+            while (yield from _is_bracket(reading)):
+                src.pos += 1
+            detail = f"left out: {checkpoint.text().strip()!r}"
+            sink.issue("repaired_arguments", checkpoint.span, detail)
+        else:
+            src.back(checkpoint.start)
     return False
+
+
+def _is_bracket(reading: Reading) -> Steps[bool]:
+    """Skip white space; whether a closing bracket stands there that begins no marker."""
+    src, markers = reading.src, reading.tables.after_call
+    char = yield from json_space(src)
+    if not char or char not in "}]":
+        return False
+    return not ((yield from at(src, markers)) or may_become(src, markers))
 
 
 def beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:

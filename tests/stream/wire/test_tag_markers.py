@@ -284,11 +284,33 @@ def test_an_element_may_stand_in_the_place_of_a_value():
     assert "</p>" in made.behind_value.literals
 
 
-def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator():
-    tools = {"per_call_start": "", "separator": "\n,"}
-    made = TaggedMarkers(FMT.replace(tools=tools, function={"name_prefix": "*"}))
-    assert {"*", ","} <= set(made.in_arguments.literals)
+@pytest.mark.parametrize(
+    ("closers", "ends"), [(("", ""), True), (("|", ""), False), (("", "|"), False)]
+)
+def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator(closers, ends):
+    tools = {"per_call_start": "", "separator": "\n,", "per_call_end": closers[0]}
+    function = {"name_prefix": "*", "close": closers[1]}
+    made = TaggedMarkers(FMT.replace(tools=tools, function=function))
+    assert "*" in made.in_arguments.literals
+    # Where a call has a closer, that comes first: a comma in a value is the value's.
+    assert ("," in made.in_arguments.literals) is ends
     assert "<call>" not in made.in_arguments.literals
+
+
+@pytest.mark.parametrize("value", [",", "a,", ", ", ",b", ", b"])
+def test_a_separator_in_a_value_that_the_closer_of_its_call_ends_is_the_values(value):
+    fmt = WireFormat().replace(
+        tools={"format": "TAG_WITH_TAGGED", "section_start": "<s>", "section_end": "</s>"}
+        | {"separator": ", "},
+        function={"name_suffix": ":", "close": "<end>"},
+        arguments={"name_prefix": "<k>", "name_suffix": "="},
+    )
+    text = f"<s>f:<k>a={value}<end>, g:<end></s>"
+    for cut in (list(text), [text]):
+        message = read(fmt, cut)
+        made = [(call.name, call.arguments) for call in message.tool_calls]
+        assert made == [("f", json.dumps({"a": value})), ("g", "{}")]
+        assert not message.content
 
 
 def test_they_are_made_once_for_equal_formats():
