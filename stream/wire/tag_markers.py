@@ -111,10 +111,11 @@ class TaggedMarkers:
         # Behind an element within a value stands the end of that value.
         inner = {closing} if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
-        own = stripped([function.close, fmt.tools.per_call_end])
+        own, behind = stripped([function.close, fmt.tools.per_call_end]), stripped([arguments.end])
         if fmt.facts.in_section:
-            # The next call begins with no more, and where none has a closer, behind a separator.
-            starts |= stripped([function.name_prefix, *([] if own else [fmt.tools.separator])])
+            # The next call begins with no more; behind a separator, where nothing ends the last.
+            separator = "" if own | behind else fmt.tools.separator
+            starts |= stripped([function.name_prefix, separator])
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
@@ -124,13 +125,12 @@ class TaggedMarkers:
         suffix = stripped([function.name_suffix]) or {function.name_suffix}
         id_start, id_end = stripped([call_id.prefix]), stripped([call_id.suffix])
         between = call_id.position is CallIdPosition.BETWEEN_FUNC_AND_ARGS
-        behind = stripped([arguments.end])
         if call_id.position is CallIdPosition.POST_ARGS:
             behind |= id_start
         # Models forget suffixes: then what stands behind the call may show it.
         forgotten = (ends | by_name or starts) | turn_ends if tagged else set()
-        separator = stripped([arguments.separator])
-        following = key | outer | behind | separator | inner
+        between_arguments = stripped([arguments.separator])
+        following = key | outer | behind | between_arguments | inner
 
         self._mark_argument(arguments)
         self._end_values(arguments, forgotten, following)
@@ -148,7 +148,7 @@ class TaggedMarkers:
         self.before_json = marker_set(before | stripped([arguments.start]))
         self.arguments_end = marker_set(stripped([arguments.end]))
         self.in_arguments = marker_set(key | outer | behind | (set() if tagged else {"null"}))
-        self.separator = marker_set(separator)
+        self.separator = marker_set(between_arguments)
         self.key = marker_set(key)
         self.behind_value = marker_set(following if ends | by_name else set())
         self.element_ends = marker_set(key | {closing} if arguments.item else set())

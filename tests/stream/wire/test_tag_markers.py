@@ -285,12 +285,14 @@ def test_an_element_may_stand_in_the_place_of_a_value():
 
 
 @pytest.mark.parametrize(
-    ("closers", "ends"), [(("", ""), True), (("|", ""), False), (("", "|"), False)]
+    ("closers", "ends"),
+    [(("", "", ""), True), (("|", "", ""), False), (("", "|", ""), False), (("", "", "|"), False)],
 )
 def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator(closers, ends):
     tools = {"per_call_start": "", "separator": "\n,", "per_call_end": closers[0]}
     function = {"name_prefix": "*", "close": closers[1]}
-    made = TaggedMarkers(FMT.replace(tools=tools, function=function))
+    arguments = {"end": closers[2]}
+    made = TaggedMarkers(FMT.replace(tools=tools, function=function, arguments=arguments))
     assert "*" in made.in_arguments.literals
     # Where a call has a closer, that comes first: a comma in a value is the value's.
     assert ("," in made.in_arguments.literals) is ends
