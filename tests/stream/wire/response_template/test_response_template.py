@@ -136,6 +136,10 @@ REFUSED = {
     "deepseek_v4": "the groups key and value",
     "deepseek_v41": "the groups key and value",
     "granite32": "reasoning needs one opener and one close",
+    "gigachat3": "one opener is all",
+    "gigachat31": "one opener is all",
+    "kimi_k3": "markers can only stand for text",
+    "minimax_m3": "markers can only stand for text",
 }
 """What only transformers reads again, and why we do not."""
 
