@@ -278,6 +278,13 @@ WIRES = {
         *listed("<tool_calls>", "</tool_calls>"), "<think>\nhm\n</think>\n<answer>\nHi\n</answer>"
     ),
     "hy_v3": Wire(*sections("<tool_calls>\n", HUNYUAN, "</tool_calls>"), TIGHT),
+    "hy3": Wire(
+        *(
+            calls.replace(">", ":opensource>")
+            for calls in sections("<tool_calls>\n", HUNYUAN, "</tool_calls>")
+        ),
+        TIGHT.replace(">", ":opensource>"),
+    ),
     "hy_v4": Wire(
         *(f"hm</think>{calls}" for calls in sections("<tool_calls>", HUNYUAN_4, "</tool_calls>")),
         thinks="hm</think>Hi",

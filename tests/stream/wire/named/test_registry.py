@@ -81,6 +81,7 @@ class Vocabulary:
         # A name of one version means that version.
         ("mistral_v3", ("[TOOL_CALLS]", "[ARGS]"), "mistral"),
         ("gigachat3", ("<|function_call|>",), "gigachat31"),
+        ("sglang:hunyuan", ("<tool_calls:opensource>",), "hy3"),
         ("hermes", ("[ARGS]",), "hermes"),
     ],
 )
