@@ -52,6 +52,10 @@ OPENED_ONLY = (
     "the prompt opens a part of the turn with {rest!r}, and nothing shows what ends it: if it is "
     "reasoning, fmt.replace(reasoning=...)"
 )
+OTHER_END = (
+    "earlier turns are cut at {other!r} as they are at {end!r}: if reasoning ends in either, each "
+    "needs a format, fmt.replace(reasoning={{'end': {other!r}}})"
+)
 CLOSERS = ("</", "[/", "<|/")
 """What a marker begins with that closes something."""
 WORDS = (("begin", "end"), ("start", "end"), ("open", "close"))
@@ -108,6 +112,7 @@ def find_reasoning(
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
     known = [text.strip() for pair in made.pairs for text in pair]
     unread = _opened_only(turns, prompts, known) if start.strip() else ()
+    unread += () if key else tuple(_other_ends(render, end.strip()))
     return ReasoningFinding(made, key, unread, next_ends=_next_ends(turns, start, end))
 
 
@@ -324,9 +329,9 @@ def _from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     for opened in map(_last_marker, prompts):
         if not opened or opened.strip() in turns.frame.header + (turns.body() or ""):
             continue
-        end = _cut_marker(turns.render) or _closed_in_text(turns.render, opened)
-        if end:
-            return opened, end
+        ends = _cut_markers(turns.render) or [_closed_in_text(turns.render, opened)]
+        if ends[0]:
+            return opened, ends[0]
     return None
 
 
@@ -407,21 +412,26 @@ def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
     return None
 
 
-def _cut_marker(render: Renderer) -> str:
-    """The text up to which the template cuts an earlier turn's output, "" if it cuts nowhere."""
+def _cut_markers(render: Renderer) -> list[str]:
+    """The texts up to which the template cuts an earlier turn's output, the longest first."""
     words = sorted((text.strip() for text in _words(render)), key=len, reverse=True)
 
-    def past(*markers: str) -> str | None:
+    def past(*markers: str) -> str:
         whole = f"{REASONING}{' '.join(markers)}{CONTENT}"
-        return render.turn(content=whole, then=[user(NEXT_USER)])
+        return render.turn(content=whole, then=[user(NEXT_USER)]) or ""
 
-    if not words or REASONING in (past(*words) or ""):
-        return ""  # most templates cut nowhere
-    for marker in filter(None, words):
-        shown = past(marker) or ""
-        if CONTENT in shown and REASONING not in shown:
-            return marker
-    return ""
+    if not words or REASONING in past(*words):
+        return []  # most templates cut nowhere
+    shown = {marker: past(marker) for marker in words if marker}
+    return [text for text in shown if CONTENT in shown[text] and REASONING not in shown[text]]
+
+
+def _other_ends(render: Renderer, end: str) -> Iterator[str]:
+    """The issues of a template that cuts earlier turns at other markers than the one that ends."""
+    ends = _cut_markers(render)
+    for other in ends if end in ends else ():
+        if other != end:
+            yield OTHER_END.format(other=other, end=end)
 
 
 def _mode(start: str, end: str, prompts: list[str], *, tools_only: bool) -> ReasoningMode:

@@ -55,6 +55,13 @@ def test_what_the_template_cuts_earlier_turns_at_ends_the_reasoning_that_a_promp
     assert fmt.reasoning.mode is ReasoningMode.FORCED_OPEN
 
 
+def test_it_is_reported_where_the_template_cuts_earlier_turns_at_two_texts():
+    fmt = analyze(turns("{{ m.content.split('[so]')[-1].split('[then]')[-1] }}", "<muse>\n"))
+    assert fmt.reasoning.end == "[then]"
+    (issue,) = fmt.issues
+    assert issue.startswith("earlier turns are cut at '[so]' as they are at '[then]'")
+
+
 def test_space_before_the_end_of_reasoning_beside_calls_does_not_hide_it():
     thought = "{% if m.reasoning_content %}<t>{{ m.reasoning_content }}{{ '\n' if not m.content }}"
     said = thought + "</t>{{ '<say>' if m.content }}{% endif %}{{ m.content or '' }}"
