@@ -64,7 +64,7 @@ def _copies(node: Repeat) -> list[str]:
 def _written_out(node: Node) -> int:
     """Return how many items a part of a pattern is written out as."""
     if isinstance(node, Repeat):
-        return max(node.low, node.high or 1, 1) * _written_out(node.item)
+        return max(node.low, node.high or 1) * _written_out(node.item)
     if isinstance(node, Group):
         return max(1, sum(_written_out(inner) for branch in node.branches for inner in branch))
     return 1

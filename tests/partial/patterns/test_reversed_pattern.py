@@ -29,6 +29,30 @@ def test_reversed(pattern, expected):
     assert reversed_partial_pattern(pattern) == expected
 
 
+@pytest.mark.parametrize(
+    ("pattern", "copies"),
+    [
+        ("(?:ab){%d}", 2),
+        ("(?:a|b){%d}", 2),
+        ("(?:a{2}){%d}", 2),
+        ("(?:a{1,2}){%d}", 2),
+        ("(?:a{2,}){%d}", 2),
+        ("(?:a*){%d}", 1),
+        ("(?:a?){%d}", 1),
+        ("(?:a{0}){%d}", 1),
+        ("(?:){%d}", 1),
+        ("a{%d}", 1),
+        ("a{2,%d}", 1),
+        ("a{%d,}", 1),
+    ],
+)
+def test_no_more_is_written_out_than_a_thousand_items(pattern, copies):
+    assert reversed_partial_pattern(pattern % (1000 // copies))
+    many = 1000 // copies + 1
+    with pytest.raises(UsageError, match=f"^{many * copies} repeats would be written out"):
+        reversed_partial_pattern(pattern % many)
+
+
 @needs_corpus
 def test_reversed_cases_of_llamacpp():
     checked = [row for row in rows("regex/llamacpp_reversed_patterns.jsonl") if row["expected"]]
