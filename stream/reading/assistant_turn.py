@@ -17,7 +17,7 @@ from ..wire.format import ContentMode
 from ..wire.marker_tables import Role, marker_tables
 from ..wire.spellings import MOST_SPACE
 from .channels import channel_turn
-from .checkpoint import Checkpoint
+from .checkpoint import NOTHING_READ, Checkpoint
 from .content import (
     UNSURE,
     content,
@@ -100,7 +100,9 @@ def _sections(
         # What looked like a call stands beside what the text before it stands beside.
         if before is not Before.TEXT and not writer.stands_behind(reading, before):
             writer = ContentWriter(reading, before)
-        checkpoint = Checkpoint(src)
+        # A character that is no white space is read by who reads what it begins.
+        comes = src.text[src.pos : src.pos + 1].strip() and not tables.reads_separators
+        checkpoint = NOTHING_READ if comes else Checkpoint(src)
         marker = (
             "" if before is Before.TEXT else (yield from _next_marker(reading, before, place.room))
         )
@@ -245,12 +247,13 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
     markers = tables.after_call if behind_call else tables.at_edge
     markers = tables.after_end if before is Before.END else markers
     room = MOST_SPACE if tables.constrained else room or tables.longest
-    yield from whitespace(src, room)
+    if not src.text[src.pos : src.pos + 1].strip():  # to make a generator costs more than to look
+        yield from whitespace(src, room)
     marker = yield from at(src, markers)
     if marker and role_of(reading, marker, before) in UNSURE:
         if not (yield from is_marker(reading, marker, before)):
             return ""
-    if marker or not (tables.unmarked or tables.constrained):
+    if marker or not tables.reads_separators:
         return marker
     char = yield from peek(src)
     if behind_call and may_become(src, tables.after_call):

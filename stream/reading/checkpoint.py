@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deltaparse.partial import Window
 
-__all__ = ["Checkpoint"]
+__all__ = ["NOTHING_READ", "Checkpoint"]
 
 
 class Checkpoint:
@@ -47,3 +47,19 @@ class Checkpoint:
         if self.open:
             self.open = False
             self._src.release()
+
+
+class NothingRead(Checkpoint):
+    """Stands for a checkpoint from which on nothing was read: to make one costs four calls."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.open = False
+
+    def text(self) -> str:
+        """No text."""
+        return ""
+
+
+NOTHING_READ = NothingRead()

@@ -39,7 +39,8 @@ def reasoning(
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     sink.open_reasoning(opened)
-    repeated = yield from at(src, tables.reasoning_start)
+    starts, next_char = tables.reasoning_start, src.text[src.pos : src.pos + 1]
+    repeated = (yield from at(src, starts)) if next_char in starts.firsts else ""
     if repeated:
         start = src.offset
         sink.open_reasoning((yield from skip(src, repeated, tables.trailing(repeated))))

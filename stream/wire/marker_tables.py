@@ -177,6 +177,7 @@ class MarkerTables:
     opens_reasoning:     the turn begins with reasoning that no marker opens.
     unmarked:            calls stand in no markers; `unmarked_call` matches what one begins with,
                          where a turn or a part of it begins.
+    reads_separators:    what begins or separates calls may be a mere bracket or comma.
     unproven:            no marker says that a call is one (`Facts.unproven_calls`).
     constrained:         calls are unmarked JSON whatever the format: the request said so, and
                          nothing must be told by its look. The markers of the format's own calls
@@ -221,6 +222,7 @@ class MarkerTables:
         "other_roles",
         "overrun",
         "own_keys",
+        "reads_separators",
         "reasoning_ends",
         "reasoning_start",
         "role_behind_call",
@@ -243,6 +245,7 @@ class MarkerTables:
         self.channels, self.in_message = ChannelMarkers(fmt), _in_message(self.fmt, calls=calls)
         calls = calls and facts.has_calls and not facts.has_channels
         self.unmarked = calls and facts.unmarked_calls and not constrained
+        self.reads_separators = self.unmarked or constrained
         self.unproven = calls and facts.unproven_calls and not constrained
         self.opens_reasoning = facts.has_reasoning and not reasoning.start.strip()
         self._know_calls(tools)
