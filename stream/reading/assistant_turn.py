@@ -120,7 +120,9 @@ def _sections(
                 reading = Reading(src, sink, marker_tables(reading.fmt, calls=False))
                 place.markers, place.ended, unproven = reading.tables.in_content, "", None
             # White space at the end belongs to the marker before it, if there is one.
-            if src.unread or not src.closed or before is Before.START:
+            if (place.ended or checkpoint.open) and (
+                src.unread or not src.closed or before is Before.START
+            ):
                 writer.emit(place.ended + checkpoint.text())
             checkpoint.commit()
             place.ended = ""
