@@ -1,0 +1,87 @@
+"""What issues say, and of which characters, to the letter: people read them in logs."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import Policies, StreamParser, get_format
+
+QWEN = get_format("qwen25")
+CALL = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+IN_REASONING = "reasoning did not end: a call"
+BEHIND = "a call begins behind the end of the turn"
+END = "<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    ("text", "issues"),
+    [
+        (
+            f"Hi{END} more",
+            [("text_after_end", (2, 12), f"{END!r} is content, for text follows it")],
+        ),
+        (
+            f"<think>hm{END} more</think>Hi",
+            [("text_after_end", (9, 19), f"{END!r} is reasoning, for text follows it")],
+        ),
+        (f"Hi{END}{CALL}", [("text_after_end", (12, 23), BEHIND)]),
+        (
+            f"<think>hm{CALL}{END}so{CALL}",
+            [
+                ("tool_in_reasoning", (9, 131), IN_REASONING),
+                ("text_after_end", (64, 74), f"{END!r} is content, for text follows it"),
+                ("text_after_tool_call", (64, 76), "kept as content"),
+                ("text_after_end", (76, 87), BEHIND),
+            ],
+        ),
+        (
+            f"<think>hm{CALL} and <think> {CALL}",
+            [
+                ("tool_in_reasoning", (9, 132), IN_REASONING),
+                ("text_after_tool_call", (64, 69), "kept as content"),
+                ("tool_in_reasoning", (77, 119), IN_REASONING),
+            ],
+        ),
+        (
+            f"<think>hm{CALL}{END}so</think>Hi",
+            [
+                ("tool_in_reasoning", (9, 76), "a call in reasoning: reasoning"),
+                ("text_after_end", (64, 74), f"{END!r} is reasoning, for text follows it"),
+            ],
+        ),
+        (
+            CALL.replace("{}}", '{"a": [1'),
+            [
+                (
+                    "repaired_arguments",
+                    (48, 48),
+                    "the brackets of the call of 'f' were closed: '<' after value",
+                )
+            ],
+        ),
+        (
+            CALL.replace("{}}", '{"a": [1}'),
+            [
+                (
+                    "malformed_arguments",
+                    (0, 48),
+                    "'}' after value in the call of 'f'; not emitted: '}'",
+                )
+            ],
+        ),
+    ],
+)
+def test_what_an_issue_says_and_where(text, issues):
+    assert told(text) == issues
+
+
+def test_a_call_that_interrupts_reasoning_behind_the_end_of_the_turn():
+    text = f"<think>hm{END}{CALL}"
+    assert told(text, tool_in_reasoning="call")[-1] == ("text_after_end", (19, 30), BEHIND)
+
+
+def told(text, **policies):
+    parser = StreamParser(QWEN, policies=Policies(**policies))
+    parser.feed(text)
+    parser.finish("stop")
+    return [(issue.kind, issue.span, issue.detail) for issue in parser.issues]
