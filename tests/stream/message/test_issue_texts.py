@@ -78,6 +78,14 @@ def test_what_an_issue_says_and_where(text, issues):
 def test_a_call_that_interrupts_reasoning_behind_the_end_of_the_turn():
     text = f"<think>hm{END}{CALL}"
     assert told(text, tool_in_reasoning="call")[-1] == ("text_after_end", (19, 30), BEHIND)
+    # So it is behind what looked like the end, and was text.
+    text = f"<think>hm{END} so{CALL}"
+    assert told(text, tool_in_reasoning="call") == [
+        ("text_after_end", (9, 19), f"{END!r} is reasoning, for text follows it"),
+        ("tool_in_reasoning", (22, 33), "a tool call interrupts reasoning"),
+        ("text_after_end", (22, 33), BEHIND),
+        ("unclosed_reasoning", (77, 77), "the turn ended in reasoning"),
+    ]
 
 
 def told(text, **policies):
