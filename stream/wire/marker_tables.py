@@ -521,8 +521,10 @@ def _ends_by_start(fmt: WireFormat) -> Mapping[str, frozenset[str]]:
 
 
 def _ends(header: str) -> list[str]:
-    """The ends of a header that begin with a tag, which a model may write once more."""
-    return [header[at:] for at in tag_starts(header)]
+    """A header with a tag in it, and its ends that begin with one: a model may write each again."""
+    starts = tag_starts(header)
+    words = len(leading(header))  # it may begin with a word: `assistant<|role_sep|>`
+    return [header[at:] for at in sorted({words, *starts})] if starts else []
 
 
 def _own_fields(tools: ToolsFormat) -> dict[str, Field]:

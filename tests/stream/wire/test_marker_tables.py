@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from deltaparse import WireFormat, get_format
+from deltaparse import WireFormat, get_format, parse
 from deltaparse.stream.wire import marker_tables as module
 from deltaparse.stream.wire.marker_tables import (
     KNOWN_FIELDS,
@@ -77,6 +77,23 @@ def test_what_is_looked_for_in_a_place(place):
     assert set(getattr(made(), place).literals) == PLACES[place]
     without = PLACES[place] - STARTS - ALL_CLOSERS
     assert set(getattr(made(calls=False), place).literals) == without
+
+
+@pytest.mark.parametrize(
+    ("header", "known"),
+    [
+        ("assistant<|role_sep|>\n", {"assistant<|role_sep|>", "<|role_sep|>"}),
+        ("\n<a>model\n", {"<a>model"}),
+        ("<a><b>", {"<a><b>", "<b>"}),
+        ("\nASSISTANT: ", set()),
+    ],
+)
+def test_a_header_with_a_tag_in_it_is_known_behind_an_end(header, known):
+    fmt = WireFormat().replace(turn={"headers": (header,), "ends": ("<e>",)})
+    tables = marker_tables(fmt, calls=True)
+    assert set(tables.at_start.literals) == known
+    message = parse(f"Hi<e>{header}", fmt)
+    assert message.content == ("Hi" if known else f"Hi<e>{header}")
 
 
 def test_what_a_marker_means():
