@@ -97,7 +97,7 @@ class Markers:
         def step(window: Window) -> str | None:
             return "" if window.text[window.pos :] in self._beginnings else None
 
-        return Waiter(nowhere, step, nowhere)
+        return Waiter(nowhere, step, nowhere, known=self._beginnings)
 
     @cached_property
     def _search(self) -> Search:

@@ -24,6 +24,7 @@ circle is freed by the garbage collector alone, and servers run without it for l
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 __all__ = ["Emit", "Lane", "Step", "StringSink", "Waiter", "never_split", "nowhere"]
@@ -77,16 +78,20 @@ class Lane:
         self.spell = spell
 
 
+NONE: frozenset[str] = frozenset()
+
+
 class Waiter:
     """What one waiting sub-parser leaves behind.
 
     `emit` takes text that passes by, and what `step` returns of the text that it read: that is
     None where the sub-parser must be resumed. `lane` is the text that may pass now, None for none
     (`Window.let_pass`). `sink` is where that text arrives in the end, spelled as the lane has it:
-    whoever knows it can take the text there and leave `emit` out.
+    whoever knows it can take the text there and leave `emit` out. `known` are unread texts of which
+    the step reads nothing and returns "": whoever finds the unread text there need not ask it.
     """
 
-    __slots__ = ("emit", "lane", "sink", "step")
+    __slots__ = ("emit", "known", "lane", "sink", "step")
 
     def __init__(
         self,
@@ -94,11 +99,13 @@ class Waiter:
         step: Step | None,
         sink: Emit,
         lane: Lane | None = None,
+        known: AbstractSet[str] = NONE,
     ) -> None:
         self.emit = emit
         self.step = step
         self.sink = sink
         self.lane = lane
+        self.known = known
 
 
 class StringSink:

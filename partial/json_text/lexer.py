@@ -106,18 +106,22 @@ class JsonLexer:
             lexer that `tracks`.
         settled: up to which of them the text can be completed with closing brackets alone.
         opened: how many of them lie before the last string.
+        runs: what reads the tokens up to the next bracket, by the state; see `runs.py`.
+        foreseen: a text, and where in it the value ends, where a lane found that out for its
+            reader, who need not scan it again.
     """
 
     __slots__ = (
-        "_here",
         "_max_depth",
         "_runs",
         "_tracks",
         "broken_in",
+        "foreseen",
         "hold_commas",
         "opened",
         "passed",
         "problem",
+        "runs",
         "settled",
         "stack",
         "state",
@@ -134,15 +138,18 @@ class JsonLexer:
         self.passed = 0
         self.settled = 0
         self.opened = 0
+        self.foreseen: tuple[str, int] | None = None
         self._max_depth = max_depth
-        self.hold(hold_commas)
+        self.hold_commas = hold_commas
+        # By the innermost bracket, and those behind it now.
+        self._runs = NO_RUNS if tracks else RUNS[hold_commas]
+        self.runs = self._runs[""]
 
     def hold(self, commas: bool) -> None:
         """Say whether commas are held back from here on."""
         self.hold_commas = commas
-        # `_runs` by the innermost bracket, `_here` those behind it now.
         self._runs = NO_RUNS if self._tracks else RUNS[commas]
-        self._here = self._runs[self.stack[-1:]]
+        self.runs = self._runs[self.stack[-1:]]
 
     def scan(self, text: str, pos: int = 0, *, final: bool = False) -> int:
         """Read `text` from index `pos` on; return the index up to which it is passed.
@@ -153,7 +160,7 @@ class JsonLexer:
         no more comes: then a number that stands alone is all there.
         """
         end, base = len(text), self.passed - pos
-        state, stack, runs = self.state, self.stack, self._here
+        state, stack, runs = self.state, self.stack, self.runs
         if state is START and (small := self._small(text, pos)):
             return small
         while pos < end:
@@ -182,7 +189,7 @@ class JsonLexer:
             # What is most frequent is done here: a call costs as much as all of it.
             if char in "}]" and state in BEFORE_CLOSER and char == CLOSERS[stack[-1]]:
                 stack = self.stack = stack[:-1]
-                runs = self._here = self._runs[stack[-1:]]
+                runs = self.runs = self._runs[stack[-1:]]
                 pos += 1
                 self.settled = base + pos
                 state = self.state = AFTER_VALUE if stack else DONE
@@ -201,7 +208,7 @@ class JsonLexer:
                 if not token:
                     break
                 pos += token
-                state, stack, runs = self.state, self.stack, self._here
+                state, stack, runs = self.state, self.stack, self.runs
         self.passed = base + pos
         return pos
 
@@ -246,7 +253,7 @@ class JsonLexer:
                 return self._scalar(text, pos, read, final=final)
             if len(stack) < self._max_depth:
                 self.stack += char
-                self._here = self._runs[char]
+                self.runs = self._runs[char]
                 self.state = AFTER_OPEN
                 self.settled = self.passed + read + 1
                 return 1
@@ -309,7 +316,7 @@ class JsonLexer:
 
     def go_back(self, state: JsonState, stack: str) -> None:
         """Take back a scan, before which this was the state, and these brackets were open."""
-        self.state, self.stack, self._here = state, stack, self._runs[stack[-1:]]
+        self.state, self.stack, self.runs = state, stack, self._runs[stack[-1:]]
 
     def overruns(self) -> None:
         """Break the text in a string that never ended; nothing repairs that."""

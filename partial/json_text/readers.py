@@ -68,7 +68,12 @@ def json_value(
 
     def step(window: Window) -> str | None:
         nonlocal end, tokens
-        text, pos, before = window.text, window.pos, lexer.state
+        text, pos, before, foreseen = window.text, window.pos, lexer.state, lexer.foreseen
+        if foreseen is not None and foreseen[0] is text and not pos:
+            # Nothing can have overrun there: what might, passes no lane.
+            lexer.go_back(DONE, "")
+            end = foreseen[1]
+            return None
         stack = lexer.stack if watched in text else None
         end = scan(text, pos)
         if stack is not None and overrun is not None and overrun.may_stand(text, pos, end):
@@ -85,8 +90,9 @@ def json_value(
             tokens = tokens or value_lane(lexer, overrun.markers.firsts if overrun else "")
             window.let_pass(tokens)
         # To take all of it, as most often, needs no slice.
-        whole = end - pos == len(text) and window.base >= 0
-        return text if whole else window.clipped(pos, end)
+        if window.base < 0:
+            return window.clipped(pos, end)
+        return text if end - pos == len(text) else text[pos:end]
 
     while not src.closed and lexer.state not in ENDS:
         src.waiter = Waiter(emit, step, emit)

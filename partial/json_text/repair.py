@@ -94,8 +94,10 @@ def repaired_json(
             being escaped. That is another spelling, and no repair.
         overrun: what shows that a string was not closed; the text is BROKEN there.
     """
-    lexer = lexer or JsonLexer()
-    lexer.hold(repairs.trailing_commas)
+    if lexer is None:
+        lexer = JsonLexer(hold_commas=repairs.trailing_commas)
+    else:
+        lexer.hold(repairs.trailing_commas)
     repairer: Repairer | None = None
     while True:
         yield from json_value(src, emit, lexer, overrun)

@@ -31,7 +31,8 @@ WHOLE = rf'"{INSIDE}"{WHITE}'
 DIGITS = "[0-9]{1,64}+"
 # Behind a number stands another character: "12" may become "125".
 NUMBER = rf"-?+(?:0|[1-9][0-9]{{0,64}}+)(?:\.{DIGITS})?+(?:[eE][-+]?+{DIGITS})?+(?=[^-+.0-9eE])"
-CUT_NUMBER = "[-0-9][-+.0-9eE]{0,64}+"
+CUT = "[-0-9][-+.0-9eE]{0,64}+|t(?:ru?+)?+|f(?:a(?:ls?+)?+)?+|n(?:ul?+)?+"
+"""A number or a name that may not be all there."""
 SCALAR = rf"(?:{WHOLE}|(?:true|false|null|{NUMBER}){WHITE})"
 
 
@@ -48,7 +49,7 @@ OF_OBJECTS = OF_BOTH | {JsonState.KEY, JsonState.AFTER_KEY, JsonState.AFTER_COLO
 class Run(NamedTuple):
     """What reads a run: its pattern, and by the number of its last group how that ends.
 
-    That is the state, and whether the rest is a number that may not be all there.
+    That is the state, and whether the rest is a number or a name that may not be all there.
     """
 
     match: Callable[[str, int], re.Match[str]]
@@ -96,7 +97,7 @@ class _Circle:
             return WHITE + follow('"', JsonState.KEY, again)
         whole = self._marked(SCALAR, JsonState.AFTER_VALUE, again)
         begun = self._marked('"', JsonState.STRING, again=None)
-        return f"{WHITE}(?:{whole}|{begun}{INSIDE}|{self._cut(CUT_NUMBER, state)})"
+        return f"{WHITE}(?:{whole}|{begun}{INSIDE}|{self._cut(CUT, state)})"
 
     def _follow(self, token: str, state: JsonState, again: bool) -> str:
         """A token, if it is there, the state that it leads to, and what follows."""
@@ -107,7 +108,7 @@ class _Circle:
         if not token:
             return ""
         self._ends.append((state, True))
-        return rf"(?={token}\Z)()|"
+        return rf"(?=(?:{token})\Z)()|"
 
     def _marked(self, token: str, state: JsonState, again: bool | None) -> str:
         self._ends.append((state, False))

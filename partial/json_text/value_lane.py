@@ -22,7 +22,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
 
     So text is to be looked at once, and in order. What ends the value or breaks it, the rest of a
     long string, and text that holds one of the characters `firsts` may not pass; the lexer has not
-    read that.
+    read that, but `foreseen` where the value ends.
     """
     firsts = firsts or "\x00"  # of bytes this asks what raises TypeError, as a lane should
     scan = lexer.scan
@@ -34,8 +34,21 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
         seen = NOTHING
         if not _plain(text, firsts):
             return text
-        state, stack = lexer.state, lexer.stack
-        end, now = scan(text), lexer.state
+        state, stack, pos = lexer.state, lexer.stack, 0
+        run = lexer.runs[state]
+        if run is not None:  # what `scan` would do first, and nearly always all that it would do
+            found = run[0](text, 0)
+            pos, last = found.end(), found.lastindex
+            if last is not None:
+                now, cut = run[1][last]
+                if cut:
+                    seen = text, pos, now, stack
+                    return text
+                lexer.state = now
+                if pos == len(text):
+                    inside = 0
+                    return None
+        end, now = scan(text, pos), lexer.state
         if end < len(text):
             if now is not BROKEN:
                 seen = text, end, now, lexer.stack
@@ -43,6 +56,7 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
             if now is not DONE:
                 inside = 0
                 return None
+            seen = text, end, now, ""
         elif inside < LONG_STRING:
             inside += 1
             return None
@@ -51,20 +65,18 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
 
     def split(text: str) -> int:
         nonlocal inside, seen
+        if seen[0] is not text and inside < LONG_STRING and passes(text) is None:
+            return len(text)
         known, end, now, stack = seen
         seen = NOTHING
-        if known is text and now is not DONE:
+        if known is None:
+            inside = 0
+        elif now is DONE:
+            lexer.foreseen = text, end
+        else:
             lexer.go_back(now, stack)
             return end
-        if inside == LONG_STRING or not _plain(text, firsts):
-            inside = 0
-            return -1
-        state, stack = lexer.state, lexer.stack
-        end = scan(text)
-        if lexer.state is DONE or lexer.state is BROKEN:
-            lexer.go_back(state, stack)
-            return -1
-        return end
+        return -1
 
     return Lane(passes, passes, split)
 

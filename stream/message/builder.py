@@ -236,7 +236,9 @@ class MessageBuilder:
 
     def _count(self) -> None:
         """Count for the open section what came since it was counted last."""
-        characters, chunks = self.characters, self.chunks
+        characters, chunks = self._written, self.chunks
+        if self.kind is not None:
+            characters += self._text.tell()
         before, fed = self._sums.get(self.section, NO_AMOUNT)
         # Numbers, and no `Amount`: a turn changes between sections with each call.
         amount = before + characters - self._counted, fed + chunks - self._chunks
@@ -251,7 +253,8 @@ class MessageBuilder:
             self.write(text)
 
     def _begin(self, kind: type[Part], make: Callable[[str], Delta]) -> None:
-        self.end_part()
+        if self.kind is not None:
+            self.end_part()
         self.kind = self.last = kind
         self.make = make
         self._text = text = StringIO() if self.collect else Uncollected()

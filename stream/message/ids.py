@@ -55,7 +55,8 @@ def call_id(place: CallPlace) -> str:
 
     The same call of the same output, behind the same prompt, has the same id each time.
     """
-    return _call_id(place.name, place.index, place.offset, _key_of(place.prompt))
+    digest = _digest(place.name, place.index, place.offset, _key_of(place.prompt))
+    return f"call_{digest.hex()}"
 
 
 def nine_character_id(place: CallPlace) -> str:
@@ -128,7 +129,7 @@ class PromptIds:
         if self.factory is call_id:
             if self._key is None:
                 self._key = _key_of(self.prompt)
-            return _call_id(name, index, offset, self._key)
+            return f"call_{_digest(name, index, offset, self._key).hex()}"
         place = CallPlace(name=name, index=index, offset=offset, prompt=self.prompt)
         return made_id(self.factory, place)
 
@@ -161,10 +162,6 @@ def _letters(digest: bytes, size: int) -> str:
 def _key_of(prompt: str) -> bytes:
     """What stands for a prompt in ids: to hash all of it for each call would not be linear."""
     return blake2b(prompt.encode(errors="replace")).digest() if prompt else b""
-
-
-def _call_id(name: str, index: int, offset: int, key: bytes) -> str:
-    return f"call_{_digest(name, index, offset, key).hex()}"
 
 
 def _digest(name: str, index: int, offset: int, key: bytes) -> bytes:

@@ -231,7 +231,7 @@ class Sink:
         elif self.rules.allowed is not None and name not in self.rules.allowed:
             named = " or ".join(map(repr, sorted(self.rules.allowed)))
             self.issue("wrong_tool", span, f"{name!r} was called, tool_choice names {named}")
-        if self.calls and not self.parallel:
+        if self.calls and not self.rules.parallel:
             extra = self.policies.extra_calls
             self.issue("extra_call", span, f"{name!r}: parallel calls are off", extra)
             if extra in ("text", "drop"):
@@ -245,16 +245,17 @@ class Sink:
 
     def begin_call(self, name: str, call_id: str, offset: int) -> None:
         """Emit a call's first delta. Without a `call_id` of the model's own, it gets one."""
-        self._end_content()
-        self.builder.enter("tool_calls")
-        index = self.calls
+        if self._fence is not None:
+            self._fence.end()
+        builder, index = self.builder, self.calls
+        builder.enter("tool_calls")
         if not call_id and self.ids is not None:
             at = max(offset, 0)
             at = self.trail.decoded(at) if self.trail is not None else at
             call_id = self.ids.of(name, index, at)
-        self.builder.begin_call(index, call_id, name, offset)
-        self.builder.repaired, self._repaired_ahead = self._repaired_ahead, False
-        self.calls += 1
+        builder.begin_call(index, call_id, name, offset)
+        builder.repaired, self._repaired_ahead = self._repaired_ahead, False
+        self.calls = index + 1
 
     def complete_call(self) -> None:
         """The arguments of the open call are whole: its last delta says so."""

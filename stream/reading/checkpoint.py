@@ -11,32 +11,28 @@ class Checkpoint:
     """Buffers the text from here on, until it is known what it is.
 
     What turns out not to be a call comes out as text, so it must still be there; what is a call
-    is emitted as it comes, and then nothing needs to be buffered: `commit`.
+    is emitted as it comes, and then nothing needs to be buffered: `commit`. `start` is the offset
+    of its first character in the output, `open` says whether it buffers.
     """
 
-    __slots__ = ("_end", "_mark", "_src", "open")
+    __slots__ = ("_end", "_src", "open", "start")
 
     def __init__(self, src: Window) -> None:
         self._src = src
-        self._mark = src.mark()
+        self.start = src.mark()
         self._end: int | None = None
         self.open = True
-
-    @property
-    def start(self) -> int:
-        """The offset of its first character in the output."""
-        return self._mark
 
     @property
     def span(self) -> tuple[int, int]:
         """The characters of the output from its start to where the reader stands, or to its end."""
         src = self._src
-        return self._mark, src.base + src.pos if self._end is None else self._end
+        return self.start, src.base + src.pos if self._end is None else self._end
 
     def text(self) -> str:
         """All of it up to where the reader stands, or to its end."""
-        text = self._src.since(self._mark)
-        return text if self._end is None else text[: max(self._end - max(self._mark, 0), 0)]
+        text = self._src.since(self.start)
+        return text if self._end is None else text[: max(self._end - max(self.start, 0), 0)]
 
     def end_at(self, other: Checkpoint) -> None:
         """Where another begins, this one ends."""

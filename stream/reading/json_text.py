@@ -47,7 +47,9 @@ def text_of_calls(
         writer = ContentWriter(reading, Before.CALL)
         checkpoint = yield from _end_of_calls(reading, checkpoint)
     marker = yield from at(src, ends)
-    if called and not marker and report_cut_marker(reading, ends):
+    # The end of a code block may be cut, too.
+    markers = (ends, tables.call_starts) if called and not marker else ()
+    if any(report_cut_marker(reading, each) for each in markers):
         checkpoint.commit()
         return True
     if not called or (not marker and (src.unread or not src.closed)):

@@ -91,7 +91,7 @@ class Usual:
                 known.add(rest)
             return ""
 
-        self._waiter = Waiter(nowhere, step, nowhere)
+        self._waiter = Waiter(nowhere, step, nowhere, known=known)
 
     def may_follow(self, src: Window) -> bool:
         """Whether the unread text may become what `match` matches; wait for that, if so."""

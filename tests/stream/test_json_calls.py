@@ -525,3 +525,13 @@ def test_half_a_marker_behind_a_call_in_channels_is_no_text(calls, tail):
     message = parse(call + tail, fmt, calls=calls, tools=[{"name": "f"}], finish_reason="length")
     assert [part.arguments for part in message.parts] == ['{"a": 1}']
     assert [issue.kind for issue in message.issues] == ["cut_marker"]
+
+
+@pytest.mark.parametrize("fence", ["`", "``"])
+@pytest.mark.parametrize("header", ["", "<|channel|>final<|message|>"])
+def test_half_the_end_of_a_code_block_behind_a_call_in_channels_is_no_text(header, fence):
+    call = header + '```json\n{"name": "f", "arguments": {}}'
+    kw = {"calls": "json", "tools": [{"name": "f"}], "finish_reason": "length"}
+    message = parse(call + fence, get_format("gpt_oss"), **kw)
+    assert [part.arguments for part in message.parts] == ["{}"]
+    assert [issue.kind for issue in message.issues] == ["stray_marker", "cut_marker"]

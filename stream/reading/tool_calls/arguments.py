@@ -23,12 +23,12 @@ __all__ = ["closers_of", "json_arguments", "object_value"]
 ENDS = (JsonState.DONE, JsonState.BROKEN)
 
 
-def object_value(src: Window, call: Call) -> Steps[JsonLexer]:
+def object_value(src: Window, call: Call, emit: Emit) -> Steps[JsonLexer]:
     """Read an object or array of the arguments, as the format spells it, emitting JSON."""
     if call.may_repair:
         quote, overrun = call.fmt.arguments.quote, call.overrun
-        return repaired_json(src, call.emit, call.repaired, quote=quote, overrun=overrun)
-    return json_value(src, call.emit, overrun=call.overrun)
+        return repaired_json(src, emit, call.repaired, quote=quote, overrun=overrun)
+    return json_value(src, emit, overrun=call.overrun)
 
 
 def closers_of(lexer: JsonLexer) -> str:
@@ -48,13 +48,14 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     char = src.text[src.pos : src.pos + 1]
     call.started = True
     call.announce()
-    call.begin_arguments()
+    if call.traces:
+        call.begin_arguments()
     emit = call.emit
     if char == '"':
         src.pos += 1
         return (yield from _text_arguments(src, call, emit))
     if char == "{":
-        lexer = yield from object_value(src, call)
+        lexer = yield from object_value(src, call, emit)
     else:
         lexer = yield from json_value(src, call.not_emitted.append)
     ended = src.closed and not src.unread
@@ -65,7 +66,8 @@ def json_arguments(src: Window, call: Call) -> Steps[Ending]:
     if char == "n":
         call.not_emitted.clear()
         emit("{}")
-    call.end_arguments()
+    if call.traces:
+        call.end_arguments()
     if char in "{n":
         call.close()
     return WHOLE

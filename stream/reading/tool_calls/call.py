@@ -11,7 +11,6 @@ from deltaparse.partial import Emit, Overrun, nowhere
 from ...message.message import Attempt
 from ...message.sink import Verdict
 from ...message.trail import Said
-from ...wire.format import WireFormat
 from ...wire.marker_tables import Field
 from ..checkpoint import Checkpoint
 from ..reading import Reading
@@ -54,6 +53,7 @@ class Call:
         "checkpoint",
         "extra_members",
         "fault",
+        "fmt",
         "id",
         "id_behind",
         "name",
@@ -70,10 +70,12 @@ class Call:
 
     def __init__(self, reading: Reading, checkpoint: Checkpoint) -> None:
         self._reading = reading
-        self.sink = reading.sink
-        self.traces = reading.sink.trail is not None
-        self.overrun = reading.tables.overrun
-        self._unmarked = reading.tables.unmarked
+        self.sink = sink = reading.sink
+        self.traces = sink.trail is not None
+        tables = reading.tables
+        self.fmt = tables.fmt
+        self.overrun = tables.overrun
+        self._unmarked = tables.unmarked
         self._begin(checkpoint)
 
     def _begin(self, checkpoint: Checkpoint) -> None:
@@ -127,7 +129,7 @@ class Call:
     def begin_arguments(self) -> None:
         """Arguments, or one name or value of them, begin where the reader stands.
 
-        In tags it is asked first whether somebody `traces`: there are two in each argument.
+        Who asks first whether somebody `traces` saves two calls of functions.
         """
         self._arguments_from = self._reading.src.offset
 
@@ -147,11 +149,6 @@ class Call:
         """Say where the name and the arguments stand, if the call is known to be one."""
         if self.sink.trail is not None and self._announced:
             self.sink.trail.called(self._name_place, self._arguments_span)
-
-    @property
-    def fmt(self) -> WireFormat:
-        """The format it is written in."""
-        return self._reading.fmt
 
     def next_call_of_tools(self) -> Overrun | None:
         """What proves that an argument in tags was not closed: the call of a tool that is given."""
@@ -239,7 +236,8 @@ class Call:
             if self._held:
                 sink.arguments("".join(self._held))
             self._announced = True
-            self._place()
+            if self.traces:
+                self._place()
             if self.whole:
                 self._complete()
             self.checkpoint.commit()
@@ -259,7 +257,8 @@ class Call:
 
     def end(self, *, cut: bool = False) -> bool:
         """The call has ended, or was cut off. Returns whether it was one."""
-        self.end_arguments()
+        if self.traces:
+            self.end_arguments()
         if not self.is_call:
             return False
         sink = self.sink
@@ -269,7 +268,8 @@ class Call:
             self.close()
             detail = f"the call of {self.name!r} has no arguments: {{}}"
             sink.issue("missing_arguments", self.checkpoint.span, detail)
-        self.announce(last=True)
+        if not self._announced:
+            self.announce(last=True)
         if self.repairs:
             made = ", ".join(f"{name} ({times})" for name, times in self.repairs.items())
             detail = f"the arguments of {self.name!r} were repaired: {made}"
@@ -286,7 +286,8 @@ class Call:
             sink.issue("unused_member", self.checkpoint.span, detail)
         sink.call_is_text = not self._announced and self._verdict != "drop"
         if self._announced:
-            sink.end_call(complete=self.whole, end=self._reading.src.offset)
+            src = self._reading.src
+            sink.end_call(complete=self.whole, end=src.base + src.pos)
         elif self._verdict == "drop":
             sink.issue("extra_call", self.checkpoint.span, f"dropped: {self.checkpoint.text()!r}")
             if sink.trail is not None:

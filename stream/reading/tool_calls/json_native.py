@@ -177,11 +177,14 @@ def _call_object(reading: Reading, checkpoint: Checkpoint, *, alone: bool = Fals
     if alone and sink.named and not sink.calls and (yield from is_arguments(src, sink)):
         call.called(sink.named, src.offset)
         return (yield from settle(reading, call, (yield from json_arguments(src, call))))
-    if _whole_call(reading, call):
+    near = src.text.find("}", src.pos, src.pos + NEAR) >= 0
+    if near and _whole_call(reading, call):
         return call.end()
     seen: set[str] = set()
     ending = yield from _usual_head(reading, call, seen)
     if seen:
+        while ending is WHOLE and call.whole and src.pos == len(src.text) and not src.closed:
+            yield  # for the brace, which is all that most calls have behind their arguments
         if ending is WHOLE and call.whole and src.text.startswith("}", src.pos):
             src.pos += 1
             return call.end()
@@ -203,7 +206,7 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     See `usual_head.py`. What is done is what the other readers do, in the same order.
     """
     src, head, overrun = reading.src, reading.tables.usual_head, call.overrun
-    if head is None or src.text.find("}", src.pos, src.pos + NEAR) < 0:
+    if head is None:
         return False
     found = head.whole.match(src.text, src.pos)
     if not found or (overrun is not None and overrun.may_stand(src.text, *found.span(2))):
@@ -231,14 +234,14 @@ def _usual_head(reading: Reading, call: Call, seen: set[str]) -> Steps[Ending]:
     `seen` takes the keys of what was read: none where it is for `_members` to read all of it, the
     brace too. See `usual_head.py`.
     """
-    src, head = reading.src, reading.tables.usual_head
+    src, tables = reading.src, reading.tables
+    head, tools = tables.usual_head, tables.fmt.tools
     if head is None:
         return WHOLE
     while not (named := head.name.match(src.text, src.pos)):
         if not head.name.may_follow(src):
             return WHOLE
         yield
-    tools = reading.fmt.tools
     start = src.base + named.start(1) - 1
     src.pos = named.end()
     seen.add(tools.name_field)

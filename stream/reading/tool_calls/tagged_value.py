@@ -107,7 +107,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
 def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[Ending]:
     """Read a value that can only be JSON: in its strings, no marker ends it."""
     call.overrun = call.next_call_of_tools()
-    lexer = yield from object_value(src, call)
+    lexer = yield from object_value(src, call, call.emit)
     if lexer.state is JsonState.BROKEN:
         closers = closers_of(lexer)
         if not (closers and call.may_repair and (yield from at(src, end.markers))):

@@ -59,7 +59,9 @@ def test_what_passes_is_read_and_what_does_not_is_unread(before, firsts):
             assert split == (-1 if ends or odd else end)
             assert stands(lexer) == (begun if split < 0 else stands(reader))
             # What was seen is not read again.
-            assert lexer.scans == scans + (ends and not odd)
+            assert lexer.scans == scans + (reader.state is S.BROKEN and not odd)
+            ended = reader.state is S.DONE and not odd
+            assert lexer.foreseen == ((text, end) if ended else None)
 
 
 @given(json_texts() | nearly_json(), st.data())
