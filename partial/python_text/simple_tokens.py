@@ -93,92 +93,82 @@ BEHIND_STRING: dict[Expects, tuple[str, Expects]] = {
 """What is written behind a string, and expected then."""
 
 
-def simple_tokens(out: Writer) -> Step:
+def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
     """Return what reads tokens up to one that is not simple, or not all there.
 
     It returns what is to be emitted; if something else must read on, it has emitted that, and
     returns None. A bracket must be open.
     """
-    emit, frames = out.emit, out.frames
+    emit, frames, most = out.emit, out.frames, out.max_depth
     inside = 0
 
-    def step(src: Window) -> str | None:
+    def step(src: Window) -> str | None:  # noqa: PLR0915 - calls cost more
         nonlocal inside
+        frame = frames[-1]
         # What may be a tuple's is held back.
-        if out.slots or frames[-1] in ODD_FRAMES or (src.base < 0 and not src.emits_prompt):
+        if out.slots or frame in ODD_FRAMES or (src.base < 0 and not src.emits_prompt):
             return None
-        begun = out.quote
-        written, same, simple = _read(src, out)
+        text, pos, begun, expects, comma = src.text, src.pos, out.quote, out.expects, out.comma
+        # `simple`: of what is unread, nothing can be emitted before more comes.
+        quote, end, written, simple = begun, len(text), "", True
+        while pos < end:
+            char = text[pos]
+            if quote:
+                if out.fresh and char == quote:
+                    simple = False
+                    break
+                out.fresh = False
+                found = REST[expects][quote](text, pos)
+                pos, kind = found.end(), found.lastgroup
+                if kind != "string":
+                    written += found[1]
+                    simple = kind == "wait"
+                    break
+                behind, expects = BEHIND_STRING[expects]
+                written += found[1] + behind
+                quote, begun = "", ""
+            elif char == frame.closer and expects != "value":
+                written += frame.ends
+                pos, expects = pos + 1, "comma"
+                frames.pop()
+                if not frames or (frame := frames[-1]) in ODD_FRAMES:
+                    simple = False
+                    break
+            elif char == "," and expects == "comma":
+                pos, comma, expects = pos + 1, ", ", "key" if frame.sign else "element"
+            else:
+                found = PLACES[frame.sign if expects == "key" else expects](text, pos)
+                start, pos, kind = pos, found.end(), found.lastgroup
+                if kind == "space" and pos > start:
+                    continue
+                if kind == "string":
+                    behind, expects = BEHIND_STRING[expects]
+                    written += f'{comma}"{found[2]}{behind}'
+                elif kind == "begun":
+                    quote, out.fresh = found[1], not found[2]
+                    written += f'{comma}"{found[2]}'
+                elif kind == "word":
+                    written += comma + NAMES.get(found[5], found[5])
+                    expects = "comma"
+                elif kind == "opener" and len(frames) < most:
+                    frame = OPENERS[text[pos]]
+                    frames.append(frame)
+                    written += comma + frame.begins
+                    pos, expects = pos + 1, "key" if frame.sign else "element"
+                else:
+                    simple = kind == "wait"
+                    break
+                comma = ""
+        src.pos = pos
+        out.quote, out.in_string, out.expects, out.comma = quote, bool(quote), expects, comma
         if not simple or src.closed:
             if written:
                 emit(written)
             return None
         # In a string that is longer than some chunks; for others it would not be worth it.
-        inside = inside + 1 if begun and same else 0
+        inside = inside + 1 if begun else 0
         if inside >= LONG_STRING:
             src.let_pass(IN_STRING[begun][1])
         return written
 
     return step
-
-
-def _read(src: Window, out: Writer) -> tuple[str, bool, bool]:  # noqa: PLR0915 - calls cost more
-    """Read tokens; return the JSON of them, and two answers.
-
-    The first is whether the string that was open is still open, the other whether of what is unread
-    nothing can be emitted before more comes.
-    """
-    text, pos, frames, frame = src.text, src.pos, out.frames, out.frames[-1]
-    quote, expects, comma = out.quote, out.expects, out.comma
-    end, written, same, simple = len(text), "", True, True
-    while pos < end:
-        char = text[pos]
-        if quote:
-            if out.fresh and char == quote:
-                simple = False
-                break
-            out.fresh = False
-            found = REST[expects][quote](text, pos)
-            pos, kind = found.end(), found.lastgroup
-            if kind != "string":
-                written += found[1]
-                simple = kind == "wait"
-                break
-            behind, expects = BEHIND_STRING[expects]
-            written += found[1] + behind
-            quote, same = "", False
-        elif char == frame.closer and expects != "value":
-            written += frame.ends
-            pos, expects = pos + 1, "comma"
-            frames.pop()
-            if not frames or (frame := frames[-1]) in ODD_FRAMES:
-                simple = False
-                break
-        elif char == "," and expects == "comma":
-            pos, comma, expects = pos + 1, ", ", "key" if frame.sign else "element"
-        else:
-            found = PLACES[frame.sign if expects == "key" else expects](text, pos)
-            start, pos, kind = pos, found.end(), found.lastgroup
-            if kind == "space" and pos > start:
-                continue
-            if kind == "string":
-                behind, expects = BEHIND_STRING[expects]
-                written += f'{comma}"{found[2]}{behind}'
-            elif kind == "begun":
-                quote, out.fresh = found[1], not found[2]
-                written += f'{comma}"{found[2]}'
-            elif kind == "word":
-                written += comma + NAMES.get(found[5], found[5])
-                expects = "comma"
-            elif kind == "opener" and len(frames) < out.max_depth:
-                frame = OPENERS[text[pos]]
-                frames.append(frame)
-                written += comma + frame.begins
-                pos, expects = pos + 1, "key" if frame.sign else "element"
-            else:
-                simple = kind == "wait"
-                break
-            comma = ""
-    src.pos = pos
-    out.quote, out.in_string, out.expects, out.comma = quote, bool(quote), expects, comma
-    return written, same, simple

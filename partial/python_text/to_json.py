@@ -69,6 +69,7 @@ class PythonReading:
 
 
 DONE = PythonReading("done")
+ARGUMENTS = Frame(")", "{", "}", "=")
 
 
 def python_value(
@@ -102,7 +103,8 @@ def python_arguments(
     Reads up to and with `closer`, one character. A name that stands twice is emitted twice.
     Otherwise as `python_value`.
     """
-    out = Writer(src, emit, max_depth, [Frame(closer, "{", "}", "=")], "key")
+    frame = ARGUMENTS if closer == ARGUMENTS.closer else Frame(closer, "{", "}", "=")
+    out = Writer(src, emit, max_depth, [frame], "key")
     if src.offset >= 0 or src.emits_prompt:
         emit("{")
     return (yield from _reading(src, out, note))

@@ -131,17 +131,21 @@ def python_call(reading: Reading, call: Call) -> Steps[bool]:
 
     call.started = True
     call.announce()
-    call.begin_arguments()
-    # A parenthesis that ends a prompt is not the end of what was written there.
-    yield from peek(reading.src)
-    read = yield from python_arguments(reading.src, call.emit, note)
+    src = reading.src
+    if call.traces:
+        call.begin_arguments()
+    if src.pos == len(src.text):
+        # A parenthesis that ends a prompt is not the end of what was written there.
+        yield from peek(src)
+    read = yield from python_arguments(src, call.emit, note)
     if read.state == "broken":
         ending = Ending.broken(read.problem, read.closers, read.held)
     elif read.state == "cut":
         ending = replace(CUT, held=read.held)
     else:
         ending = WHOLE
-        call.end_arguments(but=len(")"))
+        if call.traces:
+            call.end_arguments(but=len(")"))
         call.close()
     return (yield from settle(reading, call, ending))
 
