@@ -106,6 +106,8 @@ def reason_text(reason: Any) -> str | None:
     Raises:
         UsageError: it is neither a text, nor an object whose `type` is one, nor None.
     """
+    if reason is None or isinstance(reason, str):
+        return reason
     text = reason.get("type") if isinstance(reason, Mapping) else reason
     if text is None or isinstance(text, str):
         return text

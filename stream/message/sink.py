@@ -162,6 +162,11 @@ class Sink:
         return self._attempts
 
     @property
+    def attempted(self) -> int:
+        """How many calls were begun."""
+        return 0 if self._attempts is None else len(self._attempts)
+
+    @property
     def named(self) -> str:
         """The function whose arguments may stand alone, "" for none."""
         return self.rules.named

@@ -46,7 +46,7 @@ BEFORE = {Role.TOOL_END: Before.CALL, Role.TURN_END: Before.END, Role.HEADER: Be
 def assistant_turn(reading: Reading) -> Steps[None]:
     """Read one turn, from behind its header to the end of the input."""
     src, tables = reading.src, reading.tables
-    if reading.fmt.facts.has_channels:
+    if tables.facts.has_channels:
         yield from channel_turn(reading)
         return
     repeated = yield from at(src, tables.at_start)
@@ -97,9 +97,6 @@ def _sections(
     unproven = unproven_calls(reading, _next_marker)
     while True:
         before = place.before
-        # What looked like a call stands beside what the text before it stands beside.
-        if before is not Before.TEXT and not writer.stands_behind(reading, before):
-            writer = ContentWriter(reading, before)
         # A character that is no white space is read by who reads what it begins.
         comes = src.text[src.pos : src.pos + 1].strip() and not tables.reads_separators
         checkpoint = NOTHING_READ if comes else Checkpoint(src)
@@ -110,6 +107,12 @@ def _sections(
             if report_cut_marker(reading, tables.after_call):
                 checkpoint.commit()
                 return
+        if not marker and src.ended and before is not Before.START:
+            checkpoint.commit()
+            return
+        # What looked like a call stands beside what the text before it stands beside.
+        if before is not Before.TEXT and not writer.stands_behind(reading, before):
+            writer = ContentWriter(reading, before)
         if not marker and tables.constrained and (yield from _more_space(reading, before)):
             # JSON may follow, however much white space stands before it.
             _emit_space(writer, checkpoint)

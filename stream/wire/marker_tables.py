@@ -183,6 +183,7 @@ class MarkerTables:
                          nothing must be told by its look. The markers of the format's own calls
                          are looked for, to be left out.
     id_before_call:      a call is not emitted before its id is read, in it or behind it.
+    facts:               those of `fmt`, which is not the format's where calls are `constrained`.
     fields:              what the keys of a JSON call hold.
     own_keys:            by some of the fields, the keys that are the format's own.
     overrun:             what proves that a string in a call was not closed; None if nothing does.
@@ -208,6 +209,7 @@ class MarkerTables:
         "content_opened",
         "content_space",
         "exact",
+        "facts",
         "fields",
         "fmt",
         "id_before_call",
@@ -241,6 +243,7 @@ class MarkerTables:
     ) -> None:
         reasoning, tools, facts = fmt.reasoning, fmt.tools, fmt.facts
         self.fmt = in_json(fmt) if constrained else fmt
+        self.facts = self.fmt.facts
         self.calls, self.exact, self.constrained = calls, exact, constrained
         self.channels, self.in_message = ChannelMarkers(fmt), _in_message(self.fmt, calls=calls)
         calls = calls and facts.has_calls and not facts.has_channels

@@ -40,29 +40,30 @@ def tool_calls(
     `emit_text`, as content if there is none. The markers that end the calls are left unread; but
     those of calls that are text by a policy are text too, and such calls are none.
     """
-    src, tables, fmt = reading.src, reading.tables, reading.fmt
+    src, tables = reading.src, reading.tables
+    fmt = tables.fmt
     # A section's marker may be followed by that of its first call, and by that of its name.
-    tagged = fmt.facts.is_tagged
+    tagged = tables.facts.is_tagged
     prefix, code, section = tables.call_openers
     begun = reading.sink.calls
-    start = end = src.offset
+    start = end = src.base + src.pos
     marker, strays, in_section = "", list[str](), False
     while marker != (prefix or None) and (more := (yield from at(src, tables.call_starts))):
         marker = more.strip()
         if section and marker == section:
             reading.before_section = begun
-            in_section = fmt.facts.in_section
+            in_section = tables.facts.in_section
         if code and marker == code:
             yield from skip(src, more, tables.trailing(more))
             break
         src.pos += len(more)
         strays.append(marker)
-        end = src.offset
+        end = src.base + src.pos
         yield from json_space(src)
     # A call that the prompt began comes out whole.
     src.emits_prompt = True
     several = several and not _may_be_text(reading)
-    attempts = len(reading.sink.attempts)
+    attempts = reading.sink.attempted
     if code and marker == code:
         called = yield from coded_calls(replace(reading, behind_code=True), checkpoint)
     elif fmt.tools.format is ToolFormat.PYTHONIC:
@@ -76,8 +77,8 @@ def tool_calls(
     if called and strays and tables.constrained:
         detail = f"left out before the call: {' '.join(strays)!r}"
         reading.sink.issue("stray_marker", (start, end), detail)
-    reported = len(reading.sink.attempts) > attempts
-    if not called and (marker or tables.constrained) and not reported:
+    told = called or reading.sink.attempted > attempts
+    if not told and (marker or tables.constrained):
         detail = f"no call behind {marker!r}" if marker else "JSON that is no call"
         reading.sink.attempts.append(Attempt("", checkpoint.span, "not_a_call", detail))
     if not called:

@@ -218,10 +218,12 @@ def _whole_call(reading: Reading, call: Call) -> bool:
     src.pos = found.start(2)
     call.started = True
     call.announce()
-    call.begin_arguments()
+    if call.traces:
+        call.begin_arguments()
     emit = call.emit
     emit(src.take(found.end(2)))
-    call.end_arguments()
+    if call.traces:
+        call.end_arguments()
     call.close()
     call.announce()
     src.pos = found.end()
