@@ -104,9 +104,8 @@ def _sections(
             "" if before is Before.TEXT else (yield from _next_marker(reading, before, place.room))
         )
         if not marker and before is Before.CALL and at_end:
-            if report_cut_marker(reading, tables.after_call):
-                checkpoint.commit()
-                return
+            report_cut_marker(reading, tables.after_call)
+        # White space at the end belongs to the marker before it, if there is one.
         if not marker and src.ended and before is not Before.START:
             checkpoint.commit()
             return
@@ -122,10 +121,7 @@ def _sections(
                 # What looks like a call there is not the model's.
                 reading = Reading(src, sink, marker_tables(reading.fmt, calls=False))
                 place.markers, place.ended, unproven = reading.tables.in_content, "", None
-            # White space at the end belongs to the marker before it, if there is one.
-            if (place.ended or checkpoint.open) and (
-                src.unread or not src.closed or before is Before.START
-            ):
+            if place.ended or checkpoint.open:
                 writer.emit(place.ended + checkpoint.text())
             checkpoint.commit()
             place.ended = ""
