@@ -144,8 +144,9 @@ def _sections(
             checkpoint = Checkpoint(src)
         report_call_behind_end(reading, marker)
         emit = _behind(place.ended, writer.emit)
-        several = place.room == tables.longest
-        called = yield from _calls(reading, unproven, marker, checkpoint, emit, several=several)
+        called = yield from _calls(
+            reading, unproven, marker, checkpoint, emit, several=place.room == tables.longest
+        )
         sink.open_text = not called
         place.before, place.ended = Before.CALL if called else Before.TEXT, ""
 
