@@ -816,6 +816,22 @@ FORMS = {
         content__mode="WRAPPED_WITH_REASONING",
         content__start="<say>",
     ),
+    "content_wrapped_beside_calls": form(
+        Said(
+            f'<|aside|>Dry.<|/aside|>{{"name": "look_up", "arguments": {LOOKS}}}'
+            f'{{"name": "say", "arguments": {SAYS}}}<|over|>',
+            content="Dry.",
+            calls=(LOOK, SAY),
+        ),
+        Said(
+            f'<|aside|><|/aside|>{{"name": "say", "arguments": {SAYS}}}<|over|>',
+            calls=(SAY,),
+        ),
+        Said(f'<|aside|>{{"name": "say", "arguments": {SAYS}}}<|/aside|><|over|>', calls=(SAY,)),
+        Said("Dry.<|over|>", content="Dry."),
+        content__mode="WRAPPED_WITH_CALLS",
+        content__start="<|aside|>",
+    ),
     # What a template cannot tell.
     "reasoning_asked_for": form(
         Said("<muse>hm</muse><reply>Dry.</reply></a>", "hm", "Dry."),

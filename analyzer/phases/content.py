@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from deltaparse.stream import ContentFormat, ContentMode, ReasoningFormat
 
-from ..probes import CONTENT, REASONING, call
+from ..diff import begins_with_marker, first_marker
+from ..probes import CONTENT, FUNCTIONS, REASONING, call
 from ..trace import phase
 from ..turns import Turns
 from .reasoning import ReasoningFinding, round_content
@@ -24,7 +25,7 @@ class Around:
 
 @phase("C1")
 def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
-    """Find the content markers: those of every turn, or those of turns with reasoning."""
+    """Find the content markers: those of every turn, or of turns with reasoning or with calls."""
     needs_text = _requires_text(turns)
     if reasoning.next_ends:
         before, after = round_content(turns)
@@ -42,6 +43,8 @@ def find_content(turns: Turns, reasoning: ReasoningFinding) -> ContentFormat:
             mode = ContentMode.WRAPPED_WITH_REASONING
     if not _wraps(found) and reasoning.answer is not None:
         found, mode = Around(*reasoning.answer), ContentMode.WRAPPED_WITH_REASONING
+    if not _wraps(found) and (beside := _beside_calls(turns, reasoning.format)) is not None:
+        found, mode = beside, ContentMode.WRAPPED_WITH_CALLS
     if not _wraps(found):
         return ContentFormat(start=_space(turns), requires_nonnull=needs_text)
     return ContentFormat(
@@ -80,6 +83,21 @@ def without_reasoning(text: str, reasoning: ReasoningFormat) -> str:
         if start and text.lstrip().startswith(start):
             return text.lstrip().removeprefix(start).lstrip()
     return text
+
+
+def _beside_calls(turns: Turns, reasoning: ReasoningFormat) -> Around | None:
+    """What stands round content beside calls; None where no markers do.
+
+    They are told from those of calls by a turn of calls alone, which has them both all the same.
+    """
+    with_content = _around(turns.body(calls=[call()]), reasoning)
+    if with_content is None or FUNCTIONS[0] not in with_content.after:
+        return None
+    start, end = with_content.before, first_marker(with_content.after)
+    if FUNCTIONS[0] in start or not start.strip() or not begins_with_marker(with_content.after):
+        return None
+    alone = without_reasoning(turns.body(content="", calls=[call()]) or "", reasoning)
+    return Around(start, end) if alone.startswith(start.rstrip() + end) else None
 
 
 def _around(body: str | None, reasoning: ReasoningFormat) -> Around | None:

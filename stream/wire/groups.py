@@ -125,11 +125,13 @@ class ContentMode(StrEnum):
     PLAIN:                   there are no markers: content is the text that is left.
     ALWAYS_WRAPPED:          between a start and an end marker, in every turn.
     WRAPPED_WITH_REASONING:  between markers in turns with reasoning, plain in the others.
+    WRAPPED_WITH_CALLS:      between markers in turns with calls, plain in the others.
     """
 
     PLAIN = "PLAIN"
     ALWAYS_WRAPPED = "ALWAYS_WRAPPED"
     WRAPPED_WITH_REASONING = "WRAPPED_WITH_REASONING"
+    WRAPPED_WITH_CALLS = "WRAPPED_WITH_CALLS"
 
 
 class ToolFormat(StrEnum):

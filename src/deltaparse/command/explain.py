@@ -32,6 +32,7 @@ WORDS = {
     ("content", "PLAIN"): "the text that is left",
     ("content", "ALWAYS_WRAPPED"): "between two markers",
     ("content", "WRAPPED_WITH_REASONING"): "between two markers in turns with reasoning",
+    ("content", "WRAPPED_WITH_CALLS"): "between two markers in turns with tool calls",
     ("tools", "NONE"): "none found",
     ("tools", "JSON_NATIVE"): "name and arguments in one JSON object",
     ("tools", "TAG_WITH_JSON"): "the name between markers, the arguments a JSON object",
@@ -181,7 +182,7 @@ def table(rows: Iterable[tuple[str, dp.WireFormat | str]]) -> Iterator[str]:
             yield f"{cut:<{NAME_WIDTH}}{fmt}"
             continue
         tools = "CHANNELS" if fmt.facts.has_channels else str(fmt.tools.format)
-        content = str(fmt.content.mode).replace("WRAPPED_WITH_REASONING", "WITH_REASONING")
+        content = str(fmt.content.mode).replace("WRAPPED_WITH", "WITH")
         said = "yes" if fmt.verified else f"no: {fmt.issues[0] if fmt.issues else ''}"
         marks = [getattr(fmt.proved, part) for part in ("calls", "reasoning", "content")]
         proved = "".join(f"{'yes' if mark else '-':<8}" for mark in marks)

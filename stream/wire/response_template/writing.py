@@ -152,7 +152,7 @@ def _fields(fmt: WireFormat) -> dict[str, Any]:
         ends += [rf"(?<={end}\s*){header}" for end in over for header in headers]
         thought = cores(end for _, end in fmt.reasoning.pairs)
         ends += [rf"(?<=\A\s*){end}" for end in thought]
-        if content.mode is ContentMode.WRAPPED_WITH_REASONING:
+        if content.mode is not ContentMode.PLAIN:
             ends += [rf"(?<={place}\s*){core(content.start)}" for place in (r"\A", *thought)]
     if ends:
         fields["content"]["close_pattern"] = SPACE + any_of(ends) + SPACE

@@ -50,3 +50,21 @@ def test_content_may_be_left_out_beside_reasoning():
         "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"
     )
     assert (fmt.content.mode, fmt.reasoning.end) == (ContentMode.PLAIN, "</think>")
+
+
+@pytest.mark.parametrize(
+    ("said", "mode"),
+    [
+        ("<s>{{ m.content }}</s>", ContentMode.WRAPPED_WITH_CALLS),
+        ("{% if m.content %}<s>{{ m.content }}</s>{% endif %}", ContentMode.PLAIN),
+        ("<s>{{ m.content }}", ContentMode.PLAIN),
+    ],
+)
+def test_markers_of_content_beside_calls_are_known_by_turns_of_calls_alone(said, mode):
+    fmt = analyze(
+        f"{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.tool_calls %}}{said}"
+        "{% for c in m.tool_calls %}{{ {'name': c.function.name, 'arguments': c.function.arguments}"
+        " | tojson }}{% endfor %}{% else %}{{ m.content }}{% endif %}<end>{% endfor %}"
+        "{% if add_generation_prompt %}<assistant>{% endif %}"
+    )
+    assert fmt.content.mode is mode

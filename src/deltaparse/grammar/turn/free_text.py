@@ -81,7 +81,9 @@ class FreeText:
             ways.append(without(leading(fmt.code.start), code, rules.rules))
         self._behind = choice(*ways)
         self._calls = own if code == EMPTY else choice(own, code)
-        marks = (*reasoning, fmt.code.start, *fmt.turn.ends)
+        marks = [*reasoning, fmt.code.start, *fmt.turn.ends]
+        if fmt.content.mode is ContentMode.WRAPPED_WITH_CALLS:
+            marks.append(fmt.content.start)
         # A closer that closes nothing is reported, and so is the header once more.
         closers = marker_tables(fmt, calls=True).stray_closers
         strays = (*closers, *headers_in_markup(fmt))
@@ -94,7 +96,8 @@ class FreeText:
         written = start.written.lstrip()
         begun = without(written, self._calls, rules) if written.strip() else NOTHING
         content = fmt.content
-        if not is_wrapped(fmt, start):
+        beside_calls = content.mode is ContentMode.WRAPPED_WITH_CALLS
+        if not is_wrapped(fmt, start) and not beside_calls:
             return choice(begun, self._plain())
         opening = content.start.strip()
         if opening and written.strip() and opening.startswith(written.strip()):
@@ -106,6 +109,8 @@ class FreeText:
             behind = seq(ends, optional(self._plain()))
             within = [seq(calls, literal(content.end)) for calls in self._to_calls(content.end)]
             said = seq(literal(opening), choice(behind, *within))
+        if beside_calls:
+            said = choice(said, self._plain())
         if begun != NOTHING:
             return choice(begun, said)
         space = token(repeat(chars(*WHITE), 1, 8))

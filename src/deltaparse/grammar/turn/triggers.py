@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from deltaparse.stream import ToolFormat, WireFormat
+from deltaparse.stream import ContentMode, ToolFormat, WireFormat
 
 from ..rules.rulebook import Tokens
 from .request import Tool
@@ -76,7 +76,8 @@ def _triggers(fmt: WireFormat, tools: list[Tool], start: TurnStart) -> Iterable[
     if fmt.facts.unmarked_calls or (start.written and marker.startswith(start.written.strip())):
         heads = map(_escaped, _confirmed(fmt, marker, tools)) if marker else ()
         head = "|".join(heads) or _bare_head(fmt, tools)
-        found.append(Trigger("pattern", rf"^{_past_reasoning(fmt, start)}\s*({head})"))
+        past = _past_reasoning(fmt, start) + _past_content(fmt)
+        found.append(Trigger("pattern", rf"^{past}\s*({head})"))
     return found
 
 
@@ -120,6 +121,15 @@ def _past_reasoning(fmt: WireFormat, start: TurnStart) -> str:
     return (
         _rest_of_section(fmt) if start.thought is Thought.OPEN else rf"\s*(?:{_section(fmt)[1]})?"
     )
+
+
+def _past_content(fmt: WireFormat) -> str:
+    """Return a pattern for content that stands in markers beside calls only, if it does."""
+    content = fmt.content
+    if content.mode is not ContentMode.WRAPPED_WITH_CALLS or not content.end.strip():
+        return ""
+    opens, end = _escaped(content.start.strip()), _escaped(content.end.strip())
+    return rf"(?:\s*{opens}(?:(?!{end})[\s\S])*{end})?"
 
 
 def _section(fmt: WireFormat) -> tuple[str, str]:

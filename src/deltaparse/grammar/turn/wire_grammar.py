@@ -248,7 +248,9 @@ class _TurnRules:
             if gap and rest == calls:
                 ways.append(lead(gap, calls, self.rules))
             content = self.fmt.content
-            if self._always_wrapped:
+            if content.mode is ContentMode.WRAPPED_WITH_CALLS:
+                ways.append(lead(content.start + content.end, calls, self.rules))
+            elif self._always_wrapped:
                 # Some templates write the markers of content where there is none, behind them or
                 # round them.
                 ways.append(lead(content.start + content.end, calls, self.rules))
