@@ -85,12 +85,12 @@ def check(fmt, request, grammar, text):
             continue
         if issue.kind == "ambiguous_marker":
             continue  # read with a doubt: what came of it is looked at below
-        # What is not held to its schema may be of another type than that says.
-        assert issue.kind == "repaired_arguments"
+        # What is not held to its schema may be of another type than that says, and broken JSON.
+        assert issue.kind in ("repaired_arguments", "malformed_arguments")
         assert any(repr(name) in issue.detail for name in loose)
     calls = message.tool_calls
     assert {call.name for call in calls} <= CHOICES[choice]
-    assert all(call.complete for call in calls)
+    assert all(call.complete for call in calls if call.name not in loose)
     assert calls or choice not in MUST
     assert len(calls) <= 1 or more["parallel_tool_calls"]
     if more["response_schema"] is not None and not calls:

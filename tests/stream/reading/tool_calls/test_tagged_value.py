@@ -126,6 +126,15 @@ def test_a_value_that_can_only_be_json_ends_where_that_does(value, made, told):
     assert all(told in one.detail for one in parser.issues)
 
 
+def test_a_suffix_that_begins_like_json_ends_a_value_of_nothing():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="{/a}")
+    parser = fed(fmt, "<c><f=f><a=x>{/a}<a=y>1{/a}</f></c>", tools=TOOLS)
+    assert calls(parser) == [("f", '{"x": "", "y": 1}')]
+    assert [one.kind for one in parser.issues] == ["repaired_arguments"]
+    parser = fed(fmt, '<c><f=f><a=x>{"b": 1}{/a}</f></c>', tools=TOOLS)
+    assert calls(parser) == [("f", '{"x": {"b": 1}}')]
+
+
 @pytest.mark.parametrize(("reason", "status"), [("stop", "broken"), ("length", "truncated")])
 def test_a_value_without_its_suffix_is_none_that_ended(reason, status):
     parser = fed(PLAIN, "<c><f=f><a=x>v</f></c>", reason)
