@@ -135,6 +135,12 @@ def test_limits_must_make_sense(wrong):
         Pattern("a", **wrong)
 
 
+def test_a_pattern_keeps_what_it_was_made_with_and_may_have_no_timeout():
+    pattern = Pattern("a", regex.IGNORECASE, max_hold=7, timeout=None)
+    assert (pattern.pattern, pattern.flags, pattern.max_hold) == ("a", regex.IGNORECASE, 7)
+    assert pattern.search("xA-") == Found(1, "A", (), {})
+
+
 def test_a_search_that_takes_too_long_is_given_up():
     hostile = Pattern("(?:a|aa)+b", timeout=0.01)
 

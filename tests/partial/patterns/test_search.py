@@ -86,6 +86,11 @@ def test_a_pattern_that_always_hopes_is_let_go(pattern, text):
     assert "".join([*segments, *hopes.finish()]) == text
 
 
+def test_a_chunk_of_nothing_gives_nothing():
+    numbers = PatternSearch(Pattern("[0-9]+"))
+    assert [numbers.feed(chunk) for chunk in ("", "a", "", "1", "")] == [[], ["a"], [], [], []]
+
+
 HOSTILE = "(?:a|aa)+b"
 
 
