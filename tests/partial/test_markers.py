@@ -309,3 +309,15 @@ def test_the_tail_that_may_become_a_marker_is_split_off(case):
     start, end = first(text, 0, literals, final=False)
 
     assert Markers(literals).split(text) == (start if start == end else -1)
+
+
+def test_a_waiter_knows_what_it_waits_at_and_the_first_characters_of_markers():
+    markers = Markers(["<tool>", "[END]"])
+    assert markers.firsts == "<["
+    waiter = markers.waiter
+    for text in ("<", "<tool", "[EN"):
+        assert text in waiter.known
+        assert waiter.step(Window(f"a{text}"[1:])) == ""
+    for text in ("<tool>", "<x", "tool", ""):
+        assert text not in waiter.known
+        assert waiter.step(Window(text)) is None
