@@ -270,6 +270,11 @@ def test_the_truth_table(text, marked, safe, state, path):
     assert healed.value == heal_json(text).value
 
 
+def test_half_a_pair_does_not_stand_before_the_marker():
+    for text in ('{"a\\ud83d', '{"a\\ud83d\\'):
+        assert heal_json(text, marker="M").text == '{"aM":1}'
+
+
 @given(json_texts(), st.data())
 def test_the_marker_stands_where_the_text_was_cut(text, data):
     cut = data.draw(st.integers(0, len(text)))
