@@ -98,7 +98,7 @@ def _sections(
     while True:
         before = place.before
         # What looked like a call stands beside what the text before it stands beside.
-        if before is not Before.TEXT and not writer.stands_behind(reading, before):
+        if before is not Before.TEXT and not writer.stands_behind(before):
             writer = ContentWriter(reading, before)
         # A character that is no white space is read by who reads what it begins.
         comes = src.text[src.pos : src.pos + 1].strip() and not tables.reads_separators

@@ -488,3 +488,12 @@ def test_an_empty_list_is_no_text_where_a_marker_says_that_it_is_one():
     assert (parser.message.content, calls(parser)) == ("x", [])
     parser = fed(PLAIN, "[] is empty", tools=TOOLS)
     assert (parser.message.content, parser.issues) == ("[] is empty", [])
+
+
+@pytest.mark.parametrize("behind", ["(a=1)", "1(a=1)", "-g(a=1)"])
+def test_what_has_no_name_behind_a_call_in_a_list_is_none(behind):
+    parser = fed(SECTION, f"<calls>[f(a=1), {behind}]</calls>")
+    assert calls(parser)[0] == F
+    assert all(name for name, _ in calls(parser))
+    parser = fed(SECTION, "<calls>[f(a=1), (a=", "length")
+    assert (parser.message.content, kinds(parser)) == (", (a=", ["text_after_tool_call"])
