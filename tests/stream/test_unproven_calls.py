@@ -311,9 +311,8 @@ def test_what_a_call_is_made_of_is_known_where_it_fills_its_part():
     parser = Text(JSON, ["<|eot_id|>"], texts).read()
     roles = ["marker", "name", "marker", "arguments", "marker"]
     assert parser.roles == [*roles, "end"]
-    once = {"parallel_tool_calls": False, "policies": Policies(extra_calls="text")}
-    parser = Text(JSON, ["<|eot_id|>"], [*texts[:-1], "; ", *texts]).read(**once)
-    assert parser.roles == [*roles, "marker", *["content"] * 5, "end"]
+    parser = Text(JSON, ["<|eot_id|>"], [*texts[:-1], "; ", *texts]).read()
+    assert [call.tokens for call in parser.message.tool_calls] == [(0, 4), (6, 10)]
 
 
 @pytest.mark.parametrize("begun", ["", "\n", "\nx", "f\n", "f\n{"])
