@@ -70,6 +70,15 @@ def test_a_call_in_reasoning_that_the_prompt_holds_is_none_of_the_output():
     assert parser.message.reasoning_content == OTHER[9:]
 
 
+def test_a_call_in_reasoning_that_the_prompt_holds_is_not_kept():
+    prompt = f"<|start|>model\n<think>\n{CALL}"
+    parser = StreamParser(TAGS, prompt=prompt, collect=False)
+    parser.feed("so\n</think>\n\n")
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100
+
+
 def test_a_call_in_reasoning_that_every_turn_begins_with_is_one():
     parser = fed(DELIMITED, "hm " + CALL)
     assert (parser.message.reasoning_content, calls(parser)) == ("hm ", [F])
