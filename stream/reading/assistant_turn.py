@@ -110,7 +110,7 @@ def _sections(
             checkpoint.commit()
             return
         # What looked like a call stands beside what the text before it stands beside.
-        if before is not Before.TEXT and not writer.stands_behind(reading, before):
+        if before is not Before.TEXT and not writer.stands_behind(before):
             writer = ContentWriter(reading, before)
         if not marker and tables.constrained and (yield from _more_space(reading, before)):
             # JSON may follow, however much white space stands before it.
@@ -156,7 +156,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
     src, sink, tables = reading.src, reading.sink, reading.tables
     start = src.offset
     written = yield from skip(src, marker, tables.trailing(marker))
-    before, ended = place.before, place.before is Before.END
+    before = place.before
     place.before = BEFORE.get(role, Before.MARKER)
     place.room, place.ended = tables.longest, ""
     if role is Role.TURN_END:
@@ -177,7 +177,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
         place.markers = tables.in_content_end
     elif role is Role.CONTENT_END:
         place.markers = tables.in_content_start
-    elif role is Role.HEADER and ended and tables.fmt.turn.several_messages:
+    elif role is Role.HEADER and tables.fmt.turn.several_messages:
         sink.seen_end = False
     elif role is Role.HEADER:
         _report_repeated(reading, start, marker)
@@ -273,7 +273,9 @@ def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[B
     calls = yield from reasoning(reading, opened=opened, second_time=second_time)
     if calls is None:
         return Before.MARKER
-    window = Window(calls.text(), closed=True, offset=max(calls.start, 0))
+    # A call that the prompt began comes out whole.
+    text = reading.src.since(calls.start, prompt=True)
+    window = Window(text, closed=True, offset=calls.start)
     calls.commit()
     again = Reading(window, reading.sink, reading.tables)
     reading.sink.reads(window)
@@ -283,8 +285,9 @@ def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[B
     except Exception:
         # Nobody else knows of this window: what is unread in it would be lost.
         window.rewind()
+        window.emits_prompt = False
         reading.sink.end_call(complete=False)
-        reading.sink.content(window.unread)
+        reading.sink.content(window.take(len(window.text)))
         raise
     reading.sink.reads(reading.src)
     return Before.CALL

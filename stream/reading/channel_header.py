@@ -73,7 +73,7 @@ def read_header(src: Window, marks: ChannelMarkers) -> Steps[Header]:
             header.channel = found[1]
             if found[2] is not None:
                 start = src.base + found.start(2)
-                header.recipient, header.addressed = found[2], True
+                header.recipient = found[2]
                 header.span = start, start + len(found[2])
             src.pos = found.end()
             header.whole = True

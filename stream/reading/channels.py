@@ -97,7 +97,7 @@ def channel_turn(reading: Reading) -> Steps[None]:
 def _usual_message(reading: Reading) -> Steps[bool]:
     """Read the end of a call and the beginning of the next message, if both are as usual."""
     src, usual = reading.src, reading.tables.channels.usual
-    while usual is not None and not reading.tables.constrained:
+    while usual is not None:
         if found := usual.following.match(src.text, src.pos):
             src.pos = found.end()
             return True
@@ -329,7 +329,6 @@ def _object(reading: Reading, call: Call, char: str) -> Steps[None]:
     if char in '{"n':
         ending = yield from json_arguments(src, call)
     else:
-        call.started = True
         call.announce()
         ending = Ending.broken("no JSON object")
     yield from settle(reading, call, ending)

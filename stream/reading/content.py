@@ -76,17 +76,14 @@ def role_of(reading: Reading, marker: str, before: Before = Before.TEXT) -> Role
 
 
 def is_marker(reading: Reading, marker: str, before: Before = Before.TEXT) -> Steps[bool]:
-    """Whether the marker that stands here is one, which what follows it may decide."""
+    """Whether the marker that stands here, one of those that are `UNSURE`, is a marker."""
     role, tables = role_of(reading, marker, before), reading.tables
     if role is Role.TURN_END:
         return (yield from stands_alone(reading.src, tables, marker, tables.after_end))
-    if role is Role.STRAY_CLOSER:
-        # It closes what looked like a call and was none: that is text from end to end.
-        is_open = reading.sink.open_text
-        return not is_open and (
-            yield from stands_alone(reading.src, tables, marker, tables.after_stray)
-        )
-    return True
+    # It closes what looked like a call and was none: that is text from end to end.
+    return not reading.sink.open_text and (
+        yield from stands_alone(reading.src, tables, marker, tables.after_stray)
+    )
 
 
 def report_no_end(reading: Reading, marker: str, start: int, became: str) -> None:

@@ -36,7 +36,6 @@ class ContentWriter:
 
     __slots__ = (
         "_before",
-        "_constrained",
         "_dropped",
         "_kind",
         "_plain",
@@ -52,7 +51,7 @@ class ContentWriter:
         self._start: int | None = None
         self._dropped: list[str] = []
         self._before = before
-        self._constrained = constrained = reading.tables.constrained
+        constrained = reading.tables.constrained
         self._kind, self._policy = "text_after_end", "keep"
         if before is Before.CALL:
             self._policy = self._sink.policies.text_after_tool_call
@@ -66,10 +65,8 @@ class ContentWriter:
         """What takes the text."""
         return self._sink.content if self._plain else self._after
 
-    def stands_behind(self, reading: Reading, before: Before) -> bool:
+    def stands_behind(self, before: Before) -> bool:
         """Whether it is as good as a new one in this place."""
-        if self._constrained is not reading.tables.constrained or self._start is not None:
-            return False
         plain = self._plain and before is not Before.CALL and before is not Before.END
         return plain or self._before is before
 

@@ -165,6 +165,7 @@ def _deferred(
     src, sink, tables = reading.src, reading.sink, reading.tables
     draft = Reading(src, sink.draft(), tables)
     is_call = yield from tool_calls(draft, draft.checkpoint())
+    checkpoint = _behind_prompt(reading, checkpoint)
     if is_call and second_time:
         # Only this call: to read on, and then all of it again, for each that opens reasoning
         # anew would cost the square of the text.
@@ -176,6 +177,7 @@ def _deferred(
         role = tables.role(marker) if marker else None
         if role is Role.TOOL_START:
             yield from tool_calls(draft, draft.checkpoint())
+            checkpoint = _behind_prompt(reading, checkpoint)
         elif role is Role.REASONING_END and own_ends and marker.strip() not in own_ends:
             src.pos += len(marker)
         elif role is Role.REASONING_END or (role is None and not sink.natural):
@@ -193,6 +195,14 @@ def _deferred(
     sink.reasoning(checkpoint.text())
     checkpoint.commit()
     return None
+
+
+def _behind_prompt(reading: Reading, checkpoint: Checkpoint) -> Checkpoint:
+    """A checkpoint behind what was read, if all of that is the prompt's: such a call is past."""
+    if reading.src.offset > 0:
+        return checkpoint
+    checkpoint.commit()
+    return reading.checkpoint()
 
 
 def _buffered_elsewhere(text: str) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from deltaparse import MalformedOutput, Policies, StreamParser, get_format, list_formats, parse
 
+from ..strategies.token_texts import Text
 from ..strategies.unproven_texts import answers, looks_like_calls
 from ..strategies.wire_by_hand import UNMARKED, calls, fed, kinds
 from ..support import as_joined, cuts, joined
@@ -295,6 +296,30 @@ def test_a_call_that_turned_out_to_be_text_is_noted():
         noted = [one.name for one in parser.attempts if one.name]
         assert noted == names
         assert {one.status for one in parser.attempts} <= {"not_a_call"}
+        said = [one.detail for one in parser.attempts]
+        assert said == ["it does not fill its part, as the format spells it"] * len(said)
+
+
+def test_the_marker_of_code_behind_a_call_begins_another_part():
+    parser = fed(JSON, CALL_OF_F + "<|python_tag|>")
+    assert calls(parser) == [("f", "{}")]
+    assert parser.message.content == "<|python_tag|>"
+
+
+def test_what_a_call_is_made_of_is_known_where_it_fills_its_part():
+    texts = ['{"name": "', "f", '", "parameters": ', '{"a": 1}', "}", "<|eot_id|>"]
+    parser = Text(JSON, ["<|eot_id|>"], texts).read()
+    roles = ["marker", "name", "marker", "arguments", "marker"]
+    assert parser.roles == [*roles, "end"]
+    parser = Text(JSON, ["<|eot_id|>"], [*texts[:-1], "; ", *texts]).read()
+    assert [call.tokens for call in parser.message.tool_calls] == [(0, 4), (6, 10)]
+
+
+@pytest.mark.parametrize("begun", ["", "\n", "\nx", "f\n", "f\n{"])
+def test_what_the_prompt_began_and_is_no_call_leaves_text(begun):
+    prompt = RECIPIENTS.turn.generation_prompt + begun
+    parser = fed(RECIPIENTS, "hello", prompt=prompt)
+    assert (parser.message.content, parser.issues) == ("hello", [])
 
 
 def test_text_behind_what_was_none_is_not_kept():

@@ -82,7 +82,6 @@ def code_arguments(src: Window, call: Call, ends: Markers, begun: str = "") -> S
     marker = yield from until(src, ends, write, string=StringSink(emit))
     if not marker and not call.sink.natural:
         return CUT
-    call.end_arguments()
     emit('"}')
     call.close()
     return WHOLE

@@ -115,7 +115,7 @@ def _closers_as_text(reading: Reading) -> Steps[None]:
             if marker == section and not is_text(reading, reading.before_section):
                 return
             reading.sink.content(text)
-        elif end < 0 or src.closed:
+        elif end < 0:
             return
         else:
             yield

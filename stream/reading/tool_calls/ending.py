@@ -113,7 +113,7 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
         call.fault = "truncated"
         detail = f"the output ends in the call of {call.name!r}; not emitted: {rest!r}"
         sink.issue("truncated_call", (start, src.offset), detail)
-    elif rest.strip(" \t\r\n,"):
+    elif rest:
         call.extra_members.append(rest)
     return call.end(cut=True)
 

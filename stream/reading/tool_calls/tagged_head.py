@@ -118,7 +118,7 @@ def read_name(src: Window, known: Collection[str], ends: Markers) -> Steps[str |
         text = src.text[src.pos : src.pos + limit]
         full = len(text) == limit
         head = name_in(text, ends, src.closed or full, known)
-        if src.closed and not full and not head:
+        if src.closed and not head:
             # It may be cut inside of what ends it.
             head = name_in(text, ends, False, known)
         if head is not None:
@@ -175,7 +175,7 @@ def argument_stands(src: Window, m: TaggedMarkers, known: Collection[str]) -> St
 def _without_namespace(name: str, namespace: str, known: Collection[str], *, holds: bool) -> str:
     """The name of the function in what stands in its place."""
     short = name.removeprefix(namespace)
-    if holds and not namespace and "." in name and name.partition(".")[2] in known:
+    if holds and not namespace and name.partition(".")[2] in known:
         return name.partition(".")[2]
     return short or name
 

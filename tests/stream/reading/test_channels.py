@@ -20,6 +20,7 @@ from deltaparse import (
     parse,
 )
 from deltaparse.stream import parser as parser_module
+from deltaparse.stream.reading.channel_header import MAX_HEADER
 
 from ...corpus import needs_corpus, rows
 from ...strategies.token_texts import Text
@@ -592,3 +593,49 @@ def test_a_header_without_a_message_says_what_became_of_it(text, said):
     (issue,) = parser.issues
     assert said in issue.detail
     assert (parser.message.content or "") == (f"<|channel|>{text}" if "kept" in said else "")
+
+
+def test_an_end_of_the_turn_that_text_follows_is_reported_as_content():
+    (issue,) = fed(HARMONY, "a<|return|>b").issues
+    assert (issue.kind, issue.span) == ("text_after_end", (1, 11))
+    assert "is content" in issue.detail
+
+
+@pytest.mark.parametrize("space", [1, 250])
+def test_white_space_between_the_end_and_a_header_is_no_content(space):
+    parser = fed(HARMONY, FINAL + " " * space + START)
+    assert (parser.message.content, parser.issues) == ("Hello", [])
+
+
+def test_messages_behind_a_call_are_read_where_calls_are_json():
+    parser = fed(HARMONY, CALL + START + FINAL, calls="json", tools=TOOLS)
+    assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], "Hello")
+
+
+@pytest.mark.parametrize("words", [0, 1, 2, 3])
+def test_a_header_is_odd_with_more_words_than_one_that_mean_nothing(words):
+    parser = fed(HARMONY, f"<|channel|>final{' w' * words}<|message|>hi")
+    assert parser.message.content == "hi"
+    assert kinds(parser) == ["odd_header"] * (words > 1)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_header_is_no_longer_than_it_may_be(more):
+    header = "<|channel|>" + "x" * (MAX_HEADER - len("<|channel|>") + more)
+    parser = fed_once(HARMONY, header + "<|message|>hi")
+    assert parser.message.content == ("hi" if more < 0 else header + "hi")
+    assert kinds(parser) == ["odd_header"] * (more >= 0)
+
+
+def fed_once(fmt, text):
+    """The parser after a text that is too long to be cut everywhere."""
+    parser = StreamParser(fmt)
+    parser.feed(text)
+    parser.finish("stop")
+    return parser
+
+
+def test_a_recipient_is_reported_where_it_stands():
+    text = "<|channel|>commentary to=  functions.g <|message|>{}<|call|>"
+    (issue,) = fed(HARMONY, text, tools=TOOLS).issues
+    assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("functions.g"))

@@ -9,6 +9,7 @@ from deltaparse import Policies, StreamParser
 from ...strategies.wire_by_hand import CALL, TAGS, WRAPPED, calls, fed, kinds
 
 PAIRS = TAGS.replace(reasoning={"alternatives": ("<plan>", "</plan>")})
+INTERRUPTS = Policies(tool_in_reasoning="call")
 F, G = ("f", '{"a": 1}'), ("g", '{"a": "</think>"}')
 SECOND = '<call>\n{"name": "g", "arguments": {"a": "</think>"}}\n</call>'
 
@@ -92,6 +93,44 @@ def test_what_the_next_section_holds_is_not_kept():
     parser = StreamParser(fmt, collect=False)
     parser.feed("<plan>a<answer>")
     assert not parser.in_reasoning
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100
+
+
+def test_white_space_before_an_end_is_none_of_the_reasoning():
+    for thought in ("a", f"a {CALL}"):
+        parser = fed(PAIRS, f"<think>\n{thought}\n</think>\n\nb")
+        assert (parser.message.reasoning_content, parser.message.content) == (thought, "b")
+
+
+def test_what_opens_no_call_in_reasoning_behind_one_is_reasoning():
+    parser = fed(TAGS, f"<think>\n a {CALL} <think>\n b <call>nope")
+    assert calls(parser) == [F]
+    assert parser.message.reasoning_content == " a  b <call>nope"
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_the_end_of_a_turn_that_may_go_on_ends_it_all_the_same(reason):
+    fmt = TAGS.replace(turn={"ends": ("<|end|>", "<|end|>all")})
+    assert calls(fed(fmt, f"<think>\n a {CALL}<|end|>", reason)) == [F]
+
+
+def test_an_end_of_the_turn_within_another_ends_it():
+    fmt = TAGS.replace(turn={"ends": ("~~",)})
+    assert fed(fmt, "<think>\na~~~").message.reasoning_content == "a~"
+
+
+@pytest.mark.parametrize("behind", ["\n", "\n</think>\n\n"])
+def test_white_space_behind_a_call_that_interrupts_reasoning_is_no_marker(behind):
+    parser = fed(TAGS, f"<think>\na{CALL}{behind}", policies=INTERRUPTS)
+    assert (parser.message.reasoning_content, calls(parser)) == ("a", [F])
+    assert "cut_marker" not in kinds(parser)
+
+
+def test_reasoning_behind_a_call_that_interrupts_it_is_not_kept():
+    parser = StreamParser(TAGS, policies=INTERRUPTS, collect=False)
+    parser.feed(f"<think>\na{CALL}")
     for _ in range(100):
         parser.feed("text " * 10)
         assert parser.held < 100

@@ -8,6 +8,7 @@ import pytest
 
 from deltaparse import CodeFormat, FunctionFormat, ToolsFormat, WireFormat
 
+from ....strategies.token_texts import Text
 from ....strategies.wire_by_hand import TAGS, TURN, calls, fed, kinds
 
 CODE = TAGS.replace(code=CodeFormat(start="<|code|>", function="python"))
@@ -26,7 +27,8 @@ def test_a_marker_with_nothing_behind_it_is_text_unless_the_output_was_cut(space
     assert (parser.message.content, parser.issues) == (text, [])
     parser = fed(CODE, text, "length")
     assert (parser.message.content or "", kinds(parser)) == ("", ["truncated_call"])
-    assert "nothing after" in parser.issues[0].detail
+    assert parser.issues[0].detail == f"nothing after {text!r}"
+    assert parser.issues[0].span == (0, len(text))
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,20 @@ def test_code_of_any_sort_is_the_argument(fmt, text):
     parser = fed(fmt, "<|code|>" + text, tools=tools)
     assert calls(parser) == [("python", json.dumps({"code": text}))]
     assert parser.issues == []
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_the_end_of_a_turn_that_may_go_on_ends_code(reason):
+    fmt = CODE.replace(turn={"ends": ("<|end|>", "<|end|>all")})
+    (call,) = fed(fmt, "<|code|>x<|end|>", reason).message.tool_calls
+    assert (call.arguments, call.complete) == ('{"code": "x"}', True)
+
+
+def test_what_would_end_reasoning_is_code_where_there_is_none():
+    fmt = CODE.replace(reasoning={"mode": "NONE", "start": ""})
+    assert calls(fed(fmt, "<|code|>x</think>y")) == [("python", '{"code": "x</think>y"}')]
+
+
+def test_code_is_the_arguments_up_to_the_end_of_the_turn():
+    parser = Text(CODE, ["<|code|>", "<|end|>"], ["<|code|>", "x", " = 1", "<|end|>"]).read()
+    assert parser.roles == ["marker", "arguments", "arguments", "end"]

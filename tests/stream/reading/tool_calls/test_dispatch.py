@@ -136,3 +136,8 @@ def test_a_second_call_that_is_text_is_so_with_its_closer(name):
         parser = fed(get_format(name), text, parallel_tool_calls=False, policies=policies)
         assert calls(parser) == [("f", "{}")]
         assert parser.message.content.strip() == "\n".join([call] * more)
+
+
+def test_one_name_follows_what_stands_before_each():
+    parser = fed(IN_TAGS, "<c><f=<f=f><a=x>1</a></f></c>")
+    assert (parser.message.content, calls(parser)) == ("<c><f=", [("f", '{"x": 1}')])

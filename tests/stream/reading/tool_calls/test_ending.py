@@ -59,6 +59,39 @@ def test_a_call_that_breaks_says_what_was_left_out(fmt, text, options, kind, det
     parser = fed(fmt, text, **options)
     assert (parser.issues[0].kind, parser.issues[0].detail) == (kind, detail)
     assert [one.complete for one in parser.message.tool_calls] == [False]
+    assert parser.attempts[0].status == ("truncated" if kind == "truncated_call" else "broken")
+
+
+@pytest.mark.parametrize(
+    ("text", "detail", "span"),
+    [
+        ("<|end|>", "the brackets of the call of 'f' were closed: no comma", (42, 42)),
+        ("</call>!", "the brackets of the call of 'f' were closed: no comma", (42, 42)),
+        (', "x": [1{', "'{' after value in the call of 'f'; not emitted: '{'", (0, 52)),
+    ],
+)
+def test_what_breaks_behind_the_arguments_leaves_a_call_complete(text, detail, span):
+    parser = fed(TAGS, HEAD + ', "arguments": {"a": 1}' + text, "length")
+    (call,) = parser.message.tool_calls
+    assert (call.complete, call.repaired) == (True, True)
+    issue = parser.issues[0]
+    assert (issue.kind, issue.detail, issue.span) == ("repaired_arguments", detail, span)
+
+
+def test_brackets_are_closed_only_where_the_call_is():
+    named = {"type": "function", "function": {"name": "f"}}
+    parser = fed(TAGS, '{<call>"a": 1}', calls="json", tools=F, tool_choice=named)
+    assert parser.issues[0].kind == "malformed_arguments"
+    assert [call.complete for call in parser.message.tool_calls] == [False]
+
+
+@pytest.mark.parametrize(
+    ("fmt", "options"),
+    [(UNMARKED.replace(tools={"array_wrapped": True}), {}), (UNMARKED, {"calls": "json"})],
+)
+def test_what_the_prompt_holds_behind_a_call_is_none_of_the_output(fmt, options):
+    prompt = '<|start|>model\n[{"name": "f", "parameters": {}}, {"x": 1} <|en'
+    assert fed(fmt, "y", prompt=prompt, tools=F, **options).message.content == "y"
 
 
 def test_a_call_without_arguments_that_breaks_is_complete_when_it_has_some():

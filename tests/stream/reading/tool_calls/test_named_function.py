@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from deltaparse import StreamParser
+
 from ....strategies.wire_by_hand import TAGS, calls, fed, kinds
 
 ASKED = {"type": "function", "function": {"name": "f"}}
+
+
+LONG = "get_weather_of_tomorrow"
 
 
 def parsed(text, own, reason="stop"):
@@ -49,3 +54,37 @@ def test_a_name_and_arguments_are_a_call_as_far_as_they_are_none_of_the_function
 ):
     text = f'{{"name": {name}, "arguments": {{"a": 1}}}}'
     assert calls(parsed(text, own)) == [(called, '{"a": 1}') if called else ("f", text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ('{"name": "g", "arguments": {"a": }}', ("g", '{"a": ')),
+        ('{"name":: ', ("f", '{"name":')),
+        ('{"arguments": name', ("f", '{"arguments": ')),
+    ],
+)
+def test_an_object_that_breaks_is_what_it_was_before(text, made):
+    parser = parsed(text, ("a",))
+    assert calls(parser) == [made]
+    assert [tried.status for tried in parser.attempts] == ["broken"]
+
+
+@pytest.mark.parametrize("spelled", [LONG, "".join(f"\\u{ord(char):04x}" for char in LONG)])
+def test_a_long_name_is_one_however_it_is_spelled(spelled):
+    asked = {"type": "function", "function": {"name": LONG}}
+    schema = {"type": "object", "properties": {"a": {}}}
+    text = f'{{"name": "{spelled}", "arguments": {{"a": 1}}}}'
+    tools = [{"name": LONG, "parameters": schema}]
+    parser = fed(TAGS, text, calls="json", tools=tools, tool_choice=asked)
+    assert calls(parser) == [(LONG, '{"a": 1}')]
+
+
+def test_an_object_is_not_kept_once_it_is_known_what_it_is():
+    parser = StreamParser(
+        TAGS, calls="json", tools=[{"name": "f"}], tool_choice=ASKED, collect=False
+    )
+    parser.feed('{"a": "')
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100

@@ -463,3 +463,37 @@ def test_a_held_call_of_code_is_text_where_it_is_not_whole():
     assert whole.message.tool_calls == [
         ToolCall(whole.message.tool_calls[0].id, "python", '{"code": "x = 1"}', True)
     ]
+
+
+@pytest.mark.parametrize(
+    ("policies", "tools", "content", "made"),
+    [
+        (Policies(), None, "", [("f", "{}")]),
+        (Policies(malformed_arguments="strict"), None, ")]", [("f", "{}")]),
+        (Policies(unknown_tool="text"), [{"name": "g"}], "<calls>[f())]</calls>", []),
+    ],
+)
+def test_a_bracket_too_much_is_left_out_where_calls_are_repaired(policies, tools, content, made):
+    parser = fed(SECTION, "<calls>[f())]</calls>", policies=policies, tools=tools)
+    assert (parser.message.content, calls(parser)) == (content, made)
+
+
+def test_calls_that_end_where_one_may_begin_are_cut():
+    for text, said in (("", ["truncated_call"]), ("[f() ", []), ("[f(), ", ["truncated_call"])):
+        assert kinds(fed(SECTION, "<calls>" + text, "length")) == said
+
+
+def test_an_empty_list_is_no_text_where_a_marker_says_that_it_is_one():
+    parser = fed(SECTION, "<calls>[ ]</calls>x")
+    assert (parser.message.content, calls(parser)) == ("x", [])
+    parser = fed(PLAIN, "[] is empty", tools=TOOLS)
+    assert (parser.message.content, parser.issues) == ("[] is empty", [])
+
+
+@pytest.mark.parametrize("behind", ["(a=1)", "1(a=1)", "-g(a=1)"])
+def test_what_has_no_name_behind_a_call_in_a_list_is_none(behind):
+    parser = fed(SECTION, f"<calls>[f(a=1), {behind}]</calls>")
+    assert calls(parser)[0] == F
+    assert all(name for name, _ in calls(parser))
+    parser = fed(SECTION, "<calls>[f(a=1), (a=", "length")
+    assert (parser.message.content, kinds(parser)) == (", (a=", ["text_after_tool_call"])

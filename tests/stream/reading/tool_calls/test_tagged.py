@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaparse import Content, StreamParser, ToolCallDelta, WireFormat, get_format
+from deltaparse.stream.wire.spellings import MOST_GAP
 
-from ....strategies.wire_by_hand import fed, kinds
+from ....strategies.wire_by_hand import calls, fed, kinds
 from ....strategies.wire_json_and_tags import TOOLS, tagged_formats, write
 from ....strategies.wire_parts import Written, markers_of
 
@@ -263,3 +264,51 @@ def test_a_name_in_brackets_is_a_call_where_it_is_that_of_a_tool(tools, called):
 def test_arguments_in_tags_that_nothing_closes_are_not_whole(behind):
     (call,) = fed(TAGGED_BY_NAME, "<run=f><p=x>1</p>" + behind, "length").message.tool_calls
     assert not call.complete
+
+
+LISTED = WireFormat().replace(
+    turn={"ends": ("<|end|>",)},
+    tools={"format": "TAG_WITH_JSON", "section_start": "<calls>", "section_end": "</calls>"},
+    function={"name_suffix": ":", "close": "</", "close_suffix": ">"},
+)
+"""No marker begins each call."""
+FIRST, CALLED_F = '<calls>f:{"a": 1}</f>', ("f", '{"a": 1}')
+
+
+@pytest.mark.parametrize(
+    ("prefix", "space", "made"),
+    [("", 0, 2), ("", MOST_GAP, 2), ("", MOST_GAP + 1, 1), ("@=", 0, 2), ("@=", MOST_GAP, 2)],
+)
+def test_another_call_of_a_section_stands_no_further_than_white_space_may_be(prefix, space, made):
+    fmt = LISTED.replace(function={"name_prefix": prefix})
+    text = f'<calls>{prefix}f:{{"a": 1}}</f>{" " * space}{prefix}f:{{"a": 1}}</f></calls>'
+    assert calls(fed(fmt, text)) == [CALLED_F, CALLED_F][:made]
+
+
+@pytest.mark.parametrize(
+    ("behind", "content", "said"),
+    [("</", "", "cut_marker"), ("(", "(", "text_after_tool_call")],
+)
+def test_what_begins_no_name_behind_a_call_is_no_call(behind, content, said):
+    parser = fed(LISTED, FIRST + behind)
+    assert (parser.message.content, calls(parser), kinds(parser)) == (content, [CALLED_F], [said])
+
+
+def test_what_opens_a_section_ends_a_call_without_arguments():
+    parser = fed(LISTED, "<calls>f<calls>")
+    assert parser.attempts[0].status == "complete"
+    assert calls(parser) == [("f", "{}")]
+
+
+def test_a_call_that_is_cut_where_its_id_or_its_end_may_stand_is_cut():
+    fmt = LISTED.replace(
+        call_id={"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "</id>", "suffix": "<id/>"}
+    )
+    parser = fed(fmt, "<calls>f:<id/></", "length")
+    assert (calls(parser), kinds(parser)) == ([("f", "")], ["truncated_call"])
+
+
+def test_behind_what_is_no_call_a_section_has_none():
+    text = '<calls>f:!g:{"a": 1}</g></calls>'
+    parser = fed(LISTED, text)
+    assert (parser.message.content, calls(parser)) == (text, [])

@@ -75,6 +75,8 @@ def test_what_is_in_a_value_has_the_schema_of_that():
     assert listed.inner(item, listed=True) == ({"object": None}, RECORD)
     record = Typed({"object": None}, RECORD)
     assert record.inner(member, listed=False) == ({"string": None}, TEXT)
+    typed = Argument("entry", {"number": None}, False, way)
+    assert listed.inner(typed, listed=True) == ({"number": None}, RECORD)
 
 
 @pytest.mark.parametrize(
@@ -161,3 +163,48 @@ def fed_once(fmt, text):
     parser.feed(text)
     parser.finish("stop")
     return parser
+
+
+def test_nothing_in_place_of_a_value_of_any_type_is_a_text():
+    assert calls(fed(ELEMENTS, HEAD + "<a></a>" + TAIL)) == [("f", '{"a": ""}')]
+
+
+def test_a_line_that_ends_in_both_signs_ends_a_value_that_began_so():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">\n", value_suffix="\n</a>")
+    for text, made in (
+        ("v\r\n", '"v\\r"'),
+        ("\nv\r\n", '"v\\r"'),
+        ("\rv\r\n", '"\\rv\\r"'),
+        ("\r\nv\r\n", '"v"'),
+    ):
+        parser = fed(fmt, f"<c><f=f><a=x>{text}</a></f></c>")
+        assert calls(parser) == [("f", f'{{"x": {made}}}')]
+
+
+@pytest.mark.parametrize(
+    ("literal", "made"),
+    [('" s="n">\n', '{"x": "1"}'), (" ", '{"x": 1}'), ("", '{"x": 1}')],
+)
+def test_a_value_is_a_text_where_what_is_none_is_marked_otherwise(literal, made):
+    fmt = in_tags(
+        name_prefix='<p k="',
+        name_suffix='" s="y">\n',
+        literal_name_suffix=literal,
+        value_suffix="</p>",
+    )
+    for name in ("x", " x "):  # as models write it, and oddly
+        text = f'<c><f=f><p k="{name}" s="y">\n1</p></f></c>'
+        assert calls(fed(fmt, text)) == [("f", made)]
+
+
+def test_a_type_before_the_name_that_is_cut_is_told_of():
+    fmt = in_tags(
+        name_prefix="<a:",
+        type_first=True,
+        type_suffix=" is ",
+        name_suffix=">",
+        value_suffix="</a>",
+    )
+    assert calls(fed(fmt, "<c><f=f><a:number is x>1</a></f></c>")) == [("f", '{"x": 1}')]
+    (issue,) = fed(fmt, "<c><f=f><a:num", "length").issues
+    assert issue.detail.endswith("not emitted: 'num'")

@@ -6,12 +6,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from deltaparse import ArgumentsFormat, FunctionFormat, ToolsFormat, WireFormat, parse
+from deltaparse import (
+    ArgumentsFormat,
+    FunctionFormat,
+    ToolsFormat,
+    WireFormat,
+    get_format,
+    parse,
+)
 from deltaparse.partial import marker_set
 from deltaparse.stream.reading.tool_calls.tagged_head import (
     LONGEST_NAME,
     _without_namespace,
     argument_stands,
+    is_readable,
     names_without_marker,
     read_name,
 )
@@ -65,6 +73,7 @@ def test_the_name_without_what_stands_before_it(written, namespace, holds, name)
 @pytest.mark.parametrize("reason", ["stop", "length"])
 def test_the_name_of_a_tool_at_the_end_is_a_call_where_nothing_ends_one(reason):
     assert bool(calls(fed(NO_ENDS, "<f=f", reason, tools=TOOLS))) == (reason == "stop")
+    assert calls(fed(NO_ENDS, "<f=f\n", tools=TOOLS)) == [("f", "{}")]
     parser = fed(NO_ENDS, "<f=g", "stop", tools=TOOLS)
     assert calls(parser) == []
 
@@ -144,3 +153,44 @@ def test_what_begins_as_the_next_call_does_makes_no_whole_call(change, before, b
         one = f"{before}</arg>a<is/>1</arg/>"
         ended = reason == "stop" and text[first:cut] in ("", before, one, one + between)
         assert not whole or ended, text[:cut]
+
+
+def test_a_name_that_is_cut_where_it_may_have_ended_is_known():
+    for cut in ("<", "<n", "<name/"):
+        assert calls(fed(IN_SECTION, "<|calls><f" + cut, "length")) == [("f", "")]
+
+
+def test_the_object_opens_where_no_id_is_begun():
+    fmt = IN_SECTION.replace(call_id=BETWEEN | {"prefix": "<|id>", "suffix": "<id/>"})
+    for behind, arguments in (("", "{"), ("<|id>", ""), ("<|id>7<id/>", "{")):
+        parser = fed(fmt, "<|calls><f<name/>" + behind, "length")
+        assert calls(parser) == [("f", arguments)]
+
+
+def test_a_name_without_what_stands_before_each_is_text():
+    fmt = NO_ENDS.replace(tools={"per_call_start": "<c>", "per_call_end": "</c>"})
+    assert calls(fed(fmt, "<c><f=f><a=a>1;</c>", tools=TOOLS)) == [("f", '{"a": 1}')]
+    assert calls(fed(fmt, "<c>f><a=a>1;</c>", tools=TOOLS)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "made"), [("<id>7</id>", "7"), ("<id></id>", "new"), ("", "new")]
+)
+def test_a_call_whose_id_is_empty_is_given_one(before, made):
+    fmt = NO_ENDS.replace(
+        tools={"per_call_start": "<c>", "per_call_end": "</c>"},
+        call_id={"position": "PRE_FUNC_NAME", "prefix": "<id>", "suffix": "</id>"},
+    )
+    parser = fed(fmt, f"<c>{before}<f=f><a=a>1;</c>", id_factory=lambda *_: "new")
+    assert [call.id for call in parser.message.tool_calls] == [made]
+
+
+def test_what_may_begin_the_suffix_again_is_none_behind_it():
+    fmt = get_format("hy_v3")
+    text = "<tool_calls>\n<tool_call>f<tool_sep>\n<"
+    assert fed(fmt, text).message.content == text
+
+
+def test_a_name_with_a_blank_is_read_where_a_tool_is_called_so():
+    assert is_readable("my tool", ["my tool"], ENDS)
+    assert not is_readable("my tool", [], ENDS)

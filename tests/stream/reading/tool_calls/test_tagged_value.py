@@ -6,12 +6,15 @@ import pytest
 
 from deltaparse import StreamParser
 from deltaparse.partial import Window, marker_set
+from deltaparse.stream.reading.tool_calls.tagged_head import LONGEST_NAME
 from deltaparse.stream.reading.tool_calls.tagged_value import (
     ValueEnd,
     _followed,
     name_stands,
 )
+from deltaparse.stream.wire.spellings import MOST_GAP
 
+from ....strategies.token_texts import Text
 from ....strategies.wire_by_hand import calls, fed, in_tags
 from ....support import Driver, silent
 
@@ -40,7 +43,11 @@ PLAIN = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
         (UNMARKED, "x=v;y=1;", '"v", "y": 1'),
         (UNMARKED, "x=v;\ny=1;", '"v", "y": 1'),
         (UNMARKED, "x=v;(y=1;", '"v;(y=1"'),
-        (UNMARKED, f"x=v;{' ' * 600}y=1;", f'"v;{" " * 600}y=1"'),
+        (UNMARKED, f"x=v;{' ' * MOST_GAP}y=1;", '"v", "y": 1'),
+        *(
+            (UNMARKED, f"x=v;{' ' * more}y=1;", f'"v;{" " * more}y=1"')
+            for more in (MOST_GAP + 1, 600)
+        ),
     ],
 )
 def test_a_suffix_ends_a_value_where_what_follows_may_stand_behind_one(fmt, text, made):
@@ -163,3 +170,26 @@ def test_a_value_ends_when_the_next_name_is_known():
     parser = StreamParser(UNMARKED)
     made = parser.feed("<c><f=f>x=v;y=")
     assert "".join(delta.arguments for delta in made) == '{"x": "v", "y": '
+
+
+def test_the_name_behind_a_value_is_no_longer_than_names_are():
+    for more, arguments in ((0, '{"x": "v", "nnn'), (1, '{"x": "v;nnn')):
+        parser = StreamParser(UNMARKED)
+        made = parser.feed(f"<c><f=f>x=v;{'n' * (LONGEST_NAME + more)}=1")
+        assert "".join(delta.arguments for delta in made).startswith(arguments)
+
+
+def test_a_value_that_nothing_ends_is_cut_where_the_call_is():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">\n", value_suffix="\n</a>\n")
+    parser = fed(fmt, "<c><f=f>\n<a=x>\nv\n</c>", "length")
+    assert calls(parser) == [("f", '{"x": "v')]
+    assert parser.issues[0].detail.endswith("not emitted: '</c>'")
+    parser = fed(fmt, "<c><f=f>\n<a=x>\nv\n</f>w\n</c>", "length")
+    assert calls(parser) == [("f", '{"x": "v\\n</f>w')]
+
+
+def test_what_begins_the_end_of_a_value_that_is_cut_is_none_of_it():
+    parser = Text(PLAIN, ["<c>"], ["<c>", "<f=f>", "<a=", "x", ">", "1", "</", "a"]).read()
+    assert parser.roles == [
+        *("marker", "marker", "marker", "arguments", "marker", "arguments", "marker", "marker")
+    ]
