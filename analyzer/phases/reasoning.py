@@ -99,7 +99,7 @@ def find_reasoning(
     beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
     if not end:
-        if _closed_pair(prompts) is None and _other_pair(turns, prompts) is None:
+        if _pair_of_two(turns, prompts) is None:
             prompts += _prompts_after_words(turns, prompts[0])
         start, end = _from_prompts(turns, prompts) or ("", "")
     if not end:
@@ -199,9 +199,6 @@ def _alternatives(
             if opened.strip() and first is not None:
                 closed = "".join(part.text for part in parts[: first + 1])
                 found.setdefault((opened.strip(), closed.strip()), (opened, closed))
-    starts = {opened for opened, _ in found}
-    if len(starts) < len(found):
-        return ()  # what opens reasoning would not say what ends it
     return tuple(text for pair in [*found.values()][1:] for text in pair)
 
 
@@ -323,7 +320,7 @@ def _once(body: str, other: str) -> bool:
 @phase("R2")
 def _from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     """Start and end from generation prompts alone."""
-    pair = _closed_pair(prompts) or _other_pair(turns, prompts) or _empty_pair(turns, prompts)
+    pair = _pair_of_two(turns, prompts) or _empty_pair(turns, prompts)
     if pair is not None:
         return pair
     for opened in map(_last_marker, prompts):
@@ -333,6 +330,12 @@ def _from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
         if ends[0]:
             return opened, ends[0]
     return None
+
+
+def _pair_of_two(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
+    """The markers in which two prompts differ."""
+    pair = _closed_pair(prompts, turns.frame.header, turns.body() or "")
+    return pair or _other_pair(turns, prompts)
 
 
 def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
@@ -388,14 +391,16 @@ def _opened_only(
     shown = turns.body() or ""
     for prompt in prompts:
         rest = _behind_header(turns, prompt)
-        markers = [marker for marker in known if marker]
-        if rest and rest not in shown and not rest.startswith((*markers, *CLOSERS)):
+        if rest and rest not in shown and not rest.startswith((*known, *CLOSERS)):
             return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
     return ()
 
 
-def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
-    """The markers that one prompt has and another has not, or has not closed."""
+def _closed_pair(prompts: list[str], header: str = "", body: str = "") -> tuple[str, str] | None:
+    """The markers that one prompt has and another has not, or has not closed.
+
+    What ends the `header` of all turns opens nothing, unless its name or their `body` says so.
+    """
     for shorter in prompts:
         for longer in prompts:
             known, rest = shorter.strip(), longer.strip()
@@ -407,7 +412,10 @@ def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
             if len(more) == 1 and more[0].marker:
                 after = longer[longer.index(known) + len(known) :] if known else longer
                 end = after[len(after) - len(after.lstrip()) :].rstrip()
-                if start := _last_marker(shorter):
+                start = _last_marker(shorter)
+                begun, core = start.strip(), end.strip()
+                closed = core in body or core in _closings(begun)
+                if begun and (closed or not header.strip().endswith(begun)):
                     return start, end
     return None
 

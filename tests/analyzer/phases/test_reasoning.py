@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate, ReasoningMode, analyze
-from deltaparse.analyzer.phases.reasoning import _closed_pair, _counts
+from deltaparse import ChatTemplate, ReasoningMode, analyze, parse
+from deltaparse.analyzer.phases.reasoning import _closed_pair, _closings, _counts
 from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.trace import Trace
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,142 @@ def test_reasoning_beside_calls_alone_where_every_turn_opens_and_closes_it(close
 def test_what_nothing_ends_is_no_reasoning_but_under_its_usual_keys(key, verified):
     fmt = analyze(turns("{{ m." + key + " }}\n{{ m.content }}"))
     assert (fmt.verified, fmt.reasoning.mode) == (verified, ReasoningMode.NONE)
+
+
+SWITCHED = turns("{{ m.content }}", "{{ '<t>' if deep }}")
+
+
+def test_what_a_switch_adds_behind_the_header_does_not_end_reasoning():
+    fmt = analyze(SWITCHED)
+    assert fmt.turn.headers == ("<me>",)
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    (issue,) = fmt.issues
+    assert "opens a part of the turn with '<t>'" in issue
+    assert parse("Dry.</me>", fmt, prompt="<you>Hi</you><me>").content == "Dry."
+
+
+@pytest.mark.parametrize(("history", "end"), [("<t>", "</t>"), ("<t><so>", "<so>")])
+def test_what_every_turn_begins_with_opens_reasoning_if_its_name_or_the_turns_say_so(history, end):
+    prompt = "<t>{{ '" + end + "' if brief }}"
+    fmt = analyze(turns(history + "{{ m.content }}", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", end)
+
+
+@pytest.mark.parametrize(
+    ("marker", "closings"),
+    [
+        ("<muse>", ["</muse>", "<m/use>"]),
+        ("<|muse|>", ["</|muse|>", "<|/muse|>"]),
+        ("<|muse>", ["</|muse>", "<|/muse>", "<muse|>"]),
+        ("[BEGIN_MUSE]", ["[/BEGIN_MUSE]", "[B/EGIN_MUSE]", "[END_MUSE]"]),
+    ],
+)
+def test_what_may_close_a_marker_by_its_name(marker, closings):
+    assert list(_closings(marker)) == closings
+
+
+@pytest.mark.parametrize(
+    ("described", "start", "answer"),
+    [
+        ("<t></t>", "<t>", ""),
+        ("<t></t>{{ '\n' }}", "<t>", ""),
+        ("<t> </t> and <r></r>", "<t>", "<r>"),
+        ("< t></ t>", "", ""),
+    ],
+)
+def test_an_empty_pair_of_markers_in_the_instructions_asks_for_reasoning(described, start, answer):
+    fmt = analyze("{% if deep %}" + described + "{% endif %}" + turns("{{ m.content }}"))
+    assert (fmt.reasoning.start, fmt.content.start) == (start, answer)
+
+
+def test_a_part_that_nothing_ends_does_not_hide_reasoning_under_a_switch():
+    prompt = "{{ '<t>' if deep else '<part>' }}"
+    fmt = analyze("Always write {{ '</t>' }}." + turns("{{ m.content }}", prompt))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_the_end_may_stand_in_instructions_that_are_put_together():
+    told = "{% set tag = 'muse' %}End with {{ '</' ~ tag ~ '>' }}."
+    fmt = analyze(told + turns("{{ m.content }}", "<muse>"))
+    assert fmt.verified
+    assert fmt.reasoning.end == "</muse>"
+
+
+def test_white_space_before_the_header_of_a_prompt_may_depend_on_a_switch():
+    source = turns("{{ m.content }}", "{{ '<t></t>' if brief }}")
+    source = source.replace("<me>", "{{ '\\n' }}<me>", 1)
+    fmt = analyze(source.replace("%}<me>", "%}{{ '\\n' if not brief }}<me>"))
+    assert fmt.verified
+    assert (fmt.turn.headers, fmt.turn.generation_prompt) == (("\n<me>",), "\n<me>")
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_reasoning_that_hides_content_under_a_switch_has_markers_of_its_own():
+    thought = "<t>{{ m.reasoning_content }}</t>"
+    said = "{% if deep %}" + thought.replace("t>", "u>") + "{% else %}" + thought
+    source = turns(said + "{{ m.content or '' }}{% endif %}" + CALLS)
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ("<u>", "</u>"))
+    assert any("content did not come back (with deep=true)" in issue for issue in fmt.issues)
+
+
+@pytest.mark.parametrize(
+    ("refuses", "end"),
+    [("", "\n\n"), ("{% if 'stop' in m.content %}{{ raise_exception('no') }}{% endif %}", "")],
+)
+def test_turns_that_nothing_begins_show_no_reasoning(refuses, end):
+    fmt = analyze("{% for m in messages %}" + refuses + "{{ m.content }}" + end + "{% endfor %}")
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert not fmt.verified
+
+
+@pytest.mark.parametrize("opened", ["so", "<t>"])
+def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened):
+    prompt = "{% if add_generation_prompt %}<me>{{ '" + opened + "' if deep }}{% endif %}"
+    fmt = analyze("{% for m in messages %}{{ m.content }}\n\n{% endfor %}" + prompt)
+    assert any(f"a part of the turn with {opened!r}" in issue for issue in fmt.issues)
+
+
+def test_white_space_begins_no_reasoning_beside_calls():
+    thought = "{% if m.tool_calls %}{{ '\\n' }}{{ m.reasoning_content or '' }}</t>{% endif %}"
+    source = turns(thought + "{{ m.content or '' }}" + CALLS)
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert not fmt.verified
+
+
+@pytest.mark.parametrize(
+    ("thought", "prompt"),
+    [
+        ("{{ '<t>' ~ m.reasoning_content ~ '</t>' if m.reasoning_content }}", ""),
+        ("<t>{{ m.reasoning_content or '' }}</t>", "<t>"),
+    ],
+)
+def test_what_content_always_begins_with_is_no_part_of_the_end(thought, prompt):
+    fmt = analyze(turns(thought + "<say>{{ m.content }}</say>", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end, fmt.content.start) == ("<t>", "</t>", "<say>")
+
+
+def looking_for(words, deep, prompt=""):
+    """A template that looks for words in a message, of which one makes it deep."""
+    looks = "".join(
+        "{% if '" + word + "' in messages[-1].content %}"
+        "{% set ns.deep = " + ("true" if word == deep else "ns.deep") + " %}{% endif %}"
+        for word in words
+    )
+    return "{% set ns = namespace(deep=false) %}" + looks + turns("{{ m.content }}", prompt)
+
+
+@pytest.mark.parametrize("deep", ["/slow", "/deep", "/long"])
+def test_each_word_that_a_template_looks_for_is_tried(deep):
+    prompt = "{{ '<t>' if ns.deep }}{{ '</t>' if never }}"
+    fmt = analyze(looking_for(["/slow", "/deep", "/long"], deep, prompt))
+    assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, "<t>", "</t>")
+
+
+def test_words_that_change_no_prompt_are_tried_together():
+    words, trace = [f"/{at}" for at in range(40)], Trace()
+    analyze(looking_for(words, words[0]), trace=trace)
+    assert trace.rendered["R2"] < len(words)
