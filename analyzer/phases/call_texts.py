@@ -103,8 +103,7 @@ class CallTexts:
         if at < 0:
             return ""
         before, after = without_reasoning(body[:at], self.reasoning), body[at:]
-        if self.turns.render.style.content == CONTENT:
-            before = before.rpartition(CONTENT)[2]
+        before = before.rpartition(CONTENT)[2]  # some templates show calls beside content only
         if self.content.end:  # a start marker alone is taken for the section's
             before, after = self.outside(before, after)
         body = before + after
@@ -118,10 +117,10 @@ class CallTexts:
         """What stands before and after calls, without the content's markers round them."""
         content = self.content
         empty = content.start.rstrip() + content.end.strip()
-        if content.start and content.end and before.startswith(empty):
+        if content.end and before.startswith(empty):
             # Content is written, if there is none too.
             return before.removeprefix(empty), after
-        if content.start and before.startswith(content.start) and after.endswith(content.end):
+        if before.startswith(content.start) and after.endswith(content.end):
             # The calls stand in the content's markers, which are not theirs.
             return before.removeprefix(content.start), after.removesuffix(content.end)
         return before, after

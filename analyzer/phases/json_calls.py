@@ -57,7 +57,7 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     markers = markers.trimmed()
     if not (markers.section_end.strip() or markers.per_call_end.strip()):
         markers = markers._replace(per_call_end="")
-    behind = None if markers.first.strip() else calls.behind_content(found.text[:1])
+    behind = None if markers.first else calls.behind_content(found.text[:1])
     tools = replace(
         layout,
         content_separator=calls.separator(markers.first, default=behind or gap),
@@ -103,8 +103,6 @@ def _layout(value: Any) -> ToolsFormat | None:
     """Read the layout of a call off its JSON: which key holds what."""
     array = isinstance(value, list)
     made = value[0] if array and value else value
-    if not isinstance(made, dict):
-        return None
     arguments = next(_paths(made, _holds_argument), None)
     if arguments is None:
         return None
@@ -177,13 +175,15 @@ def _json_pair(text: str) -> tuple[str, str] | None:
     return (second.before[start:], array) if second else None
 
 
-def _paths(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:
+def _paths(value: Any, wanted: Any) -> Iterator[Path]:
     """The paths to all parts of a JSON value for which `wanted` is true, outermost first."""
-    if wanted(value):
-        yield path
-    if isinstance(value, dict):
-        for key, part in value.items():
-            yield from _paths(part, wanted, (*path, key))
+    left: list[tuple[Any, Path]] = [(value, ())]  # a template may nest deeper than Python calls
+    while left:
+        value, path = left.pop()
+        if wanted(value):
+            yield path
+        if isinstance(value, dict):
+            left += [(part, (*path, key)) for key, part in reversed(value.items())]
 
 
 def _get(value: Any, path: Path) -> Any:
@@ -197,7 +197,7 @@ def _holds_argument(value: Any) -> bool:
     if isinstance(value, str) and ARGUMENT in value:
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
     return isinstance(value, Mapping) and value.get(ARGUMENT) == VALUE
 

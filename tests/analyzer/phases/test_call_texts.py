@@ -52,6 +52,7 @@ def test_the_markers_add_up(before, between, after):
         ("<all>", ", ", "</all>", ("<all>", "", ", ", "", "</all>")),
         ("<all><one>", None, "</one></all>", ("", "<all><one>", "", "</one></all>", "")),
         ("say: do ", "; do ", ".", ("say:", " do ", ";", "", ".")),
+        ("to] ", "\n[go to] ", "", ("", "to] ", "\n[go ", "", "")),
     ],
 )
 def test_two_calls_tell_markers_apart(before, between, after, markers):
@@ -64,10 +65,16 @@ def test_two_calls_tell_markers_apart(before, between, after, markers):
         (("\n<all>", " <one>", ",", "", ""), ("<all>", " <one>", ",", "", "")),
         (("", "\n<one>", ",", "", ""), ("", "<one>", ",\n", "", "")),
         (("", "", ",", "", ""), ("", "", ",", "", "")),
+        (("\n", " <one>", ",", "", ""), ("\n", "<one>", ", ", "", "")),
     ],
 )
 def test_the_white_space_before_the_first_marker_separates(markers, trimmed):
     assert CallMarkers(*markers).trimmed() == CallMarkers(*trimmed)
+
+
+def test_white_space_alone_is_not_what_calls_begin_with():
+    assert CallMarkers("<all>", "<one>").first == "<all>"
+    assert CallMarkers("\n", "<one>").first == "<one>"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +83,7 @@ def test_the_white_space_before_the_first_marker_separates(markers, trimmed):
         (f"<{NAME}>{{'a': 1}}", None),
         (f"{NAME}{ARGUMENT}{VALUE}", None),
         ("nothing", None),
+        (f"<{NAME}><v {VALUE}><k {ARGUMENT}>", None),
         (f"<do {NAME}><k {ARGUMENT}>{VALUE}</k>", Parts("<do ", "><k ", ">", "</k>")),
         (
             f'<do>{NAME} {{"x": {{"{ARGUMENT}": "{VALUE}"}}}}',
@@ -139,6 +147,7 @@ def test_the_white_space_between_content_and_calls():
         ("<arg>", "=", "", True),
         ("", " is ", "", False),
         ("\n", ": ", "\n", True),
+        ("\n", " ", "\n", False),
         (" ", ": ", "\n", False),
         ("\n", ": ", " ", False),
         ("(", "", ")", True),
@@ -156,8 +165,17 @@ def test_an_object_with_quotes_of_its_own():
     body = f"{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}."
     assert parts_of(body) == Parts("", "", None, ".", "<q>}", "<q>")
     assert parts_of(body, quotes_all=True) == Parts("", "{", ":<q>", "<q>}.")
-    one = f"{NAME}{{{ARGUMENT}:'{VALUE}'}}."
-    assert parts_of(one) == Parts("", "{", ":'", "'}.")
+    two = f"{NAME}>{{{ARGUMENT}:''{VALUE}''}}."
+    assert parts_of(two) == Parts("", ">", None, ".", "''}", "''")
+
+
+@pytest.mark.parametrize(
+    ("opened", "quote", "closed"),
+    [("{", "'", "}."), ("(", "<q>", "}"), ("{", "<q>", ";}")],
+)
+def test_what_is_no_object_with_quotes_of_its_own(opened, quote, closed):
+    body = f"{NAME}{opened}{ARGUMENT}:{quote}{VALUE}{quote}{closed}"
+    assert parts_of(body) == Parts("", opened, ":" + quote, quote + closed)
 
 
 def test_a_call_may_begin_with_the_name():
