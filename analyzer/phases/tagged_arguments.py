@@ -128,8 +128,6 @@ def texts_of_markers(text: str) -> list[str]:
             texts[-1] += part.text
         else:
             texts.append(part.text)
-    if len(texts) > 1 and not texts[-1].strip():
-        texts[-2:] = ["".join(texts[-2:])]
     return texts
 
 
