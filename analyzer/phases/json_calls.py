@@ -74,7 +74,7 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
 def _inner_list(found: JsonInText) -> JsonInText | None:
     """The list of calls that is the one member of an object, with what stands round it."""
     value = found.value
-    if not isinstance(value, dict) or len(value) != 1 or found.python:
+    if len(value) != 1 or found.python:
         return None
     at = found.text.index("[") if "[" in found.text else 0
     listed, end = json_at(found.text, at)

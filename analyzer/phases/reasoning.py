@@ -181,7 +181,7 @@ def _alternatives(
     turns: Turns, settings: Sequence[Setting], start: str, end: str
 ) -> tuple[str, ...]:
     """Other pairs of markers, beside calls or under a switch; all of it was rendered before."""
-    found: dict[tuple[str, str], tuple[str, str]] = {(start.strip(), end.strip()): (start, end)}
+    found = {start.strip(): (start, end)}
     base = turns.render.unswitched()
     for one in settings:
         render = base.under(one.context)
@@ -190,15 +190,16 @@ def _alternatives(
             head = between(rendered, USER, REASONING)
             tail = between(rendered, REASONING, probe)
             header = next((text for text in _headers(turns) if text in (head or "")), None)
-            known = tuple(opened for opened, _ in found)
-            if head is None or tail is None or header is None or head.rstrip().endswith(known):
+            if head is None or tail is None or header is None:
+                continue
+            if head.rstrip().endswith(tuple(found)):
                 continue
             opened = _last_marker(head.rpartition(header)[2])
             parts = segments(tail)
             first = next((at for at, part in enumerate(parts) if part.marker), None)
             if opened.strip() and first is not None:
                 closed = "".join(part.text for part in parts[: first + 1])
-                found.setdefault((opened.strip(), closed.strip()), (opened, closed))
+                found[opened.strip()] = opened, closed
     return tuple(text for pair in [*found.values()][1:] for text in pair)
 
 
@@ -324,7 +325,7 @@ def _from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     if pair is not None:
         return pair
     for opened in map(_last_marker, prompts):
-        if not opened or opened.strip() in turns.frame.header + (turns.body() or ""):
+        if opened.strip() in turns.frame.header + (turns.body() or ""):
             continue
         ends = _cut_markers(turns.render) or [_closed_in_text(turns.render, opened)]
         if ends[0]:
@@ -362,7 +363,7 @@ def _empty_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
         parts = segments(_behind_header(turns, prompt))
         start, end = "".join(part.text for part in parts[:-1]), parts[-1].text if parts else ""
         if start and parts[0].marker and end.strip() in _closings(parts[0].text.strip()):
-            return start, end.rstrip()
+            return start, end
     return None
 
 
@@ -399,9 +400,10 @@ def _opened_only(
 def _closed_pair(prompts: list[str], header: str = "", body: str = "") -> tuple[str, str] | None:
     """The markers that one prompt has and another has not, or has not closed.
 
-    What ends the `header` of all turns opens nothing, unless its name or their `body` says so.
+    What ends the `header` of all turns opens nothing, unless its name or their `body` says so; nor
+    does a prompt without it show anything.
     """
-    for shorter in prompts:
+    for shorter in (prompt for prompt in prompts if header.strip() in prompt):
         for longer in prompts:
             known, rest = shorter.strip(), longer.strip()
             if known == rest or not rest.startswith(known):

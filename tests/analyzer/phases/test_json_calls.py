@@ -86,6 +86,8 @@ def test_markers_round_an_array_are_those_of_the_section():
     made = _markers("<", None, ">", in_array=False)
     assert (made.per_call_start, made.per_call_end, made.section_start) == ("<", ">", "")
     assert _markers("", (";", ""), ";", in_array=False).per_call_end == ";"
+    made = _markers(" ", None, "\n", in_array=False)
+    assert (made.per_call_start, made.per_call_end, made.section_end) == (" ", "\n", "")
 
 
 NAME, GIVEN = FUNCTIONS[0], {ARGUMENT: VALUE}
@@ -184,3 +186,23 @@ def test_white_space_behind_each_call_is_no_marker(then):
     assert fmt.verified
     assert (fmt.tools.per_call_start, fmt.tools.per_call_end) == ("<c>", "")
     assert fmt.tools.separator == then
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "marker", "language"),
+    [
+        ("Calls:\n```json\n[", "]\n```", "Calls:", "json"),
+        ("<c>[", "]</c>", "", ""),
+    ],
+)
+def test_a_code_block_round_calls(before, behind, marker, language):
+    fmt = analyze(template(ONE, before, behind))
+    assert fmt.verified
+    found = fmt.tools.code_block_marker, fmt.tools.code_block_language
+    assert found == (marker, language)
+
+
+def test_white_space_before_calls_that_no_content_stands_before():
+    source = template(ONE, "{{ '\\n' }}<c>", "</c>")
+    fmt = analyze(source.replace("m.content or ''", "m.content if not m.tool_calls"))
+    assert fmt.tools.content_separator == "\n"
