@@ -231,8 +231,8 @@ def parts_of(body: str, *, quotes_all: bool = False) -> Parts | None:
 
     `quotes_all`: what stands round strings stands round all values, so that they are in no object.
     """
-    before, name, rest = body.partition(FUNCTIONS[0])
-    if not name or ARGUMENT not in rest or VALUE not in rest[rest.index(ARGUMENT) :]:
+    before, _, rest = body.partition(FUNCTIONS[0])
+    if ARGUMENT not in rest or VALUE not in rest[rest.index(ARGUMENT) :]:
         return None
     for found in re.finditer(r"\{", rest[: rest.index(ARGUMENT)]):
         made, end = json_at(rest, found.start())

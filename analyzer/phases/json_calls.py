@@ -116,7 +116,7 @@ def _layout(value: Any) -> ToolsFormat | None:
         return None
     call_id = next(_paths(made, lambda part: part == CALL_IDS[0]), None)
     counted = next(_paths(made, _counts), None)
-    order = [str(key) for key in (_get(made, name[:-1]) if name[:-1] else made)]
+    order = [str(key) for key in _get(made, name[:-1])]
     return ToolsFormat(
         function_field=str(name[0]) if len(name) > 1 else "",
         name_field=str(name[-1]),

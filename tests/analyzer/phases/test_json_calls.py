@@ -69,6 +69,7 @@ def test_arguments_are_an_object_or_its_text(value, holds):
         ({"calls": {"a": 1}}, None),
         ({"calls": {"a": [1]}}, None),
         ({"a": 1, "b": [1]}, None),
+        ({"a": [1], "b": 1}, None),
         ([[1]], None),
     ],
 )
@@ -86,6 +87,8 @@ def test_markers_round_an_array_are_those_of_the_section():
     made = _markers("<", None, ">", in_array=False)
     assert (made.per_call_start, made.per_call_end, made.section_start) == ("<", ">", "")
     assert _markers("", (";", ""), ";", in_array=False).per_call_end == ";"
+    made = _markers("\n", (", \n", ""), "", in_array=False)
+    assert (made.section_start, made.separator, made.per_call_start) == ("\n", ", \n", "")
     made = _markers(" ", None, "\n", in_array=False)
     assert (made.per_call_start, made.per_call_end, made.section_end) == (" ", "\n", "")
 
@@ -200,6 +203,7 @@ def test_a_code_block_round_calls(before, behind, marker, language):
     assert fmt.verified
     found = fmt.tools.code_block_marker, fmt.tools.code_block_language
     assert found == (marker, language)
+    assert fmt.tools.supports_parallel_calls
 
 
 def test_white_space_before_calls_that_no_content_stands_before():

@@ -223,10 +223,11 @@ def test_white_space_before_the_header_of_a_prompt_may_depend_on_a_switch():
 
 def test_reasoning_that_hides_content_under_a_switch_has_markers_of_its_own():
     thought = "<t>{{ m.reasoning_content }}</t>"
-    said = "{% if deep %}" + thought.replace("t>", "u>") + "{% else %}" + thought
+    hidden = thought.replace("t>", "u>").replace("</u>", "{{ '\\n' }}</u>")
+    said = "{% if deep %}" + hidden + "{% else %}" + thought
     source = turns(said + "{{ m.content or '' }}{% endif %}" + CALLS)
     fmt = analyze("{{ tools | tojson if tools }}" + source)
-    assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ("<u>", "</u>"))
+    assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ("<u>", "\n</u>"))
     assert any("content did not come back (with deep=true)" in issue for issue in fmt.issues)
 
 
@@ -279,6 +280,7 @@ THOUGHT = "{{ '<t>' ~ m.reasoning_content ~ '</t>' if m.reasoning_content }}"
         ("{{ '\\n' }}" + THOUGHT + "{{ '\\n' }}{{ m.content }}", "", "\n<t>", "</t>\n"),
         (THOUGHT.replace("'</t>'", "'</t>\\n'") + "{{ m.content }}", "", "<t>", "</t>\n"),
         (THOUGHT + "{{ m.content }}", "{{ '<t>' if deep }}", "<t>", "</t>"),
+        (THOUGHT.replace("'<t>'", "'<t>\\n'") + "{{ m.content }}", "", "<t>\n", "</t>"),
         (
             THOUGHT.replace(" ~ '</t>'", "") + "</t>{{ m.content }}",
             "<t>{{ '</t>' if brief }}",
@@ -297,6 +299,7 @@ def test_the_markers_of_reasoning_with_the_white_space_in_them(said, prompt, sta
     fmt = analyze(turns(said, prompt))
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
+    assert fmt.reasoning.alternatives == ()
 
 
 def test_what_content_always_begins_with_may_end_reasoning():
@@ -315,11 +318,12 @@ def test_two_markers_before_the_one_of_content_end_reasoning():
 
 
 def test_what_ends_reasoning_may_begin_all_content_where_nothing_opens_it():
-    said = "model:{{ m.reasoning_content }}[so]{{ m.content }}"
-    source = turns(said, "model:").replace("<me>", "")
-    fmt = analyze(source)
-    assert fmt.verified
-    assert (fmt.reasoning.mode, fmt.content.mode) == (ReasoningMode.DELIMITER, ContentMode.PLAIN)
+    said = "model:{{ '\\n' }}{{ m.reasoning_content }}[so]{{ m.content }}"
+    for shown in (said, said.replace("{{ '\\n' }}", "")):
+        fmt = analyze(turns(shown, "model:").replace("<me>", ""))
+        assert fmt.verified
+        assert fmt.reasoning.mode is ReasoningMode.DELIMITER
+        assert fmt.content.mode is ContentMode.PLAIN
 
 
 def test_reasoning_beside_calls_that_no_marker_ends_before_them_is_not_understood():
@@ -362,3 +366,31 @@ def test_words_that_change_no_prompt_are_tried_together():
     words, trace = [f"/{at}" for at in range(40)], Trace()
     analyze(looking_for(words, words[0], "<muse>"), trace=trace)
     assert trace.rendered["R2"] < len(words)
+
+
+def test_white_space_behind_the_header_of_a_prompt_opens_no_reasoning():
+    fmt = analyze(turns("{{ m.content }}", "{{ '\\n' }}"))
+    assert fmt.verified
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+def test_a_template_that_refuses_calls_and_reads_an_unusual_key():
+    refuses = "{{ raise_exception('no') if m.tool_calls }}{{ '!' if m.metadata == 'loud' }}"
+    fmt = analyze(turns(refuses + "{{ m.content }}"))
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert all("does not render tool calls" in issue for issue in fmt.issues)
+
+
+def test_reasoning_beside_calls_that_other_turns_end_at_once():
+    thought = "{{ '<t>' ~ m.reasoning_content if m.tool_calls and m.reasoning_content }}</t>"
+    fmt = analyze(
+        turns(thought + "{{ m.content or '' }}" + CALLS, "{{ '</t>' if brief else '<t>' }}")
+    )
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_a_header_that_turns_with_reasoning_alone_have():
+    said = "{{ '<me><t>' ~ m.reasoning_content ~ '</t>' if m.reasoning_content }}{{ m.content }}"
+    source = "{% for m in messages %}" + said + "\n\n{% endfor %}"
+    fmt = analyze(source + "{% if add_generation_prompt %}<me>{% endif %}")
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
