@@ -100,6 +100,12 @@ def test_the_type_is_a_word_before_the_name():
     made = fmt.arguments
     assert fmt.verified
     assert (made.type_first, made.name_prefix, made.type_suffix) == (True, '<a type="', '" name="')
+    assert not made.python_literals
+
+
+def test_what_types_have_before_names_is_no_word_for_them_if_no_words_stand_before_that():
+    made = analyzed(FOR + "<" + KIND + "={{ k }}>" + V + "</a>{% endfor %}").arguments
+    assert (made.type_first, made.alternatives[0]) == (False, "integer number")
 
 
 def test_types_that_are_written_as_texts_are_no_other_way():
@@ -130,6 +136,7 @@ def test_strings_in_quotes_are_told_by_a_quote_that_is_escaped():
     escaped = """{{ '"' ~ v | replace('"', '\\\\"') ~ '"' if v is string else v | tojson }}"""
     made = analyzed(FOR + "<a={{ k }}>" + escaped + "</a>" + END).arguments
     assert (made.quoted_strings, made.escape_start, made.escape_end) == (True, "", "")
+    assert made.value_suffix == "</a>"
 
 
 @pytest.mark.parametrize(
@@ -139,6 +146,7 @@ def test_the_type_behind_a_name_is_one_word(text, suffix, types):
     kind = "{{ '" + text + "' if v is string else " + KINDS + " }}"
     made = analyzed(FOR + '<a n="{{ k }}" t="' + kind + '">' + V + "</a>" + END).arguments
     assert (made.name_suffix, made.type_suffix) == (suffix, types)
+    assert made.literal_name_suffix == ("" if types else '" t="number">')
 
 
 def test_a_type_counts_where_all_values_have_the_same_markers_before_them():
@@ -176,3 +184,26 @@ def test_a_name_behind_a_value_in_no_marker_is_not_repeated():
     fmt = analyzed(FOR + "<a={{ k }}>" + V + "</a {{ k }} end>" + END)
     assert fmt.arguments.key_suffix == ""
     assert any(f"{ARGUMENT!r} got into the format" in issue for issue in fmt.issues)
+
+
+def test_a_name_that_the_marker_behind_its_value_repeats():
+    fmt = analyzed(FOR + "<{{ k }}>" + V + "</{{ k }}>" + END)
+    assert fmt.verified
+    assert (fmt.arguments.value_suffix, fmt.arguments.key_suffix) == ("</", ">")
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "escape"),
+    [
+        (">[[{{ v }}]]</a>", ">{{ v | tojson }}</a>", ("[[", "]]")),
+        (" s>{{ v }}]]</a>", ">{{ v | tojson }}</a>", ("", "")),
+        (">[[{{ v }}</s>", ">{{ v | tojson }}</a>", ("", "")),
+    ],
+)
+def test_text_may_have_more_round_it_than_other_values(text, other, escape):
+    one = "<a={{ k }}{% if v is string %}" + text + "{% else %}" + other + "{% endif %}"
+    made = analyzed(FOR + one + END).arguments
+    assert (made.escape_start, made.escape_end) == escape
+    assert bool(made.alternatives) is not any(escape)
+    if any(escape):
+        assert (made.name_suffix, made.value_suffix) == (">", "</a>")

@@ -56,6 +56,12 @@ def test_a_template_that_shows_one_of_the_tools_does_not_support_them():
     assert analyze(every + turns(PLAIN)).tools.supports_tools
 
 
+def test_a_template_that_refuses_tools_and_one_that_reads_none():
+    refused = analyze("{{ raise_exception('no') if tools }}" + turns(PLAIN))
+    assert not refused.tools.supports_tools
+    assert analyze(turns(PLAIN)).issues == ()
+
+
 def issue_of_calls(source: str) -> str:
     (issue,) = [issue for issue in analyze(source).issues if "tool calls" in issue]
     return issue
@@ -75,11 +81,12 @@ def test_calls_that_are_read_and_not_shown_are_said_to_be_so():
 
 
 def test_calls_that_are_not_understood_are_shown_where_there_is_something_to_show():
-    lines = "{% for c in m.tool_calls or [] %}NAME with {{ c.function.arguments.values() | first }}"
+    lines = "{% for c in m.tool_calls or [] %}NAME with "
+    lines += "{{ c.function.arguments.items() | first | join(' as ') }}"
     inside = PLAIN.replace("</", lines + "{% endfor %}</")
     behind = PLAIN + lines + "{% endfor %}"
     name = "{{ c.function.name }}"
-    assert ", 'NAME with VALUE': " in issue_of_calls(turns(inside.replace("NAME", name)))
+    assert ", 'NAME with KEY as VALUE': " in issue_of_calls(turns(inside.replace("NAME", name)))
     assert "not understood: describe" in issue_of_calls(turns(behind.replace("NAME", name)))
     assert "not understood: describe" in not_understood(ToolsFinding()).issues[0]
 
