@@ -103,8 +103,7 @@ class CallTexts:
         if at < 0:
             return ""
         before, after = without_reasoning(body[:at], self.reasoning), body[at:]
-        if self.turns.render.style.content == CONTENT:
-            before = before.rpartition(CONTENT)[2]
+        before = before.rpartition(CONTENT)[2]  # some templates show calls beside content only
         if self.content.end:  # a start marker alone is taken for the section's
             before, after = self.outside(before, after)
         body = before + after
@@ -118,10 +117,10 @@ class CallTexts:
         """What stands before and after calls, without the content's markers round them."""
         content = self.content
         empty = content.start.rstrip() + content.end.strip()
-        if content.start and content.end and before.startswith(empty):
+        if content.end and before.startswith(empty):
             # Content is written, if there is none too.
             return before.removeprefix(empty), after
-        if content.start and before.startswith(content.start) and after.endswith(content.end):
+        if before.startswith(content.start) and after.endswith(content.end):
             # The calls stand in the content's markers, which are not theirs.
             return before.removeprefix(content.start), after.removesuffix(content.end)
         return before, after
@@ -232,8 +231,8 @@ def parts_of(body: str, *, quotes_all: bool = False) -> Parts | None:
 
     `quotes_all`: what stands round strings stands round all values, so that they are in no object.
     """
-    before, name, rest = body.partition(FUNCTIONS[0])
-    if not name or ARGUMENT not in rest or VALUE not in rest[rest.index(ARGUMENT) :]:
+    before, _, rest = body.partition(FUNCTIONS[0])
+    if ARGUMENT not in rest or VALUE not in rest[rest.index(ARGUMENT) :]:
         return None
     for found in re.finditer(r"\{", rest[: rest.index(ARGUMENT)]):
         made, end = json_at(rest, found.start())

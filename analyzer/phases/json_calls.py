@@ -57,7 +57,7 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
     markers = markers.trimmed()
     if not (markers.section_end.strip() or markers.per_call_end.strip()):
         markers = markers._replace(per_call_end="")
-    behind = None if markers.first.strip() else calls.behind_content(found.text[:1])
+    behind = None if markers.first else calls.behind_content(found.text[:1])
     tools = replace(
         layout,
         content_separator=calls.separator(markers.first, default=behind or gap),
@@ -74,7 +74,7 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
 def _inner_list(found: JsonInText) -> JsonInText | None:
     """The list of calls that is the one member of an object, with what stands round it."""
     value = found.value
-    if not isinstance(value, dict) or len(value) != 1 or found.python:
+    if len(value) != 1 or found.python:
         return None
     at = found.text.index("[") if "[" in found.text else 0
     listed, end = json_at(found.text, at)
@@ -103,8 +103,6 @@ def _layout(value: Any) -> ToolsFormat | None:
     """Read the layout of a call off its JSON: which key holds what."""
     array = isinstance(value, list)
     made = value[0] if array and value else value
-    if not isinstance(made, dict):
-        return None
     arguments = next(_paths(made, _holds_argument), None)
     if arguments is None:
         return None
@@ -118,7 +116,7 @@ def _layout(value: Any) -> ToolsFormat | None:
         return None
     call_id = next(_paths(made, lambda part: part == CALL_IDS[0]), None)
     counted = next(_paths(made, _counts), None)
-    order = [str(key) for key in (_get(made, name[:-1]) if name[:-1] else made)]
+    order = [str(key) for key in _get(made, name[:-1])]
     return ToolsFormat(
         function_field=str(name[0]) if len(name) > 1 else "",
         name_field=str(name[-1]),
@@ -177,13 +175,15 @@ def _json_pair(text: str) -> tuple[str, str] | None:
     return (second.before[start:], array) if second else None
 
 
-def _paths(value: Any, wanted: Any, path: Path = ()) -> Iterator[Path]:
+def _paths(value: Any, wanted: Any) -> Iterator[Path]:
     """The paths to all parts of a JSON value for which `wanted` is true, outermost first."""
-    if wanted(value):
-        yield path
-    if isinstance(value, dict):
-        for key, part in value.items():
-            yield from _paths(part, wanted, (*path, key))
+    left: list[tuple[Any, Path]] = [(value, ())]  # a template may nest deeper than Python calls
+    while left:
+        value, path = left.pop()
+        if wanted(value):
+            yield path
+        if isinstance(value, dict):
+            left += [(part, (*path, key)) for key, part in reversed(value.items())]
 
 
 def _get(value: Any, path: Path) -> Any:
@@ -197,7 +197,7 @@ def _holds_argument(value: Any) -> bool:
     if isinstance(value, str) and ARGUMENT in value:
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
     return isinstance(value, Mapping) and value.get(ARGUMENT) == VALUE
 

@@ -99,7 +99,7 @@ def find_reasoning(
     beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
     if not end:
-        if _closed_pair(prompts) is None and _other_pair(turns, prompts) is None:
+        if _pair_of_two(turns, prompts) is None:
             prompts += _prompts_after_words(turns, prompts[0])
         start, end = _from_prompts(turns, prompts) or ("", "")
     if not end:
@@ -181,7 +181,7 @@ def _alternatives(
     turns: Turns, settings: Sequence[Setting], start: str, end: str
 ) -> tuple[str, ...]:
     """Other pairs of markers, beside calls or under a switch; all of it was rendered before."""
-    found: dict[tuple[str, str], tuple[str, str]] = {(start.strip(), end.strip()): (start, end)}
+    found = {start.strip(): (start, end)}
     base = turns.render.unswitched()
     for one in settings:
         render = base.under(one.context)
@@ -190,18 +190,16 @@ def _alternatives(
             head = between(rendered, USER, REASONING)
             tail = between(rendered, REASONING, probe)
             header = next((text for text in _headers(turns) if text in (head or "")), None)
-            known = tuple(opened for opened, _ in found)
-            if head is None or tail is None or header is None or head.rstrip().endswith(known):
+            if head is None or tail is None or header is None:
+                continue
+            if head.rstrip().endswith(tuple(found)):
                 continue
             opened = _last_marker(head.rpartition(header)[2])
             parts = segments(tail)
             first = next((at for at, part in enumerate(parts) if part.marker), None)
             if opened.strip() and first is not None:
                 closed = "".join(part.text for part in parts[: first + 1])
-                found.setdefault((opened.strip(), closed.strip()), (opened, closed))
-    starts = {opened for opened, _ in found}
-    if len(starts) < len(found):
-        return ()  # what opens reasoning would not say what ends it
+                found[opened.strip()] = opened, closed
     return tuple(text for pair in [*found.values()][1:] for text in pair)
 
 
@@ -323,16 +321,22 @@ def _once(body: str, other: str) -> bool:
 @phase("R2")
 def _from_prompts(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     """Start and end from generation prompts alone."""
-    pair = _closed_pair(prompts) or _other_pair(turns, prompts) or _empty_pair(turns, prompts)
+    pair = _pair_of_two(turns, prompts) or _empty_pair(turns, prompts)
     if pair is not None:
         return pair
     for opened in map(_last_marker, prompts):
-        if not opened or opened.strip() in turns.frame.header + (turns.body() or ""):
+        if opened.strip() in turns.frame.header + (turns.body() or ""):
             continue
         ends = _cut_markers(turns.render) or [_closed_in_text(turns.render, opened)]
         if ends[0]:
             return opened, ends[0]
     return None
+
+
+def _pair_of_two(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
+    """The markers in which two prompts differ."""
+    pair = _closed_pair(prompts, turns.frame.header, turns.body() or "")
+    return pair or _other_pair(turns, prompts)
 
 
 def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
@@ -359,7 +363,7 @@ def _empty_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
         parts = segments(_behind_header(turns, prompt))
         start, end = "".join(part.text for part in parts[:-1]), parts[-1].text if parts else ""
         if start and parts[0].marker and end.strip() in _closings(parts[0].text.strip()):
-            return start, end.rstrip()
+            return start, end
     return None
 
 
@@ -388,15 +392,18 @@ def _opened_only(
     shown = turns.body() or ""
     for prompt in prompts:
         rest = _behind_header(turns, prompt)
-        markers = [marker for marker in known if marker]
-        if rest and rest not in shown and not rest.startswith((*markers, *CLOSERS)):
+        if rest and rest not in shown and not rest.startswith((*known, *CLOSERS)):
             return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
     return ()
 
 
-def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
-    """The markers that one prompt has and another has not, or has not closed."""
-    for shorter in prompts:
+def _closed_pair(prompts: list[str], header: str = "", body: str = "") -> tuple[str, str] | None:
+    """The markers that one prompt has and another has not, or has not closed.
+
+    What ends the `header` of all turns opens nothing, unless its name or their `body` says so; nor
+    does a prompt without it show anything.
+    """
+    for shorter in (prompt for prompt in prompts if header.strip() in prompt):
         for longer in prompts:
             known, rest = shorter.strip(), longer.strip()
             if known == rest or not rest.startswith(known):
@@ -407,7 +414,10 @@ def _closed_pair(prompts: list[str]) -> tuple[str, str] | None:
             if len(more) == 1 and more[0].marker:
                 after = longer[longer.index(known) + len(known) :] if known else longer
                 end = after[len(after) - len(after.lstrip()) :].rstrip()
-                if start := _last_marker(shorter):
+                start = _last_marker(shorter)
+                begun, core = start.strip(), end.strip()
+                closed = core in body or core in _closings(begun)
+                if begun and (closed or not header.strip().endswith(begun)):
                     return start, end
     return None
 

@@ -164,8 +164,10 @@ def _is_written(value: object, plain: Views, views: Views) -> bool:
     """Whether true or false comes out in a turn or its prompt: it stands for a text, no switch."""
     if not isinstance(value, bool):
         return False
-    old, new = ("".join(_behind(text, USER) for text in texts) for texts in (plain, views))
-    return str(value) in new and str(value) not in old
+    old, new = (
+        any(str(value) in _behind(text, USER) for text in texts) for texts in (plain, views)
+    )
+    return new and not old
 
 
 def _word(value: object) -> str:

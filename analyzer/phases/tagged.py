@@ -112,7 +112,7 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
     if namespace:
         name_prefix = name_prefix.removesuffix(namespace[0])
     markers = markers._replace(per_call_start=per_call_start, per_call_end=per_call_end)
-    first = markers.first if markers.first.strip() else name_prefix
+    first = markers.first or name_prefix
     if not first.strip():
         return None
     return ToolsFinding(

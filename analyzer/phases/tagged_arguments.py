@@ -128,8 +128,6 @@ def texts_of_markers(text: str) -> list[str]:
             texts[-1] += part.text
         else:
             texts.append(part.text)
-    if len(texts) > 1 and not texts[-1].strip():
-        texts[-2:] = ["".join(texts[-2:])]
     return texts
 
 
@@ -215,11 +213,11 @@ class _Others:
         if not (rest.startswith(self.head) and rest.endswith(self.behind)):
             return None
         inner = rest[len(self.head) : len(rest) - len(self.behind)]
-        prefix, found, more = inner.partition(ARGUMENT)
+        prefix, _, more = inner.partition(ARGUMENT)
         spelled = (json.dumps(value), json.dumps(value, separators=(",", ":")), repr(value))
         for text in (value,) if isinstance(value, str) else spelled:
             within, shown, suffix = more.partition(text)
-            if found and shown:
+            if shown:
                 return Around(prefix, within, suffix)
         return None
 
@@ -286,10 +284,10 @@ def _with_ways(
 def _escape(within: str, suffix: str, calls: CallTexts) -> tuple[str, str]:
     """What stands round a string that has markup in it, and round no other."""
     shown = calls(call(0, {ARGUMENT: MARKED})).partition(ARGUMENT)[2]
-    before, found, behind = shown.partition(MARKED)
+    before, _, behind = shown.partition(MARKED)
     if not suffix.strip():
         return "", ""
     start, end = before.removeprefix(within), behind.partition(suffix.strip())[0]
-    if not found or not before.startswith(within) or not (start.strip() and end.strip()):
+    if not before.startswith(within) or not (start.strip() and end.strip()):
         return "", ""
     return start, end

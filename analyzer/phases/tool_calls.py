@@ -149,8 +149,8 @@ def _header_of_calls(calls: CallTexts) -> re.Pattern[str] | None:
     header = calls.turns.frame.header
     if marks is None or not named or not header or FUNCTIONS[0] not in body:
         return None
-    first, prefix = re.escape(header.strip()), re.escape(marks.prefix)
+    first, prefix = re.escape(header.strip()), re.escape(marks.prefix.lstrip())
     end = re.escape(calls.reasoning.end.partition(header)[0].strip())
     names = "|".join(map(re.escape, FUNCTIONS))
     suffix = re.escape(marks.suffix)
-    return re.compile(rf"(?:(?:{end})?\s*{first})?{prefix}(?:{names}){suffix}")
+    return re.compile(rf"(?:(?:{end})?\s*{first})?\s*{prefix}(?:{names}){suffix}")

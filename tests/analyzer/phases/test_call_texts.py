@@ -11,6 +11,7 @@ from deltaparse.analyzer.phases.call_texts import (
     CallMarkers,
     CallTexts,
     Parts,
+    _with_one_word,
     between_calls,
     json_at,
     markers_of,
@@ -52,6 +53,8 @@ def test_the_markers_add_up(before, between, after):
         ("<all>", ", ", "</all>", ("<all>", "", ", ", "", "</all>")),
         ("<all><one>", None, "</one></all>", ("", "<all><one>", "", "</one></all>", "")),
         ("say: do ", "; do ", ".", ("say:", " do ", ";", "", ".")),
+        ("to] ", "\n[go to] ", "", ("", "to] ", "\n[go ", "", "")),
+        ("\n", "\n", "\n", ("", "\n", "", "", "\n")),
     ],
 )
 def test_two_calls_tell_markers_apart(before, between, after, markers):
@@ -64,10 +67,16 @@ def test_two_calls_tell_markers_apart(before, between, after, markers):
         (("\n<all>", " <one>", ",", "", ""), ("<all>", " <one>", ",", "", "")),
         (("", "\n<one>", ",", "", ""), ("", "<one>", ",\n", "", "")),
         (("", "", ",", "", ""), ("", "", ",", "", "")),
+        (("\n", " <one>", ",", "", ""), ("\n", "<one>", ", ", "", "")),
     ],
 )
 def test_the_white_space_before_the_first_marker_separates(markers, trimmed):
     assert CallMarkers(*markers).trimmed() == CallMarkers(*trimmed)
+
+
+def test_white_space_alone_is_not_what_calls_begin_with():
+    assert CallMarkers("<all>", "<one>").first == "<all>"
+    assert CallMarkers("\n", "<one>").first == "<one>"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +85,7 @@ def test_the_white_space_before_the_first_marker_separates(markers, trimmed):
         (f"<{NAME}>{{'a': 1}}", None),
         (f"{NAME}{ARGUMENT}{VALUE}", None),
         ("nothing", None),
+        (f"<{NAME}><v {VALUE}><k {ARGUMENT}>", None),
         (f"<do {NAME}><k {ARGUMENT}>{VALUE}</k>", Parts("<do ", "><k ", ">", "</k>")),
         (
             f'<do>{NAME} {{"x": {{"{ARGUMENT}": "{VALUE}"}}}}',
@@ -139,6 +149,7 @@ def test_the_white_space_between_content_and_calls():
         ("<arg>", "=", "", True),
         ("", " is ", "", False),
         ("\n", ": ", "\n", True),
+        ("\n", " ", "\n", False),
         (" ", ": ", "\n", False),
         ("\n", ": ", " ", False),
         ("(", "", ")", True),
@@ -156,8 +167,19 @@ def test_an_object_with_quotes_of_its_own():
     body = f"{NAME}{{{ARGUMENT}:<q>{VALUE}<q>}}."
     assert parts_of(body) == Parts("", "", None, ".", "<q>}", "<q>")
     assert parts_of(body, quotes_all=True) == Parts("", "{", ":<q>", "<q>}.")
-    one = f"{NAME}{{{ARGUMENT}:'{VALUE}'}}."
-    assert parts_of(one) == Parts("", "{", ":'", "'}.")
+    spaced = f"{NAME}{{{ARGUMENT}: <q>{VALUE}<q>}}."
+    assert parts_of(spaced) == Parts("", "", None, ".", "<q>}", "<q>")
+    two = f"{NAME}>{{{ARGUMENT}:''{VALUE}''}}."
+    assert parts_of(two) == Parts("", ">", None, ".", "''}", "''")
+
+
+@pytest.mark.parametrize(
+    ("opened", "quote", "closed"),
+    [("{", "'", "}."), ("(", "<q>", "}"), ("{", "<q>", ";}")],
+)
+def test_what_is_no_object_with_quotes_of_its_own(opened, quote, closed):
+    body = f"{NAME}{opened}{ARGUMENT}:{quote}{VALUE}{quote}{closed}"
+    assert parts_of(body) == Parts("", opened, ":" + quote, quote + closed)
 
 
 def test_a_call_may_begin_with_the_name():
@@ -188,3 +210,43 @@ def test_the_markers_of_content_are_not_those_of_calls(before, after, left):
 def test_white_space_round_the_end_of_content_does_not_hide_it():
     calls = CallTexts(None, ReasoningFormat(), ContentFormat(start="<c>", end="\n</c>\n"))
     assert calls.outside("<c></c>\n<call>", "</call>") == ("\n<call>", "</call>")
+
+
+ALWAYS = "{% for m in messages %}<{{ m.role }}>BODY<end>{% endfor %}"
+ALWAYS += "{% if add_generation_prompt %}<assistant>{% endif %}"
+NAMES = "{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}{% endfor %}"
+
+
+@pytest.mark.parametrize(("end", "before"), [("</say>", "<c>"), ("", "<say><c>")])
+def test_a_start_of_content_that_nothing_ends_is_not_taken_from_calls(end, before):
+    said = "<say>{{ m.content or '' }}" + NAMES + end
+    said = "{% if m.role == 'assistant' %}" + said + "{% else %}{{ m.content }}{% endif %}"
+    source = ALWAYS.replace("BODY", said)
+    content = ContentFormat(start="<say>", end=end)
+    turns = texts_of(source).turns
+    assert CallTexts(turns, ReasoningFormat(), content)(call()) == before + NAME
+
+
+def test_calls_before_content_are_not_behind_it():
+    content, marker = "{{ m.content or '' }}", "{{ '<c>' if m.role == 'assistant' }}"
+    behind, before = content + NAMES, NAMES + content + marker
+    assert texts_of(ALWAYS.replace("BODY", behind)).behind_content("<c>") == ""
+    assert texts_of(ALWAYS.replace("BODY", before)).behind_content("<c>") is None
+
+
+def test_a_template_that_refuses_calls_has_no_texts_of_them():
+    refuses = "{{ raise_exception('no') if m.tool_calls }}{{ m.content }}"
+    calls = texts_of(ALWAYS.replace("BODY", refuses))
+    assert calls.turn(call()) == calls(call()) == calls.separator("<c>") == ""
+
+
+@pytest.mark.parametrize(
+    ("around", "found"),
+    [
+        (("</", ">\n"), "<a=k>v</W><b=k>"),
+        (("<a=", ">"), "<a=W>v</k><b=k>"),
+        (("", ">"), "<a=k>v</k><b=k>"),
+    ],
+)
+def test_one_word_stands_for_a_name_between_two_texts(around, found):
+    assert _with_one_word("<a=k>v</k><b=k>", ["j", "k"], around, "W") == found

@@ -43,8 +43,9 @@ def test_a_format_of_channels():
     assert found.channels.reasoning == ("think",)
     assert found.channels.ends == ("<|end|>", "<|done|>")
     assert found.tools.format is ToolFormat.NONE
-    no_end = fmt.replace(reasoning={"end": "<|from|>me"})
-    assert all(text.strip() for text in with_channels(no_end).channels.ends)
+    for end in ("<|from|>me", "\n<|from|>me"):
+        no_end = fmt.replace(reasoning={"end": end})
+        assert with_channels(no_end).channels.ends == TURN["ends"]
     calls = fmt.replace(
         tools={"format": ToolFormat.TAG_WITH_JSON}, function={"name_prefix": "<|to|>"}
     )

@@ -68,3 +68,64 @@ def test_markers_of_content_beside_calls_are_known_by_turns_of_calls_alone(said,
         "{% if add_generation_prompt %}<assistant>{% endif %}"
     )
     assert fmt.content.mode is mode
+
+
+def test_a_start_that_nothing_ends_is_taken_out():
+    assert without_reasoning("<think> <say>", ReasoningFormat(start="<think>")) == "<say>"
+
+
+def turns(said, prompt="{% if add_generation_prompt %}<me>{% endif %}"):
+    return (
+        "{{ tools | tojson if tools }}{% for m in messages %}{% if m.role == 'assistant' %}"
+        + said
+        + "{% else %}<you>{{ m.content }}{% endif %}{% endfor %}"
+        + prompt
+    )
+
+
+@pytest.mark.parametrize(
+    "said", ["<me>{{ m.content }}, {{ m.content }}!</me>", "{{ m.content }}", "<me>ok</me>"]
+)
+def test_content_that_is_not_shown_once_in_a_turn_is_not_proved(said):
+    fmt = analyze(turns(said))
+    assert fmt.content.mode is ContentMode.PLAIN
+    assert not fmt.verified
+
+
+def test_content_ends_in_its_marker_with_the_space_before_it():
+    calls = "{% for c in m.tool_calls or [] %}<c>{{ c.function | tojson }}</c>{% endfor %}"
+    said = "<me><say>{{ m.content ~ '\\n' if m.content }}" + calls + "</say></me>"
+    always = "{% if messages[-1].role == 'assistant' or add_generation_prompt %}<me>{% endif %}"
+    fmt = analyze(turns(said, always))
+    assert fmt.verified
+    assert (fmt.content.start, fmt.content.end) == ("<say>", "\n</say>")
+    assert fmt.turn.ends == ("</me>",)
+
+
+@pytest.mark.parametrize(
+    ("source", "last"),
+    [
+        (OWN.content_begun_in_the_prompt, "<|/answer|>"),
+        (OWN.wrapped_content, "<|END_TURN|>"),
+    ],
+)
+def test_only_what_ends_content_that_nothing_begins_ends_the_turn(source, last):
+    assert analyze(source).turn.ends[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("source", "space"),
+    [
+        (OWN.space_behind_the_header, " "),
+        (OWN.reasoning_opened_or_ended, ""),
+    ],
+)
+def test_the_space_between_the_header_and_content(source, space):
+    assert analyze(source).content.start == space
+
+
+@pytest.mark.parametrize(
+    ("source", "needs"), [(OWN.content_in_parts, True), (OWN.wrapped_content, False)]
+)
+def test_whether_a_content_of_null_comes_out_as_none(source, needs):
+    assert analyze(source).content.requires_nonnull is needs

@@ -37,6 +37,7 @@ def test_headers_ends_and_generation_prompt():
     assert [text.strip() for text in frame.turn.headers] == ["<a>"]
     assert frame.turn.ends == ("</a>",)
     assert frame.turn.generation_prompt.endswith("<a>[mind]\n")
+    assert frame.trailer == ""
 
 
 def test_a_turn_that_begins_where_the_other_ends():
@@ -101,6 +102,8 @@ def test_the_end_of_the_last_turn_and_of_one_in_the_middle_are_both_ends():
         (" \n<end>", "</m>", (" \n<end>", "</m>")),
         ("<end>\n", "<end>", ("<end>",)),
         (" <end><n>", "<end>", ("<end>",)),
+        (" <end><n>", "<end>\n", ("<end>\n",)),
+        ("<end>", " <end><stop>", (" <end><stop>",)),
         ("<end>", "<end><stop>", ("<end><stop>",)),
         (" and so on", "</m>", ("</m>",)),
         ("<end><model>", "</m>", ("</m>",)),
@@ -138,6 +141,7 @@ def test_a_prompt_at_every_end_is_none_of_the_turns_end(refuses):
 
 CALLED = "{% for c in m.tool_calls or [] %}CALL{% endfor %}"
 NAMED = "{{ c.function.name }}{{ c.function.arguments | tojson }}"
+NAMED_CALLS = CALLED.replace("CALL", NAMED)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +163,10 @@ def test_what_begins_each_call_is_none_of_the_header(header, start, found):
     [
         (turns(SHOWN + "{{ eos_token }}"), True),
         (turns(SHOWN + CALLED.replace("CALL", NAMED + "{{ eos_token }}")), True),
+        (
+            turns(SHOWN + "{% if not m.content %}" + NAMED_CALLS + "{{ eos_token }}{% endif %}"),
+            True,
+        ),
         ("{{ eos_token }}" + turns(SHOWN), False),
         (turns(SHOWN) + "{{ eos_token }}", False),
         (turns(SHOWN), False),
@@ -189,6 +197,8 @@ def test_a_template_that_refuses_to_be_a_prompt_has_none():
 def test_what_ends_the_message_before_the_users_is_not_what_opens_it():
     _, frame = frame_of("<system>Hello</m>" + turns(SHOWN + "</m>"))
     assert (frame.opening, frame.asked) == ("<user>", "</m>")
+    _, frame = frame_of("Hello\n" + turns(SHOWN + "\n"))
+    assert (frame.opening, frame.asked) == ("\n<user>", "\n")
 
 
 def test_what_begins_a_turn_of_calls_only_counts_too():
@@ -198,12 +208,46 @@ def test_what_begins_a_turn_of_calls_only_counts_too():
     assert frame.header == "<model>"
 
 
-def test_a_header_may_say_more_in_its_middle_under_a_switch():
+def frame_under(source, switch):
+    render = Renderer(ChatTemplate(source))
+    prompts = [render.prompt_tail(context={switch: on}) or "" for on in (False, True)]
+    return find_frame(render, prompts)
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_a_header_may_say_more_in_its_middle_under_a_switch(space):
     body = "<m>{{ 'model' if m.role == 'assistant' else m.role }}<c>{{ m.content }}</m>"
-    render = Renderer(ChatTemplate(turns(body, "<m>model{{ ' deep' if deep }}<c>")))
-    prompts = [render.prompt_tail(context={"deep": deep}) or "" for deep in (False, True)]
-    frame = find_frame(render, prompts)
-    assert frame.turn.headers == ("<m>model<c>", "<m>model deep<c>")
+    body = body.replace("<c>", "<c>" + space)
+    frame = frame_under(turns(body, "<m>model{{ ' deep' if deep }}<c>" + space), "deep")
+    assert frame.turn.headers == ("<m>model<c>" + space, "<m>model deep<c>" + space)
+
+
+def test_a_switch_may_leave_the_header_out():
+    source = turns(SHOWN + "</m>", "{{ '<model>' if not raw }}")
+    assert frame_under(source, "raw").turn.headers == ("<model>",)
+
+
+def test_what_a_prompt_alone_has_before_the_header_is_none_of_it():
+    assert frame_of(turns(SHOWN, "<go><model>"))[1].header == "<model>"
+
+
+def test_white_space_before_what_begins_each_call_is_the_headers():
+    said = (
+        "{% if m.role == 'assistant' %}<model>{% if m.content %}{{ '\\n' }}<x>{{ m.content }}</m>"
+    )
+    said += "{% else %}" + CALLED.replace("CALL", "{{ '\\n' }}<x>" + NAMED + "</m>") + "{% endif %}"
+    source = turns(said + "{% else %}<user>{{ m.content }}</u>{% endif %}", "<model>{{ '\\n' }}<x>")
+    render, frame = frame_of(source)
+    assert frame.header == "<model>\n<x>"
+    assert without_start_of_calls(Turns(render, frame)).header == "<model>\n"
+
+
+def test_the_header_behind_a_result_of_a_template_that_refuses_content_beside_calls():
+    refuses = "{{ raise_exception('no') if message.content and message.tool_calls }}"
+    source = INSTRUCT.replace(
+        "{% if message.role == 'user'", refuses + "{% if message.role == 'user'"
+    )
+    assert frame_of(source, eos_token="</s>")[1].turn.headers == ("[/ASK]", "[/GOT]")
 
 
 def test_what_ends_content_alone_is_no_end_of_the_turn():
@@ -211,6 +255,8 @@ def test_what_ends_content_alone_is_no_end_of_the_turn():
     assert frame_of(turns(body + "</m>"))[1].turn.ends == ("</say></m>",)
     user = "{% if m.role == 'user' %}<user>{{ m.content }}</m>{% else %}"
     assert frame_of(turns(user + body + "</m>{% endif %}"))[1].turn.ends == ("</m>",)
+    spaced = frame_of(turns(user + SHOWN + " </m>{% endif %}"))[1]
+    assert spaced.turn.ends == (" </m>",)
 
 
 def test_what_stands_behind_a_result_is_no_header():
@@ -219,3 +265,10 @@ def test_what_stands_behind_a_result_is_no_header():
     )
     assert source != INSTRUCT
     assert frame_of(source, eos_token="</s>")[1].turn.headers == ("[/ASK]", "[/GOT]")
+
+
+def test_what_turns_behind_a_result_alone_begin_with_is_no_header():
+    said = "{% if m.role == 'assistant' %}{{ '<go>' if messages[loop.index0 - 1].role == 'tool' }}"
+    body = SHOWN.replace("{{ m.content }}", said + "{% endif %}{{ m.content }}</m>" + NAMED_CALLS)
+    prompt = "<model>{{ '<go>' if messages[-1].role == 'tool' }}"
+    assert frame_of(turns(body, prompt))[1].turn.headers == ("<model>",)

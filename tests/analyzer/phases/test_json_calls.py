@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from deltaparse import ToolsFormat, analyze
 from deltaparse.analyzer.phases.json_calls import (
     JsonInText,
     _holds_argument,
     _inner_list,
     _json_with,
+    _layout,
     _markers,
     _python_at,
 )
-from deltaparse.analyzer.probes import ARGUMENT, VALUE
+from deltaparse.analyzer.probes import ARGUMENT, CALL_IDS, FUNCTIONS, VALUE
 
 
 @pytest.mark.parametrize(
@@ -40,6 +43,7 @@ def test_the_outermost_value_that_holds_a_text(text, found):
 )
 def test_a_value_as_python_writes_it(text, value, end):
     assert _python_at(text, 0) == (value, end)
+    assert _python_at("(" + text, 1) == (value, end and end + 1)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +53,7 @@ def test_a_value_as_python_writes_it(text, value, end):
         (json.dumps({ARGUMENT: VALUE}), True),
         (ARGUMENT, False),
         (json.dumps([ARGUMENT]), False),
+        ("[" * 99_999 + ARGUMENT, False),
         ({ARGUMENT: ""}, False),
         ("", False),
     ],
@@ -64,6 +69,7 @@ def test_arguments_are_an_object_or_its_text(value, holds):
         ({"calls": {"a": 1}}, None),
         ({"calls": {"a": [1]}}, None),
         ({"a": 1, "b": [1]}, None),
+        ({"a": [1], "b": 1}, None),
         ([[1]], None),
     ],
 )
@@ -80,3 +86,127 @@ def test_markers_round_an_array_are_those_of_the_section():
     assert (made.section_start, made.section_end, made.per_call_start) == ("<", ">", "")
     made = _markers("<", None, ">", in_array=False)
     assert (made.per_call_start, made.per_call_end, made.section_start) == ("<", ">", "")
+    assert _markers("", (";", ""), ";", in_array=False).per_call_end == ";"
+    made = _markers("\n", (", \n", ""), "", in_array=False)
+    assert (made.section_start, made.separator, made.per_call_start) == ("\n", ", \n", "")
+    made = _markers(" ", None, "\n", in_array=False)
+    assert (made.per_call_start, made.per_call_end, made.section_end) == (" ", "\n", "")
+
+
+NAME, GIVEN = FUNCTIONS[0], {ARGUMENT: VALUE}
+
+
+@pytest.mark.parametrize(
+    ("value", "layout"),
+    [
+        (
+            {"index": "0", "data": {"tool": NAME, "input": GIVEN}, "meta": {"id": CALL_IDS[0]}},
+            ToolsFormat(
+                function_field="data",
+                name_field="tool",
+                arguments_field="input",
+                id_field="id",
+                field_order=("tool", "input"),
+            ),
+        ),
+        (
+            [{"name": NAME, "arguments": json.dumps(GIVEN), "meta": {"at": 0}}],
+            ToolsFormat(
+                array_wrapped=True,
+                arguments_as_text=True,
+                name_field="name",
+                arguments_field="arguments",
+                generated_id_field="at",
+                field_order=("name", "arguments", "meta"),
+            ),
+        ),
+        ({NAME: GIVEN}, ToolsFormat(name_is_key=True)),
+        ({"name": NAME, "args": [{"key": ARGUMENT, "value": VALUE}]}, None),
+        ({"call": {"name": NAME}, "arguments": GIVEN}, None),
+        ({"calls": [{"name": NAME, "arguments": GIVEN}]}, None),
+        ([[GIVEN]], None),
+        ([json.dumps(GIVEN)], None),
+        ([], None),
+    ],
+)
+def test_which_key_of_a_call_holds_what(value, layout):
+    assert _layout(value) == (layout and replace(layout, format="JSON_NATIVE"))
+
+
+def test_a_call_may_hold_what_is_nested_deeper_than_functions_may_be():
+    deep = 0
+    for _ in range(9_999):
+        deep = {"in": deep}
+    assert _layout({"name": NAME, "arguments": GIVEN, "deep": deep}).name_field == "name"
+
+
+NESTED = "{{ '[' * 99999 }}{{ (c.function.arguments.items() | first)[0] }}"
+ONE = "{{ c.function | tojson }}"
+
+
+def template(one, before="", behind="", refuses="", space=""):
+    calls = "{% for c in m.tool_calls %}" + one + "{{ ', ' if not loop.last }}{% endfor %}"
+    return (
+        "{{ tools | tojson if tools }}{% for m in messages %}" + refuses + "<|{{ m.role }}|>"
+        "{{ m.content or '' }}{% if m.tool_calls %}"
+        + space
+        + before
+        + calls
+        + behind
+        + "{% endif %}"
+        "<|end|>\n{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", ['[{"key": "{{ k }}", "value": {{ v | tojson }}}]', '"' + NESTED + '"']
+)
+def test_arguments_that_are_neither_an_object_nor_its_text_are_not_understood(arguments):
+    each = "{% for k, v in c.function.arguments.items() %}" + arguments + "{% endfor %}"
+    fmt = analyze(template('<c>{"name": "{{ c.function.name }}", "arguments": ' + each + "}</c>"))
+    assert fmt.tools.format == "NONE"
+    assert any("the function's name and arguments were not found" in one for one in fmt.issues)
+
+
+def test_a_list_in_an_object_of_a_template_that_refuses_two_calls():
+    refuses = "{% if m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}"
+    fmt = analyze(template(ONE, '{"calls": [', "]}", refuses))
+    assert fmt.verified
+    assert (fmt.tools.section_start, fmt.tools.supports_parallel_calls) == ('{"calls": ', False)
+
+
+def test_white_space_that_stands_between_content_and_calls_alone():
+    space = "{{ '\\n' if m.content }}"
+    tools = analyze(template(ONE, space=space)).tools
+    assert (tools.content_separator, tools.behind_content) == ("\n", True)
+    assert (tools.section_start, tools.per_call_start) == ("", "")
+
+
+@pytest.mark.parametrize("then", ["", " "])
+def test_white_space_behind_each_call_is_no_marker(then):
+    one = "<c>" + ONE + "{{ '\\n' }}{{ '" + then + "' if not loop.last }}"
+    fmt = analyze(template(one).replace("{{ ', ' if not loop.last }}", ""))
+    assert fmt.verified
+    assert (fmt.tools.per_call_start, fmt.tools.per_call_end) == ("<c>", "")
+    assert fmt.tools.separator == then
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "marker", "language"),
+    [
+        ("Calls:\n```json\n[", "]\n```", "Calls:", "json"),
+        ("<c>[", "]</c>", "", ""),
+    ],
+)
+def test_a_code_block_round_calls(before, behind, marker, language):
+    fmt = analyze(template(ONE, before, behind))
+    assert fmt.verified
+    found = fmt.tools.code_block_marker, fmt.tools.code_block_language
+    assert found == (marker, language)
+    assert fmt.tools.supports_parallel_calls
+
+
+def test_white_space_before_calls_that_no_content_stands_before():
+    source = template(ONE, "{{ '\\n' }}<c>", "</c>")
+    fmt = analyze(source.replace("m.content or ''", "m.content if not m.tool_calls"))
+    assert fmt.tools.content_separator == "\n"

@@ -26,6 +26,7 @@ def template(before: str, behind: str) -> str:
     ("before", "behind", "listed", "start", "end"),
     [
         ("<|c|>[", "]<|d|>", True, "<|c|>", "<|d|>"),
+        ("<|c|>[ ", " ]<|d|>", True, "<|c|>", "<|d|>"),
         ("<|c|>[", "<|d|>", False, "<|c|>[", "<|d|>"),  # a bracket that nothing closes
         ("<|c|>", "]<|d|>", False, "<|c|>", "]<|d|>"),  # or nothing opens
         ("[", "]<|d|>", True, "", "<|d|>"),
@@ -51,6 +52,7 @@ ALONE = "{% if m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% e
         ("<|c|>", "api.", "<|d|>", "<|c|>", "api."),
         ("<|c|>[", "api.", "]<|d|>", "<|c|>", "api."),
         (ALONE + "<|c|>[", "api.", "]<|d|>", "<|c|>", "api."),
+        (ALONE + "<|c|>[", "", "]<|d|>", "<|c|>", ""),
         ("<|c|>api.", "", "<|d|>", "<|c|>api.", ""),  # before the first of two alone
     ],
 )
@@ -70,6 +72,12 @@ def test_one_bracket_opens_the_arguments(bracket, form):
     assert analyze(template("<|c|>[", "]<|d|>").replace(CALL, call)).tools.format == form
 
 
+@pytest.mark.parametrize("equals", ["", "("])
+def test_no_argument_is_named_without_an_equals_sign(equals):
+    call = CALL.replace("{{ k }}=", "{{ k }}" + equals)
+    assert analyze(template("<|c|>[", "]<|d|>").replace(CALL, call)).tools.format != "PYTHONIC"
+
+
 @pytest.mark.parametrize(
     ("before", "behind", "told", "space"),
     [(" [", "]", True, " "), ("[", "]", True, ""), ("", "", False, ""), (" ", "", False, " ")],
@@ -77,6 +85,7 @@ def test_one_bracket_opens_the_arguments(bracket, form):
 def test_calls_behind_content_without_brackets_are_not_told_from_it(before, behind, told, space):
     tools = analyze(template(before, behind)).tools
     assert (tools.behind_content, tools.content_separator) == (told, space)
+    assert tools.separator == ", "
 
 
 def test_calls_that_no_content_stands_before():
@@ -87,7 +96,7 @@ def test_calls_that_no_content_stands_before():
 
 
 def test_white_space_begins_nothing_that_a_marker_could_end():
-    fmt = analyze(template("{{ '\n' }}", "<|d|>"))
+    fmt = analyze(template("{{ '\n' }}", "<|d|>{{ '\n' }}"))
     assert "<|d|>" in fmt.turn.ends
     assert fmt.tools.section_end == ""
 

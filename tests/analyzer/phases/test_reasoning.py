@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate, ReasoningMode, analyze
-from deltaparse.analyzer.phases.reasoning import _closed_pair, _counts
+from deltaparse import ChatTemplate, ContentMode, ReasoningMode, analyze, parse
+from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.phases.reasoning import (
+    _closed_pair,
+    _closings,
+    _counts,
+    round_content,
+)
 from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.trace import Trace
+from deltaparse.analyzer.turns import Turns
 
 
 @pytest.mark.parametrize(
@@ -68,6 +76,10 @@ def test_space_before_the_end_of_reasoning_beside_calls_does_not_hide_it():
     fmt = analyze("{{ tools | tojson if tools }}" + turns(said + CALLS))
     assert fmt.verified
     assert (fmt.reasoning.end, fmt.content.start) == ("</t>", "<say>")
+    behind = said.replace("'<say>'", "'\\n<say>'")
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(behind + CALLS))
+    assert fmt.verified
+    assert (fmt.reasoning.end, fmt.content.start) == ("</t>\n", "<say>")
 
 
 PARTS = (
@@ -98,6 +110,7 @@ def test_a_part_of_the_content_that_no_marker_begins_is_no_reasoning():
 def test_a_prompt_may_open_and_close_reasoning_at_once(prompt, start, end):
     fmt = analyze(turns("{{ m.content }}", prompt))
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
+    assert fmt.reasoning.mode is (ReasoningMode.TAG_BASED if end else ReasoningMode.NONE)
     assert fmt.verified is (bool(end) or prompt == "</muse>")
 
 
@@ -113,3 +126,271 @@ def test_reasoning_beside_calls_alone_where_every_turn_opens_and_closes_it(close
 def test_what_nothing_ends_is_no_reasoning_but_under_its_usual_keys(key, verified):
     fmt = analyze(turns("{{ m." + key + " }}\n{{ m.content }}"))
     assert (fmt.verified, fmt.reasoning.mode) == (verified, ReasoningMode.NONE)
+    unended = "the template shows reasoning, but no marker that ends it"
+    assert (unended in fmt.issues) is not verified
+
+
+@pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
+def test_what_a_switch_adds_behind_the_header_does_not_end_reasoning(space):
+    fmt = analyze(turns(space + "{{ m.content }}", space + "{{ '<t>' if deep }}"))
+    assert fmt.turn.headers[0].strip() == "<me>"
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    (issue,) = fmt.issues
+    assert "opens a part of the turn with '<t>'" in issue
+    assert parse("Dry.</me>", fmt, prompt="<you>Hi</you><me>\n").content == "Dry."
+
+
+def test_a_prompt_that_a_switch_leaves_the_header_out_of_shows_no_reasoning():
+    shown = turns("{{ m.content }}").replace("</you>", "<end>")
+    fmt = analyze(
+        shown.replace("{% if add_generation_prompt", "{% if not raw and add_generation_prompt")
+    )
+    assert fmt.verified
+    assert (fmt.turn.headers, fmt.reasoning.mode) == (("<me>",), ReasoningMode.NONE)
+
+
+def test_an_end_that_every_turn_begins_with_opens_nothing():
+    fmt = analyze(turns("</t>{{ m.content }}", "{{ 'so' if deep else '</t>' }}"))
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+@pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
+@pytest.mark.parametrize("end", ["</t>", "<so>"])
+def test_what_one_prompt_opens_and_all_turns_begin_with_the_end_of(space, end):
+    prompt = "{{ '<t>\\n' if deep else '" + end + "' }}"
+    fmt = analyze(turns(space + end + "{{ m.content }}", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>\n", end)
+
+
+@pytest.mark.parametrize(("history", "end"), [("<t>", "</t>"), ("<t><so>", "<so>")])
+def test_what_every_turn_begins_with_opens_reasoning_if_its_name_or_the_turns_say_so(history, end):
+    prompt = "<t>{{ '" + end + "' if brief }}"
+    fmt = analyze(turns(history + "{{ m.content }}", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", end)
+    assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
+
+
+@pytest.mark.parametrize(
+    ("marker", "closings"),
+    [
+        ("<muse>", ["</muse>", "<m/use>"]),
+        ("<|muse|>", ["</|muse|>", "<|/muse|>"]),
+        ("<|muse>", ["</|muse>", "<|/muse>", "<muse|>"]),
+        ("[BEGIN_MUSE]", ["[/BEGIN_MUSE]", "[B/EGIN_MUSE]", "[END_MUSE]"]),
+    ],
+)
+def test_what_may_close_a_marker_by_its_name(marker, closings):
+    assert list(_closings(marker)) == closings
+
+
+@pytest.mark.parametrize(
+    ("described", "start", "answer"),
+    [
+        ("<t></t>", "<t>", ""),
+        ("<t></t>{{ '\n' }}", "<t>", ""),
+        ("<t> </t> and <r></r>", "<t>", "<r>"),
+        ("< t></ t>", "", ""),
+    ],
+)
+def test_an_empty_pair_of_markers_in_the_instructions_asks_for_reasoning(described, start, answer):
+    fmt = analyze("{% if deep %}" + described + "{% endif %}" + turns("{{ m.content }}"))
+    assert (fmt.reasoning.start, fmt.content.start) == (start, answer)
+
+
+def test_a_part_that_nothing_ends_does_not_hide_reasoning_under_a_switch():
+    prompt = "{{ '<t>' if deep else '<part>' }}"
+    fmt = analyze("Always write {{ '</t>' }}." + turns("{{ m.content }}", prompt))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_the_end_may_stand_in_instructions_that_are_put_together():
+    told = "{% set tag = 'muse' %}End with {{ '</' ~ tag ~ '>' }}."
+    fmt = analyze(told + turns("{{ m.content }}", "<muse>"))
+    assert fmt.verified
+    assert fmt.reasoning.end == "</muse>"
+
+
+def test_white_space_before_the_header_of_a_prompt_may_depend_on_a_switch():
+    source = turns("{{ m.content }}", "{{ '<t></t>' if brief }}")
+    source = source.replace("<me>", "{{ '\\n' }}<me>", 1)
+    fmt = analyze(source.replace("%}<me>", "%}{{ '\\n' if not brief }}<me>"))
+    assert fmt.verified
+    assert (fmt.turn.headers, fmt.turn.generation_prompt) == (("\n<me>",), "\n<me>")
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_reasoning_that_hides_content_under_a_switch_has_markers_of_its_own():
+    thought = "<t>{{ m.reasoning_content }}</t>"
+    hidden = thought.replace("t>", "u>").replace("</u>", "{{ '\\n' }}</u>")
+    said = "{% if deep %}" + hidden + "{% else %}" + thought
+    source = turns(said + "{{ m.content or '' }}{% endif %}" + CALLS)
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert (fmt.reasoning.start, fmt.reasoning.alternatives) == ("<t>", ("<u>", "\n</u>"))
+    assert any("content did not come back (with deep=true)" in issue for issue in fmt.issues)
+
+
+@pytest.mark.parametrize(
+    ("refuses", "end"),
+    [("", "\n\n"), ("{% if 'stop' in m.content %}{{ raise_exception('no') }}{% endif %}", "")],
+)
+def test_turns_that_nothing_begins_show_no_reasoning(refuses, end):
+    fmt = analyze("{% for m in messages %}" + refuses + "{{ m.content }}" + end + "{% endfor %}")
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert not fmt.verified
+
+
+@pytest.mark.parametrize("opened", ["so", "<t>"])
+def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened):
+    prompt = "{% if add_generation_prompt %}<me>{{ '" + opened + "' if deep }}{% endif %}"
+    fmt = analyze("{% for m in messages %}{{ m.content }}\n\n{% endfor %}" + prompt)
+    assert any(f"a part of the turn with {opened!r}" in issue for issue in fmt.issues)
+
+
+def test_white_space_begins_no_reasoning_beside_calls():
+    thought = "{% if m.tool_calls %}{{ '\\n' }}{{ m.reasoning_content or '' }}</t>{% endif %}"
+    source = turns(thought + "{{ m.content or '' }}" + CALLS)
+    fmt = analyze("{{ tools | tojson if tools }}" + source)
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert not fmt.verified
+
+
+@pytest.mark.parametrize(
+    ("thought", "prompt"),
+    [
+        ("{{ '<t>' ~ m.reasoning_content ~ '</t>' if m.reasoning_content }}", ""),
+        ("<t>{{ m.reasoning_content or '' }}</t>", "<t>"),
+    ],
+)
+@pytest.mark.parametrize("start", ["<say>", "<say>\n"])
+def test_what_content_always_begins_with_is_no_part_of_the_end(thought, prompt, start):
+    shown = start.replace("\n", "{{ '\\n' }}") + "{{ m.content }}</say>"
+    fmt = analyze(turns(thought + shown, prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end, fmt.content.start) == ("<t>", "</t>", start)
+
+
+THOUGHT = "{{ '<t>' ~ m.reasoning_content ~ '</t>' if m.reasoning_content }}"
+
+
+@pytest.mark.parametrize(
+    ("said", "prompt", "start", "end"),
+    [
+        ("{{ '\\n' }}" + THOUGHT + "{{ '\\n' }}{{ m.content }}", "", "\n<t>", "</t>\n"),
+        (THOUGHT.replace("'</t>'", "'</t>\\n'") + "{{ m.content }}", "", "<t>", "</t>\n"),
+        (THOUGHT + "{{ m.content }}", "{{ '<t>' if deep }}", "<t>", "</t>"),
+        (THOUGHT.replace("'<t>'", "'<t>\\n'") + "{{ m.content }}", "", "<t>\n", "</t>"),
+        (
+            THOUGHT.replace(" ~ '</t>'", "") + "</t>{{ m.content }}",
+            "<t>{{ '</t>' if brief }}",
+            "<t>",
+            "</t>",
+        ),
+        (
+            THOUGHT.replace(" ~ '</t>'", "") + "{{ '\\n<say>' ~ m.content }}",
+            "",
+            "<t>",
+            "\n<say>",
+        ),
+    ],
+)
+def test_the_markers_of_reasoning_with_the_white_space_in_them(said, prompt, start, end):
+    fmt = analyze(turns(said, prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
+    assert fmt.reasoning.alternatives == ()
+
+
+def test_what_content_always_begins_with_may_end_reasoning():
+    thought = THOUGHT.replace(" ~ '</t>'", "")
+    fmt = analyze(turns(thought + "{{ '\\n' }}<say>{{ m.content }}"))
+    assert fmt.verified
+    assert (fmt.reasoning.end, fmt.content.start) == ("\n<say>", "\n<say>")
+    assert fmt.content.mode is ContentMode.ALWAYS_WRAPPED
+
+
+def test_two_markers_before_the_one_of_content_end_reasoning():
+    fmt = analyze(
+        turns("<t>{{ m.reasoning_content or '' }}</t><x><say>{{ m.content }}</say>", "<t>")
+    )
+    assert fmt.reasoning.end == "</t><x>"
+
+
+def test_what_ends_reasoning_may_begin_all_content_where_nothing_opens_it():
+    said = "model:{{ '\\n' }}{{ m.reasoning_content }}[so]{{ m.content }}"
+    for shown in (said, said.replace("{{ '\\n' }}", "")):
+        fmt = analyze(turns(shown, "model:").replace("<me>", ""))
+        assert fmt.verified
+        assert fmt.reasoning.mode is ReasoningMode.DELIMITER
+        assert fmt.content.mode is ContentMode.PLAIN
+
+
+def test_reasoning_beside_calls_that_no_marker_ends_before_them_is_not_understood():
+    thought = "{{ '<t>' ~ m.reasoning_content ~ ' so ' if loop.first and m.reasoning_content }}"
+    call = thought + "{{ c.function.name }}<x>{{ c.function.arguments | tojson }}</x>"
+    calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}"
+    fmt = analyze(turns("{{ m.content or '' }}" + calls))
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+def test_a_word_that_drops_all_of_a_message_ends_no_reasoning():
+    fmt = analyze(turns("{{ m.content if '[no]' not in m.content }}", "<muse>"))
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+def test_a_turn_that_does_not_begin_with_the_header_has_nothing_round_its_content():
+    source = "{% for m in messages %}{{ m.content }}\n\n{% endfor %}"
+    render = Renderer(ChatTemplate(source + "{% if add_generation_prompt %}<me>{% endif %}"))
+    assert round_content(Turns(render, find_frame(render))) == ("", "")
+
+
+def looking_for(words, deep, prompt=""):
+    """A template that looks for words in a message, of which one makes it deep."""
+    looks = "".join(
+        "{% if '" + word + "' in messages[-1].content %}"
+        "{% set ns.deep = " + ("true" if word == deep else "ns.deep") + " %}{% endif %}"
+        for word in words
+    )
+    return "{% set ns = namespace(deep=false) %}" + looks + turns("{{ m.content }}", prompt)
+
+
+@pytest.mark.parametrize("deep", ["/slow", "/deep", "/long"])
+def test_each_word_that_a_template_looks_for_is_tried(deep):
+    prompt = "{{ '<t>' if ns.deep }}{{ '</t>' if never }}"
+    fmt = analyze(looking_for(["/slow", "/deep", "/long"], deep, prompt))
+    assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, "<t>", "</t>")
+
+
+def test_words_that_change_no_prompt_are_tried_together():
+    words, trace = [f"/{at}" for at in range(40)], Trace()
+    analyze(looking_for(words, words[0], "<muse>"), trace=trace)
+    assert trace.rendered["R2"] < len(words)
+
+
+def test_white_space_behind_the_header_of_a_prompt_opens_no_reasoning():
+    fmt = analyze(turns("{{ m.content }}", "{{ '\\n' }}"))
+    assert fmt.verified
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+def test_a_template_that_refuses_calls_and_reads_an_unusual_key():
+    refuses = "{{ raise_exception('no') if m.tool_calls }}{{ '!' if m.metadata == 'loud' }}"
+    fmt = analyze(turns(refuses + "{{ m.content }}"))
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert all("does not render tool calls" in issue for issue in fmt.issues)
+
+
+def test_reasoning_beside_calls_that_other_turns_end_at_once():
+    thought = "{{ '<t>' ~ m.reasoning_content if m.tool_calls and m.reasoning_content }}</t>"
+    fmt = analyze(
+        turns(thought + "{{ m.content or '' }}" + CALLS, "{{ '</t>' if brief else '<t>' }}")
+    )
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+def test_a_header_that_turns_with_reasoning_alone_have():
+    said = "{{ '<me><t>' ~ m.reasoning_content ~ '</t>' if m.reasoning_content }}{{ m.content }}"
+    source = "{% for m in messages %}" + said + "\n\n{% endfor %}"
+    fmt = analyze(source + "{% if add_generation_prompt %}<me>{% endif %}")
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")

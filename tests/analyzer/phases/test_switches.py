@@ -11,6 +11,7 @@ from deltaparse.analyzer.phases.switches import (
     find_settings,
     names_of_switches,
     situation,
+    switches_of,
     views_with_reasoning,
 )
 from deltaparse.analyzer.probes import USER
@@ -40,6 +41,20 @@ def test_other_instructions_alone_do_not_matter(changes, matters):
     assert Setting().matters
 
 
+def test_a_setting_in_which_the_prompt_is_another():
+    assert Setting().prompted
+    assert Setting((("a", True),), ("reasoning", "prompt")).prompted
+    assert not Setting((("a", True),), ("reasoning",)).prompted
+
+
+def test_a_switch_changes_all_that_its_values_change():
+    one, other = (("a", True),), (("a", "low"),)
+    settings = [Setting(), Setting(one, P), Setting(other, ("calls",))]
+    settings += [Setting((*one, ("b", True)), ("reasoning", "prompt"))]
+    found = switches_of(["a", "b", "c"], settings)
+    assert found == {"a": ("prompt", "calls"), "b": ("reasoning", "prompt"), "c": ()}
+
+
 def test_what_is_refused_or_changes_nothing_beyond_instructions_is_not_set_to_false():
     assert not _may_be_off(PLAIN, None)
     assert _may_be_off(PLAIN, PLAIN)
@@ -49,7 +64,7 @@ def test_what_is_refused_or_changes_nothing_beyond_instructions_is_not_set_to_fa
 
 def test_what_is_in_the_conversation_is_no_switch():
     names = ("messages", "tools", "functions", "documents", "available_tools", "custom_tools")
-    names += ("continue_final_message", "add_generation_prompt")
+    names += ("continue_final_message", "add_generation_prompt", "bos_token", "eos_token")
     source = "".join("{% if " + name + " %}x{% endif %}" for name in (*names, "deep"))
     assert names_of_switches(ChatTemplate(source)) == ["deep"]
 
@@ -129,6 +144,7 @@ ENDED += "{{ m.content }}{% if deep %}<end>{% endif %}{% endif %}"
         # What is written into the prompt stands for a text.
         ("", "", "{{ answer }}{% if answer %}<user>{% endif %}", []),
         ("", "", "{% if answer is defined and not answer %}{{ answer }}{% endif %}", []),
+        ("", "", "True{% if deep %}!{% endif %}", [("deep", True, P)]),
     ],
 )
 def test_what_a_switch_changes(before, in_turn, in_prompt, found):
@@ -144,6 +160,19 @@ def test_a_switch_that_does_something_where_another_is_on():
         (("deep", True),),
         (("deep", True), ("wide", True)),
     ]
+
+
+def test_what_changed_something_under_the_default_is_not_tried_again():
+    shown = "{% if deep %}{{ m.reasoning_content }}{% endif %}"
+    found = settings_of(turns(shown) + PROMPT.replace("PROMPT", "{% if loud %}!{% endif %}"))
+    assert [one.switches for one in found] == [(("deep", True),), (("loud", True),)]
+
+
+def test_false_is_tried_under_the_default_alone():
+    off = "{% if wide is defined and not wide %}!{% endif %}"
+    shown = "{% if deep %}{{ m.reasoning_content }}" + off + "{% endif %}"
+    found = settings_of(turns(shown) + PROMPT.replace("PROMPT", ""))
+    assert [one.switches for one in found] == [(("deep", True),)]
 
 
 def test_a_switch_that_is_given_is_not_tried():

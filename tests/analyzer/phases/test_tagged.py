@@ -27,6 +27,8 @@ def test_the_last_marker(text, last):
         (FIRST, "id:", "id:", "", ""),
         (NONE, "id:", "", "", "id:"),
         (FIRST, "", "", "", ""),
+        (FIRST, "\n", "\n", "", ""),
+        (NONE, "\n<call>", "\n<call>", "", ""),
     ],
 )
 def test_what_stands_before_a_name(call_id, start, marker, before_id, before_name):
@@ -58,6 +60,7 @@ def analyzed(one: str, before: str = "", behind: str = "") -> WireFormat:
         ("", LINE, "", "\n", []),
         ("<s>", "</s>", "<s>", "</s>", []),
         ("", "<|d|>", "", "", ["<|d|>"]),
+        ("", "<|d|>" + LINE, "", "", ["<|d|>"]),
         (LINE, "<|d|>", "\n", "", ["<|d|>"]),
         (LINE, LINE, "\n", "\n", []),
     ],
@@ -84,6 +87,25 @@ def test_the_marker_that_closes_a_call_may_repeat_its_name(behind, close, suffix
     assert (fmt.function.close, fmt.function.close_suffix) == (close, suffix)
 
 
+@pytest.mark.parametrize("behind", [" (" + NAME, "</f" + NAME, "</f " + NAME + " done"])
+def test_a_name_that_is_repeated_in_no_marker_closes_nothing(behind):
+    fmt = analyzed("<f=" + NAME + ">" + TAGS + behind)
+    assert fmt.function.close_suffix == ""
+
+
+SEVERAL, ONE = "m.tool_calls | length > 1", "m.tool_calls | length == 1"
+
+
+@pytest.mark.parametrize(
+    ("behind", "end"),
+    [("{{ '</s>' if " + SEVERAL + " }}", "</s>"), ("{{ '\\n' if " + ONE + " }}", "\n")],
+)
+def test_a_section_may_end_behind_several_calls_alone(behind, end):
+    """What stands behind one call alone is no part of its end."""
+    fmt = analyzed("<f>" + NAME + JSON + "</f>", "<s>", behind)
+    assert fmt.tools.section_end == end
+
+
 @pytest.mark.parametrize(
     ("one", "found"),
     [
@@ -92,6 +114,7 @@ def test_the_marker_that_closes_a_call_may_repeat_its_name(behind, close, suffix
             "<f>api." + NAME + ":{{ loop.index0 }}<a>" + JSON + "</f>",
             {"name_prefix": "", "namespace": "api.", "name_suffix": "<a>"},
         ),
+        (f"<f>{NAME}:0<a>{JSON}</f>", {"name_prefix": "", "name_suffix": ":0<a>"}),
         (f"<f={NAME} v=1>{TAGS}</f>", {"name_prefix": "<f=", "name_suffix": " v=1>"}),
         ("<f=" + NAME + " v={{ loop.index }}>" + TAGS + "</f>", {"name_suffix": ""}),
     ],
@@ -121,3 +144,10 @@ def test_quotes_round_all_values_are_markers_of_arguments(value, form):
     fmt = analyzed(f"<f>{NAME}{{{{ '{{' }}}}{pairs}{value}{{% endfor %}}{{{{ '}}' }}}}</f>")
     assert fmt.tools.format == form
     assert fmt.arguments.quote == ("<q>" if form == "TAG_WITH_JSON" else "")
+
+
+def test_text_behind_arguments_in_json_ends_them_and_a_marker_the_call():
+    fmt = analyzed(f"<f>{NAME}({JSON})</f>")
+    assert fmt.verified
+    assert (fmt.function.name_suffix, fmt.arguments.end) == ("(", ")")
+    assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</f>")

@@ -100,6 +100,12 @@ def test_the_type_is_a_word_before_the_name():
     made = fmt.arguments
     assert fmt.verified
     assert (made.type_first, made.name_prefix, made.type_suffix) == (True, '<a type="', '" name="')
+    assert not made.python_literals
+
+
+def test_what_types_have_before_names_is_no_word_for_them_if_no_words_stand_before_that():
+    made = analyzed(FOR + "<" + KIND + "={{ k }}>" + V + "</a>{% endfor %}").arguments
+    assert (made.type_first, made.alternatives[0]) == (False, "integer number")
 
 
 def test_types_that_are_written_as_texts_are_no_other_way():
@@ -114,3 +120,90 @@ def test_what_stands_round_text_that_has_markup_in_it(end, escape):
     value = CDATA.replace("END", "{{ '" + end + "' }}")
     made = analyzed(FOR + "<a={{ k }}>" + value + "</a>{% endfor %}").arguments
     assert (made.escape_start, made.escape_end) == escape
+
+
+END = "{% endfor %}"
+KINDS = "'boolean' if v is boolean else 'number' if v is number else 'other'"
+
+
+def test_an_argument_that_nothing_ends_where_two_are_refused():
+    made = analyzed(FOR + "<a={{ k }}>" + V + END, NO_TWO, end="").arguments
+    assert (made.name_suffix, made.value_suffix) == (">", "")
+
+
+def test_strings_in_quotes_are_told_by_a_quote_that_is_escaped():
+    assert analyzed(FOR + "<a={{ k }}>{{ v | tojson }}</a>" + END).arguments.quoted_strings
+    escaped = """{{ '"' ~ v | replace('"', '\\\\"') ~ '"' if v is string else v | tojson }}"""
+    made = analyzed(FOR + "<a={{ k }}>" + escaped + "</a>" + END).arguments
+    assert (made.quoted_strings, made.escape_start, made.escape_end) == (True, "", "")
+    assert made.value_suffix == "</a>"
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "types"), [("text", '" t="', '">'), ("some text", '" t="some text">', "")]
+)
+def test_the_type_behind_a_name_is_one_word(text, suffix, types):
+    kind = "{{ '" + text + "' if v is string else " + KINDS + " }}"
+    made = analyzed(FOR + '<a n="{{ k }}" t="' + kind + '">' + V + "</a>" + END).arguments
+    assert (made.name_suffix, made.type_suffix) == (suffix, types)
+    assert made.literal_name_suffix == ("" if types else '" t="number">')
+
+
+def test_a_type_counts_where_all_values_have_the_same_markers_before_them():
+    kind = "{{ 'text;<v><s>' if v is string else (" + KINDS + ") ~ ';' }}"
+    made = analyzed(FOR + "<a>{{ k }}:" + kind + V + "</a>" + END).arguments
+    assert (made.name_suffix, made.value_prefix, made.type_suffix) == (":text;", "<v><s>", "")
+
+
+def test_one_of_two_markers_between_a_name_and_its_value_is_the_values():
+    made = analyzed(FOR + "<k>{{ k }}</k><v>" + V + "</v>" + END).arguments
+    assert (made.name_suffix, made.value_prefix) == ("</k>", "<v>")
+
+
+def test_a_marker_that_one_type_has_before_the_name_is_no_word_for_it():
+    made = analyzed(FOR + '<a type="' + WORDS + '" name="{{ k }}">' + V + "</a>" + END).arguments
+    assert (made.type_first, made.alternatives[0]) == (False, "integer number")
+
+
+def test_what_stands_between_a_name_and_all_arguments_is_none_of_what_ends_them():
+    each = FOR + "{{ k }}=" + V + "," + END
+    braces = "{% if " + ARGS + " %}{{ '{' }}" + each + "{{ '};' }}{% endif %}"
+    fmt = analyzed(braces, name="<f>{{ c.function.name }};")
+    assert fmt.verified
+    assert (fmt.function.name_suffix, fmt.arguments.start, fmt.arguments.end) == (";", "{", "};")
+
+
+def test_line_ends_round_all_arguments_are_no_markers_of_them():
+    lines = "{% if " + ARGS + " %}{{ '\\n' }}" + FOR + ONE + END + "{{ '\\n' }}{% endif %}"
+    fmt = analyzed(lines)
+    assert fmt.verified
+    assert (fmt.arguments.end, fmt.function.close) == ("", "\n</f>")
+
+
+def test_a_name_behind_a_value_in_no_marker_is_not_repeated():
+    fmt = analyzed(FOR + "<a={{ k }}>" + V + "</a {{ k }} end>" + END)
+    assert fmt.arguments.key_suffix == ""
+    assert any(f"{ARGUMENT!r} got into the format" in issue for issue in fmt.issues)
+
+
+def test_a_name_that_the_marker_behind_its_value_repeats():
+    fmt = analyzed(FOR + "<{{ k }}>" + V + "</{{ k }}>" + END)
+    assert fmt.verified
+    assert (fmt.arguments.value_suffix, fmt.arguments.key_suffix) == ("</", ">")
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "escape"),
+    [
+        (">[[{{ v }}]]</a>", ">{{ v | tojson }}</a>", ("[[", "]]")),
+        (" s>{{ v }}]]</a>", ">{{ v | tojson }}</a>", ("", "")),
+        (">[[{{ v }}</s>", ">{{ v | tojson }}</a>", ("", "")),
+    ],
+)
+def test_text_may_have_more_round_it_than_other_values(text, other, escape):
+    one = "<a={{ k }}{% if v is string %}" + text + "{% else %}" + other + "{% endif %}"
+    made = analyzed(FOR + one + END).arguments
+    assert (made.escape_start, made.escape_end) == escape
+    assert bool(made.alternatives) is not any(escape)
+    if any(escape):
+        assert (made.name_suffix, made.value_suffix) == (">", "</a>")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import ChatTemplate, analyze, parse
-from deltaparse.analyzer.phases.tool_calls import showing_calls
+from deltaparse.analyzer.phases.call_texts import ToolsFinding
+from deltaparse.analyzer.phases.tool_calls import not_understood, showing_calls
 from deltaparse.analyzer.probes import CONTENT
 from deltaparse.analyzer.renderer import Renderer
 
@@ -28,6 +29,26 @@ def test_the_style_is_the_one_in_which_calls_are_shown(condition, content):
     assert style.content == content
 
 
+@pytest.mark.parametrize(
+    ("start", "ids"),
+    [
+        ("call_", "call_{id}"),
+        ("functions.", "functions.{name}:{at}"),
+        ("call_0_", "call_{at}_{id}"),
+    ],
+)
+def test_the_style_has_the_ids_that_a_template_asks_for(start, ids):
+    condition = "m.tool_calls and m.tool_calls[0].id.startswith('" + start + "')"
+    source = turns(PLAIN + "{% if " + condition + " %}" + CALLS + "{% endif %}")
+    assert showing_calls(Renderer(ChatTemplate(source))).style.ids == ids
+
+
+def test_a_template_that_reads_no_calls_is_not_asked_for_any():
+    render = Renderer(ChatTemplate(turns(PLAIN)))
+    assert showing_calls(render) is render
+    assert render.count == 0
+
+
 def test_a_template_that_shows_one_of_the_tools_does_not_support_them():
     shown = "{% if tools %}{{ tools[0] | tojson }}{% endif %}"
     every = "{% if tools %}{{ tools | tojson }}{% endif %}"
@@ -35,11 +56,47 @@ def test_a_template_that_shows_one_of_the_tools_does_not_support_them():
     assert analyze(every + turns(PLAIN)).tools.supports_tools
 
 
-def test_calls_outside_of_the_turn_are_said_to_be_there():
-    source = turns(CALLS + PLAIN)
+def test_a_template_that_refuses_tools_and_one_that_reads_none():
+    refused = analyze("{{ raise_exception('no') if tools }}" + turns(PLAIN))
+    assert not refused.tools.supports_tools
+    assert analyze(turns(PLAIN)).issues == ()
+
+
+def issue_of_calls(source: str) -> str:
     (issue,) = [issue for issue in analyze(source).issues if "tool calls" in issue]
+    return issue
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_calls_outside_of_the_turn_are_said_to_be_there(space):
+    source = turns(CALLS + PLAIN.replace(">{{ m.content", ">" + space + "{{ m.content"))
+    issue = issue_of_calls(source.replace("<assistant>", "<assistant>" + space))
     assert "outside of the assistant's turn" in issue
-    assert "<assistant>" in issue
+    assert "begins with '<assistant>'" in issue
+
+
+def test_calls_that_are_read_and_not_shown_are_said_to_be_so():
+    issue = issue_of_calls(turns(PLAIN + "{{ m.tool_calls | length if m.tool_calls }}"))
+    assert "it reads the tool_calls of a message, and shows none" in issue
+
+
+def test_calls_that_are_not_understood_are_shown_where_there_is_something_to_show():
+    lines = "{% for c in m.tool_calls or [] %}NAME with "
+    lines += "{{ c.function.arguments.items() | first | join(' as ') }}"
+    inside = PLAIN.replace("</", lines + "{% endfor %}</")
+    behind = PLAIN + lines + "{% endfor %}"
+    name = "{{ c.function.name }}"
+    assert ", 'NAME with KEY as VALUE': " in issue_of_calls(turns(inside.replace("NAME", name)))
+    assert "not understood: describe" in issue_of_calls(turns(behind.replace("NAME", name)))
+    assert "not understood: describe" in not_understood(ToolsFinding()).issues[0]
+
+
+def test_tools_are_supported_where_calls_are_not_understood():
+    call = '<c>{"name": "{{ c.function.name }}", "arguments": 1}</c>'
+    calls = "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}"
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(PLAIN.replace("</", calls + "</")))
+    assert "arguments were not found" in fmt.issues[0]
+    assert fmt.tools.supports_tools
 
 
 ANSWERED = (
@@ -87,25 +144,42 @@ def test_a_result_that_must_answer_calls_begins_as_a_turn_does():
     assert parse('<f>{"name": "f", "arguments": {}}</f><run>', fmt).tool_calls[0].complete
 
 
-def test_a_call_in_a_message_whose_header_names_the_function_too():
-    header = "<|m|>{{ m.role }}<|to|>NAME<|c|>"
+HEADER = "<|m|>{{ m.role }}<|to|>NAME<|c|>"
+OTHER = "<|m|>{{ m.role }}<|c|>{{ m.content }}<|e|>"
+
+
+def messages(header=HEADER, of_calls=HEADER, other=OTHER, prompt="<|m|>assistant"):
+    """A template whose turns are messages, with a recipient in the header of each."""
     tags = "<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}"
     tags += "<a={{ k }}>{{ v if v is string else v | tojson }}</a>{% endfor %}</f>"
-    parts = [
-        ("{% if m.reasoning_content %}", "thoughts", "{{ m.reasoning_content }}", "{% endif %}"),
-        ("{% if m.content %}", "user", "{{ m.content }}", "{% endif %}"),
-        ("{% for c in m.tool_calls or [] %}", "{{ c.function.name }}", tags, "{% endfor %}"),
-    ]
-    turn = "".join(
-        first + header.replace("NAME", name) + body + "<|e|>" + last
-        for first, name, body, last in parts
-    )
-    other = "<|m|>{{ m.role }}<|c|>{{ m.content }}<|e|>"
-    source = "{% if tools %}{{ tools | tojson }}{% endif %}" + turns(
-        "{% if m.role == 'assistant' %}" + turn + "{% else %}" + other + "{% endif %}"
-    ).replace("<assistant>", "<|m|>assistant")
-    fmt = analyze(source)
+    thought = header.replace("NAME", "thoughts") + "{{ m.reasoning_content }}<|e|>"
+    said = header.replace("NAME", "user") + "{{ m.content }}<|e|>"
+    called = of_calls.replace("NAME", "{{ c.function.name }}") + tags + "<|e|>"
+    turn = "{% if m.reasoning_content %}" + thought + "{% endif %}{% if m.content %}" + said
+    turn += "{% endif %}{% for c in m.tool_calls or [] %}" + called + "{% endfor %}"
+    source = turns("{% if m.role == 'assistant' %}" + turn + "{% else %}" + other + "{% endif %}")
+    return "{% if tools %}{{ tools | tojson }}{% endif %}" + source.replace("<assistant>", prompt)
+
+
+@pytest.mark.parametrize(
+    "header", [HEADER, HEADER.replace("<|to|>", "{{ '\\n' }}<|to|>")], ids=["alike", "space"]
+)
+def test_a_call_in_a_message_whose_header_names_the_function_too(header):
+    fmt = analyze(messages(header))
     assert fmt.issues == ()
     assert (fmt.channels.readers, fmt.function.name_prefix) == (("user",), "<f=")
     made = parse("<|to|>g<|c|><f=g><a=b>c</a></f><|e|>", fmt, finish_reason="stop").tool_calls
     assert [(call.name, call.arguments) for call in made] == [("g", '{"b": "c"}')]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        messages(of_calls=HEADER.replace("<|to|>", "<|by|>")),
+        messages("<|to|>NAME<|c|>", "<|to|>NAME<|c|>", "{{ m.content }}", ""),
+    ],
+)
+def test_a_call_is_in_no_message_of_its_own_behind_another_mark_or_without_a_header(source):
+    fmt = analyze(source)
+    assert fmt.channels.readers == ()
+    assert not fmt.verified
