@@ -268,17 +268,14 @@ def _own_calls(
 
 
 def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
-    """Read the body of reasoning, and its end marker."""
+    """Read the body of reasoning, up to its end marker, which may end the turn."""
     src, sink, marks = reading.src, reading.sink, reading.tables.channels
     sink.open_reasoning(checkpoint.text())
     checkpoint.commit()
     marker = yield from until(src, marks.after_body, sink.reasoning)
     if not marker:
         report_unclosed(reading)
-    if marker.strip() == marks.start:
-        marker = ""
-    src.pos += len(marker)
-    sink.close_reasoning(marker)
+    sink.close_reasoning(marker if marker.strip() != marks.start else "")
 
 
 def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> Steps[None]:

@@ -538,6 +538,7 @@ def test_where_names_the_state():
         (FINAL, f"{START}{THINK}{START}{CALL}", ["text_after_end"]),
         (CALL.replace("<|call|>", "<|return|>"), f"{START}{CALL}", ["text_after_end"]),
         (FINAL, f"{START}{FINAL}", ["text_after_end"]),
+        (THINK.replace("<|end|>", "<|return|>"), f"{START}{CALL}", ["text_after_end"]),
         (CALL.replace("<|call|>", "<|return|>"), " So.", ["text_after_end"]),
         (CALL, " So.", ["text_after_tool_call"]),
         (FINAL, "<|end|>\n", []),
