@@ -36,6 +36,7 @@ CANNOT = (
     "recipients in the place of channels",
     "calls in Python",
     "calls in no markers that do not begin with their name",
+    "calls in no markers behind content in markers",
     "calls that begin like content",
     "names that are keys",
     "arguments that are JSON in a text",

@@ -86,6 +86,9 @@ def _refuse(fmt: WireFormat) -> None:
         "calls in no markers that do not begin with their name": (
             tools.format is ToolFormat.JSON_NATIVE and name_is_later
         ),
+        "calls in no markers behind content in markers": (
+            fmt.content.mode is ContentMode.WRAPPED_WITH_CALLS and facts.unmarked_calls
+        ),
         "calls that begin like content": facts.unproven_calls and not facts.unmarked_calls,
         "names that are keys": tools.name_is_key,
         "arguments that are JSON in a text": tools.arguments_as_text,
