@@ -94,7 +94,7 @@ def _beside_calls(turns: Turns, reasoning: ReasoningFormat) -> Around | None:
     if with_content is None or FUNCTIONS[0] not in with_content.after:
         return None
     start, end = with_content.before, first_marker(with_content.after)
-    if FUNCTIONS[0] in start or not start.strip() or not begins_with_marker(with_content.after):
+    if not start.strip() or not begins_with_marker(with_content.after):
         return None
     alone = without_reasoning(turns.body(content="", calls=[call()]) or "", reasoning)
     return Around(start, end) if alone.startswith(start.rstrip() + end) else None

@@ -58,6 +58,9 @@ def test_content_may_be_left_out_beside_reasoning():
         ("<s>{{ m.content }}</s>", ContentMode.WRAPPED_WITH_CALLS),
         ("{% if m.content %}<s>{{ m.content }}</s>{% endif %}", ContentMode.PLAIN),
         ("<s>{{ m.content }}", ContentMode.PLAIN),
+        ("<s>{{ '\\n' ~ m.content if m.content }}</s>", ContentMode.WRAPPED_WITH_CALLS),
+        (" {{ m.content }}</s>", ContentMode.PLAIN),
+        ("", ContentMode.PLAIN),
     ],
 )
 def test_markers_of_content_beside_calls_are_known_by_turns_of_calls_alone(said, mode):
