@@ -42,9 +42,9 @@ def in_tags(text: str, items: str, call: str) -> Rows:
 def python(call: str) -> Rows:
     """Return calls written as Python, whose arguments are spelled anew."""
     return {
-        "string": ("python", '[write(path="visits.py", text="', TEXT),
-        "nested": ("python", "[write(items=[", listed(OBJECTS, repr)),
-        "calls": ("calls", "[", call),
+        "string": ("string in Python", '[write(path="visits.py", text="', TEXT),
+        "nested": ("nested in Python", "[write(items=[", listed(OBJECTS, repr)),
+        "calls": ("calls in Python", "[", call),
     }
 
 
