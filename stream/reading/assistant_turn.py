@@ -106,7 +106,7 @@ def _sections(
         if not marker and before is Before.CALL and at_end:
             report_cut_marker(reading, tables.after_call)
         # White space at the end belongs to the marker before it, if there is one.
-        if not marker and src.ended and before is not Before.START:
+        if not marker and src.ended and before not in (Before.START, Before.TEXT):
             checkpoint.commit()
             return
         # What looked like a call stands beside what the text before it stands beside.

@@ -7,12 +7,14 @@ in `strategies/wire_families.py`. What depends on how one family writes stands w
 from __future__ import annotations
 
 import json
+from ast import literal_eval
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, aiter_deltas, iter_deltas, parse
+from deltaparse import Policies, StreamParser, aiter_deltas, iter_deltas, parse
 
 from ..strategies.requests import options, reasons
 from ..strategies.wire_families import FAMILIES
@@ -116,6 +118,27 @@ def test_6_white_space_behind_a_call_is_content(family, data):
     kept = parser.message.content.endswith(GAP + "Word")
     # Behind the message of a channel there is a header.
     assert kept or not (same and told) or fmt.facts.has_channels
+
+
+@in_families()
+@given(data=st.data(), reason=reasons)
+def test_6_text_behind_a_call_is_reported_kept_or_dropped(family, data, reason):
+    fmt, _, text = data.draw(family.written, label="format, turn, text")
+    begun = data.draw(st.integers(0, len(text)).map(lambda end: text[:end]), label="begun")
+    text += data.draw(st.sampled_from(["", "\n", " Word "]), label="between") + begun
+    ran = [
+        run(fmt, [text], reason, tools=family.tools[0], policies=Policies(text_after_tool_call=way))
+        for way in ("keep", "drop")
+    ]
+    kept, dropped = (parser for parser, _ in ran)
+    told = [
+        [issue for issue in parser.issues if issue.kind == "text_after_tool_call"]
+        for parser in (kept, dropped)
+    ]
+    assert [issue.span for issue in told[0]] == [issue.span for issue in told[1]]
+    left_out = "".join(literal_eval(issue.detail.removeprefix("dropped: ")) for issue in told[1])
+    missing = Counter(kept.message.content or "") - Counter(dropped.message.content or "")
+    assert missing == Counter(left_out)
 
 
 @in_families()

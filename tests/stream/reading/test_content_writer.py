@@ -18,6 +18,8 @@ THINK = "<think>\nx\n</think>\n\n"
     [
         (" \nmore", [" \nmore"]),
         (" a <call> b <call> c", [" a ", "<call> b ", "<call> c"]),
+        (" a <call>", [" a ", "<call>"]),
+        ("\n<call>", ["\n<call>"]),
         (THINK + "more", []),
         ("", []),
     ],
