@@ -192,7 +192,7 @@ def closing(lexer: JsonLexer, held: str) -> str:
         S.KEY: '":null',
         S.AFTER_KEY: ":null",
         S.AFTER_COLON: value,
-        S.AFTER_COMMA: '"":null' if lexer.stack[-1:] == "{" else value,
+        S.AFTER_COMMA: value,  # of an array: in an object the comma comes with the key's quote
         S.AFTER_OPEN: value if number else "",
         S.STRING: '"',
         S.START: value if number else "",

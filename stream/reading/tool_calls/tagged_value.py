@@ -72,8 +72,8 @@ def text_value(
     if openers:
         char = yield from json_space(src)
         # A marker may begin with a bracket, too: behind no value at all.
-        ends = char and char in end.markers.firsts and (yield from at(src, end.markers))
-        if char and char in openers and not ends:
+        ends = char in end.markers.firsts and (yield from at(src, end.markers))
+        if char in openers and not ends:
             return (yield from _json_in_tags(src, call, m, end))
 
     def note(how: str) -> None:
