@@ -623,17 +623,9 @@ def test_a_header_is_odd_with_more_words_than_one_that_mean_nothing(words):
 @pytest.mark.parametrize("more", [-1, 0, 1])
 def test_a_header_is_no_longer_than_it_may_be(more):
     header = "<|channel|>" + "x" * (MAX_HEADER - len("<|channel|>") + more)
-    parser = fed_once(HARMONY, header + "<|message|>hi")
+    parser = run(HARMONY, [header + "<|message|>hi"])[0]
     assert parser.message.content == ("hi" if more < 0 else header + "hi")
     assert kinds(parser) == ["odd_header"] * (more >= 0)
-
-
-def fed_once(fmt, text):
-    """The parser after a text that is too long to be cut everywhere."""
-    parser = StreamParser(fmt)
-    parser.feed(text)
-    parser.finish("stop")
-    return parser
 
 
 def test_a_recipient_is_reported_where_it_stands():

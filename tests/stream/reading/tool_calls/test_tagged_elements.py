@@ -9,6 +9,7 @@ from deltaparse.stream.reading.tool_calls.tagged_elements import Argument, Typed
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
 from ....strategies.wire_by_hand import ELEMENTS, calls, fed, in_tags
+from ...invariants import run
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 RECORD = {"type": "object", "properties": {"s": TEXT, "n": NUMBER}}
@@ -153,16 +154,8 @@ def test_a_name_that_ends_its_value_is_no_longer_than_a_marker():
     fmt = in_tags(name_prefix="<", name_suffix=">", value_suffix="</", key_suffix=">")
     for length, complete in ((30, True), (300, False)):
         name = "x" * length
-        (call,) = fed_once(fmt, f"<c><f=f><{name}>1</{name}></f></c>").message.tool_calls
+        (call,) = run(fmt, [f"<c><f=f><{name}>1</{name}></f></c>"])[0].message.tool_calls
         assert call.complete == complete
-
-
-def fed_once(fmt, text):
-    """The parser after a text that is too long to be cut everywhere."""
-    parser = StreamParser(fmt)
-    parser.feed(text)
-    parser.finish("stop")
-    return parser
 
 
 def test_nothing_in_place_of_a_value_of_any_type_is_a_text():
