@@ -35,6 +35,7 @@ from .json_text.readers import (
 from .json_text.repair import repaired_json
 from .json_text.repairs import Repairs
 from .markers import LONGEST_MARKER, Markers, marker_set
+from .python_text.numbers import is_python_name
 from .python_text.to_json import PythonReading, python_arguments, python_value
 from .surrogates import SURROGATES, escape_surrogates, is_whole, replace_surrogates
 from .text_decoder import TextDecoder
@@ -105,6 +106,7 @@ __all__ = [
     "compact_json",
     "escape_surrogates",
     "heal_json",
+    "is_python_name",
     "is_whole",
     "json_decoded",
     "json_key",

@@ -8,12 +8,13 @@ from decimal import Decimal
 
 from ..json_text.lexer import MAX_TOKEN
 
-__all__ = ["NAMES", "python_key", "python_number"]
+__all__ = ["NAMES", "is_python_name", "python_key", "python_number"]
 
 NAMES = {"True": "true", "False": "false", "None": "null"}
 NAMES |= {name: name for name in NAMES.values()}
 DIGITS = "[0-9](?:_?[0-9])*+"
 NUMBER = re.compile(rf"([-+]?)({DIGITS})?+(?:(\.)({DIGITS})?+)?+([eE][-+]?{DIGITS})?+")
+NAME = re.compile(r"[^\W\d][-.\w]*+")
 RADIX = re.compile(r"[-+]?0(?:[xX](?:_?[0-9a-fA-F])++|[oO](?:_?[0-7])++|[bB](?:_?[01])++)")
 
 
@@ -41,3 +42,12 @@ def python_key(word: str) -> str:
     if any(char in text for char in ".eE"):
         return json.dumps(float(text))
     return NAMES.get(word) or ("0" if text == "-0" else text)
+
+
+def is_python_name(word: str) -> bool:
+    """Whether a function or an argument may be called so: a name of Python, with dots and dashes.
+
+    In many scripts marks stand among the letters of a name, which are no part of a word to `re`.
+    """
+    plain = word.replace("-", "_").replace(".", "_")
+    return NAME.fullmatch(word) is not None or (plain[:1] == word[:1] and plain.isidentifier())

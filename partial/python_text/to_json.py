@@ -34,7 +34,7 @@ from ..json_text.repairs import Note
 from ..text_readers import peek
 from ..waiting import Emit, Waiter
 from ..window import Steps, Window
-from .numbers import NAMES, python_key, python_number
+from .numbers import NAMES, is_python_name, python_key, python_number
 from .simple_tokens import simple_tokens
 from .strings import STRING, after_space, python_strings
 from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Stop, Writer, note_repair
@@ -42,8 +42,8 @@ from .writer import LONG_TUPLE, LONG_VALUE, OPENERS, Frame, Stop, Writer, note_r
 __all__ = ["PythonReading", "python_arguments", "python_value"]
 
 WORD = re.compile(r"[-+.\w]*+(?:(?<=float)\([-+\w'\"]*+\)?+)?+")
-KEY = re.compile(r"[-+.\w]*+(?:[ \t\n\r\f]++|#[^\n\r]*+)*+")
-NAME = re.compile(r"[^\W\d][-.\w]*+")
+NAME_OR_NUMBER = re.compile(r"[-+.\w\x80-\U0010ffff]*+")
+KEY = re.compile(rf"{NAME_OR_NUMBER.pattern}(?:[ \t\n\r\f]++|#[^\n\r]*+)*+")
 NON_FINITE = re.compile(
     r"[-+]?(?:inf|nan|Infinity|NaN|float\(('|\")[-+]?(?i:inf|infinity|nan)\1\))"
 )
@@ -168,8 +168,8 @@ def _key(src: Window, out: Writer, note: Note) -> Steps[None]:
         yield from python_strings(src, out, note)
         yield from _colon(src, out)
     else:
-        word = held[: match_end(WORD, held, 0)]
-        name = NAME.fullmatch(word) and word if sign == "=" else python_key(word)
+        word = held[: match_end(NAME_OR_NUMBER, held, 0)]
+        name = is_python_name(word) and word if sign == "=" else python_key(word)
         if not name or not src.text.startswith(sign, src.pos + len(held)):
             raise Stop("a key that is neither string nor number" if sign == ":" else "no name")
         src.pos += len(held) + 1

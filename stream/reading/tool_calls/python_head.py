@@ -13,11 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from deltaparse.partial import Steps, Window
+from deltaparse.partial import Steps, Window, is_python_name
 
 from ...wire.spellings import GAP
 from ...wire.usual import Usual, so_far, whole
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = ["BETWEEN", "is_name", "python_head", "usual_call"]
 
@@ -28,7 +32,6 @@ BETWEEN = rf"{GAP}(?:[,;]{GAP})?+"
 """What stands between two calls."""
 
 KEY = rf"[^\W\d][-.\w]{{0,{LONGEST_NAME - 1}}}+"
-NAME = re.compile(KEY)
 
 
 def python_head(
@@ -79,20 +82,29 @@ def usual_call() -> Usual:
 
 
 @lru_cache(maxsize=64)
-def _patterns(before: str, method: str, *, sure: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Patterns for what begins a call, and for what may become that; the groups are alike."""
+def _patterns(
+    before: str, method: str, *, sure: bool
+) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+    """Patterns for what begins a call, and for what may become that; the groups are alike.
+
+    To `regex`, the marks that many scripts put on letters are parts of a word, as they are to
+    Python; to `re` they are not.
+    """
+    import regex  # slow to import, and for these calls only
+
     first = r"\w" if sure else r"[^\W\d]"
     name = rf"({first}[-.\w{re.escape(method)}]{{0,{LONGEST_NAME - 1}}}+)"
     if sure:
-        return re.compile(rf"{before}{name}{GAP}(\()"), re.compile(rf"{before}(?:{name}{GAP})?()")
+        whole, begun = rf"{before}{name}{GAP}(\()", rf"{before}(?:{name}{GAP})?()"
+        return regex.compile(whole), regex.compile(begun)
     argument = rf"{GAP}(?:\)|{KEY}{GAP}=[^=])"
     begun = rf"(?:(\(){GAP}(?:{KEY}{GAP}=?)?)?"
     return (
-        re.compile(rf"{before}{name}(\()(?={argument})"),
-        re.compile(rf"{before}(?:{name}{begun})?"),
+        regex.compile(rf"{before}{name}(\()(?={argument})"),
+        regex.compile(rf"{before}(?:{name}{begun})?"),
     )
 
 
 def is_name(text: str) -> bool:
-    """Whether a function or an argument may be called so: no letter may be two characters."""
-    return NAME.fullmatch(text) is not None
+    """Whether a function or an argument of a call may be called so."""
+    return len(text) <= LONGEST_NAME and is_python_name(text)

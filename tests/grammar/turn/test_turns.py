@@ -393,6 +393,8 @@ class TestErrors:
             gbnf(TAGGED, [{"name": "a>b"}])
         with pytest.raises(UsageError, match="tool 'a b': this name cannot be written in Python"):
             gbnf(HERMES.replace(tools={"format": "PYTHONIC"}), [{"name": "a b"}])
+        marked = [{"name": "यात्रा", "parameters": {"properties": {"नाम": {}}}}]
+        assert "नाम=" in gbnf(HERMES.replace(tools={"format": "PYTHONIC"}), marked).text
         bad = [{"name": "f", "parameters": {"properties": {"a>b": {}}}}]
         with pytest.raises(UsageError, match="tool 'f': #/properties/a>b"):
             gbnf(TAGGED, bad)

@@ -174,12 +174,28 @@ def test_what_is_written_means_what_python_reads(text, data):
     assert read(data.draw(cuts(text))) == read(list(text)) == read([text])
 
 
-@given(st.lists(st.tuples(st.sampled_from(["a", "_b", "é", "c2"]), NESTED, SPACES), max_size=3))
+NAMES = ["a", "_b", "é", "e\u0301", "c2", "नाम", "ชื่อ", "城市"]
+"""Marks stand among the letters of some."""
+
+
+@given(st.lists(st.tuples(st.sampled_from(NAMES), NESTED, SPACES), max_size=3))
 def test_arguments_mean_what_python_reads(items):
     text = ", ".join(f"{space}{name} = {value}{space}" for name, value, space in items) + ")"
     expected = python("[" + ",".join(f"[{name!r}, {value}]" for name, value, _ in items) + "]")
 
     assert python_of_json(written(text, python_arguments)) == expected
+
+
+@given(st.text(st.sampled_from("aé1_²\u0301\u0300\u093eनั्·，!\xa0"), min_size=1, max_size=4))
+def test_a_name_is_what_python_takes_for_one(name):
+    (result, json_text, _, _), (again, *_) = (
+        read(parts, python_arguments) for parts in ([f"{name}=1)"], list(f"{name}=1)"))
+    )
+    assert result == again
+    if name.isidentifier():
+        assert (result, json_text) == (DONE, json.dumps({name: 1}, ensure_ascii=False))
+    else:  # "²" is none to Python, which does no harm
+        assert result.problem == "no name" or "²" in name
 
 
 @given(NESTED)

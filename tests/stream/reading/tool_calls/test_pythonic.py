@@ -134,6 +134,15 @@ def test_without_markers_the_tools_say_what_is_a_call():
         parse("g(a=1)", PLAIN, tools=tools, policies=Policies(unknown_tool="error"))
 
 
+@pytest.mark.parametrize("name", ["यात्रा", "ชื่อ", "café", "城市"])
+def test_names_have_marks_on_their_letters(name):
+    text = f"[{name}({name}=1), {name}()]"
+    made = [(name, f'{{"{name}": 1}}'), (name, "{}")]
+    for tools in (None, [{"name": name}]):
+        assert calls(fed(PLAIN, text, tools=tools)) == made
+    assert calls(fed(SECTION, f"<calls>{text}</calls>")) == made
+
+
 def test_what_no_tool_is_called_is_not_held_back_for_long():
     parser = StreamParser(PLAIN, tools=[{"name": "f"}, {"name": "fetch"}])
     assert [joined(parser.feed(text))[0] for text in ("f", "e", "x", " ")] == ["", "", "", "fex "]
