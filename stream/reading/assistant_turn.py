@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deltaparse.partial import Emit, Markers, Steps, Window, at, peek, skip, whitespace
+from deltaparse.partial import (
+    Emit,
+    Markers,
+    Steps,
+    Window,
+    at,
+    peek,
+    skip,
+    skip_if_here,
+    whitespace,
+)
 
 from ..message.trail import Said
 from ..wire.format import ContentMode
@@ -24,6 +34,7 @@ from .content import (
     is_marker,
     may_become,
     report_call_behind_end,
+    report_cut,
     report_cut_marker,
     report_stray_closer,
     report_stray_end,
@@ -34,7 +45,7 @@ from .json_text import report_stray
 from .reading import Reading
 from .reasoning import reasoning
 from .tool_calls.dispatch import tool_calls
-from .unproven_calls import SEPARATORS, UnprovenCalls, unproven_calls
+from .unproven_calls import UnprovenCalls, unproven_calls
 
 __all__ = ["assistant_turn"]
 
@@ -260,11 +271,25 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
     char = yield from peek(src)
     if behind_call and may_become(src, tables.after_call):
         return ""
-    if behind_call and char and char in SEPARATORS:
-        src.pos += 1
-        yield from whitespace(src, tables.longest)
-        char = yield from peek(src)
+    if behind_call and char and char in tables.separators.firsts:
+        char = yield from _behind_separator(reading)
     return char if tables.unmarked_call.match(char) else ""
+
+
+def _behind_separator(reading: Reading) -> Steps[str]:
+    """Read what may stand between calls in no markers; return the character behind it, or "".
+
+    What the output ends in is reported, if it is no more than that, and no comma of a list.
+    """
+    src, tables, start = reading.src, reading.tables, reading.src.offset
+    if not (yield from skip_if_here(src, tables.separators)):
+        report_cut_marker(reading, tables.separators)
+        return ""
+    yield from whitespace(src, tables.longest)
+    char = yield from peek(src)
+    if not char and not tables.constrained:
+        report_cut(reading, start, src.since(start, prompt=True))
+    return char
 
 
 def _reasoning(reading: Reading, place: Place | None, *, opened: str) -> Steps[Before]:

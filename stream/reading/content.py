@@ -25,6 +25,7 @@ __all__ = [
     "is_marker",
     "may_become",
     "report_call_behind_end",
+    "report_cut",
     "report_cut_marker",
     "report_no_end",
     "report_stray_closer",
@@ -108,9 +109,14 @@ def report_cut_marker(reading: Reading, markers: Markers) -> bool:
     if not src.closed or not rest or not may_become(src, markers):
         return False
     src.pos = len(src.text)
-    detail = f"the output ends in a marker, not emitted: {rest!r}"
-    reading.sink.issue("cut_marker", (start, src.offset), detail)
+    report_cut(reading, start, rest)
     return True
+
+
+def report_cut(reading: Reading, start: int, rest: str) -> None:
+    """Report the beginning of a marker, which was read, at the end of the output."""
+    detail = f"the output ends in a marker, not emitted: {rest!r}"
+    reading.sink.issue("cut_marker", (start, reading.src.offset), detail)
 
 
 def may_become(src: Window, markers: Markers) -> bool:

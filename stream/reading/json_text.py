@@ -8,7 +8,17 @@ channels has sections, of which such calls are one.
 
 from __future__ import annotations
 
-from deltaparse.partial import Markers, Steps, Window, at, json_space, peek, until, whitespace
+from deltaparse.partial import (
+    Markers,
+    Steps,
+    Window,
+    at,
+    json_space,
+    peek,
+    skip_if_here,
+    until,
+    whitespace,
+)
 
 from ..wire.spellings import MOST_SPACE
 from .checkpoint import Checkpoint
@@ -16,7 +26,6 @@ from .content import report_cut_marker
 from .content_writer import Before, ContentWriter
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
-from .unproven_calls import SEPARATORS
 
 __all__ = ["json_ahead", "report_stray", "text_of_calls"]
 
@@ -93,8 +102,9 @@ def _end_of_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[Checkpoint]
         checkpoint = reading.checkpoint()
         yield from whitespace(src, MOST_SPACE)
     char = yield from peek(src)
-    if char and char in SEPARATORS:
-        src.pos += 1
+    separators = reading.tables.separators
+    if char and char in separators.firsts:
+        yield from skip_if_here(src, separators)
         yield from whitespace(src, MOST_SPACE)
     return checkpoint
 

@@ -23,10 +23,7 @@ from .content_writer import Before
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
 
-__all__ = ["SEPARATORS", "UnprovenCalls", "unproven_calls"]
-
-SEPARATORS = ",;"
-"""What may stand between two calls in no markers."""
+__all__ = ["UnprovenCalls", "unproven_calls"]
 
 NextMarker = Callable[[Reading, Before], Steps[str]]
 """What reads up to what follows a call."""
@@ -111,8 +108,8 @@ class UnprovenCalls:
             src.pos += len(marker)
             raise NotExact
         yield from self._calls(exact)
-        last = src.since(start, prompt=True).rstrip()[-1:]
-        if exact.tables.unmarked and last in SEPARATORS:
+        text = src.since(start, prompt=True).rstrip()
+        if exact.tables.unmarked and text.endswith(tuple(exact.tables.separators.literals)):
             raise NotExact
 
 

@@ -119,14 +119,16 @@ class MarkerSpelling:
 class CallOpeners(NamedTuple):
     """Markers without white space that calls may begin with, each "" if the format has none.
 
-    prefix:   what stands before a name in tags.
-    code:     what stands before code that is one argument.
-    section:  what opens a section of calls.
+    prefix:     what stands before a name in tags.
+    code:       what stands before code that is one argument.
+    section:    what opens a section of calls.
+    separator:  what stands before the marker of a call that is behind another.
     """
 
     prefix: str
     code: str
     section: str
+    separator: str
 
 
 FENCES = (
@@ -163,6 +165,7 @@ class MarkerTables:
                          was opened and left empty.
     call_starts:         the markers that calls begin with.
     call_openers:        those of them that change what is read behind them.
+    separators:          what may stand between two calls in no markers.
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
     content_space:       the white space that the template writes before a turn's content.
@@ -229,6 +232,7 @@ class MarkerTables:
         "reasoning_start",
         "role_behind_call",
         "role_in_text",
+        "separators",
         "stray_closers",
         "stray_ends",
         "turn_ends",
@@ -258,6 +262,7 @@ class MarkerTables:
         self.content_space, self.content_opened = _before_content(fmt, content_start)
         openers = (*facts.openers, fmt.code.start) if calls else ()
         tool_start = _spelled(Role.TOOL_START, openers, tools.content_separator)
+        another = _another_call(self.fmt) if calls else []
         tool_end = _spelled(Role.TOOL_END, facts.closers if calls else ())
         # Where a turn has several messages, the end of one is that of the call in it.
         message_end = _spelled(Role.TOOL_END, self.channels.ends)
@@ -272,7 +277,7 @@ class MarkerTables:
         # and then the call is whole, not cut off: so the end of the turn ranks below. Any marker
         # may stand in a header, so its ends come last.
         inner = (end, start, content_start, fences, tool_start, tool_end, content_end, message_end)
-        ranked = (*inner, turn_end, header)
+        ranked = (*inner, turn_end, header, another)
         self._by_literal = {one.literal: one for group in reversed(ranked) for one in group}
         self.longest = max(map(length, self._by_literal), default=0)
         self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
@@ -289,9 +294,8 @@ class MarkerTables:
         self.in_content_end = _literals(text + (content_end or content_start))
         only = turn_end + (content_start + tool_start if facts.next_ends_reasoning else end)
         self.in_reasoning, self.in_reasoning_only = map(_literals, (only + tool_start, only))
-        self.at_start = _literals(header)
         self.at_edge = _literals(at_edge)
-        self.after_call = _literals(at_edge + tool_end)
+        self.after_call = _literals(at_edge + tool_end + another)
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
         self.after_end = _literals(anywhere + content_start + header + lone_closer)
         self.after_stray = _literals(at_edge + tool_end + header)
@@ -299,8 +303,10 @@ class MarkerTables:
         known = {one.literal for group in (*inner, turn_end) for one in group}
         self._know_roles()
         self.other_roles = OtherRoles(fmt.turn.headers, known)
-        self.reasoning_start = _literals(start)
-        self.call_starts = _literals(tool_start + fences + _beside(fmt, constrained=constrained))
+        self.reasoning_start, self.at_start = map(_literals, (start, header))
+        self.call_starts = _literals(
+            tool_start + another + fences + _beside(fmt, constrained=constrained)
+        )
 
     def _know_calls(self, tools: ToolsFormat) -> None:
         """Say what unmarked calls begin with, and what means something in a call."""
@@ -316,7 +322,9 @@ class MarkerTables:
             function.name_prefix.strip() if self.fmt.facts.is_tagged else "",
             code.start.strip() if code.function else "",
             tools.section_start.strip(),
+            tools.separator.strip() if _another_call(self.fmt) else "",
         )
+        self.separators = marker_set({",", ";", tools.separator.strip()} - {""})
         own_fields = _own_fields(self.fmt.tools)
         self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
         self.own_keys = IN_CONSTRAINED if constrained else _own_keys(tools)
@@ -495,6 +503,19 @@ def _heads_of_calls(fmt: WireFormat) -> list[MarkerSpelling]:
         key = json.dumps(tools.name_field, ensure_ascii=False)
         heads = [f'{bracket}{{{key}:{gap}"' for gap in (" ", "")]
     return _spelled(Role.TOOL_START, heads, tools.content_separator)
+
+
+def _another_call(fmt: WireFormat) -> list[MarkerSpelling]:
+    """What a call in markers of its own begins with behind another, where text separates them."""
+    tools, prefix = fmt.tools, fmt.function.name_prefix if fmt.facts.is_tagged else ""
+    separator = tools.separator.strip()
+    opener = tools.per_call_start if tools.per_call_start.strip() else prefix
+    core = opener.strip()
+    if not (separator and core) or core.startswith(separator):
+        return []
+    gaps = {trailing(tools.separator) + leading(opener), "", " ", "\n"}
+    markers = [separator + gap + core + trailing(opener) for gap in sorted(gaps)]
+    return _spelled(Role.TOOL_START, markers, leading(tools.separator))
 
 
 def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:

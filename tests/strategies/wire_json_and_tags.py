@@ -85,7 +85,7 @@ def tagged_formats(draw, *, kinds=("TAG_WITH_JSON", "TAG_WITH_TAGGED"), streamed
             section_end=spaced(section_end) if shape in ("section", "both") else "",
             per_call_start=spaced(per_call) if shape in ("per_call", "both") else "",
             per_call_end=spaced(per_call_end) if shape in ("per_call", "both") else "",
-            separator=draw(spaces),
+            separator=draw(separators),
         ),
         function=FunctionFormat(
             name_prefix=spaced(prefix) if has_prefix else "",
@@ -107,6 +107,10 @@ def tagged_formats(draw, *, kinds=("TAG_WITH_JSON", "TAG_WITH_TAGGED"), streamed
             suffix=spaced("<id/>") if position != "NONE" else "",
         ),
     )
+
+
+separators = st.sampled_from(["", "\n", "\n", ", ", " ;\n", "\n---\n", " and "])
+"""What stands between two calls."""
 
 
 @st.composite
@@ -136,7 +140,7 @@ def json_formats(draw, *, streamed=False):
             section_end=draw(spaces) + section_end if shape in ("section", "both") else "",
             per_call_start=per_call + draw(spaces) if shape in ("per_call", "both") else "",
             per_call_end=draw(spaces) + per_call_end if shape in ("per_call", "both") else "",
-            separator=", " if array and shape == "section" else draw(st.sampled_from(["", "\n"])),
+            separator=", " if array and shape == "section" else draw(separators),
             content_separator=draw(spaces),
             array_wrapped=array,
             name_is_key=layout == "key",

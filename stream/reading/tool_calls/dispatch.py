@@ -44,12 +44,14 @@ def tool_calls(
     fmt = tables.fmt
     # A section's marker may be followed by that of its first call, and by that of its name.
     tagged = tables.facts.is_tagged
-    prefix, code, section = tables.call_openers
+    prefix, code, section, separator = tables.call_openers
     begun = reading.sink.calls
     start = end = src.base + src.pos
     marker, strays, in_section = "", list[str](), False
     while marker != (prefix or None) and (more := (yield from at(src, tables.call_starts))):
         marker = more.strip()
+        if separator and marker.startswith(separator):
+            marker = marker[len(separator) :].lstrip()
         if section and marker == section:
             reading.before_section = begun
             in_section = tables.facts.in_section

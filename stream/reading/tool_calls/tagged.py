@@ -18,7 +18,7 @@ from ...wire.format import CallIdPosition, ToolFormat
 from ...wire.spellings import trailing
 from ...wire.tag_markers import TaggedMarkers, tagged_markers
 from ..checkpoint import Checkpoint
-from ..content import may_become
+from ..content import may_become, report_cut
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
@@ -138,8 +138,7 @@ def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[boo
         if src.closed:
             start, src.pos = src.offset, src.pos + len(rest)
             if rest:
-                detail = f"the output ends in a marker, not emitted: {rest!r}"
-                reading.sink.issue("cut_marker", (start, src.offset), detail)
+                report_cut(reading, start, rest)
             return reading.sink.natural and not m.ends.literals
         yield
 

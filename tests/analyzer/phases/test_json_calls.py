@@ -191,6 +191,22 @@ def test_white_space_behind_each_call_is_no_marker(then):
     assert fmt.tools.separator == then
 
 
+TAGGED = (
+    "<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}"
+    "<a={{ k }}>{{ v if v is string else v | tojson }}</a>{% endfor %}</f>"
+)
+
+
+@pytest.mark.parametrize("separator", [",", ", ", "; ", "\n,\n", "\n---\n", " and "])
+@pytest.mark.parametrize("one", [ONE, f"<c>{ONE}</c>", f"<c>\n{ONE}\n</c>", TAGGED])
+@pytest.mark.parametrize(("before", "behind"), [("", ""), ("<s>\n", "\n</s>")])
+def test_text_between_calls(one, separator, before, behind):
+    source = template(one, before, behind).replace("', ' if", repr(separator) + " if")
+    fmt = analyze(source)
+    assert fmt.verified
+    assert fmt.tools.separator.strip() == separator.strip()
+
+
 @pytest.mark.parametrize(
     ("before", "behind", "marker", "language"),
     [

@@ -195,7 +195,9 @@ def test_behind_reasoning():
 @given(formats())
 def test_tables_have_the_markers_that_the_facts_name(fmt):
     tables = marker_tables(fmt, calls=True)
-    found = {literal.strip() for literal in tables.call_starts.literals}
+    separator = tables.call_openers.separator
+    cores = (literal.strip().removeprefix(separator) for literal in tables.call_starts.literals)
+    found = {core.strip() for core in cores}
     assert found == {text.strip() for text in (*fmt.facts.openers, fmt.code.start)} - {""}
 
 

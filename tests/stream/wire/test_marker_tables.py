@@ -205,13 +205,32 @@ def test_white_space_before_plain_content(content, space):
 
 
 def test_markers_that_change_what_is_read_behind_them():
-    assert made().call_openers == ("", "", "<calls>")
-    assert made(IN_TAGS).call_openers == ("<f=", "", "")
+    assert made().call_openers == ("", "", "<calls>", "")
+    assert made(IN_TAGS).call_openers == ("<f=", "", "", "")
     code = {"start": "<code>\n", "function": "run"}
-    assert made(FMT.replace(code=code)).call_openers == ("", "<code>", "<calls>")
+    assert made(FMT.replace(code=code)).call_openers == ("", "<code>", "<calls>", "")
     assert made(FMT.replace(code={"start": "<code>"})).call_openers.code == ""
     # Only tags have a name behind it.
     assert made(FMT.replace(function={"name_prefix": "<f="})).call_openers.prefix == ""
+
+
+def test_what_stands_before_another_call():
+    separated = {"separator": " ;\n", "section_start": "", "per_call_start": "\n<call>"}
+    for fmt in (IN_TAGS.replace(tools=separated), FMT.replace(tools=separated)):
+        tables = made(fmt)
+        assert tables.call_openers.separator == ";"
+        for literal in (" ;\n\n<call>", ";\n\n<call>", ";<call>", "; <call>", ";\n<call>"):
+            assert literal in tables.after_call.literals
+            assert literal in tables.call_starts.literals
+            assert literal not in tables.at_edge.literals
+            assert tables.begins_calls(literal)
+    # A name has no other marker before it; the separator of a list stands in no such place.
+    tables = made(IN_TAGS.replace(tools={"separator": ", ", "per_call_start": ""}))
+    assert ",<f=" in tables.after_call.literals
+    for tools in ({**separated, "separator": "\n"}, {**separated, "separator": "<"}):
+        assert made(FMT.replace(tools=tools)).call_openers.separator == ""
+    alone = FMT.replace(tools={"separator": ", ", "per_call_start": ""})
+    assert made(alone).call_openers.separator == ""
 
 
 def test_keys_of_calls():

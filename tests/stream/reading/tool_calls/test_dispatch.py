@@ -141,3 +141,60 @@ def test_a_second_call_that_is_text_is_so_with_its_closer(name):
 def test_one_name_follows_what_stands_before_each():
     parser = fed(IN_TAGS, "<c><f=<f=f><a=x>1</a></f></c>")
     assert (parser.message.content, calls(parser)) == ("<c><f=", [("f", '{"x": 1}')])
+
+
+COMMAS = TAGS.replace(tools={"separator": ",\n"})
+TWO = [("f", '{"a": 1}'), ("g", '{"b": [true, "x"]}')]
+
+
+@pytest.mark.parametrize("separator", [",\n", ",", ", ", "\n,", " ,\n", "\n", ""])
+def test_text_may_stand_between_calls_in_markers(separator):
+    parser = fed(COMMAS, f"Hm.\n{CALL}{separator}{OTHER}")
+    assert (calls(parser), parser.message.content, parser.issues) == (TWO, "Hm.", [])
+    between = fed(TAGS, CALL + separator + OTHER)
+    assert calls(between) == TWO
+    assert ("," in separator) == bool(between.issues)
+
+
+@pytest.mark.parametrize("text", [", and so on", ", <call> b", " , <i", "<call>, <call>"])
+def test_what_stands_between_calls_is_text_where_no_call_follows(text):
+    parser = fed(COMMAS, CALL + text)
+    assert (calls(parser), parser.message.content) == (TWO[:1], text)
+    assert {issue.kind for issue in parser.issues} == {"text_after_tool_call"}
+    assert parser.issues[0].span[0] == len(CALL)
+
+
+def test_what_stands_between_calls_may_be_cut():
+    for cut in range(1, len(",\n<call>")):
+        for reason in ("length", "stop"):
+            parser = fed(COMMAS, CALL + ",\n<call>"[:cut], reason)
+            assert (calls(parser), parser.message.content) == (TWO[:1], "")
+            assert [issue.kind for issue in parser.issues] == ["cut_marker"]
+
+
+def test_what_separates_calls_in_no_markers():
+    fmt = UNMARKED.replace(tools={"separator": "\n---\n"})
+    one = '{"name": "f", "parameters": {}}'
+    for between in ("\n---\n", "---", ", ", "; "):
+        parser = fed(fmt, one + between + one)
+        assert (calls(parser), parser.message.content) == ([("f", "{}")] * 2, "")
+    behind = "\n---\nThat was it."
+    parser = fed(fmt, one + behind, tools=[{"name": "f"}])
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], behind)
+
+
+@pytest.mark.parametrize("text", [",", " ; ", "\n--", "\n---", "\n---\n"])
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_what_separates_calls_in_no_markers_may_be_cut(text, reason):
+    fmt = UNMARKED.replace(tools={"separator": "\n---\n"})
+    one = '{"name": "f", "parameters": {}}'
+    parser = fed(fmt, one + text, reason, tools=[{"name": "f"}])
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], "")
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == (
+        "cut_marker",
+        (len(one + text) - len(text.lstrip()), len(one + text)),
+    )
+    # Without tools, nothing but calls would prove that these are calls.
+    parser = fed(fmt, one + text, reason)
+    assert (calls(parser), parser.message.content) == ([], one + text)
