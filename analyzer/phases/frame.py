@@ -111,14 +111,17 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
 def without_start_of_calls(turns: Turns) -> Frame:
     """The frame without the end of its header, where that stands before each call too.
 
-    Where each message of a turn begins with a marker, the prompt has the first of them.
+    Where each message of a turn begins with a marker, the prompt has the first of them. A colon
+    behind two different words is none.
     """
     frame = turns.frame
     pair = turns.render.turn(content="", calls=[call(), call(1)])
     if pair is None or between(pair, *FUNCTIONS) is None:
         return frame
-    shared = common_suffix(frame.header, pair[: pair.rindex(FUNCTIONS[1])])
-    return frame if shared == frame.header else frame.without(shared.lstrip())
+    before = pair[: pair.rindex(FUNCTIONS[1])]
+    shared = common_suffix(frame.header, before)
+    ends_word = before.removesuffix(shared)[-1:].isalnum() and not any(map(str.isalnum, shared))
+    return frame if shared == frame.header or ends_word else frame.without(shared.lstrip())
 
 
 def needs_eos_token(render: Renderer) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ChatTemplate
+from deltaparse import ChatTemplate, analyze
 from deltaparse.analyzer.phases.frame import (
     find_frame,
     needs_eos_token,
@@ -272,3 +272,17 @@ def test_what_turns_behind_a_result_alone_begin_with_is_no_header():
     body = SHOWN.replace("{{ m.content }}", said + "{% endif %}{{ m.content }}</m>" + NAMED_CALLS)
     prompt = "<model>{{ '<go>' if messages[-1].role == 'tool' }}"
     assert frame_of(turns(body, prompt))[1].turn.headers == ("<model>",)
+
+
+def test_a_colon_behind_two_different_words_is_no_marker():
+    call = "Action: {{ c.function.name }}\nAction Input: {{ c.function.arguments | tojson }}\n"
+    source = (
+        "{{ 'SYSTEM: ' + (tools | tojson) + '</s>' if tools }}"
+        "{% for m in messages %}{{ m.role | upper }}: {{ m.content or '' }}"
+        "{% for c in m.tool_calls or [] %}" + call + "{% endfor %}</s>{% endfor %}"
+        "{{ 'ASSISTANT: ' if add_generation_prompt }}"
+    )
+    fmt = analyze(source)
+    assert fmt.verified
+    assert [text.strip() for text in fmt.turn.headers] == ["ASSISTANT:"]
+    assert (fmt.tools.section_start, fmt.function.name_prefix) == ("", "Action: ")
