@@ -6,6 +6,7 @@ import pytest
 
 from deltaparse import Policies
 from deltaparse.stream.reading.tool_calls.arguments import HeldText
+from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ....strategies.wire_by_hand import TAGS, fed, kinds
 
@@ -68,3 +69,18 @@ def test_what_breaks_before_the_end_is_broken_and_not_cut():
             assert [tried.status for tried in parser.attempts] == ["broken"]
     said = fed(TAGS, HEAD + string + "\n</call>", policies=strict).issues[0].detail
     assert said.startswith("the string of the arguments does not end")
+
+
+def test_null_for_arguments_is_not_told_as_left_out_where_the_output_ends_behind_it():
+    parser = fed(TAGS, HEAD + "null", "length")
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete, parser.issues) == ("{}", True, [])
+
+
+def test_arguments_in_a_string_end_with_its_quote():
+    text = HEAD + '"{}"}\n</call>'
+    parser = TracedParser(TAGS)
+    parser.feed(text)
+    parser.finish()
+    found = [text[span.start : span.end] for span in parser.role_spans if span.role == "arguments"]
+    assert found == ['"{}"']
