@@ -370,3 +370,9 @@ def test_behind_a_whole_call_other_members_may_stand():
     assert calls(parser) == [("f", "{}")]
     (issue,) = parser.issues
     assert issue.detail == "left out beside the arguments of 'f': 'id: true'"
+
+
+def test_what_means_nothing_may_stand_there_twice():
+    text = '<call>\n{"x": 1, "x": 2, "name": "f", "arguments": {}}\n</call>'
+    (issue,) = fed(TAGS, text).issues
+    assert issue.detail == "left out beside the arguments of 'f': 'x: 1, x: 2'"
