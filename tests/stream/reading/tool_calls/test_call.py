@@ -182,4 +182,4 @@ def test_a_call_that_is_dropped_is_so_as_a_whole():
 def test_a_call_that_nothing_but_its_name_proves_is_told_as_text():
     parser = fed(get_format("llama4_pythonic"), "[g(a=1)]", tools=[{"name": "f"}])
     (tried,) = parser.attempts
-    assert (tried.name, tried.status) == ("g", "unknown_tool")
+    assert (tried.name, tried.status, tried.detail) == ("g", "unknown_tool", "it is text")

@@ -544,3 +544,12 @@ def test_a_name_that_is_nothing_but_what_stands_before_each_is_one():
     fmt = MARKED.replace(function={"namespace": "ns."})
     assert calls(fed(fmt, "<calls>[ns.(a=1)]</calls>")) == [("ns.", '{"a": 1}')]
     assert calls(fed(fmt, "<calls>[ns.f(a=1)]</calls>")) == [("f", '{"a": 1}')]
+
+
+@pytest.mark.parametrize("value", ['"x\ny"', "nan"])
+def test_what_a_policy_does_not_repair_is_not_told_as_repaired(value):
+    strict = Policies(malformed_arguments="strict")
+    parser = fed(PLAIN, f"[f(a={value})]", tools=[{"name": "f"}], policies=strict)
+    (call,) = parser.message.tool_calls
+    assert (call.complete, call.repaired) == (False, False)
+    assert kinds(parser) == ["malformed_arguments", "text_after_tool_call"]
