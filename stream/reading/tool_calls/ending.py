@@ -146,7 +146,7 @@ def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:
     rest = call.not_emitted
     if not unmarked or role is Role.TURN_END:
         yield from until(src, tables.after_bad_call, rest.append)
-    lost = "what follows is content" if unmarked and not rest else ""
+    lost = "what follows is content" if unmarked and not any(rest) else ""
     lost = lost or f"not emitted: {''.join(rest)!r}"
     detail = f"{problem} in the call of {call.name!r}; {lost}"
     if call.whole:

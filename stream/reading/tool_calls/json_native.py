@@ -351,7 +351,7 @@ def _member(
         return (yield from _members(reading, call, set(), nested=True))
     if field is Field.ID and not call.id:
         return (yield from _id(src, call, key, char, unmarked=unmarked))
-    if field is Field.ARGUMENTS and not call.started and (char in '{"' or not unmarked):
+    if field is Field.ARGUMENTS and not call.started and (char in '{"n' or not unmarked):
         call.stands_under(key, Field.ARGUMENTS)
         if reading.tables.unproven and call.is_stray:
             return STRAY

@@ -6,6 +6,7 @@ import pytest
 
 from deltaparse import Policies
 from deltaparse.stream.reading.tool_calls.arguments import HeldText
+from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ....strategies.wire_by_hand import TAGS, fed, kinds
 
@@ -41,7 +42,9 @@ def test_an_argument_that_breaks_at_the_end_is_cut():
         assert "truncated_call" in kinds(fed(TAGS, HEAD + text, "length"))[:1] or text[6:] == "x"
 
 
-@pytest.mark.parametrize("text", ['{"a": 1}', " {} ", "[1]", "", " ", '{"a": 1} x', '{"a"', "{}}"])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}', " {} ", "[1]", "", " ", '{"a": 1} x', '{"a"', '{"a" x}', "{}}"]
+)
 def test_text_that_is_one_object_is_emitted_but_for_what_closes_it(text):
     """Nothing empty is emitted, whatever the chunks."""
     for size in (1, 2, 3, len(text) or 1):
@@ -68,3 +71,26 @@ def test_what_breaks_before_the_end_is_broken_and_not_cut():
             assert [tried.status for tried in parser.attempts] == ["broken"]
     said = fed(TAGS, HEAD + string + "\n</call>", policies=strict).issues[0].detail
     assert said.startswith("the string of the arguments does not end")
+
+
+@pytest.mark.parametrize("arguments", ["null", '"{}"', '" {} "', '""'])
+def test_whole_arguments_are_not_told_as_left_out_where_the_output_ends_behind_them(arguments):
+    parser = fed(TAGS, HEAD + arguments, "length")
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete, parser.issues) == ("{}", True, [])
+
+
+def test_a_list_is_not_closed_in_the_place_of_arguments():
+    parser = fed(TAGS, HEAD + "[1\n</call>")
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == ("", False)
+    assert kinds(parser) == ["malformed_arguments"]
+
+
+def test_arguments_in_a_string_end_with_its_quote():
+    text = HEAD + '"{}"}\n</call>'
+    parser = TracedParser(TAGS)
+    parser.feed(text)
+    parser.finish()
+    found = [text[span.start : span.end] for span in parser.role_spans if span.role == "arguments"]
+    assert found == ['"{}"']

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import MalformedOutput, Policies, StreamParser, parse
+from deltaparse import MalformedOutput, Policies, StreamParser, get_format, parse
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ....strategies.wire_by_hand import CALL, OTHER, TAGS, UNMARKED, calls, fed, in_tags
+from ....strategies.wire_channels import HARMONY
 
 STRICT = Policies(duplicate_keys="error")
 
@@ -96,3 +97,89 @@ def test_arguments_may_begin_where_the_output_does():
     parser.finish()
     spans = [(span.start, span.end, span.role) for span in parser.role_spans]
     assert spans == [(0, 8, "arguments"), (8, 17, "marker")]
+
+
+def roles(fmt, text, **options):
+    """The output, and what each stretch of it was."""
+    parser = TracedParser(fmt, **options)
+    parser.feed(text)
+    parser.finish()
+    return [(text[span.start : span.end], span.role) for span in parser.role_spans]
+
+
+def test_a_call_without_arguments_has_none_in_the_output():
+    assert roles(TAGS, '<call>\n{"name": "f"}\n</call>') == [
+        ('<call>\n{"name": "', "marker"),
+        ("f", "name"),
+        ('"}\n</call>', "marker"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fmt", "prompt", "text", "name"),
+    [
+        (HARMONY, "<|start|>assistant to=functions.f", "<|channel|>commentary<|message|>{}", ""),
+        (TAGS, '<|start|>model\n<call>\n{"name": "fun', 'ction", "arguments": {}}', "ction"),
+        (TAGS, "", '<call>\n{"name": "a\\"b", "arguments": {}}', '"a\\"b"'),
+    ],
+)
+def test_of_a_name_only_what_stands_in_the_output_is_one(fmt, prompt, text, name):
+    told = roles(fmt, text, prompt=prompt)
+    assert "".join(said for said, role in told if role == "name") == name
+    assert ("{}", "arguments") in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        ({"python_literals": True}, '{"a": True, "b": \'x\'}'),
+        ({"quote": "<q>"}, '{a: true, "b": <q>x<q>}'),
+    ],
+)
+def test_what_the_format_spells_so_is_no_repair_whatever_the_policy(arguments, written):
+    text = f'<call>\n{{"name": "f", "arguments": {written}}}\n</call>'
+    strict = Policies(malformed_arguments="strict")
+    parser = fed(TAGS.replace(arguments=arguments), text, policies=strict)
+    assert calls(parser) == [("f", '{"a": true, "b": "x"}')]
+    assert [tried.status for tried in parser.attempts] == ["complete"]
+    assert parser.issues == []
+
+
+def test_keys_are_compared_where_the_name_comes_last_too():
+    text = '<call>\n{"arguments": {"a": 1, "a": 2}, "name": "f"}\n</call>'
+    with pytest.raises(MalformedOutput, match="twice"):
+        parse(text, TAGS, policies=STRICT)
+
+
+def test_all_kinds_of_repairs_are_told():
+    parser = fed(TAGS, '<call>\n{"name": "f", "arguments": {\'a\': True}}\n</call>')
+    (issue,) = parser.issues
+    assert issue.detail.endswith("were repaired: single_quotes (1), python_literals (1)")
+
+
+@pytest.mark.parametrize("arguments", ['{"a": [1', '{"a": 1'])
+def test_a_call_whose_brackets_were_closed_was_repaired(arguments):
+    parser = fed(TAGS, f'<call>\n{{"name": "f", "arguments": {arguments}\n</call>')
+    assert [tried.status for tried in parser.attempts] == ["repaired"]
+
+
+ODD = '<call>\n{"name": "f", "arguments": {}, "x": 1}\n</call>'
+
+
+def test_of_what_is_no_call_nothing_is_left_out_beside_its_arguments():
+    parser = fed(TAGS, ODD, tools=[{"name": "g"}], policies=Policies(unknown_tool="text"))
+    assert [issue.kind for issue in parser.issues] == ["unknown_tool"]
+    assert parser.message.content == ODD
+
+
+def test_a_call_that_is_dropped_is_so_as_a_whole():
+    told = roles(TAGS, CALL + ODD, parallel_tool_calls=False, policies=Policies(extra_calls="drop"))
+    assert told[-2:] == [(ODD.removesuffix("\n</call>"), "dropped"), ("\n</call>", "marker")]
+    parser = fed(TAGS, CALL + ODD, parallel_tool_calls=False, policies=Policies(extra_calls="drop"))
+    assert [issue.kind for issue in parser.issues] == ["extra_call", "extra_call"]
+
+
+def test_a_call_that_nothing_but_its_name_proves_is_told_as_text():
+    parser = fed(get_format("llama4_pythonic"), "[g(a=1)]", tools=[{"name": "f"}])
+    (tried,) = parser.attempts
+    assert (tried.name, tried.status, tried.detail) == ("g", "unknown_tool", "it is text")

@@ -7,7 +7,17 @@ import pytest
 from deltaparse import ContentDelta, Policies, StreamParser, get_format
 from deltaparse.stream.message.message import Attempt
 
-from ....strategies.wire_by_hand import CALL, OTHER, TAGS, UNMARKED, calls, fed, in_tags
+from ....strategies.wire_by_hand import (
+    CALL,
+    LIST,
+    OTHER,
+    TAGS,
+    UNMARKED,
+    calls,
+    fed,
+    in_tags,
+    kinds,
+)
 
 OBJECT = '{"name": "f", "arguments": {}}'
 
@@ -198,3 +208,55 @@ def test_what_separates_calls_in_no_markers_may_be_cut(text, reason):
     # Without tools, nothing but calls would prove that these are calls.
     parser = fed(fmt, one + text, reason)
     assert (calls(parser), parser.message.content) == ([], one + text)
+
+
+NO_LIST = '<call>\n{"name": "h", "arguments": [1]}\n</call>'
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options", "text", "called"),
+    [
+        (CALL, OTHER, {"tools": [{"name": "g"}], "policies": AS_TEXT}, CALL, ["g"]),
+        (NO_LIST, CALL, {"policies": Policies(malformed_arguments="text")}, NO_LIST, ["f"]),
+        (
+            f"{CALL}\n{OTHER}",
+            CALL,
+            {"parallel_tool_calls": False, "policies": Policies(extra_calls="text")},
+            f"\n{OTHER}\n{CALL}",
+            ["f"],
+        ),
+    ],
+)
+def test_a_call_that_is_text_keeps_its_closer_before_another(first, second, options, text, called):
+    parser = fed(TAGS, f"{first}\n{second}", **options)
+    assert [name for name, _ in calls(parser)] == called
+    assert parser.message.content == text
+
+
+IN_LINES = TAGS.replace(tools={"section_start": "<calls>\n", "section_end": "\n</calls>"})
+
+
+def test_the_end_of_a_section_is_none_of_the_text_where_its_first_call_is_one():
+    text = f"<calls>\n{CALL}\n{OTHER}\n</calls>x"
+    parser = fed(IN_LINES, text, tools=[{"name": "f"}], policies=AS_TEXT)
+    assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], f"\n{OTHER}x")
+
+
+def test_white_space_may_stand_between_the_markers_before_a_call():
+    parser = fed(IN_LINES, f"<calls>\n  \n {CALL}\n{OTHER}\n</calls>x")
+    assert [name for name, _ in calls(parser)] == ["f", "g"]
+    assert parser.message.content == "x"
+    assert [tried.status for tried in parser.attempts] == ["complete", "complete"]
+
+
+def test_text_behind_a_list_of_which_only_the_last_is_text_stands_behind_a_call():
+    text = '[CALLS][{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}] x'
+    parser = fed(LIST, text, tools=[{"name": "f"}], policies=AS_TEXT)
+    assert kinds(parser) == ["unknown_tool", "text_after_tool_call"]
+    assert parser.message.content == ', {"name": "g", "arguments": {}} x'
+
+
+@pytest.mark.parametrize("text", ["x", '{"a": 1} z'])
+def test_what_looks_like_a_marker_behind_the_calls_of_a_prompt_is_the_prompts(text):
+    parser = fed(TAGS, text, prompt=f"<|start|>model\n{CALL}\n<ca")
+    assert (calls(parser), parser.message.content) == ([], text)

@@ -15,7 +15,7 @@ from deltaparse.stream.reading.tool_calls.call import Call
 from deltaparse.stream.reading.tool_calls.ending import CUT, settle
 from deltaparse.stream.wire.marker_tables import marker_tables
 
-from ....strategies.wire_by_hand import TAGS, UNMARKED, calls, fed
+from ....strategies.wire_by_hand import LIST, TAGS, UNMARKED, calls, fed
 
 STRICT = Policies(malformed_arguments="strict")
 HEAD = '<call>\n{"name": "f"'
@@ -129,3 +129,28 @@ def test_text_that_was_held_back_in_a_call_that_is_cut_is_reported():
     assert ended.value.value is True
     assert ["not emitted: 'x'" in issue.detail for issue in sink.issues] == [True, False]
     assert {issue.kind for issue in sink.issues} == {"truncated_call"}
+
+
+def test_what_was_not_emitted_of_a_call_that_is_cut_is_told_in_one_piece():
+    parser = fed(TAGS, HEAD + ', "arguments": [1, 2, tru', "length")
+    (issue,) = parser.issues
+    assert issue.detail.endswith("not emitted: '[1, 2, tru'")
+
+
+@pytest.mark.parametrize(
+    ("fmt", "options"), [(UNMARKED, {"tools": F}), (TAGS, {"calls": "json", "tools": F})]
+)
+def test_what_was_read_of_arguments_that_are_no_object_is_told_where_text_follows(fmt, options):
+    name = fmt.tools.arguments_field
+    text = f'{{"name": "f", "{name}": "[1"x}} y'
+    parser = fed(fmt, text, policies=STRICT, **options)
+    said = [one.detail for one in parser.issues if one.kind == "malformed_arguments"]
+    assert said
+    assert "not emitted: '[1" in said[0]
+
+
+def test_objects_behind_calls_that_are_text_are_not_behind_a_call():
+    text = '[CALLS][{"name": "f", "arguments": {}}, {"x": 1} y'
+    policies = Policies(unknown_tool="text", text_after_tool_call="drop")
+    parser = fed(LIST, text, tools=[{"name": "g"}], policies=policies)
+    assert (calls(parser), parser.message.content) == ([], text)

@@ -8,7 +8,7 @@ from deltaparse import Policies, StreamParser, WireFormat, get_format
 from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ....hangs import no_hang
-from ....strategies.wire_by_hand import KEYED, LIST, TAGS, fed
+from ....strategies.wire_by_hand import KEYED, LIST, TAGS, UNMARKED, calls, fed
 
 
 def test_a_number_that_waits_for_more_does_not_hang_behind_what_may_be_a_marker():
@@ -242,3 +242,153 @@ def test_behind_a_list_of_calls_nothing_is_held():
     parser.feed("[CALLS][" + ", ".join(['{"name": "f", "arguments": {}, "id": "1"}'] * 3) + "]")
     parser.feed(" and some words\n" * 100)
     assert parser.held <= 1
+
+
+F = [{"name": "f"}]
+LISTED = UNMARKED.replace(tools={"array_wrapped": True})
+
+
+def test_a_type_that_is_null_is_no_member_to_report():
+    parser = fed(TAGS, '<call>\n{"type": null, "name": "f", "arguments": {}}\n</call>')
+    assert (calls(parser), parser.issues) == ([("f", "{}")], [])
+
+
+def test_an_empty_list_that_nothing_marks_is_text():
+    parser = fed(LISTED, "[] x", tools=F)
+    assert (parser.message.content, parser.issues) == ("[] x", [])
+
+
+def test_what_follows_a_list_that_does_not_end_begins_anew():
+    parser = fed(TAGS, f"<call>\n[{OBJECT}\n</call>\n<call>\n{OBJECT}]\n</call>")
+    assert calls(parser) == [("f", "{}")] * 2
+    assert [issue.detail for issue in parser.issues] == ["left out: ']'"]
+
+
+@pytest.mark.parametrize("rest", ["}]", "]", "}"])
+def test_brackets_too_many_are_kept_by_a_policy(rest):
+    strict = Policies(malformed_arguments="strict")
+    parser = fed(TAGS, f"<call>\n{OBJECT}{rest}\n</call> x", policies=strict)
+    assert parser.message.content == f"{rest}\n</call> x"
+    assert [issue.kind for issue in parser.issues] == ["text_after_tool_call"]
+
+
+def test_a_bracket_that_nothing_opened_is_reported():
+    parser = fed(TAGS, f"<call>\n{OBJECT}]\n</call>x")
+    assert parser.message.content == "x"
+    assert ("repaired_arguments", "left out: ']'") in [
+        (issue.kind, issue.detail) for issue in parser.issues
+    ]
+
+
+def test_only_brackets_are_left_out():
+    parser = fed(TAGS, f"<call>\n{OBJECT}}}x\n</call>")
+    assert parser.message.content == "x\n"
+    assert parser.issues[0].detail == "left out: '}'"
+
+
+@pytest.mark.parametrize("cut", [2, 3])
+def test_brackets_that_a_marker_may_begin_with_are_not_left_out(cut):
+    fmt = LIST.replace(tools={"section_end": "}}end"})
+    parser = fed(fmt, f"[CALLS]{OBJECT}{'}}end'[:cut]}", "length")
+    assert [issue.kind for issue in parser.issues] == ["cut_marker"]
+    assert parser.message.content == ""
+
+
+@pytest.mark.parametrize("space", ["", " \n "])
+def test_calls_behind_a_separator_stand_in_one_marker(space):
+    fmt = TAGS.replace(tools={"separator": ";;"})
+    parser = fed(fmt, f"<call>\n{OBJECT};;{space}{OBJECT}\n</call>")
+    assert (calls(parser), parser.issues) == ([("f", "{}")] * 2, [])
+
+
+@pytest.mark.parametrize(
+    ("members", "kind", "left"),
+    [
+        ("'arguments': {}, ]", "repaired_arguments", "]"),
+        ("]", "malformed_arguments", "]"),
+        ("'arguments': {} = }", "repaired_arguments", "= }"),
+    ],
+)
+def test_an_object_that_cannot_be_repaired_says_what_was_left(members, kind, left):
+    parser = fed(TAGS, f"<call>\n{{'name': 'f', {members}\n</call>")
+    assert parser.message.content == ""
+    assert [call.name for call in parser.message.tool_calls] == ["f"]
+    issue = parser.issues[0]
+    assert (issue.kind, issue.detail.endswith(f"not emitted: {left!r}")) == (kind, True)
+
+
+@pytest.mark.parametrize("rest", ['"name": "g", "x": 1}', '"name": "g"} y'])
+def test_a_name_behind_arguments_says_that_an_object_is_no_call(rest):
+    text = '{"parameters": {"a": 1}, ' + rest
+    parser = fed(UNMARKED, text, tools=F)
+    assert (calls(parser), parser.message.content) == ([], text)
+    (tried,) = parser.attempts
+    assert (tried.name, tried.status, tried.detail) == ("g", "unknown_tool", "it is text")
+
+
+@pytest.mark.parametrize(
+    "members", ['"name": "g", ', '"function": "g", ', '"x": 1, "function": "g", ']
+)
+def test_the_first_name_counts(members):
+    parser = fed(TAGS, f'<call>\n{{"name": "f", {members}"arguments": {{}}}}\n</call>')
+    assert calls(parser) == [("f", "{}")]
+    (issue,) = parser.issues
+    assert issue.kind == "unused_member"
+    assert "g" in issue.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('{"name": "f", "parameters": 5}', "parameters"),
+        ('{"name": "f", "parameters": []}', "parameters"),
+        ('{"name": "f", "x": 5, "parameters": {}}', "x"),
+        ('{"name": "f", "x": "5", "parameters": {}}', "x"),
+        ('{"name": "f", "id": true, "parameters": {}}', "id"),
+    ],
+)
+def test_where_no_marker_says_so_a_call_has_no_other_members_before_its_arguments(text, key):
+    fmt = UNMARKED.replace(tools={"id_field": "id"})
+    parser = fed(fmt, text, tools=F)
+    assert [tried.status for tried in parser.attempts] == ["broken"]
+    assert parser.issues[0].kind == "malformed_arguments"
+    assert parser.issues[0].detail.startswith(repr(key))
+    assert parser.message.content in text.partition(f'"{key}": ')[2]
+    assert parser.message.content
+
+
+@pytest.mark.parametrize("member", ['"x": "5"', '"id": true', '"parameters": {}, "id": true'])
+def test_an_object_that_begins_with_other_members_is_text_where_no_marker_says_more(member):
+    text = f'{{{member}, "name": "f"}}'
+    parser = fed(UNMARKED.replace(tools={"id_field": "id"}), text, tools=F)
+    assert (calls(parser), parser.message.content) == ([], text)
+
+
+def test_behind_a_whole_call_other_members_may_stand():
+    fmt = UNMARKED.replace(tools={"id_field": "id"})
+    parser = fed(fmt, '{"name": "f", "parameters": {}, "id": true}', tools=F)
+    assert calls(parser) == [("f", "{}")]
+    (issue,) = parser.issues
+    assert issue.detail == "left out beside the arguments of 'f': 'id: true'"
+
+
+def test_what_means_nothing_may_stand_there_twice():
+    text = '<call>\n{"x": 1, "x": 2, "name": "f", "arguments": {}}\n</call>'
+    (issue,) = fed(TAGS, text).issues
+    assert issue.detail == "left out beside the arguments of 'f': 'x: 1, x: 2'"
+
+
+@pytest.mark.parametrize("tools", [None, [{"name": "f"}]])
+def test_null_stands_for_no_arguments_in_no_markers_too(tools):
+    parser = fed(UNMARKED, '{"name": "f", "parameters": null}', tools=tools)
+    assert (calls(parser), parser.message.content, parser.issues) == ([("f", "{}")], "", [])
+
+
+def test_nothing_is_said_to_be_left_out_where_it_is_content():
+    text = '{"name": "f", "parameters": {"a": 1} x} y'
+    parser = fed(
+        UNMARKED, text, tools=[{"name": "f"}], policies=Policies(malformed_arguments="strict")
+    )
+    broken, behind = parser.issues
+    assert broken.detail == "no comma in the call of 'f'; what follows is content"
+    assert (parser.message.content, behind.kind) == ("x} y", "text_after_tool_call")

@@ -88,3 +88,36 @@ def test_an_object_is_not_kept_once_it_is_known_what_it_is():
     for _ in range(100):
         parser.feed("text " * 10)
         assert parser.held < 100
+
+
+def test_a_call_without_arguments_is_one_where_no_arguments_are_known():
+    assert calls(parsed('{"name": "f"}', None)) == [("f", "{}")]
+
+
+@pytest.mark.parametrize("text", ['{"name": "xxxxxx', '{"arguments": {"a": 1', '{"arguments": tru'])
+@pytest.mark.parametrize("own", [("a",), None])
+def test_what_is_cut_before_it_is_known_is_no_call_where_the_turn_ended(text, own):
+    parser = parsed(text, own)
+    if text.endswith("tru"):
+        assert calls(parser) == [("f", '{"arguments": ')]
+    else:
+        assert (calls(parser), parser.message.content) == ([], text)
+
+
+def test_two_kinds_of_arguments_and_no_name_are_arguments():
+    for text in ('{"arguments": {}, "parameters": {}}', '{"parameters": null, "arguments": {}}'):
+        assert calls(parsed(text, ("a",))) == [("f", text)]
+
+
+@pytest.mark.parametrize(("more", "own"), [(0, False), (1, True)])
+def test_a_name_is_no_longer_than_the_longest_with_all_of_it_escaped(more, own):
+    """Where it is longer it is no name, and the object is the arguments."""
+    text = '{"name": "' + "x" * (len(r"\u0000") + 1 + more)
+    parser = fed(TAGS, text, calls="json", tools=[{"name": "f"}], tool_choice=ASKED)
+    assert calls(parser) == [("f", text)] * own
+
+
+def test_another_tool_may_have_a_longer_name():
+    tools, name = [{"name": "f"}, {"name": LONG}], f'{{"name": "{LONG}", "arguments": {{}}}}'
+    parser = fed(TAGS, name, calls="json", tools=tools, tool_choice=ASKED)
+    assert calls(parser) == [(LONG, "{}")]

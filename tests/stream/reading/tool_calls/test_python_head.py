@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaparse.partial import Window
-from deltaparse.stream.reading.tool_calls.python_head import LONGEST_NAME, python_head
+from deltaparse.stream.reading.tool_calls.python_head import LONGEST_NAME, is_name, python_head
 
 WAITS = "waits"
 
@@ -75,3 +75,22 @@ def test_a_name_and_a_parenthesis(text, options, found):
     assert read(text, **options) == found
     ended = read(text, closed=True, **options)
     assert ended == ((None, text) if found[0] == WAITS else found)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "found"),
+    [
+        ("1f(", {}, ("1f", "")),
+        ("1f()", {"sure": False}, ("", "1f()")),
+        ("f()", {"sure": False}, ("f", ")")),
+        (", f(", {}, ("", ", f(")),
+        (", f(", {"after": True}, ("f", "")),
+    ],
+)
+def test_what_a_name_begins_with_and_what_stands_before_it(text, options, found):
+    assert read(text, **options) == found
+
+
+def test_a_name_has_so_many_characters_and_no_more():
+    assert is_name("f" * LONGEST_NAME)
+    assert not is_name("f" * (LONGEST_NAME + 1))

@@ -506,3 +506,50 @@ def test_what_has_no_name_behind_a_call_in_a_list_is_none(behind):
     assert all(name for name, _ in calls(parser))
     parser = fed(SECTION, "<calls>[f(a=1), (a=", "length")
     assert (parser.message.content, kinds(parser)) == (", (a=", ["text_after_tool_call"])
+
+
+MARKED = WireFormat(
+    turn=TURN,
+    tools=ToolsFormat(format="PYTHONIC", section_start="<calls>", section_end="</calls>"),
+)
+
+
+def test_white_space_before_a_list_is_a_part_of_what_is_tried():
+    parser = fed(PLAIN, "  [f(a=1)]", tools=[{"name": "f"}])
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert [tried.span for tried in parser.attempts] == [(0, 9)]
+
+
+def test_a_separator_that_the_output_ends_in_is_no_text_behind_a_list():
+    parser = fed(PLAIN, "[f(a=1), f(b=2), ", "length", tools=[{"name": "f"}])
+    assert calls(parser) == [("f", '{"a": 1}'), ("f", '{"b": 2}')]
+    assert (parser.message.content, kinds(parser)) == ("", ["cut_marker"])
+
+
+def test_a_separator_behind_calls_in_no_list_is_text():
+    parser = fed(MARKED, "<calls>f(a=1); ", "length")
+    assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], "; ")
+    assert [tried.status for tried in parser.attempts] == ["complete"]
+
+
+@pytest.mark.parametrize("text", ["<calls>[f", "<calls>f"])
+def test_a_name_that_a_turn_ends_with_is_text(text):
+    parser = fed(MARKED, text)
+    assert (calls(parser), parser.message.content) == ([], text)
+    assert [tried.status for tried in parser.attempts] == ["not_a_call"]
+    assert [tried.span for tried in parser.attempts] == [(0, len(text) - 1)]
+
+
+def test_a_name_that_is_nothing_but_what_stands_before_each_is_one():
+    fmt = MARKED.replace(function={"namespace": "ns."})
+    assert calls(fed(fmt, "<calls>[ns.(a=1)]</calls>")) == [("ns.", '{"a": 1}')]
+    assert calls(fed(fmt, "<calls>[ns.f(a=1)]</calls>")) == [("f", '{"a": 1}')]
+
+
+@pytest.mark.parametrize("value", ['"x\ny"', "nan"])
+def test_what_a_policy_does_not_repair_is_not_told_as_repaired(value):
+    strict = Policies(malformed_arguments="strict")
+    parser = fed(PLAIN, f"[f(a={value})]", tools=[{"name": "f"}], policies=strict)
+    (call,) = parser.message.tool_calls
+    assert (call.complete, call.repaired) == (False, False)
+    assert kinds(parser) == ["malformed_arguments", "text_after_tool_call"]

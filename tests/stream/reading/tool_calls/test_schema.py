@@ -8,9 +8,11 @@ from deltaparse.stream.reading.tool_calls.schema import (
     ALL_TYPES,
     ANY,
     INTEGER,
+    argument_names,
     argument_types,
     item_types,
     pointed,
+    schema_of_argument,
     types_named,
     words_for,
 )
@@ -215,3 +217,60 @@ def test_items_are_what_the_schema_of_the_list_says():
     assert item_types({"items": {"type": "string"}}) == {"string": None}
     assert item_types({"items": {"enum": [1]}}) == {"number": {1}}
     assert item_types({}) == item_types(None) == ANY
+
+
+@pytest.mark.parametrize(
+    ("key", "part"),
+    [("$ref", "#/$defs/x"), ("allOf", [{"$ref": "#/$defs/x"}])]
+    + [(key, [{"$ref": "#/$defs/x"}]) for key in ("anyOf", "oneOf")],
+)
+def test_what_a_schema_combines_counts_beside_its_own_properties(key, part):
+    schema = {
+        "$defs": {"x": {"properties": {"a": {"enum": ["x"]}}}},
+        "properties": {"a": {"type": ["string", "null"]}},
+        key: part,
+    }
+    assert argument_types(schema, "a") == {"string": {"x"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "kinds"),
+    [
+        ({"anyOf": [True, {"type": "string"}]}, ANY),
+        ({"allOf": [True, {"type": "string"}]}, {"string": None}),
+        ({"type": [["string"]]}, ANY),
+        ({"type": []}, ANY),
+        ({"enum": ["x"], "allOf": [{"type": "string"}]}, {"string": {"x"}}),
+        (
+            {"enum": ["x", 1], "allOf": [{"type": ["string", "number"]}]},
+            {"string": {"x"}, "number": {1}},
+        ),
+        ({"enum": [1], "allOf": [{"enum": [2]}]}, ANY),
+        ({"type": "string", "nullable": True}, {"string": None, "null": None}),
+    ],
+)
+def test_what_schemas_say_together(schema, kinds):
+    assert argument_types({"properties": {"a": schema}}, "a") == kinds
+
+
+def test_names_of_arguments_are_those_of_all_parts_that_have_some():
+    more = {"properties": {"b": {}}}
+    assert argument_names({"properties": {"a": {}}, "$ref": "#"}) == {"a"}
+    assert argument_names({"properties": {"a": {}}, "allOf": [more]}) == {"a", "b"}
+    assert argument_names({"properties": {"a": {}}, "allOf": [{}]}) == {"a"}
+    assert argument_names({"allOf": [True]}) is None
+    assert argument_names({"properties": {}}) == set()
+
+
+def test_the_schema_of_a_member_that_is_not_named_is_that_of_all_others():
+    others = {"type": "string"}
+    schema = {"properties": {"a": {}}, "additionalProperties": others}
+    assert schema_of_argument(schema, "a") == {}
+    assert schema_of_argument(schema, "b") is others
+    assert schema_of_argument({}, "b") is None
+
+
+@pytest.mark.parametrize("reference", ["x/g", "g", "#/text/0"])
+def test_a_reference_is_within_the_document_and_not_into_a_text(reference):
+    with pytest.raises(LookupError):
+        pointed({"g": {"h": 4}, "text": "xyz"}, reference)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Content, StreamParser, ToolCallDelta, WireFormat, get_format
+from deltaparse import Content, Policies, StreamParser, ToolCallDelta, WireFormat, get_format
 from deltaparse.stream.wire.spellings import MOST_GAP
 
-from ....strategies.wire_by_hand import calls, fed, kinds
+from ....strategies.wire_by_hand import calls, fed, in_tags, kinds
 from ....strategies.wire_json_and_tags import TOOLS, tagged_formats, write
 from ....strategies.wire_parts import Written, markers_of
 
@@ -312,3 +312,36 @@ def test_behind_what_is_no_call_a_section_has_none():
     text = '<calls>f:!g:{"a": 1}</g></calls>'
     parser = fed(LISTED, text)
     assert (parser.message.content, calls(parser)) == (text, [])
+
+
+IN_TAGS = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
+WITH_ID = IN_TAGS.replace(call_id={"position": "POST_ARGS", "prefix": "<id>", "suffix": "</id>"})
+
+
+def test_null_stands_for_no_arguments_in_tags_too():
+    fmt = IN_TAGS.replace(tools={"format": "TAG_WITH_JSON"})
+    parser = fed(fmt, "<c><f=f>null</f></c>")
+    assert (calls(parser), parser.issues) == ([("f", "{}")], [])
+
+
+def test_a_call_between_others_that_is_text_is_so_as_a_whole():
+    first, second = "<c><f=f><a=x>1</a></f></c>", "<c><f=g><a=x>1</a></f></c>"
+    policies = Policies(unknown_tool="text")
+    parser = fed(IN_TAGS, f"{first}\n{second}\n{first}", tools=[{"name": "f"}], policies=policies)
+    assert calls(parser) == [("f", '{"x": 1}')] * 2
+    assert parser.message.content == f"\n{second}\n"
+    assert [(tried.status, tried.detail) for tried in parser.attempts] == [
+        ("complete", ""),
+        ("unknown_tool", ""),
+        ("complete", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gap", "written", "made"), [("", "7", "7"), (" \n ", "7", "7"), ("", "", "new")]
+)
+def test_an_id_behind_the_arguments(gap, written, made):
+    text = f"<c><f=f><a=x>1</a>{gap}<id>{written}</id></f></c>"
+    parser = fed(WITH_ID, text, id_factory=lambda *_: "new")
+    assert [(call.id, call.arguments) for call in parser.message.tool_calls] == [(made, '{"x": 1}')]
+    assert (parser.message.content, parser.issues) == ("", [])
