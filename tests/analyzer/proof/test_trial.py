@@ -232,3 +232,58 @@ def test_a_turn_is_parsed_by_characters_with_its_end(monkeypatch):
     monkeypatch.setattr(module, "_parse", lambda texts, *args: parse(texts[:1], *args))
     words = difference(SAID, wire, fmt, tools=False, streamed=True)
     assert "by characters" in words
+
+
+@pytest.mark.parametrize(
+    ("label", "tools", "thorough", "places"),
+    [
+        ("reasoning and content", True, False, 1),
+        ("reasoning and content", True, True, 2),
+        ("reasoning and content", False, False, 2),
+        ("content", True, False, 2),
+    ],
+)
+def test_some_turns_are_tried_at_the_end_of_a_conversation_only(label, tools, thorough, places):
+    made = trial(PLAIN)
+    turn = Turn(label, "words")
+    wire, problem = made.outcome(turn, tools=tools, thorough=thorough)
+    assert (wire.text, problem) == ("words", "")
+    assert len(made.known) == places
+
+
+@pytest.mark.parametrize(
+    ("thorough", "streamed", "came", "asked"),
+    [
+        (True, True, (True, True), [True, False]),
+        (True, True, (False, True), [True, True]),
+        (True, False, (True, True), [False, False]),
+        (False, True, (True, True), [False, False]),
+    ],
+)
+def test_one_wire_of_a_turn_is_parsed_by_characters(monkeypatch, thorough, streamed, came, asked):
+    wires = [Wire("", text, "", "words", "", 0) for text in ("first", "second")]
+    given = [
+        (wire if back else None, "" if back else f"{wire.text} is wrong")
+        for wire, back in zip(wires, came, strict=True)
+    ]
+    streams = []
+
+    def first(self, turn, written, *, tools, streamed):
+        streams.append(streamed)
+        return given[len(streams) - 1]
+
+    monkeypatch.setattr(Trial, "_first", first)
+    made = trial(PLAIN)
+    turn = replace(SAID, streamed=streamed)
+    wire, problem = made.outcome(turn, tools=False, thorough=thorough)
+    assert streams == asked
+    assert wire is wires[came.index(True)]
+    assert problem == ("" if all(came) else "first is wrong")
+    made.outcome(turn, tools=False, thorough=thorough)
+    assert streams == asked  # what was parsed is remembered
+
+
+def test_of_two_places_the_first_that_went_wrong_is_told(monkeypatch):
+    told = iter(["first", "second"])
+    monkeypatch.setattr(Trial, "_first", lambda *_, **__: (None, next(told)))
+    assert trial(PLAIN).outcome(SAID, tools=False, thorough=True) == (None, "first")
