@@ -34,6 +34,9 @@ def test_labels_tell_turns_apart():
 def test_the_values_are_of_every_type_and_fit_their_schemas():
     (schema, other) = (tool["function"]["parameters"] for tool in PROOF_TOOLS)
     assert schema == other
+    assert schema["type"] == "object"
+    assert {tool["type"] for tool in PROOF_TOOLS} == {"function"}
+    assert all(schema["properties"])
     jsonschema.validate(VALUES, schema)
     assert {part["type"] for part in schema["properties"].values()} == {
         *("string", "integer", "number", "boolean", "null", "array", "object")

@@ -237,3 +237,17 @@ def test_no_more_pairs_are_tried_where_much_was_rendered(monkeypatch):
     assert fewer.items() < usual.items()
     assert len(TWO) in usual.values()
     assert sorted(set(fewer.values())) == [len(FEW), len(TURNS)]
+
+
+def test_turns_are_gone_through_under_the_first_setting(monkeypatch):
+    thorough = {}
+    outcome = Trial.outcome
+
+    def noted(self, turn, **given):
+        thorough.setdefault(bool(self.render.switched), set()).add(given["thorough"])
+        return outcome(self, turn, **given)
+
+    monkeypatch.setattr(Trial, "outcome", noted)
+    analyze(OWN.reasoning_beside_calls_only + "{% if deep %}[deep]{% endif %}", trace=Trace())
+    assert {True} in thorough.values()
+    assert {False} in thorough.values()
