@@ -319,3 +319,67 @@ def test_what_stands_on_one_side_of_text_with_markup_is_no_escape(text):
     one = "{% if v is string %}" + text + "{% else %}<a={{ k }}>{{ v | tojson }}</a>{% endif %}"
     made = analyzed(FOR + one + END).arguments
     assert (made.escape_start, made.escape_end) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "truth"),
+    [(" s;", " n;", " n;"), (":s ", ":n ", ":n "), (":s", ":n", ":n"), (":s;", ":n;", "!b;")],
+)
+def test_what_stands_before_values_of_a_type_is_no_type_where_markers_do_not_show_it(
+    text, number, truth
+):
+    kinds = f"{{{{ '{text}' if v is string else '{truth}' if v is boolean else '{number}' }}}}"
+    fmt = analyzed(FOR + "<a>{{ k }}" + kinds + V + "</a>" + END)
+    made = fmt.arguments
+    assert (made.name_suffix, made.literal_name_suffix, made.type_suffix) == (text, number, "")
+    assert fmt.verified is (number == truth)
+
+
+def test_white_space_between_arguments_is_none_of_what_ends_them_where_a_call_ends_without():
+    all_calls = "{{ '<all>' if loop.first }}<f={{ c.function.name }}>"
+    each = FOR + ONE + "{{ '\\n' if not loop.last }}" + END
+    for closer in ("</all>", "\\n</all>"):
+        end = "{{ '" + closer + "' if loop.last else ', ' }}"
+        fmt = analyzed(each, name=all_calls, end=end)
+        assert (fmt.arguments.value_suffix, fmt.arguments.separator) == ("</a>", "\n")
+        assert fmt.tools.section_end == closer.replace("\\n", "\n")
+
+
+def test_white_space_behind_values_is_no_part_of_what_ends_text_with_markup():
+    value = "{% if v is string and '<' in v %}[[{{ v }}]]</a>{% else %}" + V + "</a>"
+    fmt = analyzed(FOR + "<a={{ k }}>" + value + "{{ '\\n' }}{% endif %}" + END)
+    made = fmt.arguments
+    assert fmt.verified
+    assert (made.escape_start, made.escape_end, made.value_suffix) == ("[[", "]]", "</a>\n")
+
+
+def test_a_name_behind_white_space_is_not_in_a_marker_that_repeats_it():
+    fmt = analyzed(FOR + "<a={{ k }}>" + V + " {{ k }}></a>" + END)
+    assert (fmt.arguments.value_suffix, fmt.arguments.key_suffix) == (f" {ARGUMENT}></a>", "")
+
+
+@pytest.mark.parametrize(
+    ("one", "types"),
+    [
+        # All but text has another marker before the name.
+        (
+            "<{{ 's' if v is string else 'o' }} {{ k }}>" + V + "</a>",
+            ["integer number boolean null array object"],
+        ),
+        # Text has more round it than numbers, and what is neither has a third way.
+        (
+            "<a={{ k }}{% if v is string %}>[[{{ v }}]]{% elif v is number and v is not boolean %}"
+            ">{{ v }}{% else %} o>{{ v | tojson }}{% endif %}</a>",
+            ["integer number", "boolean null array object"],
+        ),
+        # Each has a word before the name, and something else behind it.
+        (
+            '<a type="' + KIND + '" name="{{ k }}"{{ ">" if v is string else "/" }}' + V + "</a>",
+            ["integer number", "boolean null array object"],
+        ),
+    ],
+)
+def test_types_that_are_marked_in_ways_of_their_own(one, types):
+    made = analyzed(FOR + one + END).arguments
+    assert [*made.alternatives[::4]] == types
+    assert (made.type_first, made.escape_start) == (False, "")
