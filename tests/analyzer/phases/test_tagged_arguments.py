@@ -368,9 +368,11 @@ def test_a_name_behind_white_space_is_not_in_a_marker_that_repeats_it():
         ),
         # Text has more round it than numbers, and what is neither has a third way.
         (
-            "<a={{ k }}{% if v is string %}>[[{{ v }}]]"
-            + "{% elif v is number and v is not boolean %}>{{ v }}"
-            + "{% else %} o>{{ v | tojson }}{% endif %}</a>",
+            (
+                "<a={{ k }}{% if v is string %}>[[{{ v }}]]"
+                "{% elif v is number and v is not boolean %}>{{ v }}"
+                "{% else %} o>{{ v | tojson }}{% endif %}</a>"
+            ),
             ["integer number", "boolean null array object"],
         ),
         # Each has a word before the name, and something else behind it.
