@@ -151,3 +151,64 @@ def test_text_behind_arguments_in_json_ends_them_and_a_marker_the_call():
     assert fmt.verified
     assert (fmt.function.name_suffix, fmt.arguments.end) == ("(", ")")
     assert (fmt.function.close, fmt.tools.per_call_end) == ("", "</f>")
+
+
+ID = "{{ c.id }}"
+NOT_NONE = "{% if not c.function.arguments %}{{ raise_exception('none') }}{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("one", "position", "prefix", "suffix"),
+    [
+        (f"<f>{NAME}<id>{ID}</id>{JSON}</f>", Position.BETWEEN_FUNC_AND_ARGS, "<id>", "</id>"),
+        (f"<f={NAME} id={ID}>{TAGS}</f>", Position.BETWEEN_FUNC_AND_ARGS, " id=", ">"),
+        (
+            f"{NOT_NONE}<f={NAME} id={ID}><x>{TAGS}</f>",
+            Position.BETWEEN_FUNC_AND_ARGS,
+            " id=",
+            "><x>",
+        ),
+        (
+            NOT_NONE + f"<f={NAME} v={{{{ loop.index0 }}}}><x>{TAGS}</f>",
+            Position.BETWEEN_FUNC_AND_ARGS,
+            " v=",
+            "><x>",
+        ),
+        (f"<f>{NAME}{JSON}<id>{ID}</id></f>", Position.POST_ARGS, "<id>", ""),
+        (f"<f={NAME}>{TAGS}</args><x><id>{ID}</id></f>", Position.POST_ARGS, "<id>", ""),
+    ],
+)
+def test_where_the_id_of_a_call_stands(one, position, prefix, suffix):
+    fmt = analyzed(one)
+    assert fmt.verified
+    assert (fmt.call_id.position, fmt.call_id.prefix, fmt.call_id.suffix) == (
+        position,
+        prefix,
+        suffix,
+    )
+    assert fmt.function.close == (
+        "</id>" if position is Position.POST_ARGS else "</f>" * ("=" in one)
+    )
+    assert fmt.arguments.end == ("</args><x>" if "</args>" in one else "")
+    assert fmt.arguments.name_prefix == ("<a=" if TAGS in one else "")
+
+
+def test_an_id_in_no_marker_behind_arguments_has_nothing_before_it():
+    fmt = analyzed(f"<f={NAME}>{TAGS}{ID};</f>")
+    assert (fmt.call_id.position, fmt.call_id.prefix) == (Position.POST_ARGS, "")
+    assert not fmt.verified
+
+
+@pytest.mark.parametrize(
+    ("one", "close", "end"),
+    [
+        (f"<c><f>{NAME}</n>{JSON}</x></f></c>", "</x></f>", "</c>"),
+        (f"<c><f={NAME}>{TAGS}</x></f></c>", "</x></f>", "</c>"),
+        (f"<c><f={NAME}>{TAGS}</f></c>", "</f>", "</c>"),
+        (f"<f>{NAME}{JSON}{LINE}</f>", "", "\n</f>"),
+    ],
+)
+def test_the_last_of_several_closers_ends_the_call(one, close, end):
+    fmt = analyzed(one)
+    assert fmt.verified
+    assert (fmt.function.close, fmt.tools.per_call_end, fmt.arguments.end) == (close, end, "")

@@ -207,3 +207,182 @@ def test_text_may_have_more_round_it_than_other_values(text, other, escape):
     assert bool(made.alternatives) is not any(escape)
     if any(escape):
         assert (made.name_suffix, made.value_suffix) == (">", "</a>")
+
+
+def written_so(text, arguments="", head="", value=V, **named):
+    """What is found where calls are written so, with NAME, KEY and VALUE, and MORE between two."""
+    before, one, end = text.partition("NAME")[0], text.partition("NAME")[2], ""
+    start, _, rest = one.partition("[")
+    each, _, end = rest.rpartition("]")
+    each = each.replace("KEY", "{{ k }}").replace("VALUE", value)
+    more = "{{ '' if loop.last else '" + named.get("more", "") + "' }}"
+    opened, closed = named.get("opened", ""), named.get("closed", "")
+    inner = FOR + each + more + END
+    if opened or closed:
+        inner = "{% if " + ARGS + " %}" + opened + inner + closed + "{% endif %}"
+    return analyzed(inner, head, before + "{{ c.function.name }}" + start, end)
+
+
+NL = "{{ '\n' }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "found"),
+    [
+        (f"<f=NAME{NL}[<k>KEY=VALUE{NL}];", {"more": ", "}, ("\n", "", "<k>", "=", "\n", "", ";")),
+        (
+            f"<f>NAME</n>[- KEY: VALUE{NL}];",
+            {"opened": NL},
+            ("</n>", "\n", "- ", ": ", "\n", "", ""),
+        ),
+        (
+            f"call NAME</n>[<a=KEY=VALUE{NL}]{NL}",
+            {"more": ", "},
+            ("</n>", "", "<a=", "=", "\n", "", "\n"),
+        ),
+        (
+            f"<f=NAME{NL}[{NL}KEY: VALUE;]",
+            {"opened": "<p>", "closed": ")"},
+            ("\n", "<p>", "\n", ": ", ";", ")", ""),
+        ),
+        (
+            "<f=NAME;[<k>KEY=VALUE;]",
+            {"closed": ")", "head": NOT_NONE},
+            ("", "", ";<k>", "=", "", "", ";)"),
+        ),
+        ("<f=NAME>[<a>KEY</k>: VALUE</a>]", {}, (">", "", "<a>", "</k>: ", "</a>", "", "")),
+    ],
+)
+def test_where_the_borders_of_arguments_are(text, named, found):
+    fmt = written_so(text, **named)
+    made = fmt.arguments
+    texts = (made.start, made.name_prefix, made.name_suffix, made.value_suffix, made.end)
+    assert (fmt.function.name_suffix, *texts, fmt.function.close) == found
+    assert made.separator == (named.get("more", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("call NAME[- KEY>VALUE ]", {}),
+        (f"<f=NAME;[KEY</k>{NL}<v>VALUE;]{NL}", {}),
+        ("<f=NAME</n>[KEY</k><v>VALUE;]" + NL, {"opened": "<p>", "closed": NL}),
+        ("<f=NAME>[KEY=VALUE]" + NL, {"more": "\\n", "opened": "<p>", "closed": "</p>"}),
+    ],
+)
+def test_calls_whose_last_argument_nothing_ends_are_not_understood(text, named):
+    fmt = written_so(text, **named)
+    [issue] = fmt.issues
+    assert "their syntax was not understood, '" in issue
+
+
+def test_values_are_written_as_python_has_them_or_as_json_has_them():
+    for value, python in (("{{ v }}", True), (V, False)):
+        assert (
+            written_so("<f=NAME>[<a=KEY>VALUE</a>]</f>", value=value).arguments.python_literals
+            is python
+        )
+        kinds = '<f=NAME>[<a type="' + KIND + '" name="KEY">VALUE</a>]</f>'
+        assert written_so(kinds, value=value).arguments.python_literals is python
+
+
+def test_a_type_before_a_name_is_told_by_a_marker_behind_it():
+    made = analyzed(FOR + "<a " + KIND + " {{ k }}>" + V + "</a>" + END).arguments
+    assert not made.type_first
+
+
+def test_null_that_is_not_shown_is_written_as_numbers_are():
+    one = "{% if v is not none %}<a " + WORDS + " {{ k }}>" + V + "</a>{% endif %}"
+    made = analyzed(FOR + one + END).arguments
+    assert [types.split() for types in made.alternatives[::4]] == [["integer", "number", "null"]]
+
+
+def test_the_items_of_lists_are_named_by_one_word():
+    made = ArgumentsFormat(name_prefix="\n<", name_suffix=">", value_suffix=f"</{REPEATED}>")
+    for item, found in (("item", "item"), ("an item", "")):
+        listed = (
+            f"<{ARGUMENT}><{item}>{VALUES[1]}</{item}><{item}>{VALUES[0]}</{item}></{ARGUMENT}>"
+        )
+        assert with_elements(made, ">", lambda *_, text=listed: text).item == found
+    blank = ArgumentsFormat(name_prefix="\n", name_suffix=">", value_suffix=f"</{REPEATED}>")
+    assert with_elements(blank, ">", None) is blank
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<a={{ k }}>{{ v }}{{ ']]' if '<' in v }}</a>",
+        "<a={{ k }}{{ ' s' if '<' in v }}>{{ v }}{{ ']]' if '<' in v }}</a>",
+    ],
+)
+def test_what_stands_on_one_side_of_text_with_markup_is_no_escape(text):
+    one = "{% if v is string %}" + text + "{% else %}<a={{ k }}>{{ v | tojson }}</a>{% endif %}"
+    made = analyzed(FOR + one + END).arguments
+    assert (made.escape_start, made.escape_end) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "truth"),
+    [(" s;", " n;", " n;"), (":s ", ":n ", ":n "), (":s", ":n", ":n"), (":s;", ":n;", "!b;")],
+)
+def test_what_stands_before_values_of_a_type_is_no_type_where_markers_do_not_show_it(
+    text, number, truth
+):
+    kinds = f"{{{{ '{text}' if v is string else '{truth}' if v is boolean else '{number}' }}}}"
+    fmt = analyzed(FOR + "<a>{{ k }}" + kinds + V + "</a>" + END)
+    made = fmt.arguments
+    assert (made.name_suffix, made.literal_name_suffix, made.type_suffix) == (text, number, "")
+    assert fmt.verified is (number == truth)
+
+
+def test_white_space_between_arguments_is_none_of_what_ends_them_where_a_call_ends_without():
+    all_calls = "{{ '<all>' if loop.first }}<f={{ c.function.name }}>"
+    each = FOR + ONE + "{{ '\\n' if not loop.last }}" + END
+    for closer in ("</all>", "\\n</all>"):
+        end = "{{ '" + closer + "' if loop.last else ', ' }}"
+        fmt = analyzed(each, name=all_calls, end=end)
+        assert (fmt.arguments.value_suffix, fmt.arguments.separator) == ("</a>", "\n")
+        assert fmt.tools.section_end == closer.replace("\\n", "\n")
+
+
+def test_white_space_behind_values_is_no_part_of_what_ends_text_with_markup():
+    value = "{% if v is string and '<' in v %}[[{{ v }}]]</a>{% else %}" + V + "</a>"
+    fmt = analyzed(FOR + "<a={{ k }}>" + value + "{{ '\\n' }}{% endif %}" + END)
+    made = fmt.arguments
+    assert fmt.verified
+    assert (made.escape_start, made.escape_end, made.value_suffix) == ("[[", "]]", "</a>\n")
+
+
+def test_a_name_behind_white_space_is_not_in_a_marker_that_repeats_it():
+    fmt = analyzed(FOR + "<a={{ k }}>" + V + " {{ k }}></a>" + END)
+    assert (fmt.arguments.value_suffix, fmt.arguments.key_suffix) == (f" {ARGUMENT}></a>", "")
+
+
+@pytest.mark.parametrize(
+    ("one", "types"),
+    [
+        # All but text has another marker before the name.
+        (
+            "<{{ 's' if v is string else 'o' }} {{ k }}>" + V + "</a>",
+            ["integer number boolean null array object"],
+        ),
+        # Text has more round it than numbers, and what is neither has a third way.
+        (
+            (
+                "<a={{ k }}{% if v is string %}>[[{{ v }}]]"
+                "{% elif v is number and v is not boolean %}>{{ v }}"
+                "{% else %} o>{{ v | tojson }}{% endif %}</a>"
+            ),
+            ["integer number", "boolean null array object"],
+        ),
+        # Each has a word before the name, and something else behind it.
+        (
+            '<a type="' + KIND + '" name="{{ k }}"{{ ">" if v is string else "/" }}' + V + "</a>",
+            ["integer number", "boolean null array object"],
+        ),
+    ],
+)
+def test_types_that_are_marked_in_ways_of_their_own(one, types):
+    made = analyzed(FOR + one + END).arguments
+    assert [*made.alternatives[::4]] == types
+    assert (made.type_first, made.escape_start) == (False, "")

@@ -183,3 +183,22 @@ def test_a_call_is_in_no_message_of_its_own_behind_another_mark_or_without_a_hea
     fmt = analyze(source)
     assert fmt.channels.readers == ()
     assert not fmt.verified
+
+
+def test_what_is_said_of_a_template_that_shows_no_calls():
+    turns = (
+        "{{ tools | tojson if tools }}{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}"
+        "MORE<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+    reads = turns.replace("MORE", "{% if m.tool_calls %}!{% endif %}")
+    for source, words in (
+        (turns.replace("MORE", ""), "never reads the tool_calls of a message"),
+        (reads, "reads the tool_calls of a message, and shows none"),
+        (reads.replace("{{ tools | tojson if tools }}", ""), "and shows none"),
+    ):
+        [issue] = analyze(source).issues
+        assert words in issue
+        assert "describe them with fmt.replace(" in issue
+    odd = "{% for c in m.tool_calls or [] %}{{ c.function.name }} {{ c.id }} "
+    odd += "{{ c.function.arguments | tojson }}{% endfor %}"
+    assert any("NAME ID {" in issue for issue in analyze(turns.replace("MORE", odd)).issues)

@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 
 import jsonschema
+import pytest
 
-from deltaparse.analyzer.probes import FUNCTIONS, PROBE_TEXTS
+from deltaparse.analyzer.probes import ABSENT, FUNCTIONS, PROBE_TEXTS, call
 from deltaparse.analyzer.proof import conversations
 from deltaparse.analyzer.proof.conversations import (
+    BEFORE,
     PLAIN,
+    PLAIN_THOUGHT,
     PROOF_TOOLS,
+    SAID,
+    SHORT,
     SOME,
+    THOUGHT,
     TURNS,
     VALUES,
+    Turn,
+    turns_in_doubt,
     turns_without,
 )
 
@@ -26,6 +34,9 @@ def test_labels_tell_turns_apart():
 def test_the_values_are_of_every_type_and_fit_their_schemas():
     (schema, other) = (tool["function"]["parameters"] for tool in PROOF_TOOLS)
     assert schema == other
+    assert schema["type"] == "object"
+    assert {tool["type"] for tool in PROOF_TOOLS} == {"function"}
+    assert all(schema["properties"])
     jsonschema.validate(VALUES, schema)
     assert {part["type"] for part in schema["properties"].values()} == {
         *("string", "integer", "number", "boolean", "null", "array", "object")
@@ -77,3 +88,103 @@ def test_what_a_template_loses_is_left_out():
             for made in turn.calls:
                 given = made["function"]["arguments"]
                 assert not [part for part in given.values() if isinstance(part, kind)]
+
+
+def test_what_is_said_has_what_formats_are_made_of():
+    for text in (SAID, SOME["text"], VALUES["object"]["key"]["text"]):
+        assert {"<", ">", '"', "\\"} <= set(text)
+    assert {"'", "`", "{", "}", "[", "]", "&", "\n"} <= set(SAID)
+    assert {"<", "{", "[", "\n"} <= set(THOUGHT)
+    assert {"<", "{", '"'} <= set(SHORT)
+    assert "{%" in VALUES["code"]
+    for text in (SAID, VALUES["uniCode"]):
+        assert max(text) > "\uffff"
+    assert {turn.content for turn in TURNS} == {"", SAID, SHORT}
+    assert {turn.reasoning for turn in TURNS} == {"", THOUGHT}
+    assert all(said["content"] for said in BEFORE)
+    assert [said["role"] for said in BEFORE] == ["user", "assistant"]
+
+
+def test_numbers_are_of_all_kinds_and_each_value_may_be_inside_of_another():
+    assert int(float(VALUES["large"])) != VALUES["large"]
+    assert VALUES["negative"] < 0
+    assert "e" in json.dumps(VALUES["small"])
+    assert (VALUES["yes"], VALUES["no"], VALUES["empty"]) == (True, False, "")
+    assert SOME["list"][1:] == ["two", [3]]
+    assert [*VALUES["object"]] == ["key", "on"]
+    assert VALUES["object"]["on"] is True
+    deep = VALUES["object"]["key"]
+    assert deep == {"deep": [], "text": deep["text"], "none": None}
+
+
+def test_what_is_left_out_is_plain():
+    for text in (PLAIN, PLAIN_THOUGHT):
+        assert text.replace(",", "").replace(" ", "").isalpha()
+    [content, thought, *_] = turns_without(["Second", "see"])
+    assert (content.content, thought.reasoning) == (PLAIN, PLAIN_THOUGHT)
+    [content, thought, *_] = turns_without(["see"])
+    assert (content.content, thought.reasoning) == (SAID, PLAIN_THOUGHT)
+
+
+def test_what_a_turn_says_where_it_has_no_content():
+    said = {turn.label: turn.said for turn in TURNS if turn.without}
+    assert said == {"a call beside null": None, "a call beside no content": ABSENT}
+    assert Turn("content", "words").said == "words"
+    assert Turn("a call").said == ""
+
+
+def test_where_turns_stand_and_which_are_parsed_by_characters():
+    assert [turn.label for turn in TURNS if turn.behind_result] == [
+        turn.label for turn in TURNS if turn.label.endswith(" behind a result")
+    ]
+    assert [turn.label for turn in TURNS if turn.later] == [
+        turn.label for turn in TURNS if turn.label.endswith(" in a later turn")
+    ]
+    for turn in TURNS:
+        assert turn.streamed is not (turn.behind_result or turn.later)
+
+
+def test_calls_are_of_one_function_and_of_both():
+    called = {turn.label: turn.calls for turn in TURNS}
+
+    def names(label):
+        return [made["function"]["name"] for made in called[label]]
+
+    assert sorted(names("two calls")) == sorted(FUNCTIONS)
+    assert len(set(names("the same function twice"))) == 1
+    assert set(names("three calls")) == set(FUNCTIONS)
+    first, second = called["the same function twice"]
+    assert first["function"]["arguments"] != second["function"]["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "left"),
+    [
+        ("strings", {"integer", "large", "negative", "float", "small", "yes", "no", "nothing"}),
+        ("numbers", {"text", "empty", "padded", "code", "postcode", "uniCode"}),
+        ("escapes", {"integer", "empty", "postcode", "said_true", "said_null", "uniCode", "yes"}),
+    ],
+)
+def test_which_values_a_template_loses(lost, left):
+    [_, _, called, *_] = turns_without([], [lost])
+    given = called.calls[0]["function"]["arguments"]
+    assert left <= given.keys()
+    assert given.keys() < VALUES.keys()
+    for value in given.values():
+        assert not (lost == "strings" and '"' in json.dumps(value))
+        assert not (lost == "numbers" and not isinstance(value, str))
+        assert not (lost == "escapes" and "\\" in json.dumps(value, ensure_ascii=False))
+
+
+def test_markers_that_any_text_may_hold_are_put_into_texts():
+    found = [*turns_in_doubt([" | ", "<b>", "<call>", "", "\n"])]
+    assert {turn.label.rpartition(" ")[2] for turn in found} == {"'|'", "'<b>'"}
+    few, more, value, *others = found
+    assert few.label.replace("<b>", "|") == others[0].label.replace("<b>", "|")
+    for turn in (few, more):
+        assert turn.label.startswith("content")
+        assert "<b>" in turn.content
+        assert "MARKER" not in turn.content
+    assert more.content.count("<b>") == 2
+    assert value.calls == (call(0, {"text": "a <b> b"}),)
+    assert not any(turn.streamed for turn in found)

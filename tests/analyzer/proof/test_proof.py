@@ -162,3 +162,92 @@ def test_all_turns_are_tried_under_the_first_setting_and_few_under_others(monkey
     assert first[1] >= {turn.label for turn in TURNS}
     assert {frozenset(labels) for _, labels in others} == {frozenset(FEW), frozenset(TWO)}
     assert not any(is_first for (is_first, _), _ in others)
+
+
+def test_it_is_said_what_calls_are_written_like_under_a_switch():
+    two = Setting((("deep", True), ("mode", "x")), ("calls",))
+    content, _, called, *_ = TURNS
+    for turn, first, words in (
+        (called, False, "calls are written in another way: analyze(template, deep=True, mode='x')"),
+        (called, True, "a call did not come back: why"),
+        (content, False, "content did not come back (with deep=true, mode=x): why"),
+    ):
+        made = Proof()
+        made.add(turn, None, "why", two, tools=False, first=first)
+        assert words in made.failed[0]
+
+
+def test_a_turn_counts_as_proved_where_its_reasoning_came_back():
+    both = TURNS[1]
+    for first, reasoning, labels in (
+        (True, "why", [both.label]),
+        (True, "", []),
+        (False, "why", []),
+    ):
+        made = Proof()
+        wire = Wire("", "text", "", "content", reasoning, 0)
+        made.add(both, wire, "", Setting(), tools=False, first=first)
+        assert made.labels == labels
+        assert len(made.shown) == 1
+
+
+def test_what_comes_back_in_one_place_only_is_not_proved():
+    fmt = analyze(TAGGED.replace("VALUE", JSON_OR_TEXT))
+    louder = "{{ (m.content | upper if tools else m.content) or '' }}"
+    spoilt = TAGGED.replace("VALUE", JSON_OR_TEXT).replace("{{ m.content or '' }}", louder)
+    labels, failed = proof(spoilt, fmt)
+    assert "content" not in labels
+    assert labels[0] == "a call"
+    assert len(labels) == len(set(labels))
+    assert [text for text in failed if text.startswith("content did not come back: ")]
+
+
+def test_it_is_said_under_which_setting_a_turn_does_not_come_back():
+    louder = "{{ (m.content | upper if loud else m.content) or '' }}"
+    spoilt = TAGGED.replace("VALUE", JSON_OR_TEXT).replace("{{ m.content or '' }}", louder)
+    trace = Trace()
+    fmt = analyze(spoilt, trace=trace)
+    assert not fmt.verified
+    told = "reasoning and content did not come back (with loud=true): "
+    assert any(issue.startswith(told) for issue in fmt.issues)
+    assert "a call" in trace.proved
+
+
+def contexts(monkeypatch, source):
+    """The switches under which turns are tried, with the number of turns."""
+    asked = {}
+    is_asked = Trial.is_asked
+
+    def noted(self, turn, **given):
+        context = tuple(self.render.switched.items())
+        asked.setdefault(context, set()).add(turn.label)
+        return is_asked(self, turn, **given)
+
+    monkeypatch.setattr(Trial, "is_asked", noted)
+    analyze(source, trace=Trace())
+    monkeypatch.undo()
+    return {context: len(labels) for context, labels in asked.items()}
+
+
+def test_no_more_pairs_are_tried_where_much_was_rendered(monkeypatch):
+    more = SWITCHED + "{% if long and not brief %}[long]{% endif %}"
+    usual = contexts(monkeypatch, more)
+    monkeypatch.setattr("deltaparse.analyzer.proof.proof.MOST_RENDERINGS", 0)
+    fewer = contexts(monkeypatch, more)
+    assert fewer.items() < usual.items()
+    assert len(TWO) in usual.values()
+    assert sorted(set(fewer.values())) == [len(FEW), len(TURNS)]
+
+
+def test_turns_are_gone_through_under_the_first_setting(monkeypatch):
+    thorough = {}
+    outcome = Trial.outcome
+
+    def noted(self, turn, **given):
+        thorough.setdefault(bool(self.render.switched), set()).add(given["thorough"])
+        return outcome(self, turn, **given)
+
+    monkeypatch.setattr(Trial, "outcome", noted)
+    analyze(OWN.reasoning_beside_calls_only + "{% if deep %}[deep]{% endif %}", trace=Trace())
+    assert {True} in thorough.values()
+    assert {False} in thorough.values()

@@ -232,3 +232,140 @@ def test_a_turn_is_parsed_by_characters_with_its_end(monkeypatch):
     monkeypatch.setattr(module, "_parse", lambda texts, *args: parse(texts[:1], *args))
     words = difference(SAID, wire, fmt, tools=False, streamed=True)
     assert "by characters" in words
+
+
+@pytest.mark.parametrize(
+    ("label", "tools", "thorough", "places"),
+    [
+        ("reasoning and content", True, False, 1),
+        ("reasoning and content", True, True, 2),
+        ("reasoning and content", False, False, 2),
+        ("content", True, False, 2),
+    ],
+)
+def test_some_turns_are_tried_at_the_end_of_a_conversation_only(label, tools, thorough, places):
+    made = trial(PLAIN)
+    turn = Turn(label, "words")
+    wire, problem = made.outcome(turn, tools=tools, thorough=thorough)
+    assert (wire.text, problem) == ("words", "")
+    assert len(made.known) == places
+
+
+@pytest.mark.parametrize(
+    ("thorough", "streamed", "came", "asked"),
+    [
+        (True, True, (True, True), [True, False]),
+        (True, True, (False, True), [True, True]),
+        (True, False, (True, True), [False, False]),
+        (False, True, (True, True), [False, False]),
+    ],
+)
+def test_one_wire_of_a_turn_is_parsed_by_characters(monkeypatch, thorough, streamed, came, asked):
+    wires = [Wire("", text, "", "words", "", 0) for text in ("first", "second")]
+    given = [
+        (wire if back else None, "" if back else f"{wire.text} is wrong")
+        for wire, back in zip(wires, came, strict=True)
+    ]
+    streams = []
+
+    def first(self, turn, written, *, tools, streamed):
+        streams.append(streamed)
+        return given[len(streams) - 1]
+
+    made = trial(PLAIN)
+    monkeypatch.setattr(Trial, "_first", first)
+    turn = replace(SAID, streamed=streamed)
+    wire, problem = made.outcome(turn, tools=False, thorough=thorough)
+    assert streams == asked
+    assert wire is wires[came.index(True)]
+    assert problem == ("" if all(came) else "first is wrong")
+    made.outcome(turn, tools=False, thorough=thorough)
+    assert streams == asked  # what was parsed is remembered
+
+
+def test_of_two_places_the_first_that_went_wrong_is_told(monkeypatch):
+    told = iter(["first", "second"])
+    made = trial(PLAIN)
+    monkeypatch.setattr(Trial, "_first", lambda *_, **__: (None, next(told)))
+    assert made.outcome(SAID, tools=False, thorough=True) == (None, "first")
+
+
+def test_an_id_that_does_not_come_back_is_a_problem():
+    brackets = {"position": "BETWEEN_FUNC_AND_ARGS", "prefix": "[", "suffix": ":"}
+    name = CALLED.calls[0]["function"]["name"]
+    made = replace(trial(PLAIN), fmt=TAGGED.replace(call_id=brackets))
+    wire = Wire("", f"<do {name}>[abc:</do>", "", "", "", 1)
+    _, problem = made._first(CALLED, iter([wire]), tools=True, streamed=False)
+    assert problem.startswith("id 'functions.f:0': ':' in it would end it")
+    # Where no ids are written, words may be what ids are.
+    words = CALLED.calls[0]["id"]
+    wire = Wire("", f"{words}<do {name}></do>", "", words, "", 1)
+    turn = replace(CALLED, content=words)
+    found = replace(made, fmt=TAGGED)._first(turn, iter([wire]), tools=True, streamed=False)
+    assert found == (wire, "")
+
+
+@pytest.mark.parametrize("put_back", [True, False])
+@pytest.mark.parametrize("issues", [("nothing shows it",), ()])
+def test_reasoning_that_nothing_shows_does_not_count(put_back, issues):
+    fmt = analyze(PLAIN).replace(reasoning={"mode": "TAG_BASED", "start": "<t>", "end": "</t>"})
+    made = trial(PLAIN)
+    made = replace(made, fmt=fmt, reasoning=replace(made.reasoning, issues=issues))
+    wire = Wire("<assistant>", "<t>why</t>words", "", "words", "why", 0, put_back=put_back)
+    found, problem = made._first(SAID, iter([wire]), tools=False, streamed=False)
+    assert (found.reasoning, problem) == ("" if put_back and issues else "why", "")
+
+
+def wires_of(source, turn, **switches):
+    """What is written of a turn in each place, with what it is known by."""
+    places = trial(source, **switches)._wires(turn, tools=bool(turn.calls or turn.behind_result))
+    return [(key, [*written]) for key, written in places]
+
+
+def test_what_stands_before_a_turn():
+    for turn, before in (
+        (SAID, False),
+        (replace(SAID, later=True), True),
+    ):
+        for _, [wire] in wires_of(PLAIN, turn):
+            assert ("<assistant>Hello to you</assistant>" in wire.prompt) is before
+    for _, [wire] in wires_of(PLAIN, replace(SAID, behind_result=True)):
+        assert "<assistant><do>" in wire.prompt
+
+
+def test_turns_with_calls_are_written_where_there_are_tools():
+    with_tools = PLAIN.replace("(m.content or '')", "(m.content or '') ~ ('!' if tools)")
+    for _, [wire] in wires_of(with_tools, CALLED):
+        assert wire.text.startswith("!<do>")
+    for _, [wire] in wires_of(with_tools, SAID):
+        assert wire.text == "words"
+
+
+def test_a_turn_without_content_is_not_tried_where_the_template_needs_some():
+    made, turn = trial(PLAIN), replace(CALLED, without="null")
+    assert len([*made._wires(turn, tools=True)]) == 2
+    needs = replace(made, fmt=made.fmt.replace(content={"requires_nonnull": True}))
+    assert not [*needs._wires(turn, tools=True)]
+
+
+def test_a_question_that_is_shown_twice_says_nothing_of_where_the_turn_is():
+    twice = PLAIN.replace("(m.content or '')", "(m.content or '') * (2 if m.role == 'user' else 1)")
+    assert wires_of(twice, SAID) == []
+
+
+def test_what_a_switch_writes_at_the_end_is_no_part_of_a_turn():
+    source = PLAIN + "{% if deep and not add_generation_prompt %}[deep]{% endif %}"
+    assert [[wire.text for wire in wires] for _, wires in wires_of(source, SAID)] == [["words"]] * 2
+    always = PLAIN + "{% if deep %}[deep]{% endif %}"
+    for _, [wire] in wires_of(always, SAID, deep=True):
+        assert (wire.text, wire.end) == ("words", "</assistant>")
+
+
+def test_a_turn_behind_another_prompt_is_another():
+    source = PLAIN + "{{ '[deep]' if deep and add_generation_prompt }}"
+    plain, deep = ({key for key, _ in wires_of(source, SAID, deep=on)} for on in (False, True))
+    assert len(plain) == len(deep) == 2
+    assert not plain & deep
+    refuses = PLAIN + "{{ raise_exception('no') if add_generation_prompt }}"
+    assert all(wire.text.endswith("words") for _, [wire] in wires_of(refuses, SAID))
+    assert len(wires_of(refuses, SAID)) == 2

@@ -144,3 +144,61 @@ def test_content_is_as_it_is_shown_in_the_turn():
 def test_content_behind_the_end_of_a_turn_may_be_spelled_otherwise(answer, content):
     turn = Turn("content and a call", "some words <b>", calls=(call(),))
     assert wire_of(turn, "call", "<a>", "call" + answer).content == content
+
+
+@pytest.mark.parametrize(
+    ("turn", "body", "prompt", "wanted"),
+    [
+        (BOTH, "<t>WHY</t>words", "<a>", ("<a>", "<t>WHY</t>words", "words", "")),
+        (BOTH, "words", "<a><x>", ("<a>", "words", "words", "")),
+        (BOTH, "<t> why: words", "<a><t>", ("<a><t>", " why: words", "words", "why")),
+        (BOTH, "why words", "<a><t></t>", ("<a>", "why words", "words", "why")),
+        (SAID, "words", "Well?<a>", ("Well?<a>", "words", "words", "")),
+        (SAID, "<t>\nx</t>words", "<a><t></t>", ("<a>", "<t>\nx</t>words", "words", "")),
+        (SAID, " <t></t>words", "<a><t> </t>", ("<a><t> </t>", "words", "words", "")),
+        (
+            Turn("all", "words", "why", (call(),)),
+            "<t>words</t>why",
+            "<a>",
+            ("<a>", "<t>words</t>why", "words", "why"),
+        ),
+    ],
+)
+def test_what_is_shown_of_reasoning_is_as_the_template_writes_it(turn, body, prompt, wanted):
+    wire = wire_of(turn, body, prompt)
+    assert (wire.prompt, wire.text, wire.content, wire.reasoning) == wanted
+    assert not wire.put_back
+
+
+@pytest.mark.parametrize(
+    ("body", "prompt", "text"),
+    [("words", "<a>\n", "<t>why</t>words"), ("x<t>WHY</t>words", "<a><t>", "why</t>words")],
+)
+def test_reasoning_is_put_back_behind_white_space_or_an_opened_marker(body, prompt, text):
+    wire = wire_of(BOTH, body, prompt)
+    assert wire == Wire(prompt, text, "</a>", "words", "why", 0, put_back=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "prompt", "reasoning", "text"),
+    [
+        ("<t></t>words", "<a><t>\n</t>\n", {"end": "</t>\n"}, "words"),
+        ("<t></t>words", "<a><t>\n\n</t>", {"start": "<t>\n"}, "words"),
+        ("<t>x</t>words", "<a><t></t>\n", {"end": "</t>\n"}, "<t>x</t>words"),
+    ],
+)
+def test_an_empty_pair_in_the_prompt_is_one_whatever_space_its_markers_have(
+    body, prompt, reasoning, text
+):
+    wire = wire_of(SAID, body, prompt, **reasoning)
+    assert (wire.prompt, wire.text) == (prompt if text == "words" else "<a>", text)
+
+
+def test_without_headers_a_turn_has_no_prompt():
+    [wire] = wires(SAID, "words", "", "words", 0, None, WireFormat())
+    assert (wire.prompt, wire.text) == ("", "words")
+
+
+@pytest.mark.parametrize(("start", "end"), [("\n", "</t>"), ("<t>", "\n"), ("<t>", "")])
+def test_white_space_is_no_marker_of_reasoning(start, end):
+    assert not _says_else(start, end, "<t>\nwhy</t>\n")
