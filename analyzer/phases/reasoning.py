@@ -140,14 +140,23 @@ def _presence(turns: Turns, prompts: Sequence[str]) -> tuple[str, str, str] | No
             continue
         own, theirs = end.strip(), lead.strip()
         if not start.strip() and theirs and (theirs in own or theirs.startswith(own)):
-            start = _start_in_header(turns) + start
+            start = _start_before_turn(turns, prompts, own) + start
         return start, end, key
     return None
 
 
-def _start_in_header(turns: Turns) -> str:
-    """The start marker where every turn has it, and one without reasoning closes it at once."""
-    return _last_marker(turns.frame.header)
+def _start_before_turn(turns: Turns, prompts: Sequence[str], end: str) -> str:
+    """The start marker where every turn has it, and one without reasoning closes it at once.
+
+    It is what every prompt has behind the header; where only some have anything there, there is
+    none, and where none has, or what ends it, it is the end of the header.
+    """
+    behind = {_behind_header(turns, prompt) for prompt in prompts}
+    if behind <= {"", end}:
+        return _last_marker(turns.frame.header)
+    opened = behind.pop()
+    parts = segments(opened)
+    return opened if not behind and len(parts) == 1 and parts[0].marker and opened != end else ""
 
 
 def _without_content(turns: Turns, start: str, end: str, prompts: Sequence[str]) -> str:
@@ -219,7 +228,7 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
             continue
         start, rest = body.split(REASONING, 1)
         if not start.strip() and closed_at_once and rest.lstrip().startswith(closed_at_once):
-            start = _start_in_header(turns) + start
+            start = _start_before_turn(turns, prompts, closed_at_once) + start
         if not start.strip():
             continue
         rest = rest[: rest.find(FUNCTIONS[0])]
@@ -342,14 +351,16 @@ def _pair_of_two(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
 def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     """The markers where one prompt ends in what opens reasoning, and another in what ends it.
 
-    What stands in every turn of the history, which has no reasoning, is the end.
+    What stands in every turn of the history, which has no reasoning, is the end, or what closes
+    the other by its name.
     """
     header, body = turns.frame.header.strip(), turns.body() or ""
     behind = [prompt.rpartition(header)[2] for prompt in prompts if header and header in prompt]
     alone = [parts[0] for parts in map(segments, map(str.strip, behind)) if len(parts) == 1]
     markers = {part.text for part in alone if part.marker}
     ends = [text for text in markers if body.lstrip().startswith(text)]
-    starts = sorted(text for text in markers if text not in body)
+    ends = ends or [text for text in markers if text in map(_closing, markers)]
+    starts = sorted(text for text in markers if text not in body and text not in ends)
     if len(ends) != 1 or not starts:
         return None
     named = [text for text in starts if _closing(text) == ends[0]]

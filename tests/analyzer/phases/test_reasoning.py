@@ -394,3 +394,32 @@ def test_a_header_that_turns_with_reasoning_alone_have():
     source = "{% for m in messages %}" + said + "\n\n{% endfor %}"
     fmt = analyze(source + "{% if add_generation_prompt %}<me>{% endif %}")
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+ENDED = "{{ m.reasoning_content if m.reasoning_content }}</t>{{ m.content or '' }}" + CALLS
+
+
+@pytest.mark.parametrize(
+    ("prompt", "start"),
+    [
+        ("<t>", "<t>"),
+        ("<t>\n", "<t>"),
+        ("{{ '<t></t>' if brief }}", ""),
+        ("{{ '</t>' if brief else '<t>' }}", ""),
+        ("{{ '<t></t>' if brief else '<t>' }}", ""),
+    ],
+)
+@pytest.mark.parametrize("header", ["<|begin|>model<|said|>\n", "<|model|>", "MODEL: "])
+def test_what_all_turns_end_begins_behind_the_header(header, prompt, start):
+    source = turns(ENDED, prompt).replace("<me>", header)
+    fmt = analyze(source)
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == (start, "</t>")
+    assert [text.strip() for text in fmt.turn.headers] == [header.strip()]
+
+
+@pytest.mark.parametrize("prompt", ["'<t>' if deep else '</t>'", "'</t>' if brief else '<t>'"])
+def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt):
+    fmt = analyze(turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}"))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
