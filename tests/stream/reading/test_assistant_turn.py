@@ -251,3 +251,23 @@ def test_the_call_that_a_policy_refuses_is_not_complete():
     (call,) = parser.message.tool_calls
     assert (call.arguments, call.complete) == ('{"a": ', False)
     assert parser.message.content == "\n</call>"
+
+
+@pytest.mark.parametrize(
+    ("text", "content"), [("\nhi", "hi"), ("hi", "hi"), ("\n\nhi", "\nhi"), (" \nhi", " \nhi")]
+)
+def test_the_white_space_that_the_template_writes_before_content_is_none_of_it(text, content):
+    assert fed(TAGS.replace(content={"start": "\n"}), text).message.content == content
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt", "content"),
+    [
+        ("b<answer>a</answer>", "", "b<answer>a</answer>"),
+        ("<plan>x</plan>b<answer>a</answer>c", "", "bac"),
+        ("x</plan>b<answer>a</answer>c", "<|start|>model\n<plan>", "bac"),
+    ],
+)
+def test_content_stands_in_markers_where_reasoning_does(text, prompt, content):
+    modes = {"content": {"mode": "WRAPPED_WITH_REASONING"}, "reasoning": {"mode": "TAG_BASED"}}
+    assert fed(WRAPPED.replace(**modes), text, prompt=prompt).message.content == content
