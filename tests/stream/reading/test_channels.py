@@ -711,3 +711,21 @@ def test_what_ends_the_turn_is_told_from_other_markers():
     parser.finish("stop")
     ends = [text[start:end] for start, end, role in parser.role_spans if role == "end"]
     assert ends == ["<|return|>", "<|return|>"]
+
+
+def test_a_message_to_someone_else_is_reported_from_its_header_on():
+    text = "<|channel|>final to=bob<|message|>psst"
+    parser = fed(HARMONY, text + "<|end|>" + START + FINAL)
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == ("foreign_recipient", (0, len(text)))
+    assert parser.message.content == "Hello"
+
+
+def test_raw_reasoning_that_the_next_message_ends_has_no_end_marker():
+    text = "<|channel|>analysis<|message|>hm"
+    content = "".join(
+        part.text for part in fed(HARMONY, text + START + FINAL, reasoning="raw").message.parts
+    )
+    assert content == text + "Hello"
+    shown = fed(HARMONY, f"{text}<|end|>{START}{FINAL}", reasoning="raw").message.content
+    assert shown == f"{text}<|end|>Hello"
