@@ -194,7 +194,12 @@ def _no_message(reading: Reading, header: Header, checkpoint: Checkpoint) -> Bef
         kind = "truncated_call" if is_call else "odd_header"
         sink.issue(kind, checkpoint.span, f"the output ends in a header: {text!r}")
         if is_call:
-            name = _function(reading, header.recipient)
+            recipient = header.recipient
+            if text.endswith(recipient):
+                # The beginning of a marker, in which the output may end, is no part of the name.
+                end, _ = tables.channels.in_header.find(recipient, 0, final=False)
+                recipient = recipient[:end]
+            name = _function(reading, recipient)
             sink.attempts.append(Attempt(name, checkpoint.span, "truncated"))
         return Before.END
     at_marker = src.text.startswith(tables.channels.ends, src.pos)

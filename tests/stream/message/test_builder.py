@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import Policies, StreamParser
+from deltaparse import Content, Policies, Reasoning, StreamParser, get_format
 from deltaparse.stream.message.builder import InlineReasoning, MessageBuilder
 from deltaparse.stream.message.counts import Counts
 from deltaparse.stream.message.deltas import ToolCallDelta
 
-from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED
+from ...strategies.token_texts import Text
+from ...strategies.wire_by_hand import CALL, TAGS, UNMARKED, fed
 
 REPAIRED = '<call>{"name": "f", "arguments": {"a": 1}}}</call>'
 CUT = '<call>{"name": "f", "arguments": {"a": 1'
@@ -70,9 +71,9 @@ def test_what_is_not_collected_is_repaired_as_well():
 
 def test_a_repair_behind_a_call_needs_nothing_that_was_collected():
     head, _, tail = REPAIRED.partition("}}}")
-    for fed in ([head + "}}}" + tail], [head + "}}", "}" + tail], list(REPAIRED)):
+    for texts in ([head + "}}}" + tail], [head + "}}", "}" + tail], list(REPAIRED)):
         parser = StreamParser(TAGS, collect=False)
-        for text in fed:
+        for text in texts:
             parser.feed(text)
         parser.finish()
         assert [issue.kind for issue in parser.issues] == ["repaired_arguments"]
@@ -108,6 +109,7 @@ def test_of_a_prompt_nothing_is_counted():
     counts = parser.counts
     assert (counts.content.characters, counts.content.chunks) == (6, 1)
     assert (counts.reasoning, counts.tool_calls) == (Counts().reasoning, Counts().tool_calls)
+    assert StreamParser(TAGS, prompt=f"<|start|>model\n{CALL}").counts == Counts()
 
 
 def test_no_tags_stand_round_no_reasoning():
@@ -144,8 +146,9 @@ def test_that_arguments_are_whole_is_said_in_a_delta_of_the_call():
         assert builder.out == [*out, ToolCallDelta(1)]
         assert builder.out[-1].last
     builder.end_part()
+    builder.out.clear()
     builder.complete_call(1)
-    assert len(builder.out) == 3
+    assert builder.out == []
 
 
 def test_a_call_that_is_given_up_ends_where_it_begins():
@@ -153,3 +156,44 @@ def test_a_call_that_is_given_up_ends_where_it_begins():
     builder.begin_call(0, "id", "f", 5)
     builder.end_call(0, frozenset(), complete=False)
     assert builder.so_far()[0].span == (5, 5)
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_a_call_is_complete_as_its_end_says(complete):
+    builder = MessageBuilder()
+    builder.begin_call(0, "id", "f", 5)
+    if not complete:
+        builder.complete_call(0)
+    builder.end_call(9, frozenset(), complete=complete)
+    (call,) = builder.so_far()
+    assert (call.complete, call.span) == (complete, (5, 9))
+
+
+def test_a_call_is_complete_when_its_own_arguments_are():
+    parser = StreamParser(TAGS)
+    parser.feed(CALL + CALL[:-10])
+    first, second = parser.message.tool_calls
+    assert (first.complete, second.complete) == (True, False)
+    assert first.span == (0, CALL.index("\n</call>"))
+
+
+def test_only_the_section_that_did_not_end_is_content_too():
+    policies = Policies(unclosed_reasoning="copy")
+    parser = fed(TAGS, "<think>\none\n</think>\n\n<think>\ntwo", policies=policies)
+    assert parser.message.parts == [Reasoning("onetwo"), Content("two")]
+
+
+def test_a_call_in_reasoning_that_is_text_is_not_said_again():
+    policies = Policies(tool_in_reasoning="call", unknown_tool="text", unclosed_reasoning="copy")
+    parser = fed(TAGS, f"<think>\none{CALL}two", tools=[{"name": "g"}], policies=policies)
+    assert parser.message.parts == [
+        *(Reasoning("one"), Content(CALL), Reasoning("two"), Content("onetwo"))
+    ]
+
+
+def test_the_tags_round_reasoning_are_of_no_token():
+    text = Text(get_format("qwen3"), ["<think>"], ["<think>", "hm", "</think>", "yo"])
+    parser = text.parser(reasoning="inline")
+    deltas = [delta for id in text.ids for delta in parser.feed(id)] + parser.finish("stop")
+    assert "".join(delta.text for delta in deltas) == "<think>hm</think>yo"
+    assert parser.roles == ["marker", "reasoning", "marker", "content"]

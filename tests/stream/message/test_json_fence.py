@@ -215,6 +215,13 @@ def test_what_was_held_back_has_its_own_place(text, data):
         assert by_role(text, "name", chunks)[0] == names
 
 
+def test_what_stands_behind_text_that_was_held_back_has_its_own_place():
+    text = "```json\n42<think>\nhm"
+    for chunks in ([text], list(text)):
+        parts = [by_role(text, role, chunks)[0] for role in ("marker", "content", "reasoning")]
+        assert parts == ["```json\n<think>\n", "42", "hm"]
+
+
 def test_what_is_no_json_is_held_no_longer():
     parser = StreamParser(TAGS, response_schema=SCHEMA)
     chunks = ['```json\n{"a": ', "oops", " ", "``", " [1", "2"]

@@ -7,7 +7,7 @@ import pytest
 from deltaparse import Policies, StreamParser, get_format
 
 from ...strategies.token_texts import Text
-from ...strategies.wire_by_hand import CALL, TAGS, calls, kinds
+from ...strategies.wire_by_hand import CALL, OTHER, TAGS, calls, fed, kinds
 from ...strategies.wire_channels import HARMONY
 
 BAD = '<call>\n{"name": "f", "arguments": {"a": oops}}\n</call>'
@@ -50,6 +50,67 @@ def test_a_policy_refuses_nothing_that_the_prompt_has():
     parser.feed(CALL.replace('"f"', '"g"'))
     parser.finish("stop")
     assert calls(parser) == [("g", '{"a": 1}')]
+
+
+@pytest.mark.parametrize("begun", ['"g"', '"g",', '"g", "arguments"'])
+def test_a_policy_refuses_no_name_that_ends_where_the_prompt_does(begun):
+    text = CALL.replace('"f"', '"g"')
+    at = text.index(begun) + len(begun)
+    policies, prompt = Policies(unknown_tool="error"), f"<|start|>model\n{text[:at]}"
+    parser = fed(TAGS, text[at:], tools=[{"name": "f"}], policies=policies, prompt=prompt)
+    assert calls(parser) == [("g", '{"a": 1}')]
+    assert parser.issues == []
+
+
+@pytest.mark.parametrize(
+    "begun", ["<call>", '<call>\n{"name": ', '<call>\n{"name": "f", "arg', CALL[:-11]]
+)
+def test_a_call_that_the_prompt_began_stands_from_the_beginning_of_the_output(begun):
+    places = []
+
+    def made(place):
+        places.append((place.name, place.index, place.offset))
+        return "an id"
+
+    text = CALL[len(begun) :]
+    parser = StreamParser(TAGS, prompt=f"<|start|>model\n{begun}", id_factory=made)
+    deltas = parser.feed(text) + parser.finish("stop")
+    (call,) = parser.message.tool_calls
+    assert call.span == (0, text.index("\n</call>"))
+    assert [delta.last for delta in deltas] == [False] * (len(deltas) - 1) + [True]
+    assert places == [("f", 0, 0)]
+
+
+def test_a_call_that_the_prompt_began_is_open_until_its_arguments_end():
+    parser = StreamParser(TAGS, prompt=f"<|start|>model\n{CALL[:-10]}")
+    assert [delta.last for delta in parser.feed("2")] == [False]
+    assert [delta.last for delta in parser.feed("}}\n</call>")] == [True]
+    assert calls(parser) == [("f", '{"a": 12}')]
+
+
+def test_only_the_call_that_was_repaired_says_so():
+    odd = CALL.replace("1", "1,")
+    for text, repaired in (
+        (odd + OTHER, [True, False]),
+        (CALL + odd + OTHER, [False, True, False]),
+    ):
+        parser = fed(TAGS, text)
+        assert [call.repaired for call in parser.message.tool_calls] == repaired
+
+
+def test_all_tools_that_the_choice_names_are_named():
+    choice = {
+        "type": "allowed_tools",
+        "mode": "auto",
+        "tools": [{"type": "function", "name": "f"}, {"type": "function", "name": "g"}],
+    }
+    tools = [{"name": "f"}, {"name": "g"}, {"name": "h"}]
+    parser = fed(TAGS, CALL.replace('"f"', '"h"'), tools=tools, tool_choice=choice)
+    (issue,) = parser.issues
+    assert (issue.kind, issue.detail) == (
+        "wrong_tool",
+        "'h' was called, tool_choice names 'f' or 'g'",
+    )
 
 
 def test_what_is_said_once_more_ends_with_its_repetition():

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import CodeFormat, StreamParser, get_format
+from deltaparse import (
+    CodeFormat,
+    Content,
+    MalformedOutput,
+    Policies,
+    Reasoning,
+    StreamParser,
+    get_format,
+)
 
-from ...strategies.wire_by_hand import CALL, DELIMITED, OTHER, TAGS, calls, fed, kinds
+from ...strategies.wire_by_hand import (
+    CALL,
+    DELIMITED,
+    OTHER,
+    TAGS,
+    UNMARKED,
+    WRAPPED,
+    calls,
+    fed,
+    kinds,
+)
 from ...strategies.wire_channels import HARMONY
 
 F = ("f", '{"a": 1}')
+IN_JSON = '{"name": "f", "arguments": {"a": 1}}'
+BARE = IN_JSON.replace("arguments", "parameters")
 CODE = TAGS.replace(code=CodeFormat(start="<|code|>", function="python"))
 
 
@@ -133,3 +153,121 @@ def test_a_part_may_be_calls_where_an_earlier_one_was_text():
     parser = fed(fmt, 'all\nSo:\n>>> x\n{"a": 2}\n>>>all\nYes>>>f\n{"a": 1}')
     assert parser.message.content == 'So:\n>>> x\n{"a": 2}\nYes'
     assert calls(parser) == [F]
+
+
+def found(parser):
+    """Kind and span of each issue."""
+    return [(issue.kind, issue.span) for issue in parser.issues]
+
+
+def test_a_header_at_the_beginning_is_a_repetition():
+    parser = fed(TAGS, "<|start|>model\nhi")
+    assert parser.message.content == "hi"
+    assert found(parser) == [("repeated_marker", (0, 15))]
+
+
+@pytest.mark.parametrize("before", ["", "<think>\nhm</think>", IN_JSON])
+def test_calls_in_json_may_stand_behind_any_white_space(before):
+    parser = fed(TAGS, before + " " * 200 + IN_JSON, calls="json")
+    assert calls(parser) == [F] * (2 if before == IN_JSON else 1)
+    assert (parser.message.content, parser.issues) == ("", [])
+
+
+def test_white_space_between_text_and_reasoning_is_text_in_raw_output():
+    text = "a<|end|> <think>\nb\n</think>\n\nc"
+    assert fed(TAGS, text, reasoning="raw").message.content == text.replace("<|end|>", "")
+    assert fed(TAGS, text).message.parts == [Content("a"), Reasoning("b"), Content("c")]
+
+
+def test_a_closer_behind_text_is_reported():
+    parser = fed(TAGS, f"a</call>{CALL}")
+    assert (parser.message.content, calls(parser)) == ("a", [F])
+    assert found(parser) == [("orphan_marker", (1, 8))]
+
+
+def test_what_becomes_of_an_end_of_reasoning_is_said():
+    (issue,) = fed(TAGS, CALL + "</think>b").issues
+    assert issue.detail.startswith("'</think>' ends no reasoning, and is not emitted: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("<answer>a</answer>b<answer>c</answer>d", "abcd"),
+        ("<plan>x</plan>a</answer>b<answer>c</answer>", "a</answer>bc"),
+        ("a<answer>b<answer>c</answer></answer>", "ab<answer>c"),
+        ("<answer>a</answer><plan>x</plan>b<answer>c</answer>d", "abcd"),
+    ],
+)
+def test_content_may_stand_in_markers_more_than_once(text, content):
+    assert fed(WRAPPED, text).message.content == content
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_a_closer_behind_a_call_in_json_is_reported(space):
+    parser = fed(TAGS, f"{IN_JSON}{space}</call>", calls="json")
+    start = len(IN_JSON + space)
+    assert (calls(parser), found(parser)) == ([F], [("stray_marker", (start, start + 7))])
+
+
+@pytest.mark.parametrize("between", ["", " ", "\n", ",", ";", "; ", " ;\n"])
+def test_what_may_stand_between_calls_in_no_markers(between):
+    tools = [{"name": "f"}, {"name": "g"}]
+    parser = fed(UNMARKED, BARE + between + BARE.replace('"f"', '"g"'), tools=tools)
+    assert (calls(parser), parser.issues) == ([F, ("g", F[1])], [])
+
+
+@pytest.mark.parametrize("end", [";", "; ", ",", "<|e"])
+def test_what_the_output_ends_in_behind_a_call_in_no_markers_is_reported(end):
+    parser = fed(UNMARKED, BARE + end, tools=[{"name": "f"}])
+    assert (calls(parser), parser.message.content) == ([F], "")
+    assert found(parser) == [("cut_marker", (len(BARE), len(BARE + end)))]
+
+
+@pytest.mark.parametrize("text", [";x", "; no", " ;x", "x", ";;"])
+def test_a_separator_before_text_is_text(text):
+    parser = fed(UNMARKED, BARE + text, tools=[{"name": "f"}])
+    assert (calls(parser), parser.message.content) == ([F], text)
+    assert found(parser) == [("text_after_tool_call", (len(BARE), len(BARE + text)))]
+
+
+def test_what_is_unread_of_a_call_that_a_policy_refuses_is_content():
+    text = f"<think>\nhm{CALL}more{OTHER}"
+    parser = StreamParser(TAGS, tools=[{"name": "f"}], policies=Policies(unknown_tool="error"))
+    parser.feed(text)
+    with pytest.raises(MalformedOutput):
+        parser.finish("stop")
+    assert parser.message.reasoning_content == "hm"
+    assert (calls(parser), parser.message.content) == ([F], "more" + OTHER)
+
+
+def test_the_call_that_a_policy_refuses_is_not_complete():
+    text = "<think>\nhm" + CALL.replace("1", "oops")
+    policies = Policies(malformed_arguments="error")
+    parser = StreamParser(TAGS, policies=policies)
+    parser.feed(text)
+    with pytest.raises(MalformedOutput):
+        parser.finish("stop")
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete) == ('{"a": ', False)
+    assert parser.message.content == "\n</call>"
+
+
+@pytest.mark.parametrize(
+    ("text", "content"), [("\nhi", "hi"), ("hi", "hi"), ("\n\nhi", "\nhi"), (" \nhi", " \nhi")]
+)
+def test_the_white_space_that_the_template_writes_before_content_is_none_of_it(text, content):
+    assert fed(TAGS.replace(content={"start": "\n"}), text).message.content == content
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt", "content"),
+    [
+        ("b<answer>a</answer>", "", "b<answer>a</answer>"),
+        ("<plan>x</plan>b<answer>a</answer>c", "", "bac"),
+        ("x</plan>b<answer>a</answer>c", "<|start|>model\n<plan>", "bac"),
+    ],
+)
+def test_content_stands_in_markers_where_reasoning_does(text, prompt, content):
+    modes = {"content": {"mode": "WRAPPED_WITH_REASONING"}, "reasoning": {"mode": "TAG_BASED"}}
+    assert fed(WRAPPED.replace(**modes), text, prompt=prompt).message.content == content

@@ -21,6 +21,7 @@ from deltaparse import (
 )
 from deltaparse.stream import parser as parser_module
 from deltaparse.stream.reading.channel_header import MAX_HEADER
+from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ...corpus import needs_corpus, rows
 from ...strategies.token_texts import Text
@@ -632,3 +633,99 @@ def test_a_recipient_is_reported_where_it_stands():
     text = "<|channel|>commentary to=  functions.g <|message|>{}<|call|>"
     (issue,) = fed(HARMONY, text, tools=TOOLS).issues
     assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("functions.g"))
+
+
+HEADER = "<|channel|>commentary to=functions.f<|message|>"
+
+
+@pytest.mark.parametrize("tools", [None, TOOLS], ids=["any tools", "tools"])
+@pytest.mark.parametrize("cut", range(1, len("<|message|>") + 1))
+def test_a_marker_that_is_cut_is_no_part_of_the_name_before_it(cut, tools):
+    (tried,) = fed(HARMONY, HEADER[:-cut], "length", tools=tools).attempts
+    assert (tried.name, tried.status) == ("f", "truncated")
+    assert tried.span == (0, len(HEADER) - cut)
+
+
+@pytest.mark.parametrize("end", ["", " ", "<|mess"])
+def test_a_name_that_is_cut_is_what_there_is_of_it(end):
+    (tried,) = fed(HARMONY, "<|channel|>commentary to=functions.get_we" + end, "length").attempts
+    assert tried.name == "get_we"
+    (tried,) = fed(HARMONY, "<|channel|>commentary to=<|mess", "length").attempts
+    assert tried.name == ""
+
+
+def test_a_role_that_the_prompt_wrote_may_be_written_again():
+    parser = fed(HARMONY, f"assistant{FINAL}")
+    assert (parser.message.content, parser.issues) == ("Hello", [])
+
+
+def test_a_call_behind_the_end_of_the_turn_is_reported_with_its_header():
+    parser = fed(HARMONY, FINAL + START + HEADER + "{}<|call|>")
+    (issue,) = parser.issues
+    start = len(FINAL + START)
+    assert (issue.kind, issue.span) == ("text_after_end", (start, start + len(HEADER)))
+    assert calls(parser) == [("f", "{}")]
+
+
+@pytest.mark.parametrize("end", ["<|call|>", "<|end|>", ""])
+def test_what_ends_a_call_that_is_text_is_text_but_for_the_next_header(end):
+    text = HEADER + "{}" + end
+    policies = Policies(unknown_tool="text")
+    parser = fed(HARMONY, text + START + FINAL, tools=[{"name": "g"}], policies=policies)
+    assert parser.message.parts == [Content(text), Content("Hello")]
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("functions.f"))
+
+
+def test_a_call_is_no_reasoning_where_there_are_no_tools():
+    text = HEADER.replace("commentary", "analysis") + "{}"
+    parser = fed(HARMONY, text, tools=TOOLS, tool_choice="none")
+    assert parser.message.parts == [Content(text)]
+
+
+@pytest.mark.parametrize("body", ["[1]", "oops"])
+def test_a_body_that_is_no_object_leaves_a_call_without_arguments(body):
+    parser = fed(HARMONY, HEADER + body + "<|call|>")
+    (call,) = parser.message.tool_calls
+    assert (call.name, call.arguments, call.complete) == ("f", "", False)
+    assert call.span == (0, len(HEADER + body))
+
+
+def test_brackets_behind_arguments_are_left_out_where_these_are_whole():
+    parser = fed(HARMONY, HEADER + "{}} ]x<|call|>")
+    assert (calls(parser), parser.message.content) == ([("f", "{}")], "x")
+    assert [(issue.kind, issue.detail) for issue in parser.issues] == [
+        ("repaired_arguments", "left out: '}]'"),
+        ("text_after_tool_call", "kept as content"),
+    ]
+    strict = fed(HARMONY, HEADER + "{}}<|call|>", policies=Policies(malformed_arguments="strict"))
+    assert (calls(strict), strict.message.content) == ([("f", "{}")], "}")
+    (issue,) = fed(HARMONY, HEADER + '{"a": oops}}<|call|>').issues
+    assert issue.kind == "malformed_arguments"
+
+
+def test_what_ends_the_turn_is_told_from_other_markers():
+    text = FINAL + START + FINAL
+    parser = TracedParser(HARMONY)
+    parser.feed(text)
+    parser.finish("stop")
+    ends = [text[start:end] for start, end, role in parser.role_spans if role == "end"]
+    assert ends == ["<|return|>", "<|return|>"]
+
+
+def test_a_message_to_someone_else_is_reported_from_its_header_on():
+    text = "<|channel|>final to=bob<|message|>psst"
+    parser = fed(HARMONY, text + "<|end|>" + START + FINAL)
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == ("foreign_recipient", (0, len(text)))
+    assert parser.message.content == "Hello"
+
+
+def test_raw_reasoning_that_the_next_message_ends_has_no_end_marker():
+    text = "<|channel|>analysis<|message|>hm"
+    content = "".join(
+        part.text for part in fed(HARMONY, text + START + FINAL, reasoning="raw").message.parts
+    )
+    assert content == text + "Hello"
+    shown = fed(HARMONY, f"{text}<|end|>{START}{FINAL}", reasoning="raw").message.content
+    assert shown == f"{text}<|end|>Hello"
