@@ -15,6 +15,7 @@ from deltaparse.partial.patterns.check import MAX_BEHIND, MISSING, check_pattern
 REFUSED = [
     (".*?a", ".*?", "greedy"),
     ("(?:a)*?b", "(?:a)*?", "greedy"),
+    ("[ab]*?c", "[ab]*?", "greedy"),
     ("(?s:.??)b", ".??", "without a limit"),
     ("(?s:.*?)(?<=a)b", ".*?", "beside a lookbehind"),
     ("(?s:.*?)(?m:^)b", ".*?", "(?m:^)"),

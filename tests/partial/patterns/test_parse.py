@@ -6,7 +6,14 @@ import pytest
 import regex
 
 from deltaparse.partial import UsageError
-from deltaparse.partial.patterns.parse import Atom, Group, Kind, Repeat, parse_pattern
+from deltaparse.partial.patterns.parse import (
+    MAX_NESTING,
+    Atom,
+    Group,
+    Kind,
+    Repeat,
+    parse_pattern,
+)
 
 REFUSED = [
     (r"\bword", r"\b", r"(?<!\w)"),
@@ -19,18 +26,19 @@ REFUSED = [
     (r"a\M", r"\M", r"(?!\w)"),
     (r"\<a", r"\<", r"(?<!\w)"),
     (r"a\>", r"\>", r"(?!\w)"),
-    (r"\L<words>", r"\L", "alternatives"),
     (r"a\z", r"\z", r"\Z"),
     (r"a\0", r"\0", r"\x00"),
     (r"\ha", r"\h", r"\xHH"),
     (r"a\123", r"\1", r"\xHH"),
     ("a{e<=1}", "{", r"\{"),
     ("a{2", "{", r"\{"),
-    ("[[a]b", "[", r"\["),
+    ("[[a]b", "[ at 0", r"\["),
     ("[]([]", "[", r"\["),
     ("(?r)ab", "(?r", "forwards"),
     ("(?p)ab|abc", "(?p", "longer"),
     ("(?b)ab", "(?b", "fuzzy"),
+    ("(?e)ab", "(?e", "fuzzy"),
+    ("(?w)ab", "(?w", "leave the flag out"),
     ("(?f)ab", "(?f", "(?i)"),
     ("(?V1)ab", "(?V", "version 0"),
     ("a(?i)b", "(?i", "(?i:...)"),
@@ -59,8 +67,18 @@ def test_refused(pattern, construct, instead):
 
 @pytest.mark.parametrize("flag", [regex.R, regex.P, regex.B, regex.E, regex.F, regex.W, regex.V1])
 def test_refused_flags(flag):
-    with pytest.raises(UsageError, match="supported"):
-        parse_pattern("a", flag)
+    with pytest.raises(UsageError, match="supported") as refusal:
+        parse_pattern("a", flag | regex.I)
+    assert str(refusal.value).startswith(f"flags {flag!r}:")
+
+
+def test_the_deepest_pattern():
+    def nested(depth):
+        return "(?:" * depth + "a" + ")" * depth
+
+    parse_pattern(nested(MAX_NESTING))
+    with pytest.raises(UsageError, match="nested"):
+        parse_pattern(nested(MAX_NESTING + 1))
 
 
 def test_bytes_are_refused():
