@@ -93,6 +93,14 @@ def test_flags_in_front():
     assert [node.flags for node in tree.branches[0]] == ["isx", "isx"]
 
 
+def test_flags_of_groups():
+    _, tree = parse_pattern("(?im)a(?-i:b(?s-m:c))d")
+    a, group, d = tree.branches[0]
+    b, inner = group.branches[0]
+
+    assert [a.flags, b.flags, inner.branches[0][0].flags, d.flags] == ["im", "m", "s", "im"]
+
+
 def test_the_tree():
     flags, tree = parse_pattern(r"(?s)a{2,3}+|(?<=x)(?i:.$)\Z")
     repeat = Repeat(Atom(Kind.CHAR, "a", "s"), "{2,3}", 2, 3, "+")
