@@ -167,13 +167,17 @@ def test_what_json_spells_anew_does_not_pass_quickly(case, char):
         (["<|end|>"], "<|end", (0, 0)),
         ([".*"], "a.*", (1, 3)),
         (["é", "é\u0301"], "é", (0, 0)),
+        (["b", "acd"], "xb", (1, 2)),
+        (["<anna"], "x<anu", (5, 5)),  # begun like one, and as short as the beginning of one
         (["😀"], "\ud83d", (1, 1)),  # half of a pair is another character
         ([], "anything", (8, 8)),
         ([""], "anything", (8, 8)),
     ],
 )
 def test_minimal_examples(literals, text, found):
+    start, end = found
     assert Markers(literals).find(text) == found
+    assert Markers(literals).split(text) == (start if start == end else -1)
 
 
 @pytest.mark.parametrize("literals", [["abab", "ababab"], ["abcd", "bc"]])
@@ -289,6 +293,19 @@ def test_find_reads_a_window_from_any_place():
     assert look_for.find(src.text, 6) == (6, 6)
 
 
+def test_the_lanes_of_text_as_it_is_and_as_json_spells_it():
+    markers = Markers(["<tool>"])
+    for lane in (markers.lane, markers.string_lane):
+        assert lane.exact('1 < 2 "\n') is None
+        assert lane.exact("a<to")
+        assert lane.exact("a<tool>b")
+        assert [lane.split(text) for text in ("plain", "a<to", "<tool>")] == [5, 1, -1]
+    assert markers.lane.quick('"\n') is None
+    assert markers.string_lane.quick('"\n')
+    assert markers.lane.spell is None
+    assert markers.string_lane.spell('"\n') == '\\"\\n'
+
+
 @given(cases())
 def test_match_says_what_find_says_of_a_place(case):
     literals, text = case
@@ -317,7 +334,9 @@ def test_a_waiter_knows_what_it_waits_at_and_the_first_characters_of_markers():
     waiter = markers.waiter
     for text in ("<", "<tool", "[EN"):
         assert text in waiter.known
-        assert waiter.step(Window(f"a{text}"[1:])) == ""
+        window = Window(f"a{text}")
+        window.pos = 1
+        assert waiter.step(window) == ""
     for text in ("<tool>", "<x", "tool", ""):
         assert text not in waiter.known
         assert waiter.step(Window(text)) is None

@@ -140,6 +140,7 @@ def test_what_waits_is_half_a_character(parts):
         ([b"a\xff", b"\xf0\x9f"], ["a\ufffd", "", "\ufffd"]),
         ([b"\xed", b"\xa0"], ["", "", "\ufffd\ufffd"]),
         (["\ud83d", "\ude00"], ["", "😀", ""]),
+        (["\ud800", "\udc00", "\udbff", "\udfff"], ["", "\U00010000", "", "\U0010ffff", ""]),
         (["a\ud83d", "", "b"], ["a", "", "\ufffdb", ""]),
         (["\ud83d", "\ud83d", "\ude00"], ["", "\ufffd", "😀", ""]),
         (["\ud83d", b"", b"\xc3\xa9"], ["", "", "\ufffdé", ""]),
@@ -157,6 +158,20 @@ def test_what_came_as_u_fffd_is_not_counted():
 
     assert "".join(emitted) == "\ufffd" * 6
     assert replacements(decoder) == (2, 2, 5)
+
+
+@pytest.mark.parametrize("chunks", [["\ud83d", "\ude00"], [b"\xf0\x9f", b"\x98\x80"]])
+def test_of_a_pair_nothing_is_replaced(chunks):
+    assert replacements(decoded(chunks)[0]) == (0, None, None)
+
+
+@pytest.mark.parametrize("half", ["\ud83d", b"\xf0\x9f"])
+def test_what_waits_at_the_end_is_replaced_once(half):
+    decoder, emitted = decoded([half])
+
+    assert (emitted, decoder.waiting) == (["", "\ufffd"], False)
+    assert decoder.finish() == ""
+    assert replacements(decoder) == (1, 0, 0)
 
 
 def test_plain_text_goes_through_untouched():

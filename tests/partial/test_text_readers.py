@@ -8,7 +8,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltaparse.partial import Markers, at, peek, skip, until, whitespace
+from deltaparse.partial import (
+    Markers,
+    StringSink,
+    Window,
+    at,
+    peek,
+    skip,
+    skip_if_here,
+    until,
+    whitespace,
+)
 
 from ..support import Driver, cuts, drive, silent, three_ways
 
@@ -147,6 +157,48 @@ def test_at_sees_what_a_match_sees(text, data):
     read = drive(silent(at, NESTED), data.draw(cuts(text)))
 
     assert read == (found[0] if found else "", [], text)
+
+
+def test_what_stands_behind_other_text():
+    src = Window("x</s>")
+    src.pos = 1
+    with pytest.raises(StopIteration) as done:
+        next(at(src, CALL))
+    assert done.value.value == "</s>"
+    src = Window("x    y")
+    src.pos = 1
+    with pytest.raises(StopIteration) as done:
+        next(whitespace(src, 2))
+    assert src.unread == "  y"
+
+
+def test_where_a_marker_may_stand_the_reader_is_not_resumed_before_it_does():
+    driver = Driver(silent(at, CALL))
+    driver.feed("<", "cal", "l", "")
+    assert (driver.running, driver.resumes) == (True, 1)
+    driver.feed(">x")
+    assert (driver.result, driver.resumes) == ("<call>", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"), [("</s>", ""), ("<call>\n", ""), ("<call>x", "x"), ("<x", "<x"), ("x", "x")]
+)
+def test_skip_if_here(text, unread):
+    three_ways(silent(skip_if_here, CALL), text, (text != unread, "", unread))
+    assert drive(silent(skip_if_here, NOTHING), [text]) == (False, [], text)
+
+
+def test_until_waits_where_the_text_of_a_string_goes():
+    emitted, sunk, string = [], [], StringSink()
+    src = Window("a")
+    reader = until(src, CALL, emitted.append, string=string)
+    next(reader)
+    assert src.waiter.lane is CALL.lane
+    string.sink = sunk.append
+    src.feed("b")
+    next(reader)
+    assert src.waiter.lane is CALL.string_lane
+    assert (src.waiter.sink, emitted) == (string.sink, ["a", "b"])
 
 
 def test_nothing_stands_where_nothing_is_looked_for():

@@ -362,3 +362,46 @@ def test_text_behind_the_prompt_is_all_the_models():
     src.take(2)
     src.feed("de")
     assert (src.clipped(0, 2), src.take(2)) == ("cd", "cd")
+
+
+def test_what_stood_before_is_known_behind_no_text():
+    src = Window("a")
+    src.pos = 1
+    src.move_behind("")
+    assert src.previous == "a"
+    src.move_behind("bc")
+    assert (src.previous, src.offset) == ("c", 3)
+
+
+def test_where_the_prompt_ends_in_a_text():
+    assert [Window("abc", offset).prompt_end for offset in (-2, 0, 2)] == [2, 0, 0]
+
+
+def test_without_a_waiter_no_lane_opens():
+    src = Window()
+    src.let_pass(LANE)
+    assert src.waiter is None
+
+
+def test_marks_are_released_from_the_last_on():
+    src = Window("abcdef")
+    for _ in range(4):
+        src.mark()
+        src.pos += 1
+    src.release()
+    assert (src.marks, src.held_from) == (3, 0)
+    src.release(to=1)
+    assert (src.marks, src.held_from, src.since(0)) == (1, 0, "abcd")
+    src.release(to=0)
+    assert (src.marks, src.held_from) == (0, 4)
+
+
+@pytest.mark.parametrize("marks", [1, 2, 3])
+def test_who_gives_up_has_no_mark_left(marks):
+    src = Window("abcdef")
+    src.pos = 1
+    for _ in range(marks):
+        src.mark()
+        src.pos += 1
+    src.rewind()
+    assert (src.marks, src.unread, src.offset, src.previous) == (0, "bcdef", 1, "a")

@@ -222,8 +222,8 @@ def test_deep_nesting_is_healed_from_deep_down():
         return deep(levels - 1) if levels else heal_json("[" * 512)
 
     assert deep(450).end == 512
-    healed = heal_json('[{"a": [1, 2.5, "x", null,' + "[" * 1000, max_depth=2000)
-    assert healed.value[0]["a"][:4] == [1, 2.5, "x", None]
+    healed = heal_json('[{"a": [1, 0.1, "x", null,' + "[" * 1000, max_depth=2000)
+    assert healed.value[0]["a"][:4] == [1, 0.1, "x", None]
 
 
 # PRIMITIVES: a text cut in each state, completed round the marker M, what is certain of it in
@@ -302,6 +302,7 @@ def test_what_is_safe_stays(text, data):
 def test_a_marker_is_plain(marker):
     with pytest.raises(UsageError, match="plain"):
         heal_json("{", marker=marker)
+    assert heal_json("[", marker="é😀").text == '["é😀"]'
 
 
 @pytest.mark.parametrize(
@@ -339,6 +340,8 @@ def test_several_paths_with_indices():
     text = '[{"f": {"x": 1}}, {"f": {"x": "y'
     healed = heal_json(text, args_paths=[[0, "f"], [1, "f"]])
     assert healed.args == {(0, "f"): '{"x":1}', (1, "f"): '{"x":"y'}
+    assert healed.value == [{"f": {"x": 1}}, {"f": {"x": "y"}}]
+    assert heal_json(text, args_paths=[[0], [2]]).value == [{"f": {"x": 1}}, {"f": {}}]
 
 
 @pytest.mark.parametrize(
@@ -354,6 +357,10 @@ def test_several_paths_with_indices():
         ('{"a": tru', {}),
         ('{"a": "1', {"a": "1"}),
         ('{"a": 1x', {}),
+        ('[{"a": 12', [{"a": 12}]),
+        ('{"a": [1, 2', {"a": [1, 2]}),
+        ("[01]", []),
+        ("[]1", []),
     ],
 )
 def test_eager_numbers(text, value):

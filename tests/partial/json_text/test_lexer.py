@@ -31,7 +31,7 @@ STATES = {
 # The mark shows the place up to which it may be JSON.
 BROKEN = ["ˇ]", "[1,ˇ]", "[ˇ}", "[1ˇ}", '{"a":1ˇ]', '{"a":1,ˇ}', "{ˇ1", '{"a" ˇ1', '{"a":ˇ}']
 BROKEN += ['["" ˇ""]', "[ˇ-]", "[ˇ01]", "[ˇ-00]", "[ˇTrue]", "[ˇnulL]", "[1ˇx]", "[ˇ'a']"]
-BROKEN += ['["aˇ\nb"]', '["aˇ\\x41"]', '{"ˇ\\u12g']
+BROKEN += ['["aˇ\nb"]', '["aˇ\\x41"]', '{"ˇ\\u12g', "[{ˇ1", '[{"a":1,ˇ2', "[{ˇ["]
 
 
 def chunks(text, size):
@@ -188,7 +188,8 @@ def test_a_run_passes_what_the_loop_passes(data, text, hold_commas, max_depth):
         assert first == second
 
 
-def test_a_run_takes_all_between_two_brackets(monkeypatch):
+@pytest.mark.parametrize("held_later", [False, True])
+def test_a_run_takes_all_between_two_brackets(held_later, monkeypatch):
     text = '{"a": 1, "b": "\\n", "c": [true, -1.5e3, "x", {"d": null, "e'
     read, token = [], JsonLexer._token
 
@@ -197,9 +198,32 @@ def test_a_run_takes_all_between_two_brackets(monkeypatch):
         return token(lexer, text, pos, *more, **words)
 
     monkeypatch.setattr(JsonLexer, "_token", noted)
-    lexer = JsonLexer(hold_commas=True)
+    lexer = JsonLexer(hold_commas=not held_later)
+    lexer.hold(True)
     assert lexer.scan(text) == len(text)
     assert (read, lexer.state, lexer.stack) == (["{", "[", "{"], S.KEY, "{[{")
+
+
+@pytest.mark.parametrize("before", ["[1 ", '{"a": true', '[{"a": []', '{"a": [{}'])
+def test_commas_can_be_held_back_from_any_place_on(before):
+    lexer = JsonLexer()
+    assert lexer.scan(before) == len(before)
+    for _ in range(2):
+        lexer.hold(True)
+        assert (lexer.scan(", "), lexer.state) == (0, S.AFTER_VALUE)
+        lexer.hold(False)
+        assert (lexer.scan(", "), lexer.state) == (2, S.AFTER_COMMA)
+        lexer.go_back(S.AFTER_VALUE, lexer.stack)
+
+
+@pytest.mark.parametrize("text", ["[1]", "[x", '{"a": x', '[{"\n'])
+def test_a_value_that_has_ended_takes_no_more(text):
+    lexer = JsonLexer()
+    lexer.scan(text)
+    ended = lexer.state, lexer.stack, lexer.problem, lexer.broken_in
+    for more in (" ", '"a"', "1 ", "]", "[", ","):
+        assert lexer.scan(more) == 0
+        assert (lexer.state, lexer.stack, lexer.problem, lexer.broken_in) == ended
 
 
 def test_strings_pass_by_a_waiting_reader():

@@ -35,6 +35,8 @@ def read(text, *, size=None):
         ("a:1,", "a"),
         ("a:'b'", "a"),
         ('a b:"c"', "a b"),
+        ('a:"b:1",', "a"),
+        ("a:b'c:1,", "a:b'c"),
         *((f"abc:{word},", "abc") for word in WORDS),
         ("abc:Nothing,", ""),
         ("{a:1,", ""),
@@ -58,6 +60,11 @@ def test_where_a_key_ends(text, key):
     assert read(text)[1].lstrip() == text.strip().removeprefix(key).lstrip()
     if len(text) < 100:
         assert read(text, size=1) == read(text)
+
+
+@pytest.mark.parametrize("text", [" :1,", "\n : 1,", " :[", ":<q>", "  a}"])
+def test_where_no_key_stands_nothing_is_read(text):
+    assert read(text) == read(text, size=1) == ("", text)
 
 
 @pytest.mark.parametrize(

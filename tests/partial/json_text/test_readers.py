@@ -292,3 +292,95 @@ def test_a_marker_may_begin_like_a_value(text):
     for chunks in ([text], list(text), [text[:3], text[3:]]):
         read = drive(steps, chunks)
         assert (read.result.state, "".join(read.emitted), read.unread) == (S.DONE, text, "")
+
+
+def test_nothing_has_overrun_but_a_string():
+    overrun = Overrun(Markers(["1", "tr", "x"]), lambda _: "1|tr|x")
+    for text in ("[1, 2, true]", "[11,1 ]", "[true]"):
+        for chunks in ([text], list(text)):
+            read = drive(lambda src, emit: json_value(src, emit, overrun=overrun), chunks)
+            assert (read.result.state, "".join(read.emitted)) == (S.DONE, text)
+    src = Window('x"!"')
+    src.pos = 1
+    with pytest.raises(StopIteration) as done:
+        next(json_string(src, OVERRUN))
+    assert done.value.value == "!"
+
+
+def test_a_string_has_overrun_in_a_text_that_came_whole():
+    src, emitted = Window('["ax"! and more', closed=True), []
+    with pytest.raises(StopIteration) as done:
+        next(json_value(src, emitted.append, overrun=OVERRUN))
+    assert (done.value.value.state, src.unread) == (S.BROKEN, 'x"! and more')
+    assert "".join(emitted) == '["a'
+
+
+@pytest.mark.parametrize(("text", "parts"), [("12 ", ["12"]), ("true", ["true"]), ("[12]", None)])
+def test_where_nothing_passes_nothing_is_emitted(text, parts):
+    emitted = drive(json_value, list(text)).emitted
+    assert emitted == (parts or ["[", "12]"])
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_what_the_prompt_wrote_of_a_value_is_not_emitted(size):
+    text = '{"a": [1, "bc", true], "d": "e"}'
+    for prompt in range(len(text)):
+        chunks = [text[:prompt], *(text[at : at + size] for at in range(prompt, len(text), size))]
+        read = drive(json_value, chunks, prompt=prompt)
+        assert ("".join(read.emitted), read.result.state) == (text[prompt:], S.DONE)
+
+
+@pytest.mark.parametrize("begun", ['["', '{"a": "'])
+def test_only_the_rest_of_a_long_string_is_left_to_the_lane_of_strings(begun):
+    overrun = Overrun(Markers(["<a>"]), lambda _: "(?!)")
+    driver = Driver(lambda src, emit: json_value(src, emit, overrun=overrun))
+    driver.feed(begun)
+    assert driver.src.waiter.lane is not overrun.lane
+    driver.feed(*"abcdef")
+    assert driver.src.waiter.lane is overrun.lane
+    driver.feed("g", '"')
+    assert driver.src.waiter.lane is not overrun.lane
+    assert driver.text == f'{begun}abcdefg"'
+
+
+def test_the_lane_of_a_value_is_kept_and_no_mark_stops_there():
+    driver = Driver(json_value)
+    driver.feed("[")
+    lane = driver.src.waiter.lane
+    for number in ("1", "23"):
+        driver.feed(*number, ", ")
+        assert driver.src.waiter.lane is lane
+    assert (driver.text, driver.resumes) == ("[1, 23, ", 1)
+    assert lane.exact('"?<", ') is None
+
+
+@pytest.mark.parametrize("markers", [["x"], ["x", "<"]])
+def test_where_no_marker_begins_the_reader_is_not_resumed(markers):
+    overrun = Overrun(Markers(markers), lambda _: "(?!)")
+    driver = Driver(lambda src, emit: json_value(src, emit, overrun=overrun))
+    driver.feed('["a', "b", '", tr', "ue, 1", "2, ", '"')
+    assert (driver.text, driver.resumes) == ('["ab", true, 12, "', 1)
+    driver.feed("x", "yz", '", 3')
+    assert (driver.text, driver.resumes) == ('["ab", true, 12, "xyz", ', 2)
+
+
+def test_a_value_whose_end_was_seen_is_not_read_again():
+    class Counting(JsonLexer):
+        scans = 0
+
+        def scan(self, text, pos=0, *, final=False):
+            self.scans += 1
+            return super().scan(text, pos, final=final)
+
+    lexer = Counting()
+    driver = Driver(lambda src, emit: json_value(src, emit, lexer))
+    driver.feed('{"a": [1, ')
+    lane, text = driver.src.waiter.lane, '"b"]} and more'
+    assert lane.exact(text) is text
+    assert lane.split(text) == -1
+    driver.src.waiter.lane, scans = None, lexer.scans
+    driver.feed(text)
+
+    assert (driver.result.state, driver.result.stack) == (S.DONE, "")
+    assert (driver.text, driver.src.unread) == ('{"a": [1, "b"]}', " and more")
+    assert lexer.scans == scans

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from deltaparse.partial import MAX_TOKEN, JsonState, Markers, Overrun, Repairs, repaired_json
 
-from ...support import drive
+from ...support import Driver, drive
 
 S = JsonState
 QUOTE = "<|'|>"
@@ -156,6 +157,26 @@ def test_a_string_in_other_quotes_may_overrun(quote):
     assert found == (broken, '["x<a>y', f"<a>!{quote}]", notes)
     found = at_each_cut(f"[{quote}x<a>y<{quote}]", QUOTE, overrun)
     assert found == (S.DONE, '["x<a>y<"]', "", notes)
+    assert at_each_cut(f"[{quote}x<a>y", QUOTE, overrun) == (S.STRING, '["x<a>y', "", notes)
+    overrun = Overrun(Markers(["a"]), lambda quote: f"a(?:{re.escape(quote)})?!")
+    for proof in ("a!", f"a{quote}!"):
+        found = at_each_cut(f"[{quote}xa{proof}{quote}]", QUOTE, overrun)
+        assert found == (broken, '["xa', f"{proof}{quote}]", notes)
+
+
+def test_the_end_of_the_input_ends_a_word_that_stands_alone():
+    assert at_each_cut("True") == (S.DONE, "true", "", ["python_literals"])
+    assert at_each_cut("-Infinity") == (S.DONE, "null", "", ["non_finite"])
+    assert at_each_cut("Tru") == ("'T' begins no value", "", "Tru", [])
+    assert at_each_cut("[Trux") == ("'T' begins no value", "[", "Trux", [])
+
+
+def test_text_in_single_quotes_passes_by():
+    driver = Driver(lambda src, emit: repaired_json(src, emit, lambda *_: None))
+    driver.feed("['a", "b", "?<c", ' "d', "é")
+
+    assert (driver.text, driver.resumes) == ('["ab?<c \\"dé', 2)
+    assert driver.src.waiter.lane.exact("?<#") is None
 
 
 @pytest.mark.parametrize("quote", ["", QUOTE])

@@ -10,7 +10,7 @@ import pytest
 from deltaparse.partial import marker_set
 from deltaparse.partial.json_text.string_lane import string_lane
 
-# Some begin within others, two characters on, or with what stands in an escape.
+# Some begin within others, two characters on, or with what stands in an escape; some are long.
 MARKERS = [
     (),
     ("<a",),
@@ -20,6 +20,8 @@ MARKERS = [
     ("<a", "<a<n"),
     ("an", "n<a"),
     ("]", "[]-"),
+    ("<anna",),
+    ("<anna", "anun"),
 ]
 TEXTS = ["".join(chars) for size in range(6) for chars in product("\\<nau", repeat=size)]
 ODD = ['"', "\\x", "\n", "\x1f", "\ud83d", "\\u12", "\\u12ab", "\\u12g", "[]", "[]-", "]", "é\x7f"]

@@ -94,10 +94,29 @@ def test_each_string_may_be_so_long():
     for chunk in ['"', *"abc", '"', ', "', *"abc", '", ', '"a', *"bcd"]:
         assert lane.exact(chunk) is None
     assert lane.exact("e")
+    lane = value_lane(after('[["'), "")
+    for chunk in [*"abc", 'd", "e', *"fgh", '"], ', '["i', *"jkl"]:
+        assert lane.exact(chunk) is None
+    assert lane.exact("m")
+
+
+def test_between_strings_any_number_of_chunks_may_pass():
+    lane = value_lane(after("[[],"), "")
+    for _ in range(3 * LONG_STRING):
+        assert lane.exact("[],") is None
+
+
+def test_what_was_not_seen_is_looked_at_to_be_split():
+    lexer = after("[")
+    lane = value_lane(lexer, "")
+    for text, end in [('"a", ', 5), ("1, 23", 3), ("23, tr", 4), ("true, {", 7), ("1", -1)]:
+        assert lane.split(text) == end
+    assert stands(lexer) == (S.AFTER_OPEN, "[{")
 
 
 @pytest.mark.parametrize("chunk", [b"", b"a", b'"'])
 @pytest.mark.parametrize("firsts", ["", "<"])
-def test_of_bytes_it_asks_what_raises(chunk, firsts):
+@pytest.mark.parametrize("begun", ['["', '"'])
+def test_of_bytes_it_asks_what_raises(begun, chunk, firsts):
     with pytest.raises(TypeError):
-        value_lane(after('["'), firsts).exact(chunk)
+        value_lane(after(begun), firsts).exact(chunk)

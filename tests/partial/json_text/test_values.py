@@ -110,6 +110,7 @@ def test_a_number_alone_ends_with_the_input():
     values = JsonValues()
     assert values.feed("12") == []
     assert values.finish() == [((), 12)]
+    assert list(argument_events(["1", "2"])) == [((), 12)]
 
 
 def test_deep_nesting_is_refused():
@@ -171,6 +172,16 @@ def test_a_string_that_grows_can_be_looked_at_all_the_time(begun):
             assert exactly(values.value) == exactly(healed)
     values.feed('"')
     assert exactly(values.value) == exactly(healed)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 2])
+def test_a_string_is_whole_however_often_it_was_looked_at(looks):
+    values = JsonValues()
+    for chunk, so_far in [('["ab', ["ab"]), ('c", "de', ["abc", "de"]), ("f", ["abc", "def"])]:
+        values.feed(chunk)
+        for _ in range(looks):
+            assert values.value == so_far
+    assert values.feed('"]') == [((1,), "def"), ((), ["abc", "def"])]
 
 
 @given(nearly_json() | st.text())

@@ -15,6 +15,7 @@ from deltaparse.partial.patterns.check import MAX_BEHIND, MISSING, check_pattern
 REFUSED = [
     (".*?a", ".*?", "greedy"),
     ("(?:a)*?b", "(?:a)*?", "greedy"),
+    ("[ab]*?c", "[ab]*?", "greedy"),
     ("(?s:.??)b", ".??", "without a limit"),
     ("(?s:.*?)(?<=a)b", ".*?", "beside a lookbehind"),
     ("(?s:.*?)(?m:^)b", ".*?", "(?m:^)"),
@@ -24,6 +25,7 @@ REFUSED = [
     ("(?<=a*)b", "(?<=a*)", "limit"),
     (f"(?<=a{{{MAX_BEHIND + 1}}})b", "(?<=a", str(MAX_BEHIND)),
     ("(?<=(?<=a{200})b{200})c", "(?<=", str(MAX_BEHIND)),
+    ("(?<=(?<=a*)b)c", "(?<=a*)", str(MAX_BEHIND)),
     ("(?<=a(?=b))b", "(?<=a(?=b))", "neither ahead"),
     ("(?<!a$)b", "(?<!a$)", "neither ahead"),
     ("(?<=(?:ab$)?)b", "(?<=(?:ab$)?)", "neither ahead"),
@@ -78,7 +80,16 @@ def test_the_probe(pattern, probe):
 
 @pytest.mark.parametrize(
     ("pattern", "behind"),
-    [("a", 0), ("(?<=ab|c)d", 2), ("(?:(?<=a{2,5})b)+", 5), ("(?<=a(?<!bc))d", 3), ("(?m)^a", 0)],
+    [
+        ("a", 0),
+        ("(?<=ab|c)d", 2),
+        ("(?:(?<=a{2,5})b)+", 5),
+        ("(?<=a(?<!bc))d", 3),
+        ("(?m)^a", 0),
+        ("a(?:)b", 0),
+        ("(?<=)a", 0),
+        (f"(?<=a{{{MAX_BEHIND}}})b", MAX_BEHIND),
+    ],
 )
 def test_how_far_it_looks_behind(pattern, behind):
     assert check_pattern(pattern).behind == behind
@@ -94,6 +105,7 @@ def test_how_far_it_looks_behind(pattern, behind):
         ("[^a]?[^b]", "(?=[^a])|(?=[^b])"),
         ("(?i:a)b", "(?i:a)"),
         ("(?s).a", "(?s:.)"),
+        ("(?is:.a)", "(?is:.)"),
         (r"(?:(x)|y\1)z", "x|y"),
         (r"\1(a)b", ""),
         (r"(?:\1)?(a)b", ""),

@@ -6,7 +6,14 @@ import pytest
 import regex
 
 from deltaparse.partial import UsageError
-from deltaparse.partial.patterns.parse import Atom, Group, Kind, Repeat, parse_pattern
+from deltaparse.partial.patterns.parse import (
+    MAX_NESTING,
+    Atom,
+    Group,
+    Kind,
+    Repeat,
+    parse_pattern,
+)
 
 REFUSED = [
     (r"\bword", r"\b", r"(?<!\w)"),
@@ -16,16 +23,22 @@ REFUSED = [
     (r"\Ra", r"\R", r"\r\n|\n"),
     (r"\Xa", r"\X", "class"),
     (r"\ma", r"\m", r"(?<!\w)"),
+    (r"a\M", r"\M", r"(?!\w)"),
+    (r"\<a", r"\<", r"(?<!\w)"),
+    (r"a\>", r"\>", r"(?!\w)"),
+    (r"a\z", r"\z", r"\Z"),
     (r"a\0", r"\0", r"\x00"),
     (r"\ha", r"\h", r"\xHH"),
     (r"a\123", r"\1", r"\xHH"),
     ("a{e<=1}", "{", r"\{"),
     ("a{2", "{", r"\{"),
-    ("[[a]b", "[", r"\["),
+    ("[[a]b", "[ at 0", r"\["),
     ("[]([]", "[", r"\["),
     ("(?r)ab", "(?r", "forwards"),
     ("(?p)ab|abc", "(?p", "longer"),
     ("(?b)ab", "(?b", "fuzzy"),
+    ("(?e)ab", "(?e", "fuzzy"),
+    ("(?w)ab", "(?w", "leave the flag out"),
     ("(?f)ab", "(?f", "(?i)"),
     ("(?V1)ab", "(?V", "version 0"),
     ("a(?i)b", "(?i", "(?i:...)"),
@@ -54,8 +67,18 @@ def test_refused(pattern, construct, instead):
 
 @pytest.mark.parametrize("flag", [regex.R, regex.P, regex.B, regex.E, regex.F, regex.W, regex.V1])
 def test_refused_flags(flag):
-    with pytest.raises(UsageError, match="supported"):
-        parse_pattern("a", flag)
+    with pytest.raises(UsageError, match="supported") as refusal:
+        parse_pattern("a", flag | regex.I)
+    assert str(refusal.value).startswith(f"flags {flag!r}:")
+
+
+def test_the_deepest_pattern():
+    def nested(depth):
+        return "(?:" * depth + "a" + ")" * depth
+
+    parse_pattern(nested(MAX_NESTING))
+    with pytest.raises(UsageError, match="nested"):
+        parse_pattern(nested(MAX_NESTING + 1))
 
 
 def test_bytes_are_refused():
@@ -68,6 +91,14 @@ def test_flags_in_front():
 
     assert flags == regex.I | regex.X | regex.S
     assert [node.flags for node in tree.branches[0]] == ["isx", "isx"]
+
+
+def test_flags_of_groups():
+    _, tree = parse_pattern("(?im)a(?-i:b(?s-m:c))d")
+    a, group, d = tree.branches[0]
+    b, inner = group.branches[0]
+
+    assert [a.flags, b.flags, inner.branches[0][0].flags, d.flags] == ["im", "m", "s", "im"]
 
 
 def test_the_tree():

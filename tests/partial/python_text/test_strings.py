@@ -1,6 +1,10 @@
-"""The strings of Python, where they may be those of a tuple."""
+"""The strings of Python: the text that passes by while one is open, and where it goes."""
 
 from __future__ import annotations
+
+import json
+
+import pytest
 
 from deltaparse.partial import Window
 from deltaparse.partial.python_text.to_json import python_arguments
@@ -24,3 +28,28 @@ def test_text_of_a_string_passes_by_to_where_all_goes_unless_it_may_be_a_tuples(
     assert waiter.sink != emit
     waiter.sink("y")
     assert "".join(written) == '{"a": '
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "raw"),
+    [
+        ("", 0, 0),
+        ("plain é", 7, 7),
+        ("a\\n", 3, -1),
+        ("a\\u00e9b", 8, -1),
+        ("a\\", 1, 1),
+        ("a\\u00", 1, 1),
+        ("a\\x4", -1, -1),
+        ("'a", -1, -1),
+        ('"a', -1, -1),
+        ("a\nb", -1, -1),
+    ],
+)
+def test_where_the_tail_begins_that_is_held(text, plain, raw):
+    for begun, end in [("a='", plain), ("a=r'", raw)]:
+        assert waiter_in(f"{begun}x\\x41y")[0].lane.split(text) == end
+
+
+@pytest.mark.parametrize("text", ["\\x4", "\\u12", "\\U0001", "\\N{BULL", "\\12", "\\\r"])
+def test_in_a_raw_string_no_escape_is_waited_for(text):
+    assert "".join(waiter_in(f"a=r'{text}")[2]) == '{"a": ' + json.dumps(text)[:-1]

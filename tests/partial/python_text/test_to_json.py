@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from deltaparse.partial import MAX_DEPTH, MAX_TOKEN
+from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Window
 from deltaparse.partial.json_text import lexer as json_lexer
 from deltaparse.partial.python_text import simple_tokens
 from deltaparse.partial.python_text import strings as python_strings
@@ -362,6 +362,40 @@ ARGUMENTS = [
 @pytest.mark.parametrize(("text", "json_text"), ARGUMENTS)
 def test_arguments(text, json_text):
     assert written(text, python_arguments) == json_text
+
+
+def test_what_the_prompt_wrote_is_emitted_where_that_is_said():
+    text = "a=[1, 'b'], c=(2, 3), d='e' 'f')"
+    src, emitted = Window(text, -len(text)), []
+    src.emits_prompt = True
+    with pytest.raises(StopIteration) as done:
+        next(arguments(src, emitted.append))
+    assert done.value.value == DONE
+    assert "".join(emitted) == '{"a": [1, "b"], "c": [2, 3], "d": "ef"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [("[(", ""), ("[('a' 'b", '"ab'), ("(1 ", "1"), ("[1, (['a', 'b'", ', ["a", "b')],
+)
+def test_what_was_read_and_may_be_a_tuples_is_told(text, held):
+    result = read([text])[0]
+    assert (result.state, result.held) == ("cut", held)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[1 2]", "'2' after a value"),
+        ("a", "'a' is no value"),
+        ("{'a' 1", "'1' after a key"),
+        ("{a: 1}", "a key that is neither string nor number"),
+        (f"('{LONG}', 1)", "',' after so long a parenthesis"),
+        (f"(['{LONG}'])", "')' after so long a parenthesis"),
+    ],
+)
+def test_what_is_wrong_is_said(text, problem):
+    assert read([text + " "])[0].problem == problem
 
 
 def test_another_closer():
