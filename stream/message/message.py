@@ -41,8 +41,8 @@ class Issue:
 
     `truncated_call`        the output ends in a call; what was read of it and not emitted is in
                             the detail
-    `cut_marker`            the output ends in the beginning of a marker, behind a call; it is in
-                            the detail only
+    `cut_marker`            the output ends in the beginning of a marker, behind a call, or in what
+                            separates two; it is in the detail only
     `missing_arguments`     a call has no arguments at all; it is taken for one of `{}`
     `odd_member`            name or arguments stand under another key than the format's
     `ambiguous_marker`      what ends an argument in tags stood in one, and was taken for text
