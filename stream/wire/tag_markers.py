@@ -112,10 +112,10 @@ class TaggedMarkers:
         inner = {closing} if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         own, behind = stripped([function.close, fmt.tools.per_call_end]), stripped([arguments.end])
-        # The next call begins behind a separator, where nothing ends the last.
-        starts |= stripped(["" if own | behind else fmt.tools.separator])
         if fmt.facts.in_section:
-            starts |= stripped([function.name_prefix])
+            # The next call begins with no more; behind a separator, where nothing ends the last.
+            separator = "" if own | behind else fmt.tools.separator
+            starts |= stripped([function.name_prefix, separator])
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
