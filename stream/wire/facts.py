@@ -16,7 +16,7 @@ from .groups import (
     ToolsFormat,
     TurnFormat,
 )
-from .spellings import has_word, tag_starts
+from .spellings import has_word, leading, tag_starts, trailing
 
 __all__ = ["Facts"]
 
@@ -35,6 +35,9 @@ class Facts:
     writes_ids:      the model writes the ids of its calls.
     openers:         the markers that a call may begin with, the outermost first. Models leave
                      out the outer ones, so each that stands before the name may be the first.
+    separated_openers:  what a call in markers of its own begins with behind another, where text
+                     separates calls: that text and the opener, in each spelling of the white
+                     space between them.
     closers:         the markers that may end calls, the outermost first.
     closes_by_name:  what closes a call repeats the name of its function.
     in_section:      calls stand in a section, and none has a marker of its own to begin with.
@@ -72,6 +75,7 @@ class Facts:
         "last_request",
         "next_ends_reasoning",
         "openers",
+        "separated_openers",
         "tables",
         "unmarked_calls",
         "unproven_calls",
@@ -110,6 +114,9 @@ class Facts:
             if not self.closes_by_name:
                 ends.append(function.close)
         self.openers = tuple(filter(None, starts))
+        prefix = function.name_prefix if self.is_tagged else ""
+        opener = tools.per_call_start if tools.per_call_start.strip() else prefix
+        self.separated_openers = _separated(tools.separator, opener)
         self.closers = tuple(filter(None, ends))
         self.calls_in_messages = self.has_channels and any(map(str.strip, starts))
         marked = self.has_channels or any(map(str.strip, starts))
@@ -194,6 +201,15 @@ class Facts:
                 if not behind.removeprefix(end.strip()):
                     return True
         return not rest
+
+
+def _separated(separator: str, opener: str) -> tuple[str, ...]:
+    """What separates calls and the opener behind it; nothing where one of them is white space."""
+    between, core = separator.strip(), opener.strip()
+    if not (between and core) or core.startswith(between):
+        return ()
+    gaps = {trailing(separator) + leading(opener), "", " ", "\n"}
+    return tuple(between + gap + core + trailing(opener) for gap in sorted(gaps))
 
 
 def _is_opener(marker: str, outer: list[str]) -> bool:

@@ -262,7 +262,8 @@ class MarkerTables:
         self.content_space, self.content_opened = _before_content(fmt, content_start)
         openers = (*facts.openers, fmt.code.start) if calls else ()
         tool_start = _spelled(Role.TOOL_START, openers, tools.content_separator)
-        another = _another_call(self.fmt) if calls else []
+        separated = self.facts.separated_openers if calls else ()
+        another = _spelled(Role.TOOL_START, separated, leading(self.fmt.tools.separator))
         tool_end = _spelled(Role.TOOL_END, facts.closers if calls else ())
         # Where a turn has several messages, the end of one is that of the call in it.
         message_end = _spelled(Role.TOOL_END, self.channels.ends)
@@ -322,7 +323,7 @@ class MarkerTables:
             function.name_prefix.strip() if self.fmt.facts.is_tagged else "",
             code.start.strip() if code.function else "",
             tools.section_start.strip(),
-            tools.separator.strip() if _another_call(self.fmt) else "",
+            tools.separator.strip() if self.facts.separated_openers else "",
         )
         self.separators = marker_set({",", ";", tools.separator.strip()} - {""})
         own_fields = _own_fields(self.fmt.tools)
@@ -503,19 +504,6 @@ def _heads_of_calls(fmt: WireFormat) -> list[MarkerSpelling]:
         key = json.dumps(tools.name_field, ensure_ascii=False)
         heads = [f'{bracket}{{{key}:{gap}"' for gap in (" ", "")]
     return _spelled(Role.TOOL_START, heads, tools.content_separator)
-
-
-def _another_call(fmt: WireFormat) -> list[MarkerSpelling]:
-    """What a call in markers of its own begins with behind another, where text separates them."""
-    tools, prefix = fmt.tools, fmt.function.name_prefix if fmt.facts.is_tagged else ""
-    separator = tools.separator.strip()
-    opener = tools.per_call_start if tools.per_call_start.strip() else prefix
-    core = opener.strip()
-    if not (separator and core) or core.startswith(separator):
-        return []
-    gaps = {trailing(tools.separator) + leading(opener), "", " ", "\n"}
-    markers = [separator + gap + core + trailing(opener) for gap in sorted(gaps)]
-    return _spelled(Role.TOOL_START, markers, leading(tools.separator))
 
 
 def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:

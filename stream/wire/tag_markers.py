@@ -113,9 +113,12 @@ class TaggedMarkers:
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         own, behind = stripped([function.close, fmt.tools.per_call_end]), stripped([arguments.end])
         if fmt.facts.in_section:
-            # The next call begins with no more; behind a separator, where nothing ends the last.
-            separator = "" if own | behind else fmt.tools.separator
-            starts |= stripped([function.name_prefix, separator])
+            starts |= stripped([function.name_prefix])  # the next call begins with no more
+        if not own | behind:
+            # What separates calls ends the last. Alone it may stand in a value, but where calls
+            # begin with nothing else.
+            unmarked = fmt.facts.in_section and not function.name_prefix.strip()
+            starts |= stripped([*fmt.facts.separated_openers, fmt.tools.separator * unmarked])
         turn_ends = stripped(fmt.turn.ends)
         tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()

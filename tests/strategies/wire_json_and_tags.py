@@ -72,7 +72,6 @@ def tagged_formats(draw, *, kinds=("TAG_WITH_JSON", "TAG_WITH_TAGGED"), streamed
 
     name_suffix = spaced(suffix) if position != "NONE" else draw(spaces) + maybe(suffix)
     ends_call = spaced(close if shape == "name" else maybe(close))
-    ended = ends_call or shape in ("per_call", "both")
     value_start = spaced(maybe(value)) if tagged else ""
     return WireFormat(
         turn=TurnFormat(headers=(HEADER,), ends=(end,), generation_prompt=HEADER),
@@ -87,7 +86,7 @@ def tagged_formats(draw, *, kinds=("TAG_WITH_JSON", "TAG_WITH_TAGGED"), streamed
             section_end=spaced(section_end) if shape in ("section", "both") else "",
             per_call_start=spaced(per_call) if shape in ("per_call", "both") else "",
             per_call_end=spaced(per_call_end) if shape in ("per_call", "both") else "",
-            separator=draw(separators if ended else spaces),
+            separator=draw(separators),
         ),
         function=FunctionFormat(
             name_prefix=spaced(prefix) if has_prefix else "",

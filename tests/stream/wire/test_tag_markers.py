@@ -294,8 +294,11 @@ def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator(closer
     arguments = {"end": closers[2]}
     made = TaggedMarkers(FMT.replace(tools=tools, function=function, arguments=arguments))
     assert "*" in made.in_arguments.literals
-    # Where a call has a closer, that comes first: a comma in a value is the value's.
-    assert ("," in made.in_arguments.literals) is ends
+    # Alone it may stand in a value; where a call has a closer, that comes first.
+    assert "," not in made.in_arguments.literals
+    assert ({",*", ", *", ",\n*"} <= set(made.in_arguments.literals)) is ends
+    unmarked = FMT.replace(tools=tools, function=function | {"name_prefix": ""}, arguments=arguments)
+    assert ("," in TaggedMarkers(unmarked).in_arguments.literals) is ends
     assert "<call>" not in made.in_arguments.literals
 
 

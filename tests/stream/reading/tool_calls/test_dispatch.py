@@ -260,3 +260,15 @@ def test_text_behind_a_list_of_which_only_the_last_is_text_stands_behind_a_call(
 def test_what_looks_like_a_marker_behind_the_calls_of_a_prompt_is_the_prompts(text):
     parser = fed(TAGS, text, prompt=f"<|start|>model\n{CALL}\n<ca")
     assert (calls(parser), parser.message.content) == ([], text)
+
+
+@pytest.mark.parametrize("suffix", ["", ">"])
+def test_what_separates_calls_ends_one_that_nothing_else_ends(suffix):
+    function = {"name_prefix": "<f=", "name_suffix": suffix, "close": ""}
+    markers = {"section_start": "<c>", "section_end": "</c>", "per_call_start": ""}
+    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>").replace(
+        tools={**markers, "per_call_end": "", "separator": " ;\n"},
+        function=function,
+    )
+    call = f"<f=f{suffix}"
+    assert calls(fed(fmt, f"<c>{call} ;\n{call}</c>")) == [("f", "{}")] * 2
