@@ -47,11 +47,9 @@ class Sink:
     that was begun; these and the `issues` are made when there is one, for most turns have none.
 
     `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
-    content by a policy, so that what closes it is content too. `natural` says, once the input is
-    closed, whether the turn ended by itself or was cut off. `tools` and `policies` are those of the
-    rules. `ids` makes those of calls: None while the prompt is read, and in drafts, whose calls are
-    not emitted. `trail` is said what the text that is read
-    was, where somebody asks.
+    content by a policy, so that what closes it is content too. `tools` and `policies` are those of
+    the rules. `ids` makes those of calls: None while the prompt is read, and in drafts, whose
+    calls are not emitted. `trail` is said what the text that is read was, where somebody asks.
 
     Args:
         rules: those of the request.
@@ -65,6 +63,8 @@ class Sink:
         "_fence",
         "_inline",
         "_issues",
+        "_natural",
+        "_original",
         "_repaired_ahead",
         "_section",
         "_unclosed",
@@ -76,7 +76,6 @@ class Sink:
         "extra_members",
         "held",
         "ids",
-        "natural",
         "not_emitted",
         "open_text",
         "policies",
@@ -106,7 +105,8 @@ class Sink:
         self._attempts: Attempts | None = None
         self.calls = 0
         self.call_is_text = self.seen_reasoning = self.seen_end = self._repaired_ahead = False
-        self.natural = True
+        self._natural = True
+        self._original: Sink | None = None
         # The marker of a call came out as text: so does what closes it.
         self.open_text = False
         self.trail: Trail | None = None
@@ -144,6 +144,15 @@ class Sink:
             self.reasoning = self._inline = InlineReasoning(self.writers[Content], self.trail)
 
     @property
+    def natural(self) -> bool:
+        """Whether the turn ended by itself, once the input is closed; if not, it was cut off."""
+        return self._natural if self._original is None else self._original.natural
+
+    @natural.setter
+    def natural(self, natural: bool) -> None:
+        self._natural = natural
+
+    @property
     def issues(self) -> Issues:
         """What had to be decided."""
         if self._issues is None:
@@ -179,7 +188,7 @@ class Sink:
     def draft(self) -> Sink:
         """A sink with the same rules, for a look at text whose meaning is not known yet."""
         draft = Sink(Rules(LENIENT, self.tools, named=self.rules.named))
-        draft.natural = self.natural
+        draft._original = self
         return draft
 
     def exact_draft(self) -> Sink:

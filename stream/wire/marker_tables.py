@@ -262,8 +262,7 @@ class MarkerTables:
         self.content_space, self.content_opened = _before_content(fmt, content_start)
         openers = (*facts.openers, fmt.code.start) if calls else ()
         tool_start = _spelled(Role.TOOL_START, openers, tools.content_separator)
-        separated = self.facts.separated_openers if calls else ()
-        another = _spelled(Role.TOOL_START, separated, leading(self.fmt.tools.separator))
+        another = _another_call(self.fmt) if calls else []
         tool_end = _spelled(Role.TOOL_END, facts.closers if calls else ())
         # Where a turn has several messages, the end of one is that of the call in it.
         message_end = _spelled(Role.TOOL_END, self.channels.ends)
@@ -504,6 +503,11 @@ def _heads_of_calls(fmt: WireFormat) -> list[MarkerSpelling]:
         key = json.dumps(tools.name_field, ensure_ascii=False)
         heads = [f'{bracket}{{{key}:{gap}"' for gap in (" ", "")]
     return _spelled(Role.TOOL_START, heads, tools.content_separator)
+
+
+def _another_call(fmt: WireFormat) -> list[MarkerSpelling]:
+    """What a call begins with behind another, where text separates them."""
+    return _spelled(Role.TOOL_START, fmt.facts.separated_openers, leading(fmt.tools.separator))
 
 
 def _reasoning_spelled(fmt: WireFormat) -> tuple[list[MarkerSpelling], list[MarkerSpelling]]:

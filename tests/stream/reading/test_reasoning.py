@@ -57,6 +57,14 @@ def test_calls_in_reasoning_that_only_the_turn_ends_are_calls(fmt, text, found, 
     assert issue.detail == detail
 
 
+@pytest.mark.parametrize("until", range(len("<call>"), len(CALL)))
+def test_a_call_in_reasoning_that_is_cut_is_reported_wherever_it_is(until):
+    parser = fed(TAGS, f"<think>\n a {CALL[:until]}", "length")
+    assert parser.message.reasoning_content == f" a {CALL[:until]}"
+    assert kinds(parser) == ["tool_in_reasoning", "unclosed_reasoning"]
+    assert [one.status for one in parser.attempts] == ["in_reasoning"]
+
+
 def test_the_end_of_another_pair_does_not_end_reasoning_with_a_call_in_it():
     text = f" a {CALL}</plan> b"
     parser = fed(PAIRS, f"<think>\n{text}</think> c")

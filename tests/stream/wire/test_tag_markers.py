@@ -297,7 +297,9 @@ def test_a_call_in_a_section_begins_with_its_prefix_or_behind_a_separator(closer
     # Alone it may stand in a value; where a call has a closer, that comes first.
     assert "," not in made.in_arguments.literals
     assert ({",*", ", *", ",\n*"} <= set(made.in_arguments.literals)) is ends
-    unmarked = FMT.replace(tools=tools, function=function | {"name_prefix": ""}, arguments=arguments)
+    unmarked = FMT.replace(
+        tools=tools, function=function | {"name_prefix": ""}, arguments=arguments
+    )
     assert ("," in TaggedMarkers(unmarked).in_arguments.literals) is ends
     assert "<call>" not in made.in_arguments.literals
 
