@@ -161,13 +161,18 @@ class MessageBuilder:
             self.out.append(delta)
         delta.last = self._complete = True
 
-    def mark_repaired(self) -> None:
-        """Something was repaired in the call that was begun last, or right behind it."""
-        if not self.repaired:
-            self.repaired = True
-            ended = self.so_far()[-1] if self.kind is None and self._parts else None
-            if isinstance(ended, ToolCall):
-                self._parts[-1] = replace(ended, repaired=True)
+    def mark_repaired(self) -> bool:
+        """Something was repaired in the call that was begun last, or right behind it.
+
+        Returns whether it stands behind a call, which has ended.
+        """
+        if self.repaired:
+            return False
+        self.repaired = True
+        ended = self.so_far()[-1] if self.kind is None and self._parts else None
+        if isinstance(ended, ToolCall):
+            self._parts[-1] = replace(ended, repaired=True)
+        return isinstance(ended, ToolCall)
 
     def end_part(self) -> None:
         """End the open part, if there is one: what follows is another, also of the same kind."""

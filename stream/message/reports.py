@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from .message import Attempt, Issue, Status
@@ -124,6 +125,14 @@ class Attempts(Reports[Attempt, Status]):
     """Takes attempts; those of a status are counted."""
 
     __slots__ = ()
+
+    def repair_last(self) -> None:
+        """Something right behind the call that was begun last was repaired."""
+        last = self._kept[-1] if self._kept else None
+        if last is not None and last.status == "complete" and "complete" not in self._more:
+            self._kept.pop()
+            self._counts["complete"] -= 1
+            self.append(replace(last, status="repaired"))
 
     @staticmethod
     def _kind(report: Attempt) -> Status:

@@ -307,7 +307,8 @@ class Sink:
 
     def _mark_repaired(self) -> None:
         """Mark the call that is open; between calls, the one before and the one that may come."""
-        self.builder.mark_repaired()
+        if self.builder.mark_repaired():
+            self.attempts.repair_last()
         self._repaired_ahead = self.builder.kind is not ToolCall
 
     def finish(self, *, required: bool) -> None:

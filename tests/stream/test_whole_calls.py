@@ -36,6 +36,7 @@ from .invariants import in_families, run
 Q = get_format("qwen3_coder")
 GLM = get_format("glm45")
 HERMES = get_format("hermes")
+WHOLE = ("complete", "repaired")
 THINKS = HERMES.replace(
     reasoning=ReasoningFormat(mode="TAG_BASED", start="<think>", end="</think>")
 )
@@ -308,10 +309,21 @@ def test_each_call_that_was_begun_has_an_attempt(family, data, kw, reason):
         first = attempts
 
 
+@in_families()
+@given(data=st.data(), json=st.booleans(), reason=reasons)
+def test_a_call_is_repaired_where_its_attempt_is(family, data, json, reason):
+    fmt, text = data.draw(family.texts)
+    for chunks in ([text], list(text)):
+        parser, _ = run(fmt, chunks, reason, **({"calls": "json"} if json else {}))
+        tried = [one.status == "repaired" for one in parser.attempts if one.status in WHOLE]
+        assert tried == [one.repaired for one in parser.message.tool_calls if one.complete]
+
+
 @pytest.mark.parametrize(
     ("text", "kw", "expected"),
     [
         ('<tool_call>{"name": "f", "arguments": {}}</tool_call>', {}, [("f", "complete")]),
+        ('<tool_call>{"name": "f", "arguments": {}}}</tool_call>', {}, [("f", "repaired")]),
         ('<tool_call>{"name": "f", "arguments": {"a": True}}</tool_call>', {}, [("f", "repaired")]),
         ('<tool_call>{"name": "f", "arguments": {"a": x}}</tool_call>', {}, [("f", "broken")]),
         ('<tool_call>{"name": "f", "arguments": 5}</tool_call>', {}, [("f", "broken")]),
