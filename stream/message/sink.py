@@ -236,18 +236,18 @@ class Sink:
         self._end_content()
         self.builder.end_part()
 
-    def admit(self, name: str, span: tuple[int, int]) -> Verdict:
-        """Say what becomes of a call of `name`, which stands at `span`."""
+    def admit(self, name: str, where: Callable[[], tuple[int, int]]) -> Verdict:
+        """Say what becomes of a call of `name`; `where` finds out where that stands."""
         if self.tools is not None and name not in self.tools:
-            self.unknown(name, span)
+            self.unknown(name, where())
             if self.policies.unknown_tool == "text":
                 return "text"
         elif self.rules.allowed is not None and name not in self.rules.allowed:
             named = " or ".join(map(repr, sorted(self.rules.allowed)))
-            self.issue("wrong_tool", span, f"{name!r} was called, tool_choice names {named}")
+            self.issue("wrong_tool", where(), f"{name!r} was called, tool_choice names {named}")
         if self.calls and not self.rules.parallel:
             extra = self.policies.extra_calls
-            self.issue("extra_call", span, f"{name!r}: parallel calls are off", extra)
+            self.issue("extra_call", where(), f"{name!r}: parallel calls are off", extra)
             if extra in ("text", "drop"):
                 return extra
         return "call"

@@ -310,7 +310,7 @@ def test_the_span_of_an_issue_is_where_it_stands():
     text = f"Hi.\n{CALL}"
     parser = fed(TAGS, text, tools=[{"name": "g"}])
     (issue,) = parser.issues
-    assert text[slice(*issue.span)] == '"f"'
+    assert text[slice(*issue.span)] == "f"
 
 
 # Bytes, and halves of characters.

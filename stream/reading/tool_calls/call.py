@@ -44,7 +44,6 @@ class Call:
         "_arguments_from",
         "_arguments_span",
         "_held",
-        "_name_place",
         "_name_span",
         "_reading",
         "_unmarked",
@@ -82,8 +81,7 @@ class Call:
         self.checkpoint = checkpoint
         self.name = self.written = ""
         self._name_span = (0, 0)
-        # Of the name without what stands round it, and of the arguments, for the trail.
-        self._name_place = (0, 0)
+        # Of the arguments, for the trail.
         self._arguments_from = -1
         self._arguments_span = (0, 0)
         self.id = ""
@@ -102,29 +100,33 @@ class Call:
         self._held: list[str] = []
         self._verdict: Verdict | None = None
 
+    def find_name(self, name: str, start: int, end: int = -1) -> None:
+        """Note where the name stands that was just read, from `start` on, or that ends at `end`."""
+        self._name_span = (end - len(name), end) if end >= 0 else (start, self._reading.src.offset)
+
     def called(self, name: str, start: int) -> None:
         """The name is known; it was read from the offset `start` on."""
         self.name = name
-        src = self._reading.src
-        self._name_span = (start, src.base + src.pos)
+        if not self._name_span[1]:
+            self.find_name(name, start)
         trail = self.sink.trail
         if trail is not None:
-            if not self._name_place[1]:
-                self.find_name(name, start)
-            trail.said(*self._name_place, Said.NAME)
+            self._name_span = self._place_of_name()
+            trail.said(*self._name_span, Said.NAME)
 
-    def find_name(self, name: str, start: int, end: int = -1) -> None:
-        """Note where the name stands that was just read, from `start` on, or that ends at `end`."""
-        if self.sink.trail is None:
-            return
-        src = self._reading.src
-        self._name_place = (end - len(name), end) if end >= 0 else (start, src.offset)
-        if end < 0:
-            # What was repaired was read from a window of its own, whose offsets mean nothing here.
-            start = max(start, self.checkpoint.start)
-            word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-            if found := word.search(src.since(start, prompt=True)):
-                self._name_place = (start + found.start(), start + found.end())
+    def _place_of_name(self) -> tuple[int, int]:
+        """Where the name stands, without what stands round it; empty where it is not written."""
+        start, end = self._name_span
+        # What was repaired was read from a window of its own, whose offsets mean nothing here.
+        start = max(start, self.checkpoint.start)
+        word = re.compile(rf"(?<!\w){re.escape(self.name)}(?!\w)")
+        found = word.search(self._reading.src.since(start, prompt=True)) if end > start else None
+        return (start + found.start(), start + found.end()) if found else self._name_span
+
+    def _reported_at(self) -> tuple[int, int]:
+        """What an issue about the name is about: that, or where it is not written, the call."""
+        start, end = self._place_of_name()
+        return (start, end) if start < end else self.checkpoint.span
 
     def begin_arguments(self) -> None:
         """Arguments, or one name or value of them, begin where the reader stands.
@@ -148,7 +150,7 @@ class Call:
     def _place(self) -> None:
         """Say where the name and the arguments stand, if the call is known to be one."""
         if self.sink.trail is not None and self._announced:
-            self.sink.trail.called(self._name_place, self._arguments_span)
+            self.sink.trail.called(self._name_span, self._arguments_span)
 
     def next_call_of_tools(self) -> Overrun | None:
         """What proves that an argument in tags was not closed: the call of a tool that is given."""
@@ -205,7 +207,7 @@ class Call:
 
     def stray(self) -> None:
         """Report that this is text, for no tool is called so."""
-        self.sink.unknown(self.name, self._name_span)
+        self.sink.unknown(self.name, self._reported_at())
         span = self.checkpoint.span
         self.sink.attempts.append(Attempt(self.name, span, "unknown_tool", "it is text"))
 
@@ -230,7 +232,7 @@ class Call:
         waits_for_arguments = self._unmarked and not self.started
         if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
-        self._verdict = sink.admit(self.name, self._name_span)
+        self._verdict = sink.admit(self.name, self._reported_at)
         if self._verdict == "call" and (self.whole or not waits_for_all):
             sink.begin_call(self.name, self.id, self.checkpoint.start)
             if self._held:

@@ -445,7 +445,7 @@ def test_policies_on_calls():
     text = CALL.replace("functions.f", "functions.g")
     parser = fed(HARMONY, text, tools=TOOLS)
     assert (calls(parser)[0][0], kinds(parser)) == ("g", ["unknown_tool"])
-    assert text[slice(*parser.issues[0].span)].startswith("functions.g")
+    assert text[slice(*parser.issues[0].span)] == "g"
     policies = Policies(unknown_tool="text")
     parser = fed(HARMONY, text + START + CALL, tools=TOOLS, policies=policies)
     assert (parser.message.content, calls(parser)) == (text, [F])
@@ -632,7 +632,7 @@ def test_a_header_is_no_longer_than_it_may_be(more):
 def test_a_recipient_is_reported_where_it_stands():
     text = "<|channel|>commentary to=  functions.g <|message|>{}<|call|>"
     (issue,) = fed(HARMONY, text, tools=TOOLS).issues
-    assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("functions.g"))
+    assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("g <|message|>"))
 
 
 HEADER = "<|channel|>commentary to=functions.f<|message|>"
@@ -674,7 +674,7 @@ def test_what_ends_a_call_that_is_text_is_text_but_for_the_next_header(end):
     parser = fed(HARMONY, text + START + FINAL, tools=[{"name": "g"}], policies=policies)
     assert parser.message.parts == [Content(text), Content("Hello")]
     (issue,) = parser.issues
-    assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("functions.f"))
+    assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("f<|message|>"))
 
 
 def test_a_call_is_no_reasoning_where_there_are_no_tools():

@@ -329,4 +329,4 @@ def test_errors_count_decoded_text(whole):
     with pytest.raises(MalformedOutput, match="'f'") as raised:
         deque(map(parser.feed, [QWEN.ids] if whole else QWEN.ids), maxlen=0)
     start, end = raised.value.span
-    assert "".join(QWEN.tokens)[start:end] == '"f"'
+    assert "".join(QWEN.tokens)[start:end] == "f"

@@ -200,7 +200,7 @@ def test_a_policy_that_refuses_a_token_says_so(again):
     with pytest.raises(MalformedOutput, match="'g' is not one of the tools") as raised:
         deque(map(parser.feed, text.ids[1:]), maxlen=0)
     start, end = raised.value.span
-    assert "".join(text.tokens)[start:end] == '"g"'
+    assert "".join(text.tokens)[start:end] == "g"
 
 
 @in_families()

@@ -58,6 +58,16 @@ def test_calls_come_out_at_every_cut(name, tools, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_call_of_no_tool_is_reported_where_its_name_stands(name):
+    wire = WIRES[name].one
+    if not wire:
+        pytest.skip("calls no tools")
+    issues = fed(get_format(name), wire, tools=[{"name": "other"}]).issues
+    called = CALLS["one"][0][0]
+    assert [wire[slice(*one.span)] for one in issues if one.kind == "unknown_tool"] == [called]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_content_and_reasoning_come_out(name):
     wire, fmt = WIRES[name], get_format(name)
     assert fed(fmt, wire.says).message.content == "Hi"
