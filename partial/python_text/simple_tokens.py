@@ -33,7 +33,7 @@ from ..waiting import Step
 from ..window import Window
 from .numbers import NAMES
 from .strings import IN_STRING, STRING_RUNS
-from .writer import ODD_FRAMES, OPENERS, Expects, Writer
+from .writer import OPENERS, Expects, Writer
 
 __all__ = ["simple_tokens"]
 
@@ -106,7 +106,7 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
         nonlocal inside
         frame = frames[-1]
         # What may be a tuple's is held back.
-        if out.slots or frame in ODD_FRAMES or (src.base < 0 and not src.emits_prompt):
+        if out.slots or frame.odd or (src.base < 0 and not src.emits_prompt):
             return None
         text, pos, begun, expects, comma = src.text, src.pos, out.quote, out.expects, out.comma
         # `simple`: of what is unread, nothing can be emitted before more comes.
@@ -131,7 +131,7 @@ def simple_tokens(out: Writer) -> Step:  # noqa: PLR0915 - one step
                 written += frame.ends
                 pos, expects = pos + 1, "comma"
                 frames.pop()
-                if not frames or (frame := frames[-1]) in ODD_FRAMES:
+                if not frames or (frame := frames[-1]).odd:
                     simple = False
                     break
             elif char == "," and expects == "comma":

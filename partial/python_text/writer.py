@@ -13,7 +13,6 @@ from ..window import Window
 __all__ = [
     "LONG_TUPLE",
     "LONG_VALUE",
-    "ODD_FRAMES",
     "OPENERS",
     "Expects",
     "Frame",
@@ -25,21 +24,23 @@ __all__ = [
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A bracket that is open: its end in Python, both its ends in JSON, the sign after a key."""
+    """A bracket that is open: its end in Python, both its ends in JSON, the sign after a key.
+
+    `odd`: those in JSON are not known at sight.
+    """
 
     closer: str
     begins: str = ""
     ends: str = ""
     sign: str = ""
+    odd: bool = False
 
 
 DICT = Frame("}", "{", "}", ":")
 TUPLE = Frame(")", "[", "]")
-PARENTHESIS = Frame(")")
-LONG_VALUE = Frame(")")
-LONG_TUPLE = Frame("", "[", "]")  # nothing ends it before a comma came
-ODD_FRAMES = (PARENTHESIS, LONG_VALUE, LONG_TUPLE)
-"""Those whose brackets in JSON are not known at sight."""
+PARENTHESIS = Frame(")", odd=True)
+LONG_VALUE = Frame(")", odd=True)
+LONG_TUPLE = Frame("", "[", "]", odd=True)  # nothing ends it before a comma came
 OPENERS = {"[": Frame("]", "[", "]"), "{": DICT, "(": PARENTHESIS}
 
 Expects = Literal["element", "key", "value", "comma"]
