@@ -162,13 +162,7 @@ class MessageBuilder:
         delta.last = self._complete = True
 
     def mark_repaired(self) -> bool:
-        """Something was repaired in the call that was begun last, or right behind it.
-
-        Returns whether it stands behind a call, which has ended.
-        """
-        if self.repaired:
-            return False
-        self.repaired = True
+        """Something was repaired right behind a call; return whether one has just ended."""
         ended = self.so_far()[-1] if self.kind is None and self._parts else None
         if isinstance(ended, ToolCall):
             self._parts[-1] = replace(ended, repaired=True)

@@ -47,7 +47,8 @@ class Sink:
     that was begun; these and the `issues` are made when there is one, for most turns have none.
 
     `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
-    content by a policy, so that what closes it is content too. `tools` and `policies` are those of
+    content by a policy, so that what closes it is content too. `in_call`: one is read, of which
+    something was repaired if `repaired_ahead` of its first delta. `tools` and `policies` are those of
     the rules. `ids` makes those of calls: None while the prompt is read, and in drafts, whose
     calls are not emitted. `trail` is said what the text that is read was, where somebody asks.
 
@@ -65,7 +66,6 @@ class Sink:
         "_issues",
         "_natural",
         "_original",
-        "_repaired_ahead",
         "_section",
         "_unclosed",
         "arguments",
@@ -76,10 +76,12 @@ class Sink:
         "extra_members",
         "held",
         "ids",
+        "in_call",
         "not_emitted",
         "open_text",
         "policies",
         "reasoning",
+        "repaired_ahead",
         "rules",
         "seen_end",
         "seen_reasoning",
@@ -104,7 +106,8 @@ class Sink:
         self._issues: Issues | None = None
         self._attempts: Attempts | None = None
         self.calls = 0
-        self.call_is_text = self.seen_reasoning = self.seen_end = self._repaired_ahead = False
+        self.call_is_text = self.seen_reasoning = self.seen_end = False
+        self.in_call = self.repaired_ahead = False
         self._natural = True
         self._original: Sink | None = None
         # The marker of a call came out as text: so does what closes it.
@@ -268,7 +271,7 @@ class Sink:
             at = self.trail.decoded(at) if self.trail is not None else at
             call_id = self.ids.of(name, index, at)
         builder.begin_call(index, call_id, name, offset)
-        builder.repaired, self._repaired_ahead = self._repaired_ahead, False
+        builder.repaired = self.repaired_ahead
         self.calls = index + 1
 
     def complete_call(self) -> None:
@@ -306,10 +309,14 @@ class Sink:
             raise MalformedOutput(detail, kind=kind, span=span)
 
     def _mark_repaired(self) -> None:
-        """Mark the call that is open; between calls, the one before and the one that may come."""
-        if self.builder.mark_repaired():
-            self.attempts.repair_last()
-        self._repaired_ahead = self.builder.kind is not ToolCall
+        """Mark the call that is read; between calls, the one right before."""
+        if not self.in_call:
+            if self.builder.mark_repaired():
+                self.attempts.repair_last()
+        elif self.builder.kind is ToolCall:
+            self.builder.repaired = True
+        else:
+            self.repaired_ahead = True
 
     def finish(self, *, required: bool) -> None:
         """The input has ended; `required`: the turn was to have a call."""

@@ -16,6 +16,7 @@ from deltaparse import (
     ArgumentsFormat,
     ContentDelta,
     FunctionFormat,
+    Policies,
     ReasoningFormat,
     StreamParser,
     ToolCallDelta,
@@ -317,6 +318,31 @@ def test_a_call_is_repaired_where_its_attempt_is(family, data, json, reason):
         parser, _ = run(fmt, chunks, reason, **({"calls": "json"} if json else {}))
         tried = [one.status == "repaired" for one in parser.attempts if one.status in WHOLE]
         assert tried == [one.repaired for one in parser.message.tool_calls if one.complete]
+
+
+FAULTS = {
+    "none": '{"name": "f", "arguments": {"a": 1}}',
+    "bracket behind": '{"name": "f", "arguments": {"a": 1}}}',
+    "comma": '{"name": "f", "arguments": {"a": 1,}}',
+    "unknown": '{"name": "g", "arguments": {"a": True}}',
+}
+
+
+@given(st.lists(st.tuples(st.sampled_from(sorted(FAULTS)), st.sampled_from(["", "\n", " so "]))))
+def test_what_is_repaired_is_of_one_call_and_of_no_other(written):
+    calls = [FAULTS[fault] for fault, _ in written]
+    text = "".join(
+        f"<tool_call>{call}</tool_call>{behind}"
+        for call, (_, behind) in zip(calls, written, strict=True)
+    )
+    expected = [fault in ("bracket behind", "comma") for fault, _ in written if fault != "unknown"]
+    # A call that becomes text says nothing of the one before it.
+    policies = Policies(unknown_tool="text")
+    for chunks in ([text], list(text)):
+        parser, _ = run(HERMES, chunks, "stop", tools=[{"name": "f"}], policies=policies)
+        assert [call.repaired for call in parser.message.tool_calls] == expected
+        tried = [one for one in parser.attempts if one.name == "f"]
+        assert [one.status == "repaired" for one in tried] == expected
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,7 @@ class Call:
         self.sink.not_emitted = self.not_emitted
         self.extra_members: list[str] = []
         self.sink.extra_members = self.extra_members
+        self.sink.in_call, self.sink.repaired_ahead = True, False
         self.odd_members: list[str] = []
         self.fault: Literal["", "truncated", "broken"] = ""
         self.repairs: dict[str, int] = {}
@@ -261,9 +262,10 @@ class Call:
         """The call has ended, or was cut off. Returns whether it was one."""
         if self.traces:
             self.end_arguments()
-        if not self.is_call:
-            return False
         sink = self.sink
+        if not self.is_call:
+            sink.in_call = False
+            return False
         if not self.started and not cut:
             self.emit("{}")
             self.started = True
@@ -297,13 +299,14 @@ class Call:
         else:
             sink.content(self.checkpoint.text())
         self.attempted()
+        sink.in_call = False
         return True
 
     def attempted(self) -> None:
         """Note what became of the call."""
         sink = self.sink
         unknown = sink.tools is not None and self.name not in sink.tools
-        repaired = self.repairs or sink.builder.repaired
+        repaired = sink.builder.repaired if self._announced else sink.repaired_ahead
         status = self.fault or (
             "unknown_tool" if unknown else "repaired" if repaired else "complete"
         )
