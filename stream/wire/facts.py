@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .groups import (
+    ArgumentsFormat,
     CallIdFormat,
     CallIdPosition,
     ChannelsFormat,
@@ -89,6 +90,7 @@ class Facts:
         content: ContentFormat,
         tools: ToolsFormat,
         function: FunctionFormat,
+        arguments: ArgumentsFormat,
         call_id: CallIdFormat,
         channels: ChannelsFormat,
     ) -> None:
@@ -108,7 +110,10 @@ class Facts:
         self.closes_by_name = self.is_tagged and bool(function.close_suffix.strip())
         self.in_section = self.is_tagged and not _is_opener(tools.per_call_start, starts)
         if self.is_tagged:
-            if _is_opener(function.name_prefix, starts):
+            # A line `name:` or an element `<name>` begins none, if arguments are such lines.
+            tagged = tools.format is ToolFormat.TAG_WITH_TAGGED and any(map(str.strip, starts))
+            plain = tagged and arguments.named_by(function.name_prefix)
+            if not plain and _is_opener(function.name_prefix, starts):
                 starts.append(function.name_prefix)
                 self.in_section = False
             if not self.closes_by_name:

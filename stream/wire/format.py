@@ -136,6 +136,7 @@ class WireFormat(_Remembers):
                 content=self.content,
                 tools=self.tools,
                 function=self.function,
+                arguments=self.arguments,
                 call_id=self.call_id,
                 channels=self.channels,
             )

@@ -14,6 +14,7 @@ is part of it here; readers take it as optional.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -43,6 +44,9 @@ __all__ = [
     "chosen",
     "texts",
 ]
+
+NO_NAME = re.compile(r"[^-.\w]")
+"""What an argument's name does not hold, in markers."""
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -365,6 +369,21 @@ class ArgumentsFormat(_Group):
         flat = self.alternatives
         fours = zip(*(flat[at::4] for at in range(4)), strict=False)
         return (usual, *(ArgumentWay(*four) for four in fours))
+
+    def named_by(self, marker: str) -> str:
+        """The name of the argument that a marker may as well begin; "" where it begins none.
+
+        >>> ArgumentsFormat(name_prefix="<", name_suffix=">").named_by("<name>\\n")
+        'name'
+        """
+        core = marker.strip()
+        for way in self.ways:
+            before, behind = way.name_prefix.strip(), way.name_suffix.strip()
+            inner = core[len(before) : len(core) - len(behind)]
+            name = inner.strip()
+            if name and before + inner + behind == core and not NO_NAME.search(name):
+                return name
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

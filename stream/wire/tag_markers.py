@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
 from .spellings import leading, preceded, stripped, without_attribute
 
 __all__ = ["TaggedMarkers", "ValueMarkers", "tagged_markers"]
+
+IN_NAME = re.compile(r"[-.:/\w]+")
+SPACES = (" ", "\t", "\n")
 
 
 class ValueMarkers(NamedTuple):
@@ -43,6 +47,8 @@ class TaggedMarkers:
     arguments_start, arguments_end:  the markers round all arguments.
     before_json:                     what may stand before arguments that are JSON.
     in_arguments:                    what may stand where an argument or the end of all does.
+    as_arguments:                    those of them that begin calls, but may begin arguments just
+                                     as well, with the names that these have.
     key:                             the marker before an argument's name; none in a JSON object.
     key_end, value_prefix:           what ends the name, and the marker before the value.
     names_unmarked:                  nothing stands before an argument's name.
@@ -73,6 +79,7 @@ class TaggedMarkers:
         "after_name",
         "arguments_end",
         "arguments_start",
+        "as_arguments",
         "before_json",
         "behind_value",
         "close",
@@ -112,7 +119,10 @@ class TaggedMarkers:
         inner = {closing} if arguments.item else set()
         ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
         own, behind = stripped([function.close, fmt.tools.per_call_end]), stripped([arguments.end])
-        if fmt.facts.in_section:
+        tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
+        if fmt.facts.in_section and not (
+            tagged and own | behind and arguments.named_by(function.name_prefix)
+        ):
             starts |= stripped([function.name_prefix])  # the next call begins with no more
         if not own | behind:
             # What separates calls ends the last. Alone it may stand in a value, but where calls
@@ -120,7 +130,6 @@ class TaggedMarkers:
             unmarked = fmt.facts.in_section and not function.name_prefix.strip()
             starts |= stripped([*fmt.facts.separated_openers, fmt.tools.separator * unmarked])
         turn_ends = stripped(fmt.turn.ends)
-        tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
         by_name = stripped([function.close]) if fmt.facts.closes_by_name else set()
         outer = ends | starts | turn_ends | by_name
@@ -139,9 +148,8 @@ class TaggedMarkers:
         self._end_values(arguments, forgotten, following)
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
         self.name_prefix = marker_set(stripped([function.name_prefix]))
-        self.name_ends = marker_set(
-            outer | around | suffix | (id_start | id_end if between else set())
-        )
+        beside = suffix | (id_start | id_end if between else set())
+        self.name_ends = marker_set(beside.union(*map(_behind_name, (outer | around) - beside)))
         self.after_name = marker_set(suffix)
         self.id_start = marker_set(id_start)
         self.id_end = marker_set(id_end)
@@ -151,6 +159,8 @@ class TaggedMarkers:
         self.before_json = marker_set(before | stripped([arguments.start]))
         self.arguments_end = marker_set(stripped([arguments.end]))
         self.in_arguments = marker_set(key | outer | behind | (set() if tagged else {"null"}))
+        named = {start: arguments.named_by(start) for start in starts if tagged}
+        self.as_arguments = {start: name for start, name in named.items() if name}
         self.separator = marker_set(between_arguments)
         self.key = marker_set(key)
         self.behind_value = marker_set(following if ends | by_name else set())
@@ -207,6 +217,11 @@ def _closing(suffix: str, *, repeats_key: bool) -> str:
     """What ends a value, without the white space that may be left out."""
     core = suffix.lstrip() if repeats_key else suffix.strip()
     return core or "\n" * ("\n" in suffix)
+
+
+def _behind_name(core: str) -> set[str]:
+    """The spellings of a marker that ends a name before it: `-` alone may be a part of one."""
+    return {core} if IN_NAME.fullmatch(core) is None else {space + core for space in SPACES}
 
 
 def _crlf(gap: str) -> str:

@@ -16,6 +16,7 @@ from ..content import may_become
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, WHOLE, Ending
+from .schema import argument_names
 from .tagged_elements import argument_name, argument_value
 from .tagged_head import argument_stands, names_without_marker
 from .usual_argument import usual_argument
@@ -50,7 +51,7 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         if m.may_be_ended and not (yield from at(src, m.in_arguments)):
             if not m.names_unmarked or not (yield from argument_stands(src, m, names)):
                 yield from _junk(src, call, m)
-        prefix = yield from _argument_here(src, m)
+        prefix = yield from _argument_here(src, m, schema)
         if prefix is None:
             break
         argument = yield from argument_name(src, call, m, prefix)
@@ -69,12 +70,17 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
     return WHOLE
 
 
-def _argument_here(src: Window, m: TaggedMarkers) -> Steps[str | None]:
+def _argument_here(src: Window, m: TaggedMarkers, schema: object) -> Steps[str | None]:
     """Read and return the marker before an argument's name; None if no argument stands here.
 
-    It must not be a longer marker that ends arguments. "" where nothing stands before names.
+    It must not be a longer marker that ends arguments; what may begin an argument as well as the
+    next call does so if the `schema` has that argument. "" where nothing stands before names.
     """
     here = yield from at(src, m.in_arguments if m.may_be_ended else m.key)
+    if here in m.as_arguments and m.as_arguments[here] in (argument_names(schema) or ()):
+        here = next((key for key in m.key.literals if here.startswith(key)), "")
+        src.pos += len(here)
+        return here
     if here in m.key.literals:
         src.pos += len(here)
         return here

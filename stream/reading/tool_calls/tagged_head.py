@@ -135,7 +135,15 @@ def name_in(text: str, ends: Markers, final: bool, known: Collection[str] = ()) 
     None where text that may follow would tell; `final`: none follows. White space round the name
     is returned with it.
     """
-    start, end = ends.find(text, final=final)
+    begins = len(text) - len(text.lstrip())
+    start, end = ends.find(text, begins, final=final)
+    if end > start:  # within the name of a tool nothing ends one
+        whole = [tool for tool in known if text.startswith(tool, begins)]
+        behind = begins + max(map(len, whole), default=0)
+        if behind > start and not text[behind : ends.find(text, behind, final=True)[0]].strip():
+            start, end = ends.find(text, behind, final=final)
+        elif not final and any(tool.startswith(text[begins:]) for tool in known):
+            return None
     head = text[:start]
     name = head.strip()
     if not NAME_SO_FAR.fullmatch(head) and not any(tool.startswith(name) for tool in known):
