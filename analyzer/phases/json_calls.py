@@ -24,6 +24,7 @@ __all__ = ["find_json_calls"]
 NO_LAYOUT = "tool calls are JSON, but the function's name and arguments were not found in it"
 BRACKET = re.compile(r"[{\[]")
 CODE_BLOCK = re.compile(r"(?P<marker>[^`]*?)\s*```(?P<language>\w*)\s*\Z")
+KIND = {"type": "function"}
 Path = tuple[str | int, ...]
 
 
@@ -48,7 +49,7 @@ def find_json_calls(calls: CallTexts) -> ToolsFinding | None:
         # An object round the list of calls is no more than a marker with brackets in it.
         found, both = inner, _json_with(two, FUNCTIONS[0])
         two = both.text[both.text.index("[") :] if both and "[" in both.text else ""
-    layout, pair = _layout(found.value), _json_pair(two)
+    layout, pair = _layout(found.value, _made_second(two)), _json_pair(two)
     if layout is None:
         return ToolsFinding(issues=(NO_LAYOUT,))
     before, after = calls.outside(without_reasoning(found.before, calls.reasoning), found.after)
@@ -99,8 +100,15 @@ def _markers(
     return markers
 
 
-def _layout(value: Any) -> ToolsFormat | None:
-    """Read the layout of a call off its JSON: which key holds what."""
+def _made_second(two: str) -> Any:
+    """The second of two calls, None where there is none."""
+    found = _json_with(two, FUNCTIONS[1])
+    both = found.value if found is not None else None
+    return both[-1] if isinstance(both, list) and both else both
+
+
+def _layout(value: Any, second: Any = None) -> ToolsFormat | None:
+    """Read the layout of a call off its JSON: which key holds what. `second` is another call."""
     array = isinstance(value, list)
     made = value[0] if array and value else value
     arguments = next(_paths(made, _holds_argument), None)
@@ -124,8 +132,17 @@ def _layout(value: Any) -> ToolsFormat | None:
         id_field=str(call_id[-1]) if call_id else "",
         generated_id_field=str(counted[-1]) if counted and not call_id else "",
         field_order=tuple(order),
+        constants=(*_constants(made, second, {*name, *arguments, *(call_id or counted or ())}),),
         **found,
     )
+
+
+def _constants(made: Mapping[str, Any], second: Any, known: set[str | int]) -> Iterator[str]:
+    """Yield the key and the value of members that are not `known`; "" for one that changes."""
+    for key, value in made.items():
+        if key not in known and (key, value) not in KIND.items():
+            also = not isinstance(second, Mapping) or second.get(key, value) == value
+            yield from (key, json.dumps(value, ensure_ascii=False) * also)
 
 
 def _code_block(made: ToolsFormat) -> ToolsFormat:

@@ -8,9 +8,12 @@ no parser could know that it is not the marker.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from deltaparse.stream import ToolFormat, WireFormat
 
 from ..probes import ABSENT, FUNCTIONS, call, user
 
@@ -23,7 +26,9 @@ __all__ = [
     "TURNS",
     "TWO",
     "Turn",
+    "tools_for",
     "turns_in_doubt",
+    "turns_named_so",
     "turns_without",
 ]
 
@@ -65,6 +70,8 @@ VALUES: dict[str, Any] = {
     "uniCode": "Ünïcödé 你好 😀",
 }
 COUNT = "a"
+WORDS = "Some words"
+NAME = re.compile(r"[^\W\d]\w*")
 IN_DOUBT = ("Some words MARKER and more", 'Two MARKER 3, {a: [b]} and "so on", MARKER x(1)')
 """Texts in which a marker stands that any text may hold."""
 
@@ -75,22 +82,19 @@ TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: 
     dict: "object",
     type(None): "null",
 }
-PROOF_TOOLS: list[dict[str, Any]] = [
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    key: {"type": TYPES[type(value)]}
-                    for key, value in (VALUES | {COUNT: 1}).items()
-                },
-            },
-        },
-    }
-    for name in FUNCTIONS
-]
+KNOWN = VALUES | {COUNT: 1}
+
+
+def _tools(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    properties = {key: {"type": TYPES[type(value)]} for key, value in arguments.items()}
+    parameters = {"type": "object", "properties": properties}
+    return [
+        {"type": "function", "function": {"name": name, "parameters": parameters}}
+        for name in FUNCTIONS
+    ]
+
+
+PROOF_TOOLS = _tools(KNOWN)
 """The functions that are called, as the parser gets them: each value has its type."""
 
 
@@ -215,6 +219,24 @@ def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
                 words = text.replace("MARKER", core)
                 yield Turn(f"content that holds {core!r}", words, streamed=False)
             yield Turn(f"a value that holds {core!r}", calls=(call(0, value),), streamed=False)
+
+
+def turns_named_so(fmt: WireFormat) -> Iterator[Turn]:
+    """Yield a turn whose arguments have the names that stand in the markers of calls.
+
+    Where arguments stand in tags, `<name>` may be the function's or that of an argument.
+    """
+    if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
+        markers = (*fmt.facts.openers, fmt.function.name_prefix, fmt.function.name_suffix)
+        names = dict.fromkeys(name for marker in markers for name in NAME.findall(marker))
+        named = call(0, dict.fromkeys(names, WORDS))
+        yield Turn("arguments that have names of markers", calls=(named,), streamed=False)
+
+
+def tools_for(turn: Turn) -> list[dict[str, Any]]:
+    """The functions that are called in a turn, with all arguments that they have there."""
+    named = {name: WORDS for made in turn.calls for name in made["function"]["arguments"]}
+    return PROOF_TOOLS if named.keys() <= KNOWN.keys() else _tools(named | KNOWN)
 
 
 def _strings(value: Any) -> list[str]:

@@ -15,7 +15,7 @@ from ..phases.reasoning import ReasoningFinding
 from ..phases.switches import Setting
 from ..trace import phase
 from ..turns import Turns
-from .conversations import FEW, TWO, Turn, turns_in_doubt, turns_without
+from .conversations import FEW, TWO, Turn, turns_in_doubt, turns_named_so, turns_without
 from .settings import other_settings
 from .trial import Trial, beside
 from .wires import Wire
@@ -155,7 +155,9 @@ def prove(
     """
     proof, start = Proof(), thread_time()
     markers = confusing(fmt)
-    awkward = [*turns_without(markers, lost), *([] if lost else turns_in_doubt(markers))]
+    awkward = turns_without(markers, lost)
+    if not lost:
+        awkward += [*turns_in_doubt(markers), *turns_named_so(fmt)]
     given = [beside(turn, turns.render) for turn in awkward]
     few, two = ([turn for turn in given if turn.label in labels] for labels in (FEW, TWO))
     seen = [chosen, *others[:MOST_SETTINGS]]

@@ -27,7 +27,7 @@ from ..probes import (
 from ..quoting import quoted, value_of
 from ..renderer import Renderer
 from ..turns import Turns
-from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn
+from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn, tools_for
 from .wires import Wire, answer_in, wires
 
 __all__ = ["Trial", "beside", "difference"]
@@ -171,7 +171,7 @@ def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed
     """What is wrong with what comes back, "" if nothing; `streamed`: parse by characters too."""
     if turn.content and not turn.calls and not (wire.content or wire.reasoning):
         return f"the template does not show it: {_short(wire.text)}"
-    given = PROOF_TOOLS if tools else None
+    given = tools_for(turn) if tools else None
     shown = (made["function"] for made in turn.calls[: wire.calls])
     expected = [
         (function["name"], _rendered(function["arguments"], wire, fmt)) for function in shown

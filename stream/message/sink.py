@@ -48,9 +48,10 @@ class Sink:
 
     `calls` counts the calls that were emitted; `call_is_text`: the last that ended was not, but is
     content by a policy, so that what closes it is content too. `in_call`: one is read, of which
-    something was repaired if `repaired_ahead` of its first delta. `tools` and `policies` are those of
-    the rules. `ids` makes those of calls: None while the prompt is read, and in drafts, whose
-    calls are not emitted. `trail` is said what the text that is read was, where somebody asks.
+    something was repaired before its first delta if `repaired_ahead`. `tools` and `policies` are
+    those of the rules. `ids` makes those of calls: None while the prompt is read, and in drafts,
+    whose calls are not emitted. `trail` is said what the text that is read was, where somebody
+    asks.
 
     Args:
         rules: those of the request.

@@ -7,6 +7,7 @@ Its groups are described in `groups`, what follows from it in `facts`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -194,10 +195,23 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
     if tools.format is ToolFormat.JSON_NATIVE and not tools.name_is_key:
         if not (tools.name_field and tools.arguments_field):
             yield "JSON_NATIVE needs a name_field and an arguments_field, or name_is_key"
+    if len(tools.constants) % 2:
+        yield "tools.constants are pairs of a key and a value in JSON"
+    for value in tools.constants[1::2]:
+        if value and not _is_json(value):
+            yield f"tools.constants: {value!r:.80} is no JSON"
     if tools.format is ToolFormat.TAG_WITH_TAGGED:
         yield from _no_arguments(fmt)
     if facts.is_tagged and facts.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _no_arguments(fmt: WireFormat) -> Iterator[str]:

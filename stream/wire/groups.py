@@ -253,6 +253,8 @@ class ToolsFormat(_Group):
     id_field:                the key of the call's id; "" for none.
     generated_id_field:      the key of an id that counts calls; "" for none.
     field_order:             the keys in the order in which the template writes them.
+    constants:               members that say nothing, but for `"type": "function"`: of each the
+                             key and the value, in JSON; "" for a value that changes.
 
     code_block_marker:       the text before a Markdown code block round the calls (`Action:`).
     code_block_language:     the language that the code block names.
@@ -277,6 +279,7 @@ class ToolsFormat(_Group):
     id_field: str = ""
     generated_id_field: str = ""
     field_order: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
     code_block_marker: str = ""
     code_block_language: str = ""
     supports_tools: bool = False
@@ -373,7 +376,7 @@ class ArgumentsFormat(_Group):
     def named_by(self, marker: str) -> str:
         """The name of the argument that a marker may as well begin; "" where it begins none.
 
-        >>> ArgumentsFormat(name_prefix="<", name_suffix=">").named_by("<name>\\n")
+        >>> ArgumentsFormat(name_prefix="<", name_suffix=">").named_by("<name>")
         'name'
         """
         core = marker.strip()

@@ -25,7 +25,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
-from deltaparse.partial import Markers, marker_set
+from deltaparse.partial import Markers, compact_json, marker_set
 
 from .channel_markers import ChannelMarkers
 from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFormat
@@ -99,6 +99,9 @@ KNOWN_FIELDS: dict[str, Field] = {
 """What keys mean that all models know, also where the format has others."""
 
 
+SAYS_NOTHING = {"type": {'"function"', "null"}}
+"""What members have beside name and arguments in templates that write all of a call."""
+
 IN_CONSTRAINED: dict[Field, set[str]] = {
     Field.NAME: {"name"},
     Field.ARGUMENTS: {"arguments", "parameters"},
@@ -166,6 +169,7 @@ class MarkerTables:
     call_starts:         the markers that calls begin with.
     call_openers:        those of them that change what is read behind them.
     separators:          what may stand between two calls in no markers.
+    says_nothing:        the values in JSON of members that say nothing, by their keys.
     bracketed:           the markers that begin like a list.
     longest:             characters of the longest marker.
     content_space:       the white space that the template writes before a turn's content.
@@ -232,6 +236,7 @@ class MarkerTables:
         "reasoning_start",
         "role_behind_call",
         "role_in_text",
+        "says_nothing",
         "separators",
         "stray_closers",
         "stray_ends",
@@ -328,6 +333,10 @@ class MarkerTables:
         own_fields = _own_fields(self.fmt.tools)
         self.fields = own_fields if exact else KNOWN_FIELDS | own_fields
         self.own_keys = IN_CONSTRAINED if constrained else _own_keys(tools)
+        constants = zip(tools.constants[::2], tools.constants[1::2], strict=False)
+        self.says_nothing = SAYS_NOTHING | {
+            key: {compact_json(value), "null"} for key, value in constants
+        }
         self.overrun = next_call(self.fmt)
         self.usual_head = None
         in_order = not (self.unproven or tools.name_is_key or self.id_before_call)

@@ -117,19 +117,11 @@ class TaggedMarkers:
         closing = _closing(arguments.value_suffix, repeats_key=repeats_key)
         # Behind an element within a value stands the end of that value.
         inner = {closing} if arguments.item else set()
-        ends, starts = stripped(fmt.facts.closers), stripped(fmt.facts.openers)
+        ends = stripped(fmt.facts.closers)
         own, behind = stripped([function.close, fmt.tools.per_call_end]), stripped([arguments.end])
-        tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
-        if fmt.facts.in_section and not (
-            tagged and own | behind and arguments.named_by(function.name_prefix)
-        ):
-            starts |= stripped([function.name_prefix])  # the next call begins with no more
-        if not own | behind:
-            # What separates calls ends the last. Alone it may stand in a value, but where calls
-            # begin with nothing else.
-            unmarked = fmt.facts.in_section and not function.name_prefix.strip()
-            starts |= stripped([*fmt.facts.separated_openers, fmt.tools.separator * unmarked])
+        starts = _starts(fmt, closed=bool(own | behind))
         turn_ends = stripped(fmt.turn.ends)
+        tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
         key = stripped([way.name_prefix for way in arguments.ways]) if tagged else set()
         by_name = stripped([function.close]) if fmt.facts.closes_by_name else set()
         outer = ends | starts | turn_ends | by_name
@@ -211,6 +203,20 @@ class TaggedMarkers:
             (way.name_prefix.strip(), way.name_suffix.strip()): ended(way.value_suffix, way.types)
             for way in arguments.ways[1:]
         }
+
+
+def _starts(fmt: WireFormat, *, closed: bool) -> set[str]:
+    """What the next call may begin with; `closed`: something in it ends each call."""
+    starts, prefix, facts = stripped(fmt.facts.openers), fmt.function.name_prefix, fmt.facts
+    tagged = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED
+    if facts.in_section and not (tagged and closed and fmt.arguments.named_by(prefix)):
+        starts |= stripped([prefix])  # it begins with no more
+    if not closed:
+        # What separates calls ends the last. Alone it may stand in a value, but where calls
+        # begin with nothing else.
+        unmarked = facts.in_section and not prefix.strip()
+        starts |= stripped([*facts.separated_openers, fmt.tools.separator * unmarked])
+    return starts
 
 
 def _closing(suffix: str, *, repeats_key: bool) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from deltaparse import ChatTemplate, UsageError, analyze, gbnf
 from deltaparse.analyzer import Trace
-from deltaparse.analyzer.proof.conversations import PROOF_TOOLS
+from deltaparse.analyzer.proof.conversations import PROOF_TOOLS, TYPES
 
 from .. import corpus
 from ..strategies.templates import SOURCES
@@ -71,6 +71,7 @@ def tools_of(turns):
     known = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
     for function in (call["function"] for turn in turns for call in turn.calls):
         for key, value in function["arguments"].items():
+            known[function["name"]]["properties"].setdefault(key, {"type": TYPES[type(value)]})
             if isinstance(value, dict):
                 known[function["name"]]["properties"][key] = described(value)
     return tools

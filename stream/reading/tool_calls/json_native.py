@@ -26,6 +26,7 @@ from deltaparse.partial import (
     Steps,
     Window,
     at,
+    compact_json,
     json_key,
     json_space,
     json_string,
@@ -56,9 +57,6 @@ NO_MORE = re.compile(rf"{GAP}[^\s,{{}}\]]")
 
 NEAR = 1024
 """Characters among which the first bracket that closes stands, in a call that is read at once."""
-
-MEANS_NOTHING = {"type": ('"function"', "null")}
-"""Values that members have beside name and arguments, in templates that write all of a call."""
 
 
 class Ended(Exception):
@@ -350,21 +348,23 @@ def _member(
         src.pos += 1
         return (yield from _members(reading, call, set(), nested=True))
     if field is Field.ID and not call.id:
-        return (yield from _id(src, call, key, char, unmarked=unmarked))
+        return (yield from _id(reading, call, key, char, unmarked=unmarked))
     if field is Field.ARGUMENTS and not call.started and (char in '{"n' or not unmarked):
         call.stands_under(key, Field.ARGUMENTS)
         if reading.tables.unproven and call.is_stray:
             return STRAY
         return (yield from json_arguments(src, call))
     proven = bool(call.name) and call.started and not reading.tables.exact
-    if unmarked and not proven and not (field is Field.TYPE and char == '"'):
+    known = (field is Field.TYPE and char == '"') or key in reading.fmt.tools.constants[::2]
+    if unmarked and not proven and not known:
         # Where no marker says that this is a call, an object with other members is text.
         return Ending.broken(f"{key!r} is no member of a call")
-    return (yield from _skipped(src, call, key))
+    return (yield from _skipped(reading, call, key))
 
 
-def _id(src: Window, call: Call, key: str, char: str, *, unmarked: bool) -> Steps[Ending]:
+def _id(reading: Reading, call: Call, key: str, char: str, *, unmarked: bool) -> Steps[Ending]:
     """Read an id: a string, or a number as it is spelled; anything else is none."""
+    src = reading.src
     if char == '"':
         text = yield from json_string(src, call.overrun)
         if isinstance(text, JsonFault):
@@ -374,19 +374,22 @@ def _id(src: Window, call: Call, key: str, char: str, *, unmarked: bool) -> Step
     if char not in "-0123456789":
         if unmarked and not (call.name and call.started):
             return Ending.broken(f"{key!r} is no id")
-        return (yield from _skipped(src, call, key))
+        return (yield from _skipped(reading, call, key))
     digits: list[str] = []
     yield from json_value(src, digits.append)
     call.id = "".join(digits)
     return WHOLE
 
 
-def _skipped(src: Window, call: Call, key: str) -> Steps[Ending]:
-    """Read a value that means nothing to us, and keep it to be reported."""
+def _skipped(reading: Reading, call: Call, key: str) -> Steps[Ending]:
+    """Read a value that means nothing to us, and keep it to be reported, if templates have none."""
+    src, known = reading.src, reading.tables.says_nothing.get(key, ("null",))
     value = call.sink.held = list[str]()
     scanner = yield from json_value(src, value.append, overrun=call.overrun)
     call.sink.held = []
-    if (said := "".join(value)) not in MEANS_NOTHING.get(key, ("null",)):
+    said = "".join(value)
+    is_known = scanner.state is JsonState.DONE and ("" in known or compact_json(said) in known)
+    if not is_known:
         call.extra_members.append(f"{', ' * bool(call.extra_members)}{key}: {said}")
     if scanner.state is JsonState.BROKEN:
         return Ending.broken(scanner.problem)

@@ -107,6 +107,7 @@ NAME, GIVEN = FUNCTIONS[0], {ARGUMENT: VALUE}
                 arguments_field="input",
                 id_field="id",
                 field_order=("tool", "input"),
+                constants=("index", '"0"'),
             ),
         ),
         (
@@ -131,6 +132,26 @@ NAME, GIVEN = FUNCTIONS[0], {ARGUMENT: VALUE}
 )
 def test_which_key_of_a_call_holds_what(value, layout):
     assert _layout(value) == (layout and replace(layout, format="JSON_NATIVE"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "constants"),
+    [
+        ({"type": "function"}, {"type": "function"}, ()),
+        (
+            {"type": "tool_use", "v": 1},
+            {"type": "tool_use", "v": 1},
+            ("type", '"tool_use"', "v", "1"),
+        ),
+        ({"id": CALL_IDS[0], "at": 0}, {"id": CALL_IDS[1], "at": 1}, ("at", "")),
+        ({"by": {"kind": "Łódź"}}, {"by": {"kind": "Łódź"}}, ("by", '{"kind": "Łódź"}')),
+        ({"by": None}, None, ("by", "null")),
+    ],
+)
+def test_members_that_say_nothing(first, second, constants):
+    call = {"name": NAME, "args": GIVEN}
+    layout = _layout(first | call, second and second | call)
+    assert layout.constants == constants
 
 
 def test_a_call_may_hold_what_is_nested_deeper_than_functions_may_be():

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from deltaparse import StreamParser, WireFormat
+from deltaparse import StreamParser, WireFormat, parse
 from deltaparse.partial import Markers
 from deltaparse.stream.wire.tag_markers import TaggedMarkers, tagged_markers
 
@@ -322,3 +322,124 @@ def test_a_separator_in_a_value_that_the_closer_of_its_call_ends_is_the_values(v
 
 def test_they_are_made_once_for_equal_formats():
     assert tagged_markers(FMT) is tagged_markers(FMT.replace())
+
+
+ELEMENTS = WireFormat().replace(
+    tools={
+        "format": "TAG_WITH_TAGGED",
+        "per_call_start": "<call>",
+        "per_call_end": "</call>",
+    },
+    function={"name_prefix": "<name>", "name_suffix": "</name><args>", "close": "</args>"},
+    arguments={"name_prefix": "<", "name_suffix": ">", "value_suffix": "</", "key_suffix": ">"},
+)
+LINES = WireFormat().replace(
+    tools={
+        "format": "TAG_WITH_TAGGED",
+        "per_call_start": "<call>\n",
+        "per_call_end": "</call>",
+    },
+    function={"name_prefix": "name = ", "name_suffix": "\n"},
+    arguments={"name_suffix": " = ", "value_suffix": "\n", "quoted_strings": True},
+)
+LISTED = WireFormat().replace(
+    tools={
+        "format": "TAG_WITH_TAGGED",
+        "section_start": "<calls>\n",
+        "section_end": "</calls>",
+    },
+    function={"name_prefix": "<name>", "name_suffix": "</name>\n", "close": "<end/>\n"},
+    arguments={"name_prefix": "<", "name_suffix": ">", "value_suffix": "</", "key_suffix": ">\n"},
+)
+DASHES = WireFormat().replace(
+    tools={"format": "TAG_WITH_TAGGED", "per_call_start": "<call>", "per_call_end": "</call>"},
+    function={"name_suffix": "\n"},
+    arguments={
+        "name_prefix": "- ",
+        "name_suffix": ": ",
+        "value_suffix": "\n",
+        "quoted_strings": True,
+    },
+)
+BLANKS = WireFormat().replace(
+    tools={"format": "TAG_WITH_JSON", "section_start": "<calls>\n", "section_end": "</calls>"},
+    function={"name_prefix": "- ", "name_suffix": " ", "close": "\n"},
+)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "name", "arguments", "properties"),
+    [
+        (
+            ELEMENTS,
+            "<call><name>add</name><args><name>Bo</name><args>x</args></args></call>",
+            "add",
+            {"name": "Bo", "args": "x"},
+            None,
+        ),
+        (
+            ELEMENTS,
+            "<call><name>add</name><args><call>Bo</call><a>b</a></args></call>",
+            "add",
+            {"call": "Bo", "a": "b"},
+            ["call", "a"],
+        ),
+        (LINES, '<call>\nname = add\nname = "Bo"\n</call>', "add", {"name": "Bo"}, None),
+        (
+            LISTED,
+            "<calls>\n<name>add</name>\n<name>Bo</name>\n<end/>\n</calls>",
+            "add",
+            {"name": "Bo"},
+            None,
+        ),
+        (DASHES, '<call>add-it\n- to-day: "Bo"\n</call>', "add-it", {"to-day": "Bo"}, None),
+        (BLANKS, '<calls>\n- add-it {"a": "Bo"}\n</calls>', "add-it", {"a": "Bo"}, None),
+    ],
+)
+def test_names_may_be_those_in_markers_or_hold_what_begins_one(
+    fmt, text, name, arguments, properties
+):
+    parameters = {"properties": {key: {"type": "string"} for key in properties or arguments}}
+    tools = [{"name": name, "parameters": parameters}, {"name": "ad"}]
+    for given in (tools, *([None] if properties is None else [])):
+        for chunks in ([text], list(text)):
+            parser = StreamParser(fmt, tools=given)
+            for chunk in chunks:
+                parser.feed(chunk)
+            parser.finish("stop")
+            assert not parser.issues
+            made = [(call.name, json.loads(call.arguments)) for call in parser.message.tool_calls]
+            assert made == [(name, arguments)]
+
+
+def test_a_call_may_begin_in_arguments_with_what_begins_one_where_no_argument_has_that_name():
+    text = "<call><name>f</name><args><a>1</a><call><name>g</name><args></args></call>"
+    parser = StreamParser(ELEMENTS, tools=[{"name": "f", "parameters": {"properties": {"a": {}}}}])
+    parser.feed(text)
+    parser.finish("stop")
+    assert [call.name for call in parser.message.tool_calls] == ["f", "g"]
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text"),
+    [(ELEMENTS, "See <name>Bo</name><age>3</age>, she says"), (LINES, "So:\nname = Bo\nage = 3\n")],
+)
+def test_text_that_looks_like_an_argument_begins_no_call(fmt, text):
+    assert parse(text, fmt).content == text
+
+
+def test_a_tool_whose_name_goes_on_with_a_marker_is_called_by_all_of_it():
+    fmt = WireFormat().replace(
+        tools={"format": "TAG_WITH_JSON", "per_call_start": "<call>", "per_call_end": "</call>"},
+        function={"name_suffix": ":"},
+    )
+    tools = [{"name": "list"}, {"name": "list:files"}]
+    for name in ("list", "list:files"):
+        for text in (f"<call>{name}:{{}}</call>", f"<call>{name}: {{}}</call>"):
+            for chunks in ([text], list(text)):
+                parser = StreamParser(fmt, tools=tools)
+                for chunk in chunks:
+                    parser.feed(chunk)
+                parser.finish("stop")
+                assert [call.name for call in parser.message.tool_calls] == [name]
+                assert not parser.issues

@@ -10,6 +10,7 @@ models are trained on the one and choose the other. Each family has its own `cal
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from json import loads
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
@@ -141,7 +142,8 @@ class Calls:
             ids.pop("", None)
         if tools.function_field:
             return self._nested(fields, ids)
-        fields |= ids
+        constants = zip(tools.constants[::2], tools.constants[1::2], strict=False)
+        fields |= ids | {key: json.written(loads(value)) for key, value in constants if value}
         order = [*(key for key in tools.field_order if key in fields), *fields]
         return self._object([json.pair(literal(key), fields[key]) for key in dict.fromkeys(order)])
 
