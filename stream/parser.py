@@ -116,7 +116,8 @@ class TurnParser(Feeder):
             detail = f"{text!r} is no finish reason that is known: the turn counts as cut off"
             sink.issue("unknown_finish", (self._window.offset, self._window.offset), detail)
         self._report_lost_marker()
-        if cut or sink.has_issue("truncated_call"):
+        unended = sink.has_issue("truncated_call") or sink.has_issue("cut_marker")
+        if cut or (unended if text is None else sink.has_issue("truncated_call")):
             self._finish_reason = "length"
         elif sink.calls:
             self._finish_reason = "tool_calls"

@@ -279,7 +279,7 @@ def _next_marker(reading: Reading, before: Before, room: int = 0) -> Steps[str]:
 def _behind_separator(reading: Reading) -> Steps[str]:
     """Read what may stand between calls in no markers; return the character behind it, or "".
 
-    What the output ends in is reported, if it is no more than that, and no comma of a list.
+    What the output ends in is reported, if it is no more than that.
     """
     src, tables, start = reading.src, reading.tables, reading.src.offset
     if not (yield from skip_if_here(src, tables.separators)):
@@ -287,7 +287,7 @@ def _behind_separator(reading: Reading) -> Steps[str]:
         return ""
     yield from whitespace(src, tables.longest)
     char = yield from peek(src)
-    if not char and not tables.constrained:
+    if not char:
         report_cut(reading, start, src.since(start, prompt=True))
     return char
 

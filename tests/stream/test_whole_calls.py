@@ -374,3 +374,25 @@ def test_what_became_of_a_call_that_was_begun(text, kw, expected):
     for chunks in ([text], list(text)):
         parser, _ = run(fmt, chunks, "length", **kw)
         assert [(tried.name, tried.status) for tried in parser.attempts] == expected
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", None])
+@pytest.mark.parametrize(
+    ("fmt", "text"),
+    [
+        ("mistral", '[TOOL_CALLS][{"name": "f", "arguments": {}}'),
+        ("granite", '<|tool_call|>[{"name": "f", "arguments": {}}'),
+        ("apertus", '<|tools_prefix|>[{"f": {}}'),
+        ("lfm2", "<|tool_call_start|>[f()"),
+    ],
+)
+@pytest.mark.parametrize("separator", [",", " , ", ",\n  "])
+def test_a_list_that_is_cut_behind_a_separator_says_so(fmt, text, separator, reason):
+    for chunks in ([text + separator], list(text + separator)):
+        parser, _ = run(get_format(fmt), chunks, reason)
+        assert (parser.message.content, parser.finish_reason) == (
+            "",
+            "tool_calls" if reason == "stop" else "length",
+        )
+        issues = [(issue.kind, issue.span) for issue in parser.issues]
+        assert issues == [("cut_marker", (len(text), len(text + separator)))]

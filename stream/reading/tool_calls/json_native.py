@@ -39,7 +39,7 @@ from deltaparse.partial import (
 from ...wire.marker_tables import Field
 from ...wire.spellings import GAP
 from ..checkpoint import Checkpoint
-from ..content import may_become
+from ..content import may_become, report_cut
 from ..reading import Reading
 from .arguments import json_arguments
 from .call import Call
@@ -123,6 +123,8 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_array: bool) -
         return True
     if in_array and char == "]":
         src.pos = end + 1
+    elif in_array and not char and src.unread.strip():
+        report_cut(reading, src.offset, src.take(len(src.text)))
     elif char and char in "}]" and repairs:
         src.pos = end
         if (yield from _is_bracket(reading)):

@@ -19,6 +19,7 @@ from deltaparse.partial import Steps, Window, peek, python_arguments, whitespace
 
 from ...wire.spellings import MOST_GAP
 from ..checkpoint import Checkpoint
+from ..content import report_cut
 from ..reading import Reading
 from .call import Call
 from .ending import CUT, STRAY, WHOLE, Ending, is_text, not_another_call, settle
@@ -75,6 +76,10 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) ->
         if found:
             start, src.pos = src.offset, found.end()
             called = yield from _named_call(reading, Call(reading, checkpoint), found[1], start)
+        elif in_list and src.closed and NEXT.fullmatch(src.text, src.pos):
+            if src.unread.strip():
+                report_cut(reading, src.offset, src.take(len(src.text)))
+            return False
         else:
             called = yield from _call(reading, checkpoint, sure=in_list, after=True)
         if not called and checkpoint.text():

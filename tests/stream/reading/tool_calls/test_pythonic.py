@@ -488,7 +488,7 @@ def test_a_bracket_too_much_is_left_out_where_calls_are_repaired(policies, tools
 
 
 def test_calls_that_end_where_one_may_begin_are_cut():
-    for text, said in (("", ["truncated_call"]), ("[f() ", []), ("[f(), ", ["truncated_call"])):
+    for text, said in (("", ["truncated_call"]), ("[f() ", []), ("[f(), ", ["cut_marker"])):
         assert kinds(fed(SECTION, "<calls>" + text, "length")) == said
 
 
