@@ -45,7 +45,7 @@ class Issue:
                             separates two; it is in the detail only
     `missing_arguments`     a call has no arguments at all; it is taken for one of `{}`
     `odd_member`            name or arguments stand under another key than the format's
-    `ambiguous_marker`      what ends an argument in tags stood in one, and was taken for text
+    `ambiguous_marker`      what ends an argument in tags, or begins one, stood in one and was text
     `unused_member`         what stands beside name and arguments in the JSON of a call, and means
                             nothing, is in the detail only; a member that stands there twice
     `no_calls`              an empty list of calls

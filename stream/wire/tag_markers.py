@@ -9,7 +9,7 @@ from typing import NamedTuple
 from deltaparse.partial import Markers, marker_set
 
 from .format import ArgumentsFormat, CallIdPosition, ToolFormat, WireFormat
-from .spellings import leading, preceded, stripped, without_attribute
+from .spellings import has_word, leading, preceded, stripped, without_attribute
 
 __all__ = ["TaggedMarkers", "ValueMarkers", "tagged_markers"]
 
@@ -137,7 +137,9 @@ class TaggedMarkers:
         following = key | outer | behind | between_arguments | inner
 
         self._mark_argument(arguments)
-        self._end_values(arguments, forgotten, following)
+        # In a value it is text, but shows that the value's own end may be missing.
+        another = set() if arguments.type_first else {text for text in key if has_word(text)}
+        self._end_values(arguments, forgotten, following, another)
         self.names_unmarked = tagged and not arguments.name_prefix.strip()
         self.name_prefix = marker_set(stripped([function.name_prefix]))
         beside = suffix | (id_start | id_end if between else set())
@@ -183,11 +185,16 @@ class TaggedMarkers:
         self.close_suffix = suffix.strip() if marker else ""
 
     def _end_values(
-        self, arguments: ArgumentsFormat, forgotten: set[str], following: set[str]
+        self,
+        arguments: ArgumentsFormat,
+        forgotten: set[str],
+        following: set[str],
+        another: set[str],
     ) -> None:
-        """Say what ends a value: its suffix, and what shows that it was forgotten.
+        """Say what ends a value: its suffix, and what shows that it was `forgotten`.
 
-        `following` may stand behind an argument, and ends a value that has no suffix.
+        `following` may stand behind an argument, and ends a value that has no suffix; `another` is
+        what the next argument begins with.
         """
 
         def ended(text: str, types: str = "") -> ValueMarkers:
@@ -195,7 +202,8 @@ class TaggedMarkers:
             gap = leading(text) if text.strip() else ""
             line_end = {"\r\n"} if suffix == "\n" else set()
             cores = {suffix} | forgotten if suffix else following
-            plain, crlf = (_behind(space, cores) | line_end for space in (gap, _crlf(gap)))
+            inner = line_end | another if suffix else line_end
+            plain, crlf = (_behind(space, cores) | inner for space in (gap, _crlf(gap)))
             return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)
 
         self.usual = ended(arguments.value_suffix)

@@ -279,7 +279,9 @@ class Call:
             detail = f"the arguments of {self.name!r} were repaired: {made}"
             sink.issue("repaired_arguments", self.checkpoint.span, detail)
         if self.ambiguous:
-            detail = f"{self.ambiguous} times, what ends a value was text in {self.name!r}"
+            detail = (
+                f"{self.ambiguous} times, a marker of arguments was text in one of {self.name!r}"
+            )
             sink.issue("ambiguous_marker", self.checkpoint.span, detail)
         if self.odd_members and self._announced:
             odd = ", ".join(self.odd_members)

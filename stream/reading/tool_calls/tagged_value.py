@@ -29,7 +29,7 @@ from ...wire.tag_markers import TaggedMarkers
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
-from .schema import Kinds
+from .schema import Kinds, argument_names
 from .tagged_head import LONGEST_NAME, name_in
 from .values import Value
 
@@ -139,8 +139,8 @@ def up_to_end(
     """Read a value up to and with its suffix.
 
     A suffix ends it only where something stands behind it that may follow an argument: values
-    may hold the suffix. Without one, what shows that the call has ended breaks it, and is left
-    unread.
+    may hold the suffix, and what an argument begins with; both are counted. Without a suffix, what
+    shows that the call has ended breaks it, and is left unread.
     """
     suffix = end.suffix
     while True:
@@ -167,6 +167,10 @@ def up_to_end(
                     call.end_arguments()
                 src.pos += length
                 return WHOLE
+        if core != suffix and core in m.key.literals:
+            call.ambiguous += yield from _argument_begins(src, call, len(marker), m)
+            emit(src.take(src.pos + len(marker)))
+            continue
         if core != suffix and (yield from _call_ends(src, call, gap)):
             natural = call.sink.natural
             return Ending.broken("an argument that does not end") if natural else CUT
@@ -211,6 +215,19 @@ def name_stands(src: Window, length: int, end: ValueEnd) -> Steps[bool | None]:
             return True
         if src.closed:
             return None
+        yield
+
+
+def _argument_begins(src: Window, call: Call, length: int, m: TaggedMarkers) -> Steps[bool]:
+    """Whether behind what begins an argument, so many characters, stands the name of one."""
+    tools = call.sink.tools
+    known = None if tools is None else argument_names(tools.get(call.name))
+    while True:
+        text = src.text[src.pos + length : src.pos + length + LONGEST_NAME + m.key_end.longest]
+        name = name_in(text, m.key_end, src.closed, known or ())
+        if name is not None or src.closed:
+            name = (name or "").strip()
+            return bool(name) and (not known or name in known)
         yield
 
 

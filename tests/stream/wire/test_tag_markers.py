@@ -233,22 +233,22 @@ def test_what_ends_a_value(suffix, core, plain, crlf):
     others = ("number", "<n=", ">", "</n>")
     arguments = {"value_suffix": suffix, "alternatives": others}
     made = TaggedMarkers(FMT.replace(arguments=arguments))
-    more = {"<n="} if not suffix else set()
+    begins = {"<n=", "<p="}
     assert made.usual.suffix == core
-    assert set(made.usual.ends.literals) == plain | more
-    assert set(made.usual.ends_crlf.literals) == crlf | more
+    assert set(made.usual.ends.literals) == plain | begins
+    assert set(made.usual.ends_crlf.literals) == crlf | begins
     assert made.usual.types == ""
     (way,) = made.ways.items()
     assert way[0] == ("<n=", ">")
     assert way[1].suffix == "</n>"
-    assert set(way[1].ends.literals) == FORGOTTEN | {"</n>"}
+    assert set(way[1].ends.literals) == FORGOTTEN | {"</n>"} | begins
     assert way[1].types == "number"
 
 
 def test_a_suffix_before_the_name_keeps_what_stands_before_that():
     made = TaggedMarkers(FMT.replace(arguments={"key_suffix": ">", "value_suffix": "\n</ "}))
     assert made.usual.suffix == "</ "
-    assert set(made.usual.ends.literals) == behind("\n", FORGOTTEN | {"</ "})
+    assert set(made.usual.ends.literals) == behind("\n", FORGOTTEN | {"</ "}) | {"<p="}
 
 
 @pytest.mark.parametrize("suffix", ["</arg ", "\n</arg\n", "</"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from deltaparse import StreamParser
@@ -24,6 +26,7 @@ ESCAPED = in_tags(
 LINES = ESCAPED.replace(arguments={"value_suffix": "\n"})
 UNMARKED = in_tags(name_suffix="=", value_suffix=";")
 PLAIN = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="</a>")
+PATH = {"path": {"type": "string"}, "text": {"type": "string"}}
 
 
 @pytest.mark.parametrize(
@@ -193,3 +196,34 @@ def test_what_begins_the_end_of_a_value_that_is_cut_is_none_of_it():
     assert parser.roles == [
         *("marker", "marker", "marker", "arguments", "marker", "arguments", "marker", "marker")
     ]
+
+
+@pytest.mark.parametrize("tools", [None, [{"name": "w", "parameters": {"properties": PATH}}]])
+@pytest.mark.parametrize(("name", "said"), [("text", ["ambiguous_marker"]), ("other", [])])
+@pytest.mark.parametrize(
+    ("fmt", "value", "text"),
+    [
+        (
+            "qwen3_coder",
+            "a.py\n<parameter={}>\nhi",
+            "<tool_call>\n<function=w>\n<parameter=path>\n{}\n</parameter>\n</function>\n</tool_call>",
+        ),
+        (
+            "glm45",
+            "a.py\n<arg_key>{}</arg_key>\n<arg_value>hi",
+            "<tool_call>w\n<arg_key>path</arg_key>\n<arg_value>{}</arg_value>\n</tool_call>",
+        ),
+    ],
+)
+def test_an_argument_that_begins_in_another_is_text_and_reported(
+    fmt, value, text, name, said, tools
+):
+    value = value.format(name)
+    for chunks in ([text.format(value)], list(text.format(value))):
+        parser = StreamParser(fmt, tools=tools)
+        for chunk in chunks:
+            parser.feed(chunk)
+        parser.finish("stop")
+        assert json.loads(parser.message.tool_calls[0].arguments) == {"path": value}
+        # Without tools, any name may be that of an argument.
+        assert [issue.kind for issue in parser.issues] == (said if tools else ["ambiguous_marker"])
