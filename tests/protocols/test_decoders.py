@@ -197,6 +197,16 @@ def test_a_name_may_come_in_parts():
     assert call == ToolCall("a", "get_weather", "{}", True)
 
 
+def test_a_call_of_a_function_from_before_there_were_tools():
+    parts = [{"name": "f", "arguments": ""}, {"arguments": '{"x"'}, {"arguments": ": 1}"}]
+    chunks = [chunk(function_call=part) for part in parts]
+    expected = Message([ToolCall("", "f", '{"x": 1}', True)])
+    assert read_chat_completions([*chunks, chunk("function_call")]) == expected
+    call = {"name": "f", "arguments": '{"x": 1}'}
+    choice = {"message": {"function_call": call}, "finish_reason": "function_call"}
+    assert read_chat_completions({"choices": [choice]}) == expected
+
+
 def test_calls_may_have_no_index():
     parts = [
         called(None, "a", "f", "{"),

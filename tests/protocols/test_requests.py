@@ -337,6 +337,32 @@ def test_a_refusal_in_the_history_is_content():
     assert message == {"role": "assistant", "content": "no"}
 
 
+def test_functions_from_before_there_were_tools():
+    call = {"name": "f", "arguments": '{"a": 1}'}
+    messages = [
+        {"role": "assistant", "content": None, "function_call": call},
+        {"role": "function", "name": "f", "content": "one"},
+        {"role": "assistant", "content": "so", "function_call": {"name": "g", "arguments": "{}"}},
+        {"role": "function", "name": "g", "content": "two"},
+    ]
+    functions = [{"name": name, "parameters": {"type": "object"}} for name in "fg"]
+    body = {"messages": messages, "functions": functions, "function_call": {"name": "f"}}
+    request = read_chat_completions_request(body)
+    first, one, second, two = request.messages
+    assert [made["tool_calls"][0]["function"] for made in (first, second)] == [
+        call,
+        {"name": "g", "arguments": "{}"},
+    ]
+    ids = [made["tool_calls"][0]["id"] for made in (first, second)]
+    assert [(made["role"], made["tool_call_id"]) for made in (one, two)] == [
+        ("tool", call_id) for call_id in ids
+    ]
+    assert len(set(ids)) == 2
+    assert list(request.tools) == [{"type": "function", "function": each} for each in functions]
+    assert request.tool_choice == {"type": "function", "function": {"name": "f"}}
+    assert read_chat_completions_request(body | {"function_call": "none"}).tool_choice == "none"
+
+
 def test_a_template_that_takes_texts_only_takes_no_image():
     strict = ChatTemplate("{{ raise_exception('text only') if messages[0].content is not string }}")
     image = {"type": "image_url", "image_url": {"url": "https://x"}}

@@ -60,6 +60,8 @@ class ChatReader:
         self._add(Content, text_of(delta.get("refusal")))
         for call in delta.get("tool_calls") or ():
             self._add_call(call)
+        if delta.get("function_call"):  # of servers from before there were tools: one, without id
+            self._add_call({"index": 0, "function": delta["function_call"]})
         if choice.get("finish_reason"):
             self.outcome.natural = choice["finish_reason"] in NATURAL
 

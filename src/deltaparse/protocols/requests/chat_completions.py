@@ -31,6 +31,7 @@ def read_chat_completions_request(body: Any, *, template: Template | None = None
 
 
 def _read(body: Mapping[str, Any]) -> Request:
+    body = _with_tools(body)
     messages = [_message(message) for message in body.get("messages") or ()]
     schema = None
     wanted = body.get("response_format") or {}
@@ -60,6 +61,34 @@ def chat_completions_request(request: Request) -> dict[str, Any]:
         named = {"name": "response", "schema": request.response_schema}
         body["response_format"] = {"type": "json_schema", "json_schema": named}
     return body
+
+
+def _with_tools(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The request, with tools in the place of the functions that there were before them.
+
+    Their calls have no ids, and get some: there is one a turn, and its result follows.
+    """
+    made = dict(body)
+    functions, choice = made.pop("functions", None), made.pop("function_call", None)
+    if functions and not made.get("tools"):
+        made["tools"] = [{"type": "function", "function": function} for function in functions]
+    if choice and "tool_choice" not in made:
+        named = {"type": "function", "function": choice}
+        made["tool_choice"] = choice if isinstance(choice, str) else named
+    made["messages"], calls = [], 0
+    for message in body.get("messages") or ():
+        calls += bool(message.get("function_call"))
+        made["messages"].append({**message, **_of_call(message, f"call{calls:05}")})
+    return made
+
+
+def _of_call(message: Mapping[str, Any], call_id: str) -> dict[str, Any]:
+    """What a message with a call of a function, or its result, has with tools."""
+    if message.get("role") == "function":
+        return {"role": "tool", "tool_call_id": call_id}
+    if not message.get("function_call"):
+        return {}
+    return {"tool_calls": [{"id": call_id, "function": message["function_call"]}]}
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
