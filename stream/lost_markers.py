@@ -34,8 +34,8 @@ def called_without_marker(fmt: WireFormat, tools: Collection[str], content: str,
         before = fmt.channels.recipient.strip() + fmt.function.namespace
         return next((name for name in tools if before and before + name in content), "")
     opener = "".join(fmt.facts.openers)
-    if not opener.strip():
-        return ""
+    if not opener.strip() or any(text.strip() in content for text in fmt.facts.openers):
+        return ""  # where one is there, it was not taken away
     for start in _places(fmt, tools, content):
         for variant in (fmt, _without_inner_markers(fmt)):
             message = read(variant, opener + content[start : start + HEAD])

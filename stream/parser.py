@@ -128,6 +128,8 @@ class TurnParser(Feeder):
         sink, request = self._sink, self._request
         if sink.calls or not sink.tools or sink.attempts or not request.has_calls:
             return
+        if request.calls == "json":
+            return  # nothing stands before such calls
         content = Message(sink.builder.so_far()).content
         if not content:
             return

@@ -31,6 +31,19 @@ def test_a_call_whose_marker_was_lost_is_reported(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "kw"),
+    [
+        ("qwen3", f"x<|im_end|>\n<|im_start|>user\n<tool_call>{LOST['hermes']}", {}),
+        ("qwen3", f"Sure! {LOST['hermes']}", {"calls": "json"}),
+    ],
+)
+def test_a_marker_that_is_there_or_is_not_asked_for_was_not_lost(name, text, kw):
+    message = parse(text, get_format(name), tools=NAMED, finish_reason="stop", **kw)
+    assert not message.tool_calls
+    assert "lost_marker" not in [issue.kind for issue in message.issues]
+
+
+@pytest.mark.parametrize(
     "text", ["Use get_weather to see.", 'f is {"name": "Bob"}', "get_weather", '{"f": 1}']
 )
 @pytest.mark.parametrize("name", LOST)
