@@ -211,6 +211,8 @@ def test_choices_have_results_pages_and_ids(run, tried, log, files):
         (["--format", "qwen3"], [record()], None),
         (["--format", "qwen3"], [record(text="Hello.")], None),
         (["--format", "llama3"], [record()], "no call was found, but this looks like --format"),
+        # They share a marker, so that something was begun.
+        (["--format", "qwen3_coder"], [record()], "no call was found, but this looks like"),
         ([], [record()], "how does the model write: --format NAME or --template SOURCE; this"),
         ([], [record(format="qwen3", text="Hi")], None),
         (["--format", "qwen3"], [{"resps": [[TEXT]]}], "this looks like --layout lm-eval"),

@@ -32,7 +32,8 @@ def hint(replayer: Replayer, tally: Tally, sources: list[str]) -> str:
     if not tally.records:
         return "there is no record"
     none_read = tally.errors == tally.records
-    if sources == ["-"] or tally.statuses or not (none_read or replayer.format):
+    called = tally.statuses.keys() - {"not_a_call"}
+    if sources == ["-"] or called or not (none_read or replayer.format):
         return ""
     records = [one for _, one in islice(log_outputs(replayer, sources), LOOKED_AT)]
     texts = list(_texts(records))
