@@ -535,6 +535,35 @@ FORMS = {
         tools__supports_parallel_calls=True,
         function__name_prefix='<call name="',
     ),
+    "members_that_say_nothing": form(
+        whole(
+            'Dry.<do>{"type": "tool_use", "v": 2, "at": 1, "id": "k1", "name": "look_up", '
+            f'"input": {LOOKS}, "by": {{"kind": "direct"}}}}</do>'
+            '<do>{"type": "tool_use", "v": 2, "at": 2, "id": "k2", "name": "say", '
+            f'"input": {SAYS}, "by": {{"kind": "direct"}}}}</do></a>\n',
+            ids=("k1", "k2"),
+        ),
+        tools__constants=("type", '"tool_use"', "v", "2", "at", "", "by", '{"kind": "direct"}'),
+    ),
+    "messages_with_one_end": form(
+        whole(
+            "/think\nhm<|end|>\n<|im|>assistant/say\nDry.<|end|>\n"
+            f"<|im|>assistant/call:look_up\n{LOOKS}<|end|>\n"
+            f"<|im|>assistant/call:say\n{SAYS}<|end|>\n",
+            "hm",
+        ),
+        reasoning__end="<|end|>\n<|im|>assistant",
+        turn__ends=("<|end|>\n",),
+    ),
+    "elements_in_a_call": form(
+        whole(
+            "Dry.<call><name>look_up</name><with><city>Ghent</city><days>3</days></with></call>"
+            "<call><name>say</name><with><name>Bo</name></with></call><|z|>\n",
+            calls=(LOOK, ("say", {"name": "Bo"})),
+        ),
+        function__name_prefix="<name>",
+        arguments__key_suffix=">",
+    ),
     "calls_without_a_header": form(
         Said(
             f'<|tool_calls|>\n{{"name": "look_up", "arguments": {LOOKS}}}\n'

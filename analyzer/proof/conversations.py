@@ -104,7 +104,7 @@ class Turn:
 
     `without` says how content is left out: "" for an empty text, "null", "absent". `behind_result`:
     it answers what a tool returned, not the user; `later`: another turn was before the user's last
-    message. `streamed`: it is parsed by the character too.
+    message. `streamed`: it is parsed by the character too. `in_doubt`: its text may be a marker.
     """
 
     label: str
@@ -115,6 +115,7 @@ class Turn:
     behind_result: bool = False
     later: bool = False
     streamed: bool = True
+    in_doubt: bool = False
 
     @property
     def said(self) -> str | None:
@@ -217,8 +218,10 @@ def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
             value = {"text": f"a {core} b"}
             for text in IN_DOUBT:
                 words = text.replace("MARKER", core)
-                yield Turn(f"content that holds {core!r}", words, streamed=False)
-            yield Turn(f"a value that holds {core!r}", calls=(call(0, value),), streamed=False)
+                label = f"content that holds {core!r}"
+                yield Turn(label, words, streamed=False, in_doubt=True)
+            label = f"a value that holds {core!r}"
+            yield Turn(label, calls=(call(0, value),), streamed=False, in_doubt=True)
 
 
 def turns_named_so(fmt: WireFormat) -> Iterator[Turn]:

@@ -42,6 +42,10 @@ LONGEST_QUOTE = 160
 """Characters of a text that are shown when it did not come back."""
 
 
+UNKNOWN = {"orphan_marker", "odd_member", "unused_member"}
+"""The issues that say that a format lacks something which the template writes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """Turns rendered under one setting, and parsed."""
@@ -190,6 +194,9 @@ def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed
         for what, got, want in compared:
             if not _alike(got, want, elements=bool(fmt.arguments.item)):
                 return f"{what} {_short(got)}, not {_short(want)}, from {_short(wire.text + end)}"
+        odd = {issue.kind for issue in whole.issues} & UNKNOWN
+        if odd and not turn.in_doubt:
+            return f"the parser reports {', '.join(sorted(odd))}, from {_short(wire.text + end)}"
     return ""
 
 

@@ -178,7 +178,7 @@ def _section(reading: Reading, place: Place, marker: str, role: Role) -> Steps[N
     elif role is Role.REASONING_START:
         place.before = yield from _reasoning(reading, place, opened=written)
         place.markers = tables.in_content_start
-    elif role is Role.REASONING_END and before is not Before.START:
+    elif role is Role.REASONING_END and before is not Before.START and not tables.facts.shares_end:
         # At the start it says that there is no reasoning: some templates write turns so.
         report_stray_end(reading, marker, start, "and is not emitted")
     elif role is Role.STRAY_CLOSER:

@@ -29,6 +29,7 @@ class Facts:
 
     has_reasoning:   the format has markers of reasoning.
     next_ends_reasoning:  nothing ends reasoning but the start of what follows: content, or calls.
+    shares_end:      what ends reasoning begins with what ends other parts of a turn too.
     has_channels:    a turn is several messages with headers, and calls are messages too.
     calls_in_messages:  the messages to functions have calls in a syntax of their own.
     has_calls:       the parser finds calls: in a syntax of their own, or in channels.
@@ -77,6 +78,7 @@ class Facts:
         "next_ends_reasoning",
         "openers",
         "separated_openers",
+        "shares_end",
         "tables",
         "unmarked_calls",
         "unproven_calls",
@@ -99,6 +101,7 @@ class Facts:
         self.has_reasoning = reasoning.mode is not ReasoningMode.NONE
         end = reasoning.end.strip()
         self.next_ends_reasoning = bool(end) and end == content.start.strip()
+        self.shares_end = bool(end) and end.startswith((*filter(None, map(str.strip, turn.ends)),))
         self.has_channels = bool(channels.message.strip())
         self.has_calls = self.has_channels or tools.format is not ToolFormat.NONE
         self.is_tagged = tools.format in TAGGED

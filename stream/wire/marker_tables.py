@@ -287,8 +287,9 @@ class MarkerTables:
         self.longest = max(map(length, self._by_literal), default=0)
         self.bracketed = marker_set(text for text in self._by_literal if text[:1] == "[")
 
-        # A stray marker needs no white space before it: that is content by then.
-        lone_end = _cores(end)
+        # A stray marker needs no white space before it: that is content by then. What ends
+        # reasoning and begins as the end of a turn is that, and what follows.
+        lone_end = [] if facts.shares_end else _cores(end)
         lone_closer = _known_alone(_cores(tool_end), openers, inner[:5] + inner[6:])
         stray = lone_end + lone_closer
         anywhere = start + tool_start + turn_end
