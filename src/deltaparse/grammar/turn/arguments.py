@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from deltaparse.partial import LONGEST_MARKER, UsageError
@@ -93,6 +93,12 @@ class Arguments:
             raise _in_tool(tool, error) from None
         self._note(tool, found.not_expressed)
         return found.value
+
+    @cached_property
+    def any(self) -> Expr:
+        """Any value."""
+        spacing, rules, dialect = self.spacing, self.rules, self.dialect
+        return schema_rules({}, spacing=spacing, rules=rules, dialect=dialect).value
 
     def text(self, tool: Tool) -> Expr:
         """Make a JSON string, or one of Python, that holds a JSON object."""

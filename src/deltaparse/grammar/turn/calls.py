@@ -143,9 +143,13 @@ class Calls:
         if tools.function_field:
             return self._nested(fields, ids)
         constants = zip(tools.constants[::2], tools.constants[1::2], strict=False)
-        fields |= ids | {key: json.written(loads(value)) for key, value in constants if value}
+        fields |= ids | {key: self._constant(value) for key, value in constants}
         order = [*(key for key in tools.field_order if key in fields), *fields]
         return self._object([json.pair(literal(key), fields[key]) for key in dict.fromkeys(order)])
+
+    def _constant(self, value: str) -> Expr:
+        """Make the value of a member that says nothing; any, if no two calls have the same."""
+        return self._json.written(loads(value)) if value else self.arguments.any
 
     def _nested(self, fields: dict[str, Expr], ids: dict[str, Expr]) -> Expr:
         """Make a call whose function is an object of its own; what is beside it differs."""
