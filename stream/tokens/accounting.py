@@ -79,9 +79,10 @@ def part_values(message: Message, values: Sequence[Value]) -> list[list[Value]]:
 
 
 class DeltaTokens:
-    """Says which tokens each delta finished, so that each token counts for one delta at most.
+    """Says which tokens each delta is made of, so that each token counts for one delta at most.
 
-    A delta may end within a token, whose rest comes out with the next, or was no text at all.
+    A token counts for the first delta that has some of its text: its rest may come out with the
+    next, or belong to a marker and never come out.
 
         tokens = DeltaTokens(parser)
         for id, value in zip(ids, logprobs):
@@ -91,28 +92,23 @@ class DeltaTokens:
     """
 
     def __init__(self, parser: TokenParser) -> None:
-        self._parser = parser
-        self._next = 0
-
-    def of(self, deltas: Sequence[Delta]) -> list[tuple[Delta, tuple[int, int]]]:
-        """The deltas that were just returned, each with the half-open range of its tokens.
+        """Begin to count the tokens of the parser whose deltas they will be.
 
         Raises:
-            UsageError: the deltas know no tokens.
+            UsageError: the parser keeps nothing of tokens.
         """
+        if not parser.knows_tokens:
+            raise UsageError("the deltas know no tokens: make the parser with spans=True")
+        self._next = 0
+
+    def of(self, deltas: Iterable[Delta]) -> list[tuple[Delta, tuple[int, int]]]:
+        """The deltas that were just returned, each with the half-open range of its tokens."""
         made = []
-        finished = self._parser.finished_tokens if deltas else 0
-        for place, delta in enumerate(deltas, 1):
-            if delta.tokens is None:
-                raise UsageError("the deltas know no tokens: make the parser with spans=True")
-            start, end = delta.tokens
-            follows = deltas[place].tokens if place < len(deltas) else None
-            if follows is not None:
-                end = min(end, follows[0])
+        for delta in deltas:
+            start, end = delta.tokens or (0, 0)
             start = max(start, self._next)
-            end = max(min(end, finished), start)
-            self._next = end
-            made.append((delta, (start, end)))
+            self._next = max(end, start)
+            made.append((delta, (start, self._next)))
         return made
 
 

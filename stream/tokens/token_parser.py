@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import index
@@ -222,10 +221,9 @@ class TokenParser(TurnParser):
         return list(map(self._trail.told, super().issues))
 
     @property
-    def finished_tokens(self) -> int:
-        """How many tokens are done with: their text came out, or was read and does not."""
-        self._settle()
-        return bisect_right(self._trail.ends, 2 * self._reached())
+    def knows_tokens(self) -> bool:
+        """Deltas and parts know their tokens: the parser was made with `spans=True`."""
+        return self._trail.keeps
 
     @property
     def attempts(self) -> list[Attempt]:

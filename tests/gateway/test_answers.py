@@ -116,6 +116,19 @@ def test_tokens_that_are_parts_of_characters_count_for_the_character():
     assert [entry["token"] for entry in tokens.of(delta)] == ["\ufffd", "\ufffd", "!"]
 
 
+def test_a_token_that_ends_in_a_marker_counts_for_the_content_that_it_begins_with():
+    tokens = TokenTexts()
+    tokens.came("So.<", [{"token": "So"}, {"token": ".<"}])
+    delta = ContentDelta("So.")
+    tokens.place([delta], held=1)
+    assert [entry["token"] for entry in tokens.of(delta)] == ["So", ".<"]
+    tokens.came("tool_call>", [{"token": "tool_call>"}])
+    tokens.came("</tool_call>Hi", [{"token": "</tool_call>H"}, {"token": "i"}])
+    behind = ContentDelta("Hi")
+    tokens.place([behind], held=0)
+    assert [entry["token"] for entry in tokens.of(behind)] == ["</tool_call>H", "i"]
+
+
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
 def test_the_raw_output_beside_the_parsed(gateway, upstream, path, stream):

@@ -2,8 +2,8 @@
 
 Upstreams say how likely each token was, and of a parser comes text. What is emitted stands in the
 output as it came, in order, and ends before what the parser holds back: so the text of a delta is
-looked for from there backwards, and the tokens in it are its own. Those of markers, of reasoning
-and of calls belong to no content.
+looked for from there backwards, and the tokens that begin in it, or run into it, are its own. Those
+of markers, of reasoning and of calls belong to no content.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class TokenTexts:
     def __init__(self) -> None:
         self._text = ""
         self._base = 0
-        self._entries: deque[tuple[int, Entry]] = deque()
+        # Each with the offsets where its text begins and ends.
+        self._entries: deque[tuple[int, int, Entry]] = deque()
         self._placed: dict[int, list[Entry]] = {}
 
     def came(self, text: str, entries: Sequence[Entry]) -> None:
@@ -48,8 +49,9 @@ class TokenTexts:
         end = self._base + len(self._text)
         at = start
         for place, entry in enumerate(entries, 1):
+            begin = at
             at = end if place == len(entries) else min(at + len(entry["token"]), end)
-            self._entries.append((max(at, start + 1), entry))
+            self._entries.append((begin, max(at, start + 1), entry))
 
     def place(self, deltas: Sequence[Delta], held: int) -> None:
         """Say which tokens belong to deltas, `held` characters being held back behind them."""
@@ -75,8 +77,8 @@ class TokenTexts:
 
     def _taken(self, start: int, end: int) -> list[Entry]:
         found: list[Entry] = []
-        while self._entries and self._entries[0][0] <= end:
-            at, entry = self._entries.popleft()
+        while self._entries and self._entries[0][0] < end:
+            _, at, entry = self._entries.popleft()
             if at > start:
                 found.append(entry)
         return found

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, TokenParser, UsageError, get_format
+from deltaparse import StreamParser, TokenParser, ToolCall, UsageError, get_format
 from deltaparse.stream.tokens import (
     DeltaTokens,
     loss_mask,
@@ -57,7 +57,7 @@ def test_values_are_cut_by_part():
 
 @in_families()
 @given(data=st.data())
-def test_each_token_is_finished_by_one_delta_at_most(family, data):
+def test_each_token_of_a_part_counts_for_one_delta_and_no_other_for_two(family, data):
     fmt, text = data.draw(family.texts)
     ids, vocabulary = tokenized(data, fmt, text, drawn_special(data, fmt))
     parser = TokenParser(fmt, vocabulary)
@@ -71,8 +71,8 @@ def test_each_token_is_finished_by_one_delta_at_most(family, data):
     ranges += [span for _, span in tokens.of(parser.finish("stop"))]
     covered = [id for start, end in ranges for id in range(start, end)]
     assert covered == sorted(set(covered))
-    roles = parser.roles
-    assert {at for at, role in enumerate(roles) if role in ("content", "reasoning")} <= set(covered)
+    texts = [part for part in parser.message.parts if not isinstance(part, ToolCall)]
+    assert {id for part in texts for id in range(*part.tokens)} <= set(covered)
 
 
 def test_log_probabilities_as_openai_has_them():
@@ -92,20 +92,28 @@ def test_log_probabilities_as_openai_has_them():
             openai_logprobs(QWEN.vocabulary, *odd)
 
 
-def test_a_token_that_two_deltas_share_counts_for_the_one_that_it_ends_in():
+def test_a_token_that_two_deltas_share_counts_for_the_first():
     text = Text(get_format("qwen3"), [], ["<think>", "h", "m</think>\n\nSo", "."])
     parser = text.parser(markers="text")
     of = DeltaTokens(parser).of
     spans = [span for id in text.ids for _, span in of(parser.feed(id))]
-    assert spans == [(1, 2), (2, 2), (2, 3), (3, 4)]
+    assert spans == [(1, 2), (2, 3), (3, 3), (3, 4)]
     whole = text.parser(markers="text")
     made = DeltaTokens(whole).of(whole.feed(text.ids))
-    assert [(delta.text, span) for delta, span in made] == [("hm", (1, 2)), ("So.", (2, 4))]
+    assert [(delta.text, span) for delta, span in made] == [("hm", (1, 3)), ("So.", (3, 4))]
+
+
+def test_a_token_that_ends_in_a_marker_counts_for_the_content_that_it_begins_with():
+    call = ["tool_call>", '{"name": "look", "arguments": {}}', "</tool_call>"]
+    text = Text(get_format("hermes"), [], ["So", ".<", *call])
+    parser = text.parser(markers="text")
+    of = DeltaTokens(parser).of
+    made = [pair for id in text.ids for pair in of(parser.feed(id))]
+    assert [(delta.text, span) for delta, span in made[:2]] == [("So", (0, 1)), (".", (1, 2))]
+    assert all(start >= 2 for _, (start, _) in made[2:])
 
 
 def test_deltas_that_know_no_tokens_cannot_be_accounted_for():
-    parser = QWEN.parser(spans=False)
-    tokens = DeltaTokens(parser)
-    assert tokens.of([]) == []
+    assert DeltaTokens(QWEN.parser()).of([]) == []
     with pytest.raises(UsageError, match="spans=True"):
-        tokens.of(parser.feed(QWEN.ids[0]))
+        DeltaTokens(QWEN.parser(spans=False))
