@@ -72,8 +72,8 @@ class Issue:
                             reader is in the detail only
     `foreign_role`          a message in channels by someone who is not the model is in the detail
                             only
-    `odd_header`            the header of a message in channels has more in it than one has, or no
-                            message follows it
+    `odd_header`            the header of a message in channels has more in it than one has, no
+                            message follows it, or text stands where it should begin
     `stray_token`           a special token where no marker may stand: its text comes out, or
                             nothing, as `Policies.stray_token` has it (from a `TokenParser`)
     `spelled_marker`        a marker was spelled in ordinary tokens, though it is a token: it is

@@ -16,6 +16,7 @@ from deltaparse.partial import Emit, Markers, Steps, at, json_space, skip, until
 
 from ..message.message import Attempt
 from ..message.trail import Said
+from ..wire.channel_markers import HeaderPart
 from ..wire.marker_tables import MarkerTables, Role
 from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
@@ -87,6 +88,9 @@ def channel_turn(reading: Reading) -> Steps[None]:
                 checkpoint.commit()
                 marker = yield from _text(reading, marks.in_text, writer.emit)
                 writer.end()
+                if marks.parts.get(marker) is HeaderPart.MESSAGE:
+                    span = (src.offset, src.offset + len(marker))
+                    reading.sink.issue("odd_header", span, f"{marker!r} has no header, but text before it")
                 if before is Before.START and marker.strip() in marks.message_ends:
                     became = "and what stands before it is content"
                     report_stray_end(reading, marker, src.offset, became)

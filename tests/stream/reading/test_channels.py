@@ -224,6 +224,14 @@ def test_a_header_after_text_is_one():
     parser = fed(HARMONY, text)
     assert parser.message.reasoning_content == "hm"
     assert parser.message.content == "HelloWellBye"
+    bye = text.index("<|message|>Bye")
+    assert [(issue.kind, issue.span) for issue in parser.issues] == [("odd_header", (bye, bye + 11))]
+
+
+def test_a_message_whose_header_lost_its_first_marker_is_reported():
+    parser = fed(HARMONY, f"analysis<|message|>hm<|end|>{START}<|message|>Bye<|return|>")
+    assert (parser.message.content, kinds(parser)) == ("analysishmBye", ["odd_header"])
+    assert fed(HARMONY, "<|message|>Bye<|return|>").issues == []
 
 
 def test_end_markers_do_not_leak():
@@ -626,7 +634,8 @@ def test_a_header_is_no_longer_than_it_may_be(more):
     header = "<|channel|>" + "x" * (MAX_HEADER - len("<|channel|>") + more)
     parser = run(HARMONY, [header + "<|message|>hi"])[0]
     assert parser.message.content == ("hi" if more < 0 else header + "hi")
-    assert kinds(parser) == ["odd_header"] * (more >= 0)
+    # One more character stands behind it as text, before the marker of a message.
+    assert kinds(parser) == ["odd_header"] * (more + 1)
 
 
 def test_a_recipient_is_reported_where_it_stands():
