@@ -90,7 +90,9 @@ def channel_turn(reading: Reading) -> Steps[None]:
                 writer.end()
                 if marks.parts.get(marker) is HeaderPart.MESSAGE:
                     span = (src.offset, src.offset + len(marker))
-                    reading.sink.issue("odd_header", span, f"{marker!r} has no header, but text before it")
+                    reading.sink.issue(
+                        "odd_header", span, f"{marker!r} has no header, but text before it"
+                    )
                 if before is Before.START and marker.strip() in marks.message_ends:
                     became = "and what stands before it is content"
                     report_stray_end(reading, marker, src.offset, became)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import pickle
 import re
 import time
 from inspect import getdoc
@@ -13,7 +15,7 @@ import pytest
 from deltaparse import UsageError
 from deltaparse.gate import Decision, Reason, ToolGate
 
-from ..strategies.gate_samples import CITY, NORMAL, TOOLS, called, decided, tag
+from ..strategies.gate_samples import BLOCK, BRACKET, CITY, NORMAL, TOOLS, called, decided, tag
 
 GATE = ToolGate(TOOLS)
 
@@ -170,3 +172,16 @@ def test_a_large_call_is_read():
 
 def test_every_reason_is_described():
     assert re.findall(r"^([a-z_]+)  ", getdoc(Decision), re.MULTILINE) == [*get_args(Reason)]
+
+
+def test_a_gate_in_another_process_decides_as_here():
+    seen, options = [], {"fallbacks": ("json",), "intents": ("USE", "USE_TOOL")}
+    limits = {"max_snippet_bytes": 80, "max_payload_bytes": 30, "max_calls": 1}
+    outputs = [tag(), tag() * 2, tag(json.dumps({"city": "x" * 40}))]
+    for word in ("USE_TOOL", "CALL_TOOL"):
+        outputs += [f"{word} {made}" for made in (BLOCK, BRACKET, BLOCK.replace(" ", " " * 50))]
+    for gate in (GATE, ToolGate(TOOLS, **options, **limits, on_telemetry=seen.append)):
+        there = pickle.loads(pickle.dumps(gate))
+        decisions = [gate.decide(output) for output in outputs]
+        assert [there.decide(output) for output in outputs] == decisions
+    assert decisions != [GATE.decide(output) for output in outputs]

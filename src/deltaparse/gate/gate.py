@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import UnionType
 from typing import Any, get_args
 
@@ -78,6 +79,19 @@ class ToolGate:
             max_calls=max_calls,
         )
         self._on_telemetry = on_telemetry
+
+    def __reduce__(self) -> tuple[partial[ToolGate], tuple[list[dict[str, Any]]]]:
+        # For pools of processes; schemas are compiled anew there.
+        made = partial(
+            ToolGate,
+            fallbacks=self._extraction.fallbacks,
+            intents=self._extraction.intents,
+            max_snippet_bytes=self._extraction.snippet_bytes,
+            max_payload_bytes=self._validation.payload_bytes,
+            max_calls=self._validation.max_calls,
+            on_telemetry=self._on_telemetry,
+        )
+        return made, (self._tools,)
 
     def extract(
         self,

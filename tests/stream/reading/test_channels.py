@@ -225,7 +225,9 @@ def test_a_header_after_text_is_one():
     assert parser.message.reasoning_content == "hm"
     assert parser.message.content == "HelloWellBye"
     bye = text.index("<|message|>Bye")
-    assert [(issue.kind, issue.span) for issue in parser.issues] == [("odd_header", (bye, bye + 11))]
+    assert [(issue.kind, issue.span) for issue in parser.issues] == [
+        ("odd_header", (bye, bye + 11))
+    ]
 
 
 def test_a_message_whose_header_lost_its_first_marker_is_reported():
