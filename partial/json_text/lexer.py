@@ -285,14 +285,15 @@ class JsonLexer:
                 return len(word)
             return 0 if word.startswith(text[pos:]) else self.breaks(f"{char!r} begins no value")
         stop = match_end(IN_NUMBER, text, pos)
-        if stop <= pos + MAX_TOKEN:
-            whole = NUMBER.fullmatch(text, pos, stop)
-            # A number ends where another character stands, or the text: "12" may become "125".
-            if stop == len(text) and not (final and whole and not self.stack):
-                return 0
-            if whole:
-                self.value_ends(read + stop - pos)
-                return stop - pos
+        if stop > pos + MAX_TOKEN:
+            return self.breaks(f"a number of more than {MAX_TOKEN} characters")
+        whole = NUMBER.fullmatch(text, pos, stop)
+        # A number ends where another character stands, or the text: "12" may become "125".
+        if stop == len(text) and not (final and whole and not self.stack):
+            return 0
+        if whole:
+            self.value_ends(read + stop - pos)
+            return stop - pos
         return self.breaks(f"{char!r} begins no value")
 
     def string_ends(self) -> None:

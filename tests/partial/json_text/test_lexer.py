@@ -259,6 +259,8 @@ def test_no_character_is_scanned_more_often_than_it_can_be_held(pattern, length,
         ('{"a" 1}', "'1' after key"),
         ("[nope]", "'n' begins no value"),
         ("[+1]", "'+' begins no value"),
+        ("[01]", "'0' begins no value"),
+        (f"[{'1' * MAX_TOKEN}2]", f"a number of more than {MAX_TOKEN} characters"),
         ("[é]", "'é' begins no value"),
     ],
 )
