@@ -36,7 +36,7 @@ from .probes import (
     thinking,
     user,
 )
-from .proof.proof import Proof, prove
+from .proof.proof import Proof, by_cause, prove
 from .renderer import MAX_SECONDS, Renderer
 from .suggestion import accepted, suggested_format, without_greed
 from .template.chat_template import ChatTemplate
@@ -211,7 +211,7 @@ def _derived(render: Renderer, trace: Trace) -> WireFormat:
     trace.shown = tuple(proof.shown)
     trace.conversations = {part: sum(getattr(proof, part).values()) for part in PARTS}
     # Where what ends turns is missing, that is why turns do not come back.
-    failed = [NEEDS_EOS_TOKEN] if needs_eos_token(render) else proof.failed
+    failed = [NEEDS_EOS_TOKEN] if needs_eos_token(render) else by_cause(proof.failed)
     issues = (
         *reasoning.issues,
         *tools.issues,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from time import thread_time
@@ -20,7 +20,7 @@ from .settings import other_settings
 from .trial import Trial, beside
 from .wires import Wire
 
-__all__ = ["Proof", "Shown", "prove", "verify"]
+__all__ = ["Proof", "Shown", "by_cause", "prove", "verify"]
 
 # A format is right if the parser reads with it what the model writes. There is no model here, but
 # the template writes down what models have written: so a turn that is rendered and parsed must
@@ -181,3 +181,14 @@ def prove(
     came = set(proof.labels) - broken
     proof.labels = list(dict.fromkeys(turn.label for turn in given if turn.label in came))
     return proof
+
+
+def by_cause(failed: Sequence[str]) -> Iterator[str]:
+    """Yield of what a proof says is wrong the first for each cause, and how many others have it."""
+    alike: dict[str, list[str]] = {}
+    for words in failed:
+        cause = words.partition(NOT_BACK)[2].partition(", from ")[0]
+        alike.setdefault(cause or words, []).append(words)
+    for first, *others in alike.values():
+        count = f"{len(others)} other turn{'s' * (len(others) > 1)}"
+        yield f"{first}; so it is with {count}" if others else first

@@ -12,7 +12,14 @@ from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import find_reasoning
 from deltaparse.analyzer.phases.switches import Setting
 from deltaparse.analyzer.proof.conversations import FEW, TURNS, TWO
-from deltaparse.analyzer.proof.proof import NOT_BACK, OTHERWISE, TOO_LONG, Proof, verify
+from deltaparse.analyzer.proof.proof import (
+    NOT_BACK,
+    OTHERWISE,
+    TOO_LONG,
+    Proof,
+    by_cause,
+    verify,
+)
 from deltaparse.analyzer.proof.trial import Trial
 from deltaparse.analyzer.proof.wires import Wire
 from deltaparse.analyzer.renderer import Renderer
@@ -175,6 +182,15 @@ def test_it_is_said_what_calls_are_written_like_under_a_switch():
         made = Proof()
         made.add(turn, None, "why", two, tools=False, first=first)
         assert words in made.failed[0]
+
+
+def test_a_cause_is_told_once():
+    same = [f"{name} did not come back: the parser reports x, from {name!r}" for name in "abc"]
+    told = [same[0], "d did not come back: why", *same[1:], "too long"]
+    assert [*by_cause(told)] == [f"{same[0]}; so it is with 2 other turns", told[1], "too long"]
+    assert [*by_cause(same[:2])] == [f"{same[0]}; so it is with 1 other turn"]
+    switched = "a did not come back (with deep=true): the parser reports x, from 'a'"
+    assert [*by_cause([same[0], switched])] == [same[0], switched]
 
 
 def test_a_turn_counts_as_proved_where_its_reasoning_came_back():
