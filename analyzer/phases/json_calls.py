@@ -122,6 +122,8 @@ def _layout(value: Any, second: Any = None) -> ToolsFormat | None:
     name = next(_paths(made, lambda part: part == FUNCTIONS[0]), None)
     if name is None or not arguments or len(name) > 2 or name[:-1] != arguments[:-1]:
         return None
+    if CALL_IDS[0] in name:
+        return None  # each call has a key of its own
     call_id = next(_paths(made, lambda part: part == CALL_IDS[0]), None)
     counted = next(_paths(made, _counts), None)
     order = [str(key) for key in _get(made, name[:-1])]

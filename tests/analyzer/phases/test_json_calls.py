@@ -125,6 +125,7 @@ NAME, GIVEN = FUNCTIONS[0], {ARGUMENT: VALUE}
         ({"name": NAME, "args": [{"key": ARGUMENT, "value": VALUE}]}, None),
         ({"call": {"name": NAME}, "arguments": GIVEN}, None),
         ({"calls": [{"name": NAME, "arguments": GIVEN}]}, None),
+        ({CALL_IDS[0]: {"name": NAME, "arguments": GIVEN}}, None),
         ([[GIVEN]], None),
         ([json.dumps(GIVEN)], None),
         ([], None),
