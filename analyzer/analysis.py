@@ -5,6 +5,7 @@ What the phases are is said in `phases`; in which order they run, and why, in `_
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -39,6 +40,7 @@ from .probes import (
 from .proof.proof import Proof, by_cause, prove
 from .renderer import MAX_SECONDS, Renderer
 from .suggestion import accepted, suggested_format, without_greed
+from .template.budget import Limits
 from .template.chat_template import ChatTemplate
 from .trace import Trace
 from .turns import Turns
@@ -82,8 +84,8 @@ def analyze(
 
     Raises:
         TemplateError: the text is no Jinja template.
-        UsageError: it is neither a `ChatTemplate` nor a str, `cache` is no directory, or the
-            template does not read a switch.
+        UsageError: it is neither a `ChatTemplate` nor a str, or a str that is a path or a name;
+            `cache` is no directory; or the template does not read a switch.
     """
     made = _template(template)
     known = names_of_switches(made)
@@ -96,10 +98,7 @@ def analyze(
     elif cache is not None:
         found = load_or_analyze(cache, made, lambda one: _found(one, switches), switches)
     else:
-        try:
-            found = _analyze(made, switches)
-        except TypeError:  # a value that cannot be hashed
-            found = _found(made, switches)
+        found = _analyze(made, switches)
     return accepted(found) if accept_suggestion else found
 
 
@@ -107,6 +106,11 @@ def _template(given: object) -> ChatTemplate:
     if isinstance(given, ChatTemplate):
         return given
     if isinstance(given, str):
+        if given.split() == [given] and "{" not in given:
+            raise UsageError(
+                f"{given!r:.200} is no source of a template: for one in a file or a model's folder "
+                "give a Path, and for a format by name get_format(name)"
+            )
         return ChatTemplate(given)
     if isinstance(given, os.PathLike) or hasattr(given, "chat_template"):
         return ChatTemplate.load(given)
@@ -123,15 +127,25 @@ class _OutOfTime(Exception):
 
 
 def _analyze(template: ChatTemplate, switches: Mapping[str, Any]) -> WireFormat:
+    # 1 and True are equal, and a template can tell them apart; templates with other limits are too.
+    given = tuple((name, value, type(value)) for name, value in sorted(switches.items()))
     try:
-        return _remembered(template, tuple(sorted(switches.items())))
+        hash(given)
+    except TypeError:
+        return _found(template, switches)
+    try:
+        return _remembered(template, template.limits, given)
     except _OutOfTime as late:
         return late.fmt
 
 
 @lru_cache(maxsize=64)
-def _remembered(template: ChatTemplate, switches: tuple[tuple[str, Any], ...]) -> WireFormat:
-    fmt = _found(template, dict(switches))
+def _remembered(
+    template: ChatTemplate,
+    limits: Limits,  # noqa: ARG001 - a part of the key
+    switches: tuple[tuple[str, Any, type], ...],
+) -> WireFormat:
+    fmt = _found(template, {name: value for name, value, _ in switches})
     if ran_out_of_time(fmt):
         raise _OutOfTime(fmt)
     return fmt
@@ -261,7 +275,7 @@ def _doubts(
     yield from _unproved(render, fmt, proof, known=bool(reasoning.issues))
     document = fmt.to_json()
     for probe in PROBE_TEXTS:
-        if probe in document:
+        if json.dumps(probe)[1:-1] in document:
             yield f"the probe {probe!r} got into the format"
     if render.prompt_tail() is None:
         yield "the template renders no prompt for an answer, so its header is not known"

@@ -2,11 +2,11 @@
 
     DIRECTORY/SHA256.json     the wire format of one template
 
-The name is a hash of all that the format depends on: the template with its tokens, the version of
-this package, that of such documents, and the fields that a format has. So a file never goes stale:
-it is right, or nobody looks for it. What cannot be read as a format is made anew; files appear
-whole, by renaming. A format of which the analysis ran out of time is not kept: the machine was
-busy, and may not be the next time.
+The name is a hash of all that the format depends on: the template with its tokens and limits, the
+switches, the version of this package, that of such documents, and the fields that a format has. So
+a file never goes stale: it is right, or nobody looks for it. What cannot be read as a format is
+made anew; files appear whole, by renaming. A format of which the analysis ran out of time is not
+kept: the machine was busy, and may not be the next time.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _key(template: ChatTemplate, switches: Mapping[str, Any]) -> str:
     parts = [__version__, WireFormat().to_json()]
     parts += [template.source, template.bos_token, template.eos_token]
     parts += template.added_tokens
-    parts.append(repr(sorted(switches.items())))
+    parts += [repr(sorted(switches.items())), repr(template.limits)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from deltaparse.stream import WireFormat
+from deltaparse.stream.tokens.token_format import MARKER_FIELDS
 
 __all__ = ["confusing", "preserved_tokens", "texts_of"]
 
@@ -14,11 +15,8 @@ LOOKED_FOR = frozenset(
     {"start", "end", "ends", "section_start", "section_end", "per_call_start", "per_call_end"}
     | {"close", "name_prefix", "value_suffix"}
 )
-# The fields of markers.
-MARKERS = LOOKED_FOR | {
-    *("name_suffix", "literal_name_suffix", "value_prefix", "prefix", "suffix", "quote"),
-    *("channel", "message", "constrain"),
-}
+WORDS = ("code_block_marker", "recipient")
+"""The fields of markers that are words beside others, and no tokens."""
 USUAL = WireFormat()
 NO_MARKERS = ("switches", "proved")
 
@@ -40,10 +38,13 @@ def texts_of(fmt: WireFormat) -> Iterator[tuple[str, str, str]]:
 
 def preserved_tokens(fmt: WireFormat) -> tuple[str, ...]:
     """The markers that a tokenizer must not drop, each once."""
-    texts = [(name, text.strip()) for group, name, text in texts_of(fmt) if group != "turn"]
+    texts = (
+        text.strip()
+        for group, name, text in texts_of(fmt)
+        if group != "turn" and name in MARKER_FIELDS.get(group, ()) and name not in WORDS
+    )
     # A mark of punctuation alone is no token that could be dropped.
-    kept = (text for name, text in texts if name in MARKERS and any(map(str.isalnum, text)))
-    return tuple(dict.fromkeys(kept))
+    return tuple(dict.fromkeys(text for text in texts if any(map(str.isalnum, text))))
 
 
 def confusing(fmt: WireFormat) -> set[str]:

@@ -72,6 +72,7 @@ PROBE_TEXTS = (
     *ARGUMENTS,
     *VALUES,
     *CALL_IDS,
+    MARKED,
     QUOTED,
     REPEATED,
     REPEATED_NAME,

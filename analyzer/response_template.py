@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deltaparse.partial import FormatError
+from deltaparse.partial import FormatError, UsageError
 from deltaparse.stream import CallIdPosition, Message, StreamParser, WireFormat
 
 from .analysis import analyze
@@ -79,8 +79,13 @@ def check_response_template(
 
     Raises:
         TemplateError: the text is no Jinja template.
-        UsageError: it is neither a `ChatTemplate` nor a str, or does not read a switch.
+        UsageError: it is neither a `ChatTemplate` nor a str, or does not read a switch; the
+            response template is no mapping.
     """
+    given: object = response_template
+    if given is not None and not isinstance(given, Mapping):
+        kind = type(given).__name__
+        raise UsageError(f"a response template is a dict, as a tokenizer's has it, not {kind}")
     trace = Trace()
     fmt = analyze(template, trace=trace, **switches)
     if response_template is None:

@@ -12,12 +12,16 @@ This is all that is ever raised:
 from __future__ import annotations
 
 __all__ = [
+    "AFTER_FINISH",
     "DeltaParseError",
     "FormatError",
     "MalformedOutput",
     "TemplateError",
     "UsageError",
 ]
+
+
+AFTER_FINISH = "feed() after finish(): make a new one for the next text"
 
 
 class DeltaParseError(Exception):

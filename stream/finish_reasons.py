@@ -108,9 +108,8 @@ def reason_text(reason: Any) -> str | None:
     """
     if reason is None or isinstance(reason, str):
         return reason
-    text = reason.get("type") if isinstance(reason, Mapping) else reason
-    if text is None or isinstance(text, str):
-        return text
+    if isinstance(reason, Mapping) and (not reason or "type" in reason):
+        return reason_text(reason.get("type"))
     words = 'as the engine reports it, "stop" or "length", or None'
     raise UsageError(f"the finish reason is a text {words}, not {reason!r:.200}")
 

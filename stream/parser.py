@@ -204,13 +204,13 @@ class TurnParser(Feeder):
 
     def __repr__(self) -> str:
         self._settle()
-        return f"<StreamParser at {self._window.offset}: {self.where()}>"
+        return f"<{type(self).__name__} at {self._window.offset}: {self.where()}>"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         # Without this, a copy would share the sub-parsers with its original, and break both.
         raise UsageError(
             "a parser cannot be copied or pickled: make it with record=True, and use fork(), or "
-            "snapshot() and StreamParser.restore() for another process"
+            f"snapshot() and {type(self).__name__}.restore() for another process"
         )
 
     def _recorded(self, asked: str) -> Recording:

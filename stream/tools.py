@@ -405,6 +405,7 @@ def _own(value: Any) -> Any:
 
 # Gemini's dialect of schemas is that of OpenAPI 3.0 in other letters.
 TYPES = {"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL", "TYPE_UNSPECIFIED"}
+NULL = {"type": "null"}
 COUNTS = {"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}
 VALUES = {"const", "default", "enum", "example", "examples"}
 """Keywords of a schema that hold values, not schemas."""
@@ -456,6 +457,9 @@ def _translate_words(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.pop("nullable", None) is True:
         if isinstance(schema.get("type"), str):
             schema["type"] = [schema["type"], "null"]
+        for word in ("anyOf", "oneOf"):
+            if isinstance(schema.get(word), list) and NULL not in schema[word]:
+                schema[word] = [*schema[word], NULL]
         if isinstance(schema.get("enum"), list):
             schema["enum"] = [*schema["enum"], None]
     for key in COUNTS & schema.keys():

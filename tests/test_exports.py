@@ -165,7 +165,8 @@ def test_names_are_pickled_and_imported_with_a_star():
     for name in deltaparse.__all__:
         exported = getattr(deltaparse, name)
         if isinstance(exported, type) or hasattr(exported, "__qualname__"):
-            assert pickle.loads(pickle.dumps(exported)) is exported
+            # A union of types is another object with each load, from Python 3.14 on.
+            assert pickle.loads(pickle.dumps(exported)) == exported
     star = {}
     exec("from deltaparse import *", star)
     assert star.keys() - {"__builtins__"} == set(deltaparse.__all__)

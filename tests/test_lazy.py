@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+
+import deltaparse
 
 SLOW = {"jinja2", "regex", "ijson", "jsonschema", "importlib.resources"}
 PACKAGES = {
@@ -82,3 +85,10 @@ def test_a_parser_needs_the_engine_alone():
 )
 def test_a_name_brings_what_it_needs_and_no_more(program, needed):
     assert modules_after(program) & (SLOW | PACKAGES) == needed
+
+
+def test_each_package_that_help_names_is_there():
+    named = re.findall(r"deltaparse\.(\w+)  ", deltaparse.__doc__)
+    assert len(named) == 12
+    for name in named:
+        assert getattr(deltaparse, name).__name__ == f"deltaparse.{name}"

@@ -17,10 +17,10 @@ from ..diff import after
 from ..probes import CONTENT, FUNCTIONS, REASONING, TOOLS, USER, call, result, thinking, user
 from ..renderer import Renderer
 from ..template.chat_template import ChatTemplate
+from ..template.what_is_read import NOT_SWITCHES
 from ..trace import phase
 
 __all__ = [
-    "NOT_SWITCHES",
     "Setting",
     "find_settings",
     "names_of_switches",
@@ -28,12 +28,6 @@ __all__ = [
     "switches_of",
     "views_with_reasoning",
 ]
-
-NOT_SWITCHES = frozenset(
-    {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
-    | {"available_tools", "custom_tools", "functions", "continue_final_message"}
-)
-"""What a template reads that is no switch: what is in the conversation itself."""
 
 MOST_SWITCHES = 24
 """Variables of one template that are tried: real ones have seven at most."""

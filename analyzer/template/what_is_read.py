@@ -77,8 +77,11 @@ TOOLS: list[Message] = [
 
 
 NOTHING: Mapping[str, Any] = {}
-CONVERSATION = frozenset({"add_generation_prompt", "documents", "messages", "tools"})
-"""Variables that are the conversation itself, and no switches."""
+NOT_SWITCHES = frozenset(
+    {"add_generation_prompt", "bos_token", "documents", "eos_token", "messages", "tools"}
+    | {"available_tools", "custom_tools", "functions", "continue_final_message"}
+)
+"""What a template reads that is no switch: what is in the conversation itself."""
 
 
 class Probes:
@@ -274,6 +277,6 @@ def _result(made: str) -> Message:
 
 def settings_of(switches: Iterable[str], choices: Mapping[str, Sequence[str]]) -> Iterator[Message]:
     """Each switch of a template with the values that may be tried."""
-    for name in sorted(frozenset(switches) - CONVERSATION):
+    for name in sorted(frozenset(switches) - NOT_SWITCHES):
         for value in (True, False, *choices.get(name, ())):
             yield {name: value}

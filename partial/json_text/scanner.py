@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from ..errors import UsageError
+from ..errors import AFTER_FINISH, UsageError
 from ..surrogates import escape_surrogates
 from ..window import Window
 from .compact import CompactJson
@@ -102,10 +102,12 @@ class JsonScanner:
         """Read the next chunk; return the text that is certain now, often "".
 
         Raises:
-            UsageError: the chunk is no `str`.
+            UsageError: the chunk is no `str`, or comes after `finish`.
         """
         if not isinstance(text, str):
             raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
+        if self._src.closed:
+            raise UsageError(AFTER_FINISH)
         if self.state in ENDS:
             # The window would be put together anew with each chunk.
             self._behind.append(text)

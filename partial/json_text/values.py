@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import ijson
 
-from ..errors import UsageError
+from ..errors import AFTER_FINISH, UsageError
 from .compact import sound_json
 from .heal import JsonPath
 from .lexer import (
@@ -66,6 +66,7 @@ class JsonValues:
 
     __slots__ = (
         "_events",
+        "_finished",
         "_held",
         "_lexer",
         "_open",
@@ -79,6 +80,7 @@ class JsonValues:
     def __init__(self, *, max_depth: int = MAX_DEPTH) -> None:
         self._lexer = JsonLexer(max_depth=max_depth, tracks=True)
         self._held = ""
+        self._finished = False
         self._string: list[str] = []
         self._shown: tuple[int, str] = (0, "")
         self._events: Any = ijson.sendable_list()
@@ -131,14 +133,17 @@ class JsonValues:
         """Read the next chunk; return the values that it completes, in order.
 
         Raises:
-            UsageError: the chunk is no `str`.
+            UsageError: the chunk is no `str`, or comes after `finish`.
         """
         if not isinstance(text, str):
             raise UsageError(f"feed() takes str, not {type(text).__name__}; see TextDecoder")
+        if self._finished:
+            raise UsageError(AFTER_FINISH)
         return self._read(text, final=False)
 
     def finish(self) -> list[JsonValue]:
         """End the input; return a number that stands alone, which nothing else completes."""
+        self._finished = True
         return self._read("", final=True)
 
     def _read(self, text: str, *, final: bool) -> list[JsonValue]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import AFTER_FINISH, UsageError
 from ..waiting import Emit
 from ..window import Steps, Window
 from .pattern import Absent, Found, Held, Pattern
@@ -33,19 +34,35 @@ class PatternSearch:
     (['a '], [Found(start=2, text='12', groups=(), groupdict={}), ' b'])
     """
 
-    __slots__ = ("_held", "_left", "_offset", "_unread", "given_up", "pattern", "timed_out")
+    __slots__ = (
+        "_finished",
+        "_held",
+        "_left",
+        "_offset",
+        "_unread",
+        "given_up",
+        "pattern",
+        "timed_out",
+    )
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
         self.given_up = 0
         self.timed_out = False
         self._held = False
+        self._finished = False
         self._left = ""
         self._unread = ""
         self._offset = 0
 
     def feed(self, text: str) -> list[str | Found]:
-        """Read the next chunk; return the text and the matches that are certain now."""
+        """Read the next chunk; return the text and the matches that are certain now.
+
+        Raises:
+            UsageError: after `finish`.
+        """
+        if self._finished:
+            raise UsageError(AFTER_FINISH)
         if not self._unread and self.pattern.lane.exact(text) is None:
             self.read(text)
             self._offset += len(text)
@@ -55,6 +72,7 @@ class PatternSearch:
 
     def finish(self) -> list[str | Found]:
         """End the input; return the rest."""
+        self._finished = True
         return self._segments(final=True)
 
     def find(self, text: str, pos: int = 0, *, final: bool = False) -> Found | Held | Absent:

@@ -21,6 +21,8 @@ Here are the names that programs type; the packages have the rest:
     deltaparse.servers       plugins for vLLM and SGLang
     deltaparse.replay        recorded outputs, parsed again
     deltaparse.inspector     what became of each character of an output, as a page
+    deltaparse.gateway       a server in front of an engine's raw endpoint
+    deltaparse.testing       hypothesis strategies and checks for formats of your own
 
 Each name is imported when it is first used.
 """
@@ -112,7 +114,8 @@ else:
             "register_format response_template_limits suggest_formats to_response_template",
             ".tool_parsers": "BaseToolParser ParseResult ToolCallItem create_tool_parser",
         },
-        modules="analyzer gate grammar partial protocols replay servers stream tool_parsers",
+        modules="analyzer command gate gateway grammar inspector partial protocols replay servers "
+        "stream testing tool_parsers",
     )
 
 __all__ = [

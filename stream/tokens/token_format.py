@@ -1,8 +1,8 @@
 """A wire format for a vocabulary: where a marker has a special token, one character stands for it.
 
 That character is a surrogate, which no text can hold: so nothing in the text looks like such a
-marker, nothing is held back for it, and the readers are the same. `Trail` gives each the text of
-its token back where it comes out.
+marker, nothing is held back for it, and the readers are the same. `TokenTrail` gives each the text
+of its token back where it comes out.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ class TokenFormat:
     __slots__ = (
         "_chars",
         "_lock",
+        "_markers",
         "_pattern",
         "either",
         "either_opens",
@@ -110,7 +111,7 @@ class TokenFormat:
         self.either = frozenset(specials[text] for text in specials if modes[text] == "either")
         openers = "".join(fmt.facts.openers)
         self.either_opens = any(modes[text] == "either" and text in openers for text in specials)
-        self._pattern = _any_of(as_tokens)
+        self._pattern, self._markers = _any_of(as_tokens), chars
         # At each place the shortest: whether a longer one follows, text that is to come would say.
         any_text = "|".join(map(re.escape, sorted(as_tokens, key=len)))
         self.look_alike = re.compile(f"(?=({any_text}))") if as_tokens else None
@@ -121,8 +122,7 @@ class TokenFormat:
         """A text with a character in the place of each special token of a marker in it."""
         if self._pattern is None:
             return text
-        chars = {text: char for char, (_, text) in self.tokens.items()}
-        return self._pattern.sub(lambda found: chars.get(found[0], found[0]), text)
+        return self._pattern.sub(lambda found: self._markers[found[0]], text)
 
     def character_of(self, id: int, text: str) -> str:
         """The character that stands for a special token: that of its marker, or one of a stray."""

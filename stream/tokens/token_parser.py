@@ -346,9 +346,10 @@ class TokenParser(TurnParser):
         """The ids that are fed, each of which the vocabulary has."""
         if isinstance(ids, (str, bytes)):
             raise UsageError("feed() takes token ids; text is for a StreamParser")
-        group = tuple(ids) if isinstance(ids, Iterable) else (ids,)
         try:
-            group = tuple(map(_index, group))
+            # A tensor of no dimensions has `__iter__` too, and refuses.
+            one = not isinstance(ids, Iterable) or getattr(ids, "ndim", 1) == 0
+            group = tuple(map(_index, (ids,) if one else ids))
         except TypeError:
             raise UsageError(f"feed() takes token ids, not {ids!r:.200}") from None
         for id in group:

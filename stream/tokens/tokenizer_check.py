@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..wire.format import WireFormat
+from ..wire.given import FormatGiven, as_format
 from .token_format import MARKER_FIELDS
 from .vocabulary import Spelling, Vocabulary
 
@@ -69,7 +70,7 @@ class TokenizerFinding:
         return f"{self.about}: {self.detail}"
 
 
-def check_tokenizer(tokenizer: object, fmt: WireFormat) -> list[TokenizerFinding]:
+def check_tokenizer(tokenizer: object, fmt: FormatGiven) -> list[TokenizerFinding]:
     """Say how a tokenizer writes the markers of a format, and what decoding does to them.
 
     Where a marker would be dropped, what to set in each engine follows. What feeds a `TokenParser`
@@ -77,14 +78,15 @@ def check_tokenizer(tokenizer: object, fmt: WireFormat) -> list[TokenizerFinding
 
     Args:
         tokenizer: a `Vocabulary`, or what `Vocabulary.load` takes.
-        fmt: the format of the model.
+        fmt: the format of the model, or its name.
 
     Returns:
         The markers that are dropped first, then the others, then the settings, if any are needed.
 
     Raises:
-        UsageError: the tokenizer cannot be read.
+        UsageError: the tokenizer cannot be read, or no format has the name.
     """
+    fmt = as_format(fmt)
     vocabulary = Vocabulary.load(tokenizer)
     made = [_of_marker(vocabulary, text) for text in _markers(fmt, vocabulary)]
     dropped = [finding for finding in made if finding.kind == "dropped"]

@@ -181,6 +181,10 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         for name in _too_long(group) if is_dataclass(group) else ():
             yield f"{name} has more than {LONGEST_MARKER} characters"
     reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
+    if tools.format is ToolFormat.NONE and (tools.section_start or tools.per_call_start):
+        yield "markers of calls need a tools.format, such as JSON_NATIVE"
+    if reasoning.mode is ReasoningMode.NONE and (reasoning.start or reasoning.end):
+        yield "markers of reasoning need a reasoning.mode, such as TAG_BASED"
     if facts.has_reasoning and not reasoning.end.strip():
         yield f"reasoning mode {reasoning.mode} needs a reasoning.end"
     if reasoning.mode in (ReasoningMode.TAG_BASED, ReasoningMode.TOOLS_ONLY):

@@ -12,6 +12,7 @@ from deltaparse import ChatTemplate, TemplateError, UsageError, WireFormat, anal
 from deltaparse.analyzer import Trace, analysis
 from deltaparse.analyzer.proof.proof import Proof
 from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.template.budget import Limits
 
 from ..strategies.templates import OWN, template_of
 from ..strategies.wire_json_and_tags import TOOLS as WIRE_TOOLS
@@ -75,6 +76,23 @@ def test_it_takes_a_template():
         analyze("{% for %}")
     with pytest.raises(UsageError):
         analyze(None)
+
+
+@pytest.mark.parametrize("text", ["models/Qwen3", "model.gguf", "Qwen/Qwen3-8B", "hermes"])
+def test_a_path_or_a_name_is_no_source(text):
+    with pytest.raises(UsageError, match=r"give a Path.*get_format"):
+        analyze(text)
+
+
+def test_what_is_remembered_is_of_the_same_limits_and_switches():
+    source = OWN.json_list_behind_words
+    assert not analyze(ChatTemplate(source, limits=Limits(text=20))).verified
+    assert analyze(ChatTemplate(source)).verified
+    shown = "{% if deep is true %}<deep>{% endif %}"
+    switched = "{% for message in messages %}<{{ message.role }}>{{ message.content }}</end>"
+    switched += "{% endfor %}{% if add_generation_prompt %}<assistant>" + shown + "{% endif %}"
+    prompts = [analyze(switched, deep=deep).turn.generation_prompt for deep in (1, True, 1)]
+    assert prompts == ["<assistant>", "<assistant><deep>", "<assistant>"]
 
 
 EACH = (

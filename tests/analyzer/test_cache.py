@@ -10,6 +10,7 @@ import pytest
 from deltaparse import ChatTemplate, FormatError, UsageError, WireFormat, analyze
 from deltaparse.analyzer import cache, renderer
 from deltaparse.analyzer.cache import load_or_analyze, ran_out_of_time
+from deltaparse.analyzer.template.budget import Limits
 
 from ..strategies.templates import OWN
 
@@ -51,12 +52,13 @@ def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeyp
         ChatTemplate(SOURCE, "", "<s>"),
         ChatTemplate(SOURCE, added_tokens=("<s>",)),
         ChatTemplate(SOURCE + "\ud800"),
+        ChatTemplate(SOURCE, limits=Limits(text=20)),
     ):
         load_or_analyze(tmp_path, template, made)
-    assert len(list(tmp_path.iterdir())) == 6
+    assert len(list(tmp_path.iterdir())) == 7
     monkeypatch.setattr(cache, "__version__", "next")
     load_or_analyze(tmp_path, ChatTemplate(SOURCE), made)
-    assert len(list(tmp_path.iterdir())) == 7
+    assert len(list(tmp_path.iterdir())) == 8
 
 
 @pytest.mark.parametrize(

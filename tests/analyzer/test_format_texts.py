@@ -46,3 +46,8 @@ def test_texts_are_of_markers_and_more_than_white_space(name):
 
 def test_an_empty_format_has_no_texts():
     assert list(texts_of(WireFormat())) == []
+
+
+def test_other_spellings_of_reasoning_are_preserved_too():
+    fmt = get_format("deepseek_v31").replace(reasoning={"alternatives": ("<plan>", "</plan>")})
+    assert {"<plan>", "</plan>"} < set(preserved_tokens(fmt))

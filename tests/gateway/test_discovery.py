@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -135,7 +136,9 @@ def test_the_command(upstream, documents, tmp_path):
     assert "secret" in turn["prompt"]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+@pytest.mark.skipif(
+    not (hasattr(os, "fork") and shutil.which("ps")), reason="workers are forked; ps lists them"
+)
 def test_workers(upstream, documents, tmp_path):
     """They share a socket, a file and their numbers; one that dies is started again."""
     documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})

@@ -14,6 +14,7 @@ from deltaparse import (
     Message,
     Reasoning,
     ReasoningDelta,
+    StreamParser,
     ToolCall,
     ToolCallDelta,
     UsageError,
@@ -404,10 +405,51 @@ def test_why_it_ended_is_said_in_the_words_of_the_protocol(reason, chat, respons
 
 def test_a_natural_end_with_calls_is_for_the_calls():
     for reason in ("stop", "tool_calls", "tool_use", "end_turn"):
-        *_, last = events_of(ChatCompletions(**HEAD), INTERLEAVED, reason)
+        *_, last = events_of(ChatCompletions(**HEAD), INTERLEAVED[:-1], reason)
         assert last["choices"][0]["finish_reason"] == "tool_calls"
-        *_, last, _ = events_of(AnthropicMessages(**HEAD), INTERLEAVED, reason)
+        *_, last, _ = events_of(AnthropicMessages(**HEAD), INTERLEAVED[:-1], reason)
         assert last["delta"]["stop_reason"] == "tool_use"
+
+
+CUT = '<tool_call>{"name": "rm", "arguments": {"path": "/tmp'
+BROKEN = '<tool_call>{"name": "rm", "arguments": {"path": /tmp}}</tool_call>'
+
+
+def ends_of(machine, text, reason):
+    """Why a turn ended, as a machine says it of the stream, and of the whole response."""
+    parser = StreamParser("hermes")
+    deltas = parser.feed(text) + parser.finish("stop")
+    said = parser.finish_reason if reason is None else reason
+    events = events_of(machine(**HEAD), deltas, said)
+    whole = machine(**HEAD).response(parser.message, said)
+    if machine is ChatCompletions:
+        return {one["choices"][0]["finish_reason"] for one in (events[-1], whole)}
+    if machine is AnthropicMessages:
+        return {events[-2]["delta"]["stop_reason"], whole["stop_reason"]}
+    return {events[-1]["response"]["status"], whole["status"]}
+
+
+@pytest.mark.parametrize(
+    ("machine", "cut", "natural"),
+    [
+        (ChatCompletions, "length", "tool_calls"),
+        (AnthropicMessages, "max_tokens", "tool_use"),
+        (Responses, "incomplete", "completed"),
+    ],
+)
+def test_a_call_that_was_cut_off_is_not_the_end_of_a_turn(machine, cut, natural):
+    """An engine says "stop" at a stop string in the middle of a call, too."""
+    for reason in ("stop", "eos", "end_turn", "length", None):
+        assert ends_of(machine, CUT, reason) == {cut}
+    # Arguments that cannot be repaired are the model's own, and its turn has ended.
+    assert ends_of(machine, BROKEN, None) == {natural}
+    assert ends_of(machine, BROKEN + "And more.", "stop") == {natural}
+
+
+@by_machine
+def test_a_response_is_made_of_a_message(machine):
+    with pytest.raises(UsageError, match=r"response\(\) takes a Message.*, not str"):
+        machine(**HEAD).response("hello", "stop")
 
 
 def test_anthropic_names_the_sequence_that_stopped_it():

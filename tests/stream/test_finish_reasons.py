@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deltaparse import StreamParser
+from deltaparse import StreamParser, UsageError
 from deltaparse.stream.finish_reasons import (
     CUT,
     FAILED,
@@ -112,3 +112,9 @@ def test_letters_and_white_space_make_no_other_reason(reason):
 def test_the_text_of_a_reason():
     given = ["length", None, {"type": "stop", "matched": 2}, {"type": None}, {}]
     assert [reason_text(reason) for reason in given] == ["length", None, "stop", None, None]
+
+
+@pytest.mark.parametrize("reason", [7, {"reason": "length"}, {"type": 7}, ["length"]])
+def test_what_has_no_reason_in_it_is_refused(reason):
+    with pytest.raises(UsageError, match="finish reason"):
+        reason_text(reason)

@@ -192,6 +192,8 @@ def test_what_is_null_in_gemini_is_null_in_json_schema():
         "properties": {
             "a": {"type": "STRING", "nullable": True, "enum": ["x"]},
             "b": {"anyOf": [{"type": "NUMBER"}, {"type": "TYPE_UNSPECIFIED"}], "default": None},
+            "c": {"anyOf": [{"type": "NUMBER"}], "nullable": True},
+            "d": {"anyOf": [{"type": "NUMBER"}, {"type": "NULL"}], "nullable": True},
         },
     }
     assert schemas([{"function_declarations": [{"name": "f", "parameters": schema}]}])["f"] == {
@@ -199,6 +201,8 @@ def test_what_is_null_in_gemini_is_null_in_json_schema():
         "properties": {
             "a": {"type": ["string", "null"], "enum": ["x", None]},
             "b": {"anyOf": [{"type": "number"}, {}]},
+            "c": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+            "d": {"anyOf": [{"type": "number"}, {"type": "null"}]},
         },
     }
 

@@ -7,12 +7,20 @@ another.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from deltaparse.partial import UsageError
+from deltaparse.stream import Message, ToolCall
 from deltaparse.stream.finish_reasons import Reason, how_it_ended, reason_text
 
-__all__ = ["FinishReason", "anthropic_reason", "incomplete_reason", "is_cut", "read_reason"]
+__all__ = [
+    "FinishReason",
+    "anthropic_reason",
+    "incomplete_reason",
+    "is_cut",
+    "read_reason",
+    "reason_of",
+]
 
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 """Why a turn ended: by itself, with calls, cut off at a limit, or stopped by a filter."""
@@ -27,20 +35,40 @@ ANTHROPIC = {
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-def read_reason(reason: Reason, *, calls: bool) -> FinishReason:
+def read_reason(reason: Reason, *, calls: bool, open_call: bool) -> FinishReason:
     """Read the reason that any engine or protocol reports; one that is not known is a cut.
 
-    A natural end is "tool_calls" with `calls`, and "stop" without.
+    A natural end is "tool_calls" with `calls`, and "stop" without. `open_call`: the last part is a
+    call that is not complete. Then only the word that says that calls are there is believed, which
+    a parser says of a call whose arguments are broken; any other is an engine's, which stopped in
+    the middle of a call.
 
     Raises:
         UsageError: there is none.
     """
     if reason is None:
         raise UsageError("finish_reason=None: give parser.finish_reason, behind parser.finish()")
-    ended = how_it_ended(reason_text(reason))
+    text = reason_text(reason)
+    ended = how_it_ended(text)
     if ended == "natural":
+        if open_call and text != "tool_calls":
+            return "length"
         return "tool_calls" if calls else "stop"
     return "content_filter" if ended == "filtered" else "length"
+
+
+def reason_of(message: Any, reason: Reason) -> FinishReason:
+    """Read the reason that belongs to a whole message, as `read_reason` does.
+
+    Raises:
+        UsageError: there is none, or `message` is no message.
+    """
+    if not isinstance(message, Message):
+        kind = type(message).__name__
+        raise UsageError(f"response() takes a Message, such as parser.message, not {kind}")
+    last = message.parts[-1] if message.parts else None
+    open_call = isinstance(last, ToolCall) and not last.complete
+    return read_reason(reason, calls=bool(message.tool_calls), open_call=open_call)
 
 
 def is_cut(reason: FinishReason) -> bool:

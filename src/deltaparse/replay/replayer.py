@@ -24,6 +24,7 @@ from deltaparse.stream import (
     get_format,
 )
 from deltaparse.stream.parser import TurnParser
+from deltaparse.stream.wire.given import FormatGiven, as_format
 
 from .choices import by_choice
 from .classes import Difference, difference
@@ -53,8 +54,8 @@ class Replayer:
     No record raises: what cannot be read has an `error` in its result, and no message.
 
     Args:
-        fmt: how the model writes. Without it, each record has a `format` (a name, or a format as
-            JSON), or a `template` (the source of one).
+        fmt: how the model writes, or the name of a format. Without it, each record has a `format`
+            (a name, or a format as JSON), or a `template` (the source of one).
         template: the chat template that prompts are rendered with, for records that have
             `messages`; without `fmt`, the format is found in it.
         policies: what to do where an output is odd.
@@ -68,7 +69,7 @@ class Replayer:
 
     def __init__(
         self,
-        fmt: WireFormat | None = None,
+        fmt: FormatGiven | None = None,
         *,
         template: ChatTemplate | None = None,
         policies: Policies = Policies(),  # noqa: B008 - frozen
@@ -78,7 +79,8 @@ class Replayer:
     ) -> None:
         if fmt is None and template is not None:
             fmt = analyze(template)
-        self.format, self.template, self.policies = fmt, template, policies
+        self.format = None if fmt is None else as_format(fmt)
+        self.template, self.policies = template, policies
         self.source, self.against = vocabulary, against
         self.mapped = Mapped(fields or {})
         self._tools: dict[bytes, Tools] = {}

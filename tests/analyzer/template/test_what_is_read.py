@@ -182,3 +182,12 @@ def test_what_is_read_is_found_of_templates_that_want_parts():
     thought = TURNS.replace("{{ m.content or '' }}", "{{ m.thought }}" + REFUSING)
     assert template(turns=thought).reasoning_key == "thought"
     assert not parted.joins_parts("user")
+
+
+def test_what_is_in_the_conversation_is_no_setting():
+    """So many names before that of the switch would leave no try for it."""
+    names = ["available_tools", "bos_token", "continue_final_message", "custom_tools", "eos_token"]
+    read = "".join(f"{{% if {name} %}}{{% endif %}}" for name in [*names, "functions"])
+    thought = "{{ m.reasoning_content if zeal and m.reasoning_content else '' }}"
+    turns = TURNS.replace("<{{ m.role }}>", "<{{ m.role }}>" + thought)
+    assert template(before=read, turns=turns).reasoning_key == "reasoning_content"

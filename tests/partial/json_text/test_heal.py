@@ -45,6 +45,19 @@ def agrees(part, whole):
     return part == whole
 
 
+def has_twins(text):
+    """Whether an object in JSON has a key twice."""
+    twins = []
+
+    def pairs(members):
+        twins.extend(range(len(members) - len(dict(members))))
+        return dict(members)
+
+    if text:
+        json.loads(text, object_pairs_hook=pairs)
+    return bool(twins)
+
+
 def obvious(text):
     """The value of a cut text that a quote and closing brackets make whole, or `MISSING`."""
     whole = text + closers(text)
@@ -393,12 +406,14 @@ def test_healing_what_is_nearly_json(text, value, repairs):
 @example("{'a': 'b'}", None)
 @example('{"a": True}', None)
 def test_what_is_nearly_json_is_healed_at_every_cut(text, data):
+    whole = heal_json(text, repairs=Repairs())
     for cut in [data.draw(st.integers(0, len(text)))] if data else range(len(text)):
         healed = heal_json(text[:cut], repairs=Repairs())
 
         assert is_json(healed.text) or not healed.text
-        if not healed.problem:
-            assert agrees(healed.value, heal_json(text, repairs=Repairs()).value) or not healed.text
+        # Of a key that is there twice, the last value counts, which may not have come.
+        if not healed.problem and not has_twins(whole.text):
+            assert agrees(healed.value, whole.value) or not healed.text
 
 
 def test_what_cannot_follow_is_a_problem():

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from deltaparse.partial import (
     JsonScanner,
     JsonState,
+    JsonValues,
+    Pattern,
+    PatternSearch,
     Repairs,
     UsageError,
     compact_json,
@@ -201,3 +204,14 @@ def test_what_was_repaired_is_no_problem():
     assert scanner.problem
     scanner, out = fed(["[True]"], repairs=Repairs())
     assert (out, scanner.problem, scanner.repaired) == ("[true]", "", {"python_literals": 1})
+
+
+@pytest.mark.parametrize(
+    "made", [JsonScanner, JsonValues, lambda: PatternSearch(Pattern("[0-9]+"))]
+)
+def test_nothing_comes_after_the_end(made):
+    reader = made()
+    reader.feed("[1")
+    reader.finish()
+    with pytest.raises(UsageError, match=r"feed\(\) after finish\(\)"):
+        reader.feed("2]")

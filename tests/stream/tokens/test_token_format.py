@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from threading import Event, Thread
+
 import pytest
 
 from deltaparse import Vocabulary, get_format
@@ -50,3 +53,32 @@ def test_it_is_made_once():
     assert token_format(fmt, QWEN.vocabulary, "token") is made
     assert token_format(fmt, QWEN.vocabulary, "text") is not made
     assert token_format(fmt, Vocabulary({0: b"a"}), "token").fmt is fmt
+
+
+def test_markers_are_read_while_strays_come():
+    """All parsers of a format and a vocabulary share it, those of other threads too."""
+    texts = ["<tool_call>", *(f"<{id}>" for id in range(900))]
+    vocabulary = Vocabulary(
+        {id: text.encode() for id, text in enumerate(texts)}, special=range(len(texts))
+    )
+    fmt, failed, all_came = TokenFormat(get_format("qwen3"), vocabulary, "token"), [], Event()
+
+    def read():
+        try:
+            while not all_came.is_set():
+                assert fmt.characters_in("<tool_call>") == fmt.character_of(0, "<tool_call>")
+        except Exception as error:  # noqa: BLE001 - of another thread
+            failed.append(error)
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    readers = [Thread(target=read) for _ in range(4)]
+    for thread in readers:
+        thread.start()
+    for id, text in enumerate(texts):
+        fmt.character_of(id, text)
+    all_came.set()
+    for thread in readers:
+        thread.join()
+    sys.setswitchinterval(usual)
+    assert failed == []

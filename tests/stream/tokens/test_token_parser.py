@@ -13,6 +13,7 @@ from deltaparse import MalformedOutput, Policies, StreamParser, TokenParser, get
 
 from ...strategies.requests import options, reasons
 from ...strategies.token_texts import (
+    QWEN,
     Ids,
     Text,
     cores_of,
@@ -250,3 +251,26 @@ def test_what_is_asked_for_on_the_way_knows_of_all_that_passed():
     issues = text.parser()
     deque(map(issues.feed, text.ids), maxlen=0)
     assert [issue.kind for issue in issues.issues] == ["spelled_marker"]
+
+
+class NoDimensions:
+    """What `argmax` returns in torch and its like: iterable by its type, and not in fact."""
+
+    ndim = 0
+
+    def __init__(self, id):
+        self.id = id
+
+    def __index__(self):
+        return self.id
+
+    def __iter__(self):
+        raise TypeError("iteration over a 0-d tensor")
+
+
+def test_an_id_may_be_a_tensor_of_no_dimensions():
+    parser = QWEN.parser()
+    for id in QWEN.ids:
+        parser.feed(NoDimensions(id))
+    parser.finish("stop")
+    assert parser.message == QWEN.read().message

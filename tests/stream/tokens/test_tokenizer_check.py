@@ -111,3 +111,8 @@ def test_a_short_text_is_a_marker_where_it_is_a_token():
     given = {"per_call_start": "§", "per_call_end": "<call>"}
     assert set(details([], **given)) == {"<call>"}
     assert set(details(["§"], **given)) == {"<call>", "§"}
+
+
+def test_a_format_is_found_by_its_name():
+    made = tokenizer_with({"<tool_call>": True})
+    assert check_tokenizer(made, "hermes") == check_tokenizer(made, get_format("hermes"))

@@ -19,7 +19,7 @@ from typing import Any
 from deltaparse.stream import Content, Message, Reasoning, ToolCall, ToolCallDelta
 from deltaparse.stream.finish_reasons import Reason
 
-from ..finish_reasons import FinishReason, anthropic_reason, read_reason
+from ..finish_reasons import FinishReason, anthropic_reason, reason_of
 from ..message_parts import message_runs
 from ..usage import Usage, anthropic_usage, known
 from ..wire_text import Writer
@@ -80,7 +80,7 @@ class AnthropicMessages(Encoder):
         stop_sequence: str | None = None,
     ) -> dict[str, Any]:
         """Return the `message` object; `input` of a call that was cut off is what can be healed."""
-        reason = read_reason(finish_reason, calls=bool(message.tool_calls))
+        reason = reason_of(message, finish_reason)
         blocks = [
             self._whole_block(run)
             for run in message_runs(message)

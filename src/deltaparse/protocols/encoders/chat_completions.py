@@ -22,7 +22,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import Delta, Message, ToolCallDelta
 from deltaparse.stream.finish_reasons import Reason
 
-from ..finish_reasons import FinishReason, read_reason
+from ..finish_reasons import FinishReason, reason_of
 from ..usage import Usage, chat_usage, known
 from .encoder import Encoder, Event, Kind, Logprobs, WhenEnded
 
@@ -119,11 +119,11 @@ class ChatCompletions(Encoder):
         stop_sequence: str | None = None,  # noqa: ARG002 - no place for it
     ) -> dict[str, Any]:
         """Return the `chat.completion` object; its one choice has the machine's index."""
+        reason = reason_of(message, finish_reason)
         made = message.to_openai()
         text = made.pop("reasoning_content", None)
         if text is not None:
             made |= dict.fromkeys(self._reasoning, text)
-        reason = read_reason(finish_reason, calls=bool(message.tool_calls))
         choice = {
             "index": self.index,
             "message": made | {"refusal": None},

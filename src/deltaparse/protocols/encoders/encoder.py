@@ -153,8 +153,8 @@ class Encoder(ABC):
 
         Args:
             finish_reason: why the turn ended: what `StreamParser.finish_reason` says, or any
-                engine's or protocol's word for it. A natural end with calls is "tool_calls", and a
-                word that is not known is a cut.
+                engine's or protocol's word for it. A natural end with calls is "tool_calls"; a
+                word that is not known is a cut, and so is an engine's "stop" while a call is open.
             usage: what it took, in the shape of any of the protocols, or a function that says it.
             stop_sequence: the string at which the model was stopped, for protocols that say so.
 
@@ -162,7 +162,8 @@ class Encoder(ABC):
             UsageError: before `start`, after `finish`, or there is no reason.
         """
         self._check_open()
-        reason = read_reason(finish_reason, calls=self._calls > 0)
+        open_call = self._kind == "call"
+        reason = read_reason(finish_reason, calls=self._calls > 0, open_call=open_call)
         events = self._close_part(cut=is_cut(reason))
         self._phase = "ended"
         return events + self._finished(reason, known(usage), stop_sequence)

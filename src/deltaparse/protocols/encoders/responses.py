@@ -25,7 +25,7 @@ from deltaparse.partial import UsageError
 from deltaparse.stream import Message, ToolCallDelta
 from deltaparse.stream.finish_reasons import Reason
 
-from ..finish_reasons import FinishReason, incomplete_reason
+from ..finish_reasons import FinishReason, incomplete_reason, reason_of
 from ..message_parts import message_deltas
 from ..usage import Usage, responses_usage
 from ..wire_text import Writer, numbered_writer
@@ -105,7 +105,8 @@ class Responses(Encoder):
             reasoning=self._form,
             fields=self.fields,
         )
-        *_, last = machine.events(message_deltas(message), finish_reason, usage)
+        reason = reason_of(message, finish_reason)
+        *_, last = machine.events(message_deltas(message), reason, usage)
         whole: dict[str, Any] = last["response"]
         return whole
 
