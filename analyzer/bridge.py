@@ -218,7 +218,8 @@ class _Proof:
                 raise NoBridge(f"the output is not a whole turn: {issue.kind}: {issue.detail}")
         for attempt in parser.attempts:
             if attempt.status not in WHOLE:
-                raise NoBridge(f"the output has an attempt at a call, of status {attempt.status!r}")
+                status = attempt.status.replace("_", " ")
+                raise NoBridge(f"the output has an attempt at a call that is {status}")
         kinds = [type(part) for part in said.parts]
         order = [kind for kind in (Reasoning, Content, ToolCall) for one in kinds if one is kind]
         if kinds != order:

@@ -36,8 +36,10 @@ from .what_is_read import (
     calls_read,
     in_parts,
     joins_parts,
+    needs_objects,
     reads_names_of_results,
     reasoning_key,
+    refuses_both,
     roles_in_parts,
     settings_of,
 )
@@ -145,7 +147,9 @@ class ChatTemplate:
         """Return the messages of a conversation as this template takes them back.
 
         What it would refuse, leave out or misread is changed, and nothing else: the arguments of
-        calls are objects or text; beside calls, no content is "", None or no content at all;
+        calls are objects or text, and where they must be objects, of text that is none there is
+        what can be healed; where calls stand beside reasoning or content, but not both, the content
+        is left out; beside calls, no content is "", None or no content at all;
         reasoning stands under the key that is read; ids have the form that is asked for, those of
         tool results too, and a tool result has the name of its tool where that is read; a text is
         a list of one part where the template takes contents apart. `render` does so itself: this
@@ -284,6 +288,17 @@ class ChatTemplate:
     def reads_names_of_results(self) -> bool:
         """Whether this template shows the name of the tool beside what it returned."""
         return reads_names_of_results(self._probes, self.calls_read.ids)
+
+    @cached_property
+    def needs_objects(self) -> bool:
+        """Whether this template refuses arguments that are the text of no whole object."""
+        return needs_objects(self._probes, self.calls_read.ids)
+
+    @cached_property
+    def refuses_both(self) -> bool:
+        """Whether this template refuses content and reasoning in one message with calls."""
+        key = self.reasoning_key
+        return bool(key) and refuses_both(self._probes, self.calls_read.ids, key)
 
     @cached_property
     def roles_in_parts(self) -> frozenset[str]:

@@ -41,6 +41,14 @@ class Reads(Protocol):
         """Whether what a tool returned must have the tool's name."""
 
     @property
+    def needs_objects(self) -> bool:
+        """Whether arguments that are the text of no whole object are refused."""
+
+    @property
+    def refuses_both(self) -> bool:
+        """Whether content and reasoning are refused in one message with calls."""
+
+    @property
     def roles_in_parts(self) -> frozenset[str]:
         """The roles whose messages must have a list of parts for a content."""
 
@@ -58,6 +66,10 @@ def as_read(reads: Reads, messages: Sequence[Any]) -> list[Message]:
         if message.get("role") == "assistant":
             _move_reasoning(reads, message)
     if any(_calls_of(message) or message.get("role") == "tool" for message in chat):
+        for message in chat:
+            if calls := _calls_of(message):
+                message["tool_calls"] = [_whole(reads, call) for call in calls]
+                _choose_reasoning(reads, message)
         _fit_calls(reads.calls_read, chat)
         _name_results(reads, chat)
     return in_parts(chat, reads.roles_in_parts)
@@ -72,17 +84,43 @@ def _opened(message: Parsed) -> Message:
     """A parsed message as one of OpenAI's; a call that was cut off has what there is of it."""
     made = message.to_openai()
     made["content"] = made["content"] or ""
-    for call, given in zip(message.tool_calls, made.get("tool_calls", ()), strict=False):
-        given["function"]["arguments"] = _arguments(call)
+    for call in made.get("tool_calls", ()):
+        call["function"]["arguments"] = _healed(call["function"]["arguments"])
     return made
 
 
-def _arguments(call: ToolCall) -> str:
+def _whole(reads: Reads, call: Any) -> Any:
+    """The call with an object for arguments, of what there is, where the template needs one."""
+    function = call.get("function") if isinstance(call, dict) else None
+    given = function.get("arguments") if isinstance(function, dict) else None
+    if not isinstance(function, dict) or not isinstance(given, str):
+        return call
+    healed = _healed(given)
+    if healed is given or not reads.needs_objects:
+        return call
+    return {**call, "function": {**function, "arguments": healed}}
+
+
+def _healed(arguments: str) -> str:
+    """The arguments, or the object that can be made of them where they are none."""
     try:
-        whole = isinstance(json.loads(call.arguments), dict)
+        whole = isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):
         whole = False
-    return call.arguments if whole else json.dumps(call.healed(), ensure_ascii=False)
+    if whole:
+        return arguments
+    value = ToolCall("", "", arguments, complete=False).healed()
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _choose_reasoning(reads: Reads, message: Message) -> None:
+    """Leave content out beside reasoning and calls, where the template refuses all three.
+
+    The model goes on from its reasoning; what it said beside is for the user, who has read it.
+    """
+    said = message.get("content")
+    if said and any(message.get(key) for key in REASONING_NAMES) and reads.refuses_both:
+        message["content"] = ""
 
 
 def _without_nulls(message: Message) -> Message:

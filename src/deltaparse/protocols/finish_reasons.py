@@ -76,8 +76,13 @@ def is_cut(reason: FinishReason) -> bool:
     return reason in INCOMPLETE
 
 
-def anthropic_reason(reason: FinishReason, stop_sequence: str | None) -> str:
-    """Return Anthropic's `stop_reason`."""
+def anthropic_reason(reason: FinishReason, stop_sequence: str | None, *, whole: bool) -> str:
+    """Return Anthropic's `stop_reason`; `whole`: every call is complete.
+
+    Nothing else in a message says that a call is not, and clients execute by "tool_use".
+    """
+    if reason == "tool_calls" and not whole:
+        reason = "length"
     if stop_sequence is not None and reason == "stop":
         return "stop_sequence"
     return ANTHROPIC[reason]

@@ -411,3 +411,45 @@ def test_a_result_gets_the_name_of_its_call_where_it_is_read():
     assert as_read(Read(), chat)[1] == returned("a")
     nameless = {**asked("a"), "tool_calls": [{"id": "a", "function": {}}]}
     assert as_read(Read(names=True), [nameless, returned("a")])[1] == returned("a")
+
+
+BY_NAME = "{% for name, value in c.function.arguments.items() %}{{ name }}={{ value }};{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"city": "Gh', "city=Gh;"),
+        ('{"a": 1}{"b": 2}', "a=1;"),
+        ("[1]", ""),
+        ("null", ""),
+        ("{bad}", ""),
+        ('{"a": 1}', "a=1;"),
+    ],
+)
+def test_arguments_that_are_no_object_are_healed_where_one_is_needed(text, shown):
+    """A client sends the cut call back, with an error for its result."""
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": text}}
+    chat = [QUESTION, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    calls = "{% for c in m.tool_calls or [] %}[" + BY_NAME + "]{% endfor %}"
+    assert template_of("{{ m.content }}" + calls).render(chat) == f"<u>Rain?</u><a>[{shown}]</a>"
+    assert call["function"]["arguments"] == text
+    # Elsewhere it is what the model wrote.
+    verbatim = "{% for c in m.tool_calls or [] %}[{{ c.function.arguments }}]{% endfor %}"
+    template = template_of(
+        "{% if m.tool_calls and m.tool_calls[0].function.arguments is not "
+        "string %}{{ raise_exception('no') }}{% endif %}" + verbatim
+    )
+    assert template.render(chat) == f"<u>Rain?</u><a>[{text}]</a>"
+
+
+def test_content_is_left_out_where_a_template_refuses_it_beside_reasoning_and_calls():
+    refused = "m.tool_calls and m.content and m.thinking"
+    template = template_of(
+        "{% if " + refused + " %}{{ raise_exception('both') }}{% endif %}"
+        "({{ m.thinking }}){{ m.content }}" + CALLS.replace("BAD", "false")
+    )
+    parts = [Reasoning("hm"), Content("Dry."), ToolCall("c1", "look", "{}", complete=True)]
+    assert template.render([QUESTION, Message(parts)]) == "<u>Rain?</u><a>(hm)[c1 look {}]</a>"
+    assert template.render([QUESTION, Message(parts[1:])]).endswith("<a>()Dry.[c1 look {}]</a>")
+    assert template.render([QUESTION, Message(parts[:2])]).endswith("<a>(hm)Dry.</a>")

@@ -6,8 +6,10 @@
     message_stop
 
 A block is text, thinking or tool_use; so thinking stands where it was thought, between texts and
-calls. The arguments of a call are JSON in parts, which the client joins; the block of a call that
-was cut off is stopped like others, and the stop reason "max_tokens" says that it is not whole.
+calls. The arguments of a call are JSON in parts, which the client joins. The block of a call that
+is not complete is stopped like others, and its client heals what there is of it: so the stop
+reason is "max_tokens" then, whatever else ended the turn, for "tool_use" is what clients execute
+by.
 """
 
 from __future__ import annotations
@@ -79,7 +81,11 @@ class AnthropicMessages(Encoder):
         *,
         stop_sequence: str | None = None,
     ) -> dict[str, Any]:
-        """Return the `message` object; `input` of a call that was cut off is what can be healed."""
+        """Return the `message` object.
+
+        The `input` of a call that is not complete is what can be healed of its arguments, and the
+        stop reason is "max_tokens" then.
+        """
         reason = reason_of(message, finish_reason)
         blocks = [
             self._whole_block(run)
@@ -89,7 +95,9 @@ class AnthropicMessages(Encoder):
         return self._message(
             blocks,
             usage=self._start_usage() | _final_usage(known(usage)),
-            stop_reason=anthropic_reason(reason, stop_sequence),
+            stop_reason=anthropic_reason(
+                reason, stop_sequence, whole=all(call.complete for call in message.tool_calls)
+            ),
             stop_sequence=stop_sequence,
         )
 
@@ -188,7 +196,9 @@ class AnthropicMessages(Encoder):
         usage: Mapping[str, Any] | None,
         stop_sequence: str | None,
     ) -> list[Event]:
-        stop = "refusal" if self._refusal is not None else anthropic_reason(reason, stop_sequence)
+        stop = anthropic_reason(reason, stop_sequence, whole=not self._incomplete)
+        if self._refusal is not None:
+            stop = "refusal"
         delta: dict[str, Any] = {"stop_reason": stop, "stop_sequence": stop_sequence}
         if self._refusal is not None:
             said = {"type": "refusal", "category": None, "explanation": self._refusal}

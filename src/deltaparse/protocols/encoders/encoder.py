@@ -88,6 +88,8 @@ class Encoder(ABC):
         self._kind: Kind | None = None
         self._index = -1
         self._calls = 0
+        # The calls that have ended and were not said to be whole.
+        self._incomplete: set[int] = set()
         # Writes text for the open part as bytes, from the second text on.
         self._write: Writer | None = None
         self._hides_reasoning = False
@@ -287,6 +289,8 @@ class Encoder(ABC):
         if delta.name is None:
             if delta.arguments:
                 raise UsageError(f"call {delta.index} gets arguments, but is not the open part")
+            if delta.last:
+                self._incomplete.discard(delta.index)
             return []
         events = self._close_part()
         self._type, self._kind, self._index = ToolCallDelta, "call", delta.index
@@ -298,6 +302,8 @@ class Encoder(ABC):
         kind = self._kind
         if kind is None:
             return []
+        if kind == "call" and not complete:
+            self._incomplete.add(self._index)
         events = self._closed(kind, complete=complete, cut=cut)
         self._type = self._kind = self._write = None
         return events
