@@ -90,13 +90,13 @@ class TurnParser(Feeder):
 
         `reason` is the engine's, in its own words: "stop", "eos_token", "end_turn" and others say
         that the model ended the turn, "length", "max_tokens", "abort" and others that it was cut
-        off; `stream/finish_reasons.py` has them all. A reason that nobody knows counts as cut, with
-        an issue. A call is complete when its arguments are whole, whatever the reason; at "stop"
-        the last closer may be missing, or a part of it, for engines leave out the string at which
+        off; `stream/finish_reasons.py` has them all. An unknown reason counts as cut, with an
+        issue. A call is complete when its arguments are whole, whatever the reason. With "stop" the
+        last closer may be missing, or a part of it, since engines leave out the string at which
         they stop. With None, when the reason is not known, nothing may be missing.
 
         Raises:
-            UsageError: for a reason that is no text.
+            UsageError: the reason is not a text.
             MalformedOutput: where a policy says "error".
         """
         text = reason_text(reason)
