@@ -66,21 +66,21 @@ def analyze(
 ) -> WireFormat:
     """Find out how a model writes, from its chat template alone.
 
-    The template is rendered with conversations that differ in one thing, and the markers are
-    read off the differences. Then conversations that were not used so are rendered and parsed
-    back: `verified` says that all came back; `issues` reports what did not, and what the template
-    does not show. A pure function of the template, remembered by its text, but where it ran out of
-    time.
+    The template is rendered with conversations that differ in one thing, and the markers are read
+    off the differences. Then other conversations are rendered and parsed back: `verified` means
+    that all came back; `issues` reports what did not, and what the template does not show. The
+    result depends on the template and the switches only. It is kept in memory, unless the analysis
+    ran out of time.
 
     Args:
         template: the template, its source, or a `Path` or tokenizer for `ChatTemplate.load`.
-        cache: a directory in which formats are kept between processes, made where there is none.
-        trace: an empty `Trace`, in which the evidence is noted; then nothing is remembered.
-        accept_suggestion: where the template renders no calls but describes those of one named
+        cache: a directory in which formats are kept between processes; it is made if missing.
+        trace: an empty `Trace`, in which the evidence is noted. With it, no kept result is used.
+        accept_suggestion: if the template renders no calls but describes those of one named
             format, read calls as that format does; see `WireFormat.suggested`.
-        switches: values for switches that the template reads, such as `enable_thinking`. Without
-            any, the format is right whatever they are: the prompt says which is on. Only where a
-            switch chooses another syntax of calls does it make another format; an issue says so.
+        switches: values for switches that the template reads, such as `enable_thinking`. Usually
+            not needed: one format serves all settings, and the prompt shows which one is on. Pass
+            them if an issue says that a switch changes the syntax of calls.
 
     Raises:
         TemplateError: the text is no Jinja template.

@@ -42,14 +42,14 @@ REASONING = ("thinking", "reasoning_content", "reasoning")
 
 @dataclass(frozen=True, slots=True)
 class ResponseTemplateCheck:
-    """What came of holding a response template against what a chat template renders.
+    """The result of `check_response_template`.
 
-    response_template:  what was checked; None where none can be written.
-    judge:    the parser that read the turns, "transformers 5.23.0"; "" where it is not installed:
+    response_template:  the response template that was checked; None if none can be written.
+    judge:    the parser that read the turns, "transformers 5.23.0"; "" if it is not installed:
               then nothing was proved.
     proved:   the turns that came back, by what is in them.
     lost:     what did not come back, in words.
-    limits:   what the standard has no words for, which no response template would bring back.
+    limits:   what the standard cannot express, so that no response template brings it back.
     """
 
     response_template: Mapping[str, Any] | None
@@ -60,7 +60,7 @@ class ResponseTemplateCheck:
 
     @property
     def ok(self) -> bool:
-        """Whether there is a response template, and nothing was seen that it loses."""
+        """Whether there is a response template, and nothing was found that it loses."""
         return self.response_template is not None and not self.lost
 
 

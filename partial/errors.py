@@ -1,6 +1,7 @@
 """The exceptions of the library; the class says whose fault it is.
 
-This is all that is ever raised:
+The replay adds two: `BadRecord`, a `UsageError`, and `Interrupted`. Functions that the caller
+passed in raise what they raise.
 
     DeltaParseError
         UsageError          the caller: a call out of order, an argument that makes no sense

@@ -1,7 +1,7 @@
 """Why an engine stopped, in the words of each, and what that means for a turn.
 
-A turn ended by itself, or it was cut. Whoever takes a cut for an end executes a call whose last
-argument is missing a half; so what is not known counts as cut, and is reported.
+A turn ended by itself, or it was cut. A cut that is taken for an end makes a call complete that
+may have lost an argument; so an unknown reason counts as cut, and is reported.
 """
 
 from __future__ import annotations

@@ -90,13 +90,13 @@ class TurnParser(Feeder):
 
         `reason` is the engine's, in its own words: "stop", "eos_token", "end_turn" and others say
         that the model ended the turn, "length", "max_tokens", "abort" and others that it was cut
-        off; `stream/finish_reasons.py` has them all. A reason that nobody knows counts as cut, with
-        an issue. A call is complete when its arguments are whole, whatever the reason; at "stop"
-        the last closer may be missing, or a part of it, for engines leave out the string at which
+        off; `stream/finish_reasons.py` has them all. An unknown reason counts as cut, with an
+        issue. A call is complete when its arguments are whole, whatever the reason. With "stop" the
+        last closer may be missing, or a part of it, since engines leave out the string at which
         they stop. With None, when the reason is not known, nothing may be missing.
 
         Raises:
-            UsageError: for a reason that is no text.
+            UsageError: the reason is not a text.
             MalformedOutput: where a policy says "error".
         """
         text = reason_text(reason)
@@ -227,42 +227,41 @@ class StreamParser(TurnParser):
         fmt: how the model writes, from `analyze` or by hand, or the name of a format, such as
             "hermes". Shared freely between parsers.
         tools: the tools of the request, in any shape that `Tools` reads, or `Tools`. None: any
-            name may be called; []: tool syntax is plain text. In formats whose calls stand in no
-            markers, only their names tell calls from an answer that looks like one. With None, a
-            call is there what fills a part of the turn, from one marker to the next, in the
-            format's own spelling; the parser holds back what may become that until the part ends.
-        prompt: the rendered prompt, or any tail of it that holds the generation prompt: a
-            reasoning section that it opens or closes behind the last header of the assistant's
-            turn, or the beginning of an answer that it holds there, sets the state to start in.
-            Nothing of it comes out but a call that it began. Where no header stands in it, only
-            the format's own generation prompt, as its very end, sets the state; otherwise
-            nothing of it is read, and the issue `no_header` reports that. Without a prompt, the
-            format's own generation prompt is taken.
+            name may be called; []: tool syntax is plain text. In formats with unmarked calls, only
+            their names tell calls from an answer that looks like one. With None, such a format's
+            text counts as calls only if they fill a part of the turn, from one marker to the next,
+            exactly as the format spells them; the parser holds that part back until it ends.
+        prompt: the rendered prompt, or any tail of it that holds the generation prompt. What stands
+            behind the last header of the assistant's turn sets the state to start in: a reasoning
+            section that is opened or closed there, or the beginning of an answer. Nothing of the
+            prompt is emitted, except a call that it began. In a prompt without a header, only the
+            format's own generation prompt, at its very end, sets the state; otherwise nothing does,
+            and the issue `no_header` reports that. Without a prompt, the format's own generation
+            prompt is taken.
         tool_choice: "auto" or None; "none" (tool syntax is plain text); "required" or "any", or
-            a tool choice object, of OpenAI or of Anthropic, that names a function or some that
-            are allowed (what does not comply is an issue).
+            a tool choice object, of OpenAI or of Anthropic, that names one function or the allowed
+            ones (an output that does not comply leaves an issue).
         parallel_tool_calls: False: a second call is what `Policies.extra_calls` says.
         reasoning: "separate" (deltas of its own); "inline" (in the content, between `<think>`
             and `</think>` whatever the model writes); "raw" (in the content, as the model
             wrote it).
         policies: what to do where the output is odd.
-        response_schema: the JSON Schema that the content was asked to follow. JSON at the start
-            of the turn is then content, also where calls stand in no markers and none is required,
-            and a Markdown
-            code block round it is left out.
+        response_schema: the JSON Schema that the content was asked to follow. JSON at the start of
+            the turn is then content, even in formats with unmarked calls, unless a call is
+            required. A Markdown code block round it is left out.
         calls: how calls are written. "format": as the format has it. "json": the server
             constrained the model to write them as JSON that stands alone, as vLLM and SGLang do
             where a call is required: an object with a name and arguments (or `parameters`), a
-            list of them, or, where `tool_choice` names one function, its arguments alone. They
-            stand behind reasoning, if there is any. The markers of the format's own calls round
-            them, and a code block, are left out, with an issue; what else stands there is
-            content, with an issue.
-        id_factory: makes the id of a call to which the model gave none; asked once for each.
-            `nine_character_id` makes those that Mistral's templates take.
+            list of them, or, if `tool_choice` names one function, its arguments alone. They stand
+            behind the reasoning, if there is any. Markers of the format's own calls and a code
+            block round them are left out, with an issue; other text there is content, with an
+            issue.
+        id_factory: makes the id of a call to which the model gave none; called once for each.
+            `nine_character_id` makes ids that Mistral's templates accept.
         record: keep what is fed, for `fork` and `snapshot`.
-        collect: keep the message. Without it, the parser takes the same few kilobytes however
-            long the output is, and has no `message`; policies that need one cannot be chosen, and
-            `lost_marker`, which content tells, is not reported.
+        collect: keep the message. With False, memory stays at a few kilobytes for any output;
+            `message` is not available, policies that need it are refused, and `lost_marker` is not
+            reported.
 
     Raises:
         UsageError: an argument that makes no sense.

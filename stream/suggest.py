@@ -56,7 +56,7 @@ class _Known:
 
 
 def suggest_formats(text: str) -> list[Suggestion]:
-    """The formats that an output looks like, the likeliest first; none if it looks like no other.
+    """Return the formats that an output looks like, the likeliest first; [] if there are none.
 
     Raises:
         UsageError: the output is not text.

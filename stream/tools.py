@@ -72,9 +72,8 @@ MODES: dict[Any, Literal["auto", "none", "required"]] = {
 class Tools(Sequence[Mapping[str, Any]]):
     """Tools that were read and checked, once for many parsers, grammars and gates.
 
-    It is taken wherever `tools` are, and is a sequence of OpenAI tools itself, whatever the shape
-    that they came in. Later changes to what it was made of do not change it. `Tools` of `Tools`
-    is the same object.
+    Pass it wherever `tools` is accepted. It is a sequence of tools in OpenAI's shape, and a copy:
+    changing the originals later has no effect. `Tools` of `Tools` is the same object.
 
     Args:
         tools: a list of tools in any known shape: OpenAI's, Anthropic's, MCP's, Gemini's, as

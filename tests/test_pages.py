@@ -6,14 +6,14 @@ import ast
 import inspect
 import re
 import sys
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
 
-from deltaparse import Issue, Policies
+from deltaparse import Issue, Policies, WireFormat
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -205,3 +205,18 @@ def test_every_constant_and_type_says_what_it_is(site_pages):
 
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_every_field_of_a_format_has_a_row():
+    text = text_of("format-by-hand.md").partition("## All fields")[2]
+    groups = dict(
+        re.findall(r"^\*\*(\w+)\*\* \(`\w+`\)(.*?)(?=^\*\*|\Z)", text, re.DOTALL | re.MULTILINE)
+    )
+    kinds = {name: hint for name, hint in get_type_hints(WireFormat).items() if is_dataclass(hint)}
+    kinds.pop("proved")  # the analysis writes it
+    assert set(groups) == set(kinds)
+    for group, kind in kinds.items():
+        assert f"**{group}** (`{kind.__name__}`)" in text
+        rows = re.findall(r"^\| (`.*?`) \|", groups[group], re.MULTILINE)
+        named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+        assert sorted(named) == sorted(field.name for field in fields(kind))

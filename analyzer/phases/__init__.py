@@ -1,12 +1,15 @@
 """The phases of the analysis: each reads one part of a format off renderings.
 
-A phase compares conversations that differ in one thing. It has a label, under which a `Trace` notes
-what is rendered for it; the labels are those of llama.cpp's analysis by differences, which compares
-the same things, so that the two can be read side by side.
+A phase compares conversations that differ in one thing. It has a label; the labels are those of
+llama.cpp's analysis by differences, which compares the same things, so that the two can be read
+side by side. A `Trace` notes what is rendered under the label of the phase. The phases of calls
+share their renderings, which it notes together under "T1-T7, A1, A2"; under "T1" alone it notes the
+search for messages in which the template shows calls.
 
     label  what is compared                          what it shows                 module
     -----  ----------------------------------------  ----------------------------  ----------------
     frame  conversations with an answer and without  header, end, prompt           frame
+    S      prompts and turns under each switch       which switches matter         switches
     R1     a turn with reasoning, and without        the markers of reasoning      reasoning
     R2     prompts under each switch                 whether they open reasoning   reasoning
     R3     reasoning beside content, beside calls    reasoning before calls only   reasoning

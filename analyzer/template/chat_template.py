@@ -66,20 +66,20 @@ Message = dict[str, Any]
 class ChatTemplate:
     """A chat template in Jinja, compiled once.
 
-    Equal and hashable by source and tokens; `limits` bound what a rendering may use, `added_tokens`
-    are those that the tokenizer has beyond its plain vocabulary, where they are known.
+    Equal and hashable by source and tokens. `limits` bound what a rendering may use; `added_tokens`
+    are the tokens that the tokenizer adds to its plain vocabulary, if they are known.
 
-    It renders as transformers does, and goes beyond it where that would fail:
+    It renders as transformers does, and also where transformers would fail:
 
     - A tool call's `arguments` may be given as an object or as its JSON text; the template gets
       the one it wants, `arguments_shape`. Text that is not JSON is passed as it is.
     - `tojson` writes whatever can be iterated over as a list.
     - A template may `append` to a list that it made itself, and `pop` from it.
     - Where the template reads `functions` or `datetime` and the caller does not pass it, it is
-      the tools as JSON text ("" without tools), or the time of day: their model's card asks for
-      that. Where it takes `functions` apart, it is a list of them.
+      the tools as JSON text ("" without tools), or the time of day: the cards of such models ask
+      for that. Where it takes `functions` apart, it gets a list of them.
 
-    It stays behind where no chat template goes: there is no `lipsum` and no `encode`.
+    Jinja's `lipsum` and the `encode` of strings are not available.
 
     Raises:
         TemplateError: `source` does not compile.
@@ -129,11 +129,12 @@ class ChatTemplate:
         """Render a conversation.
 
         Args:
-            messages: OpenAI's, as dicts or as its client returns them, and those that a parser
-                has made; the template gets what `history` makes of them.
-            tools: OpenAI's, with JSON schemas.
-            add_generation_prompt: end with what begins the model's answer.
-            context: what else the template reads, such as `enable_thinking`; see `variables`.
+            messages: messages in OpenAI's form, as dicts or as objects of its client, and
+                `Message`s of a parser. They are adapted as by `history`.
+            tools: tools in OpenAI's form, with JSON schemas.
+            add_generation_prompt: end with the generation prompt, which begins the model's answer.
+            context: other variables that the template reads, such as `enable_thinking`; see
+                `variables`.
 
         Raises:
             TemplateError: the template refuses the conversation (`raise_exception`, its own
@@ -146,17 +147,16 @@ class ChatTemplate:
     def history(self, messages: Sequence[Mapping[str, Any] | ParsedMessage]) -> list[Message]:
         """Return the messages of a conversation as this template takes them back.
 
-        What it would refuse, leave out or misread is changed, and nothing else: the arguments of
-        calls are objects or text, and where they must be objects, of text that is none there is
-        what can be healed; where calls stand beside reasoning or content, but not both, the content
-        is left out; beside calls, no content is "", None or no content at all;
-        reasoning stands under the key that is read; ids have the form that is asked for, those of
-        tool results too, and a tool result has the name of its tool where that is read; a text is
-        a list of one part where the template takes contents apart. `render` does so itself: this
-        is for other renderers, `tokenizer.apply_chat_template(...)`.
+        Only what the template would refuse, leave out or misread is changed: arguments of calls
+        become objects or text, healed if they are no object and must be one; content is left out
+        if the template refuses it beside reasoning and calls; missing content beside calls becomes
+        "", None or is left out; reasoning goes under the key that is read; ids get the form that
+        is asked for, in tool results too; a tool result gets the name of its tool if that is read;
+        a text becomes a list of one part if the template takes contents apart. `render` does this
+        itself; call it for another renderer, such as `tokenizer.apply_chat_template(...)`.
 
         Raises:
-            UsageError: what is given is no list of messages.
+            UsageError: `messages` is not a list of messages.
         """
         chat = as_read(self, messages)
         return with_shape(chat, self._known_shape) if self._known_shape else chat
@@ -174,7 +174,7 @@ class ChatTemplate:
 
         That is the end of the turn if the output has none, the new messages, and the next
         generation prompt. So what a model wrote is never rendered again, which would change its
-        tokens. None where nothing proves that the text does not depend on what the output was;
+        tokens. Returns None if nothing proves that this text is independent of the output;
         `why_no_bridge` has the reason.
 
         Args:

@@ -61,10 +61,10 @@ class ReasoningDelta(FromTokens):
     text: str
 
     def to_openai(self, *, reasoning: ReasoningField = "reasoning_content") -> dict[str, Any]:
-        """Return the `delta` object; OpenAI's has no reasoning, so it stands in a field of others.
+        """Return the `delta` object. OpenAI defines no field for reasoning; others do.
 
-        `reasoning_content` is that of DeepSeek, SGLang and llama.cpp, `reasoning` that of vLLM and
-        OpenRouter; "both" writes it twice.
+        `reasoning_content` is the field of DeepSeek, SGLang and llama.cpp, `reasoning` that of vLLM
+        and OpenRouter; "both" writes both.
         """
         return reasoning_fields(self.text, reasoning)
 
@@ -76,7 +76,7 @@ class ToolCallDelta(FromTokens):
     `index` counts the calls of the turn from 0; `id` and `name` are set in a call's first delta
     and None in all others; `arguments` is the next of the JSON text, often "" in the first. `last`
     is True in the delta that completes the call: its arguments are whole, and it may be executed.
-    A call that was cut off has none.
+    A call that was cut off has no such delta.
     """
 
     index: int

@@ -23,15 +23,15 @@ class Issue:
     """One thing that a parser had to decide, or text that it read and did not emit.
 
     `span` is the half-open range of characters of the output that it is about; `detail` says in
-    words what was decided, and about which text. Of each kind a hundred are kept; one more counts
-    the others, and its span holds theirs. `kind` is one of these. Of those that a policy governs,
-    `Policies` says what the choices are:
+    words what was decided, and about which text. A parser keeps 100 issues of each kind; one more
+    counts the rest, and its span covers them. `kind` is one of these; a policy governs the first
+    group (see `Policies`):
 
     `tool_in_reasoning`     a call began while reasoning was open
     `unclosed_reasoning`    the turn ended while reasoning was open
     `text_after_tool_call`  text follows a call
-    `unknown_tool`          a call of a function that is not one of the tools; in formats whose
-                            calls stand in no markers it is content
+    `unknown_tool`          a call of a function that is not one of the tools; in formats with
+                            unmarked calls it is content
     `repaired_arguments`    something in a call or beside it had to be repaired
     `malformed_arguments`   arguments that are no JSON object
     `duplicate_keys`        a key stands twice in an object of the arguments (only under "error")
@@ -42,18 +42,19 @@ class Issue:
     `truncated_call`        the output ends in a call; what was read of it and not emitted is in
                             the detail
     `cut_marker`            the output ends in the beginning of a marker, behind a call, or in what
-                            separates two; it is in the detail only
-    `missing_arguments`     a call has no arguments at all; it is taken for one of `{}`
+                            separates two; that text is in the detail only
+    `missing_arguments`     a call has no arguments at all; they become `{}`
     `odd_member`            name or arguments stand under another key than the format's
-    `ambiguous_marker`      what ends an argument in tags, or begins one, stood in one and was text
-    `unused_member`         what stands beside name and arguments in the JSON of a call, and means
-                            nothing, is in the detail only; a member that stands there twice
+    `ambiguous_marker`      a marker that ends or begins an argument stood inside a value, and was
+                            taken for text
+    `unused_member`         a meaningless member beside name and arguments in the JSON of a call, or
+                            one that stands there twice; it is in the detail only
     `no_calls`              an empty list of calls
-    `no_header`             nothing in the prompt shows where the assistant's turn begins: nothing
-                            of it was read
+    `no_header`             nothing in the prompt shows where the assistant's turn begins, so it
+                            does not set the state to start in
     `wrong_tool`            another function was called than `tool_choice` names
-    `unknown_finish`        the engine's finish reason is none that is known: the turn counts as
-                            cut off
+    `unknown_finish`        the engine's finish reason is not a known one; the turn counts as cut
+                            off
     `missing_call`          `tool_choice` asked for a call, and none came
     `text_after_end`        text after an end-of-turn marker is content, and so is the marker where
                             no header follows it; a call there is a call, but behind the header of
@@ -62,30 +63,31 @@ class Issue:
     `stray_marker`          a marker of the format's own calls, or a code block, round calls that
                             were asked for in JSON; it is left out
     `stray_text`            where calls were asked for in JSON, text that is none; it is content
-    `orphan_marker`         an end of reasoning where none is open, which is content behind content;
-                            the detail names what may help. At the start of a turn it says that
-                            there is no reasoning, and is no issue. Or a closer of calls that closes
-                            none, with no text behind it
+    `orphan_marker`         an end of reasoning where none is open; behind content it is content,
+                            and the detail names what may help. (At the start of a turn it means
+                            that there is no reasoning, and is no issue.) Or a closer of calls that
+                            closes none, with no text behind it
     `invalid_text`          bytes that are not UTF-8, or half of a surrogate pair, became U+FFFD;
                             reported once, at the end, from the first to the last
     `foreign_recipient`     a message in channels to someone who is neither a function nor the
-                            reader is in the detail only
-    `foreign_role`          a message in channels by someone who is not the model is in the detail
-                            only
-    `odd_header`            the header of a message in channels has more in it than one has, no
-                            message follows it, or text stands where it should begin
+                            reader; its text is in the detail only
+    `foreign_role`          a message in channels by someone who is not the model; its text is in
+                            the detail only
+    `odd_header`            the header of a message in channels has unknown text in it, no message
+                            follows it, or text stands where it should begin
     `stray_token`           a special token where no marker may stand: its text comes out, or
                             nothing, as `Policies.stray_token` has it (from a `TokenParser`)
-    `spelled_marker`        a marker was spelled in ordinary tokens, though it is a token: it is
-                            text, or where it counts all the same, it counted (likewise)
-    `lost_marker`           content begins like a call of a tool, behind a marker that is a special
-                            token: the decoder may have left that out
+    `spelled_marker`        the text of a marker that has a special token was spelled in ordinary
+                            tokens: it is text, or, with `markers="either"`, the markers of a call
+                            were taken for that (from a `TokenParser`)
+    `lost_marker`           content begins like a call of a tool that should stand behind a special
+                            token: the decoder may have dropped that token
     `code_block`            the fences round JSON that was asked for were left out
     `internal_error`        a bug of deltaparse: the rest of the text is content
 
-    A message that `deltaparse.protocols` read from a server's events may have two more: in
-    `stream_error` the server says that it failed, and `stream_cut` says that the events end before
-    the one that is last.
+    A message that `deltaparse.protocols` read from a server's events may have two more:
+    `stream_error`, the server reports that it failed; `stream_cut`, the events stop before the
+    final one.
     """
 
     kind: str
@@ -97,10 +99,10 @@ class Issue:
 class Attempt:
     """A call that the model began, and what became of it.
 
-    `name` is "" where the output does not come so far; `span` the half-open range of characters
-    of the output that it was read from. Of each status a hundred are kept, and one more counts the
-    others in its `detail`. `tokens`: those that it was read from, from a `TokenParser`. `status` is
-    the first of these that fits:
+    `name` is "" if the output ends before it; `span` is the half-open range of characters of the
+    output that the call was read from, `tokens` that of its tokens (from a `TokenParser`). A parser
+    keeps 100 attempts of each status; one more counts the rest in its `detail`. `status` is the
+    first of these that fits:
 
     `in_reasoning`  it stands in reasoning, and was a draft
     `truncated`     the output ends in it
@@ -108,8 +110,8 @@ class Attempt:
     `unknown_tool`  its function is not one of the tools; `detail` says where it is text
     `repaired`      something in it or beside it had to be repaired
     `complete`      it is whole
-    `not_a_call`    behind the marker that begins a call there was none, or what looked like one in
-                    no markers does not fill its part; `detail` says what
+    `not_a_call`    no call followed the marker that begins one, or what looked like an unmarked
+                    call does not fill its part; `detail` says which
     """
 
     name: str
@@ -140,15 +142,17 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One tool call. `arguments` is JSON text as the model wrote it.
+    """One tool call. `arguments` is JSON text.
 
-    `complete`: the arguments are a whole JSON object and the call was not cut off; a call that is
-    not complete must not be executed. `repaired`: something in it or beside it had to be repaired,
-    so that it may not be what the model meant (an issue says what). `span`: the half-open range of
-    characters of the output that it was read from, from the first marker to the end of its
-    arguments. `issues`: the kinds of the issues that were reported, before it ended, about text in
-    that range. `tokens` is the half-open range of the tokens of the call, `name_tokens` and
-    `arguments_tokens` those of its name and its arguments; None from a `StreamParser`.
+    JSON that the model wrote is kept verbatim; arguments in another notation, or repaired, are
+    written as JSON by the parser. `complete`: the arguments are a whole JSON object and the call
+    was not cut off; a call that is not complete must not be executed. `repaired`: something in it
+    or beside it had to be repaired, so that it may not be what the model meant (an issue says
+    what). `span`: the half-open range of characters of the output that it was read from, from the
+    first marker to the end of its arguments. `issues`: the kinds of the issues that were reported,
+    before it ended, about text in that range. `tokens` is the half-open range of the call's tokens,
+    `name_tokens` and `arguments_tokens` those of its name and its arguments; None from a
+    `StreamParser`.
     """
 
     id: str
@@ -163,9 +167,9 @@ class ToolCall:
     arguments_tokens: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     def healed(self) -> dict[str, Any]:
-        """Return the arguments as a value; of a call that was cut off, what there is of them.
+        """Return the arguments as a value; of a cut-off call, the part that arrived.
 
-        Strings may be cut; a number or literal that was not all there is left out.
+        Strings may be cut; an unfinished number or literal is left out.
         """
         from deltaparse.partial import heal_json  # which most programs never need
 
@@ -216,10 +220,10 @@ class Message:
         return [part for part in self.parts if isinstance(part, ToolCall)]
 
     def to_openai(self, *, reasoning: ReasoningField = "reasoning_content") -> dict[str, Any]:
-        """Return an OpenAI assistant message; absent fields are left out, all but `content`.
+        """Return an OpenAI assistant message, without empty fields except `content`.
 
-        `content` is None when there are calls and no content, as OpenAI has it. `reasoning` names
-        the field with the reasoning, as in deltas.
+        `content` is None if there are calls and no content, as in OpenAI's own. `reasoning` names
+        the field for the reasoning, as in deltas.
         """
         calls = self.tool_calls
         message: dict[str, Any] = {"role": "assistant"}
@@ -233,9 +237,9 @@ class Message:
     def to_template(self, template: TakesBack) -> dict[str, Any]:
         """Return the message as a chat template takes it back into the history.
 
-        Content, arguments and ids are in the form, and reasoning under the key, that it reads.
-        A call that was cut off has `healed()` arguments. For tool results to have the ids of their
-        calls, give the whole conversation to `ChatTemplate.history`; `ChatTemplate.render` takes
-        messages as they are.
+        Content, arguments and ids have the form that the template reads, and reasoning stands under
+        its key. A call that was cut off has `healed()` arguments. If the conversation has tool
+        results, give all of it to `ChatTemplate.history`, which matches their ids with the calls;
+        `ChatTemplate.render` takes messages as they are.
         """
         return template.history([self])[0]

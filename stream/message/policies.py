@@ -14,11 +14,11 @@ __all__ = ["Policies"]
 class Policies:
     """What to do where a model's output is odd: named choices, the first of each the default.
 
-    Each decision taken leaves an `Issue`, whose kind is named here. Every policy has the choice
-    "error" besides: `feed` or `finish` raises `MalformedOutput`, of that kind.
+    Each decision taken leaves an `Issue`, whose kind is named here. Every policy also has the
+    choice "error": `feed` or `finish` raises `MalformedOutput`, of that kind.
 
-    Where a call is content, all of its text is, with the markers that end it, and with those of a
-    section in which no call is left; what follows it follows no call.
+    If a call becomes content, so do its markers, and its section's markers if no call is left in
+    the section. Text behind it then follows no call.
 
     Args:
         tool_in_reasoning: a call begins while reasoning is open. Issue `tool_in_reasoning`.
@@ -26,8 +26,8 @@ class Policies:
             is reasoning (a draft); if the turn ends by itself, it is a call; if the turn was cut
             off, it is reasoning.
             "reasoning": it is reasoning, never a call; no issue.
-            "call": a call interrupts reasoning at once; behind it reasoning goes on up to its end
-            marker, or as `unclosed_reasoning` has it.
+            "call": a call interrupts reasoning at once; behind it reasoning continues up to its
+            end marker, or to the end of the turn (see `unclosed_reasoning`).
         unclosed_reasoning: the turn ends while reasoning is open. Issue `unclosed_reasoning`.
             "reasoning": its text is reasoning.
             "copy": if the turn ended by itself, the text of that section is content too, at the
@@ -39,14 +39,14 @@ class Policies:
         unknown_tool: a call of a function that is not one of the tools. Issue `unknown_tool`.
             "pass": a call like others; an agent answers it.
             "text": its text is content. The name alone decides.
-            In formats whose calls stand in no markers, nothing else says what a call is: there
-            both choices make it content, up to the next marker.
+            In formats with unmarked calls only the name identifies a call, so both choices make it
+            content, up to the next marker.
         malformed_arguments: the arguments are not the JSON object that they must be. Issues
             `repaired_arguments`, where they became one, and `malformed_arguments`, where not.
-            "repair": repair as they come what `deltaparse.partial.Repairs` lists; close brackets
-            that are open where the call's closer stands, and leave out extra ones. What cannot be
-            repaired leaves the call with `complete=False`.
-            "strict": repair nothing; the call is left with `complete=False`.
+            "repair": repair, while they come, what `deltaparse.partial.Repairs` lists; close the
+            brackets that are open at the call's closer, and leave out extra ones. If that is not
+            enough, the call has `complete=False`.
+            "strict": repair nothing; the call has `complete=False`.
             "text": hold each call until it is whole; it is content if its arguments are bad.
         duplicate_keys: a key stands twice in an object of the arguments. Issue `duplicate_keys`.
             "last": the text keeps both, values take the last; no issue.
@@ -60,7 +60,7 @@ class Policies:
             "drop": nothing of it does.
 
     Raises:
-        UsageError: a choice that there is not; the text names those that there are.
+        UsageError: an unknown choice; the message lists the valid ones.
     """
 
     tool_in_reasoning: Literal["defer", "reasoning", "call", "error"] = "defer"

@@ -1,8 +1,8 @@
 """A wire format for a vocabulary: where a marker has a special token, one character stands for it.
 
 That character is a surrogate, which no text can hold: so nothing in the text looks like such a
-marker, nothing is held back for it, and the readers are the same. `TokenTrail` gives each the text
-of its token back where it comes out.
+marker, nothing is held back for it, and the readers are the same. `TokenTrail` puts the token's
+text back where the character is emitted.
 """
 
 from __future__ import annotations

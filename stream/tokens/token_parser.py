@@ -47,14 +47,12 @@ class TokenParser(TurnParser):
         vocabulary: the tokens of the model.
         prompt: the prompt, or any tail of it that holds the generation prompt, as ids or as text;
             in text, a marker that is a token is one. See `StreamParser`.
-        markers: how the markers of the format are written that the vocabulary has a special token
-            for. "token": as that token; the same text in ordinary tokens is text, and the issue
-            `spelled_marker` reports it. "text": in ordinary tokens; the token is out of place,
-            but for that of the end of the turn.
-            "either": both; `spelled_marker` reports where text counted. Or a mapping of markers
-            to one of these, "token" for those that are not in it. Markers without a special token
-            are text in any case.
-        spans: keep what `roles` and all `tokens` are made of, eight bytes a token.
+        markers: how markers that have a special token are written. "token": as that token; the same
+            text in ordinary tokens is text, with the issue `spelled_marker`. "text": in ordinary
+            tokens; only an end-of-turn marker is still a token. "either": both, with
+            `spelled_marker` for a call whose markers were spelled. A mapping sets it per marker;
+            the others are "token". Markers without a special token are always text.
+        spans: keep what `roles` and `tokens` are computed from, eight bytes a token.
         tools, tool_choice, parallel_tool_calls, reasoning, policies, response_schema, calls,
             id_factory, record, collect: those of `StreamParser`.
 

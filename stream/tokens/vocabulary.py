@@ -74,8 +74,8 @@ class Vocabulary:
 
     Args:
         tokens: the bytes of each id. Bytes of a token may be a part of a character.
-        special: those tokens that the tokenizer keeps whole: their ids; or, where they are not
-            among the tokens, their ids by their texts.
+        special: the special tokens: their ids, or, for tokens missing from `tokens`, a mapping of
+            text to id.
 
     Raises:
         UsageError: an id is no number of at least 0, a token is no `bytes`, or a special token is
@@ -95,7 +95,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, source: object, special: Iterable[int] | Mapping[str, int] = ()) -> Vocabulary:
-        """Load the vocabulary of a tokenizer; none of the packages named here is needed for others.
+        """Load the vocabulary of a tokenizer. Only that tokenizer's own package is needed.
 
         Args:
             source: a tokenizer of transformers, `tokenizers`, tiktoken, mistral-common or
@@ -103,8 +103,8 @@ class Vocabulary:
                 `tokenizer.json`, a `tekken.json`, a file of ranks for tiktoken, a model of
                 SentencePiece or a GGUF file, or of a model's folder with one of these; or a
                 mapping of ids to bytes.
-            special: special tokens that the source does not name, as files of ranks name none:
-                their ids by their texts, or the ids of tokens that it has.
+            special: special tokens that the source does not name (files of ranks name none): a
+                mapping of text to id, or the ids of tokens that it has.
 
         Raises:
             UsageError: it is none of these, cannot be read, or has tokens without bytes of their

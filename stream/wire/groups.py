@@ -176,10 +176,11 @@ class CallIdPosition(StrEnum):
 class TurnFormat(_Group):
     """What stands around the assistant's turn.
 
-    headers:            the texts that may stand right before the turn; the last of them in a
-                        prompt ends what is not the turn's.
+    headers:            the texts that may stand right before the turn, which begins behind the
+                        last of them in the prompt.
     ends:               the end-of-turn markers.
-    several_messages:   a turn goes on behind one of them with the header, as another message.
+    several_messages:   a turn may have several messages: after an end-of-turn marker, another
+                        header continues it.
     generation_prompt:  what the template, with its default settings, adds to a conversation for
                         the model to go on from: a header, and maybe the beginning of the turn.
     """
@@ -195,10 +196,10 @@ class ReasoningFormat(_Group):
     """The reasoning markers.
 
     mode:          how reasoning is marked, a `ReasoningMode` or its name.
-    start, end:    the markers; `start` is "" where nothing opens reasoning. Where `end` is what
-                   content starts with, what calls start with ends reasoning too.
-    alternatives:  other pairs of markers, of each its start and then its end. What opens reasoning
-                   says which end it has; the others are text in it.
+    start, end:    the markers; `start` is "" if nothing opens reasoning. If `end` equals
+                   `content.start`, a marker that opens a call also ends reasoning.
+    alternatives:  other pairs of markers: start, end, start, end, and so on. Reasoning ends with
+                   the end of the pair that opened it; other ends are text in it.
     """
 
     mode: ReasoningMode = ReasoningMode.NONE
@@ -239,8 +240,8 @@ class ToolsFormat(_Group):
     separator:               the text between two calls.
     content_separator:       the white space between content and the first call.
     array_wrapped:           the calls stand in brackets: a JSON array, or a Python list.
-    behind_content:          calls in no markers stand right behind content too; there the name of a
-                             known tool, right behind `{"name": "` or `[`, tells them from it.
+    behind_content:          unmarked calls may directly follow content. A known tool's name right
+                             after `{"name": "` or `[` then identifies a call.
 
     The JSON of a call is flat, `{name_field: ..., arguments_field: ...}`, or nested, the same in an
     object under `function_field`, or `{name: arguments}`:
@@ -251,10 +252,11 @@ class ToolsFormat(_Group):
     arguments_field:         the key of the arguments.
     arguments_as_text:       the arguments are a JSON string that holds JSON.
     id_field:                the key of the call's id; "" for none.
-    generated_id_field:      the key of an id that counts calls; "" for none.
+    generated_id_field:      the key of an id that counts the calls of a turn; "" for none.
     field_order:             the keys in the order in which the template writes them.
-    constants:               members that say nothing, but for `"type": "function"`: of each the
-                             key and the value, in JSON; "" for a value that changes.
+    constants:               meaningless members that the template writes into each call, besides
+                             `"type": "function"`: key and JSON value alternately; "" for a value
+                             that varies.
 
     code_block_marker:       the text before a Markdown code block round the calls (`Action:`).
     code_block_language:     the language that the code block names.
@@ -291,10 +293,11 @@ class FunctionFormat(_Group):
     """The markers round a function's name, outside JSON.
 
     name_prefix, name_suffix:  the markers before and behind the name.
-    namespace:  what the model writes before the name, and is no part of it: `functions.`.
-    close:      the marker behind the arguments.
-    close_suffix:  stands behind the function's name where the marker behind the arguments repeats
-                   it: `close` name `close_suffix`, `</get_weather>`; "" elsewhere.
+    namespace:     a prefix that the model writes before the name and that is not part of it:
+                   `functions.`.
+    close:         the marker behind the arguments.
+    close_suffix:  if the marker behind the arguments repeats the function's name, the text behind
+                   the name there: `close` name `close_suffix`, `</get_weather>`; "" otherwise.
     """
 
     name_prefix: str = ""
@@ -305,7 +308,7 @@ class FunctionFormat(_Group):
 
 
 class ArgumentWay(NamedTuple):
-    """The markers of an argument whose value is of some types; `types` has blanks between them."""
+    """How arguments of some types are written; `types` are separated by spaces."""
 
     types: str
     name_prefix: str
@@ -318,31 +321,32 @@ class ArgumentsFormat(_Group):
     """The markers round arguments, outside JSON.
 
     start, end:                  the markers round all arguments of a call.
-    name_prefix, name_suffix:    the markers round an argument's name (TAG_WITH_TAGGED). Where the
-                                 prefix is none, a name stands wherever an argument may.
+    name_prefix, name_suffix:    the markers round an argument's name (TAG_WITH_TAGGED). If
+                                 `name_prefix` is "", an argument begins directly with its name.
     value_prefix, value_suffix:  the markers round its value. A suffix may be a line end; where it
                                  is "", what follows the argument ends the value.
-    literal_name_suffix:  stands in the place of `name_suffix` before a value that is no string,
-                          where the format tells them apart so.
-    key_suffix:           stands behind the argument's name where the marker behind the value
-                          repeats it: `value_suffix` name `key_suffix`, `</city>`; "" elsewhere.
-    item:                 objects and lists are elements within a value, each written as an argument
-                          is; the elements of a list have this name. "": they are JSON.
-    escape_start, escape_end:    stand round a string that the format could not hold otherwise,
-                          within the markers of the value: `<![CDATA[`, `]]>`.
-    type_suffix:          where not empty, the value's JSON type stands behind `name_suffix`, and
-                          this behind it: `type="number">`.
+    literal_name_suffix:  replaces `name_suffix` before a value that is not a string, in formats
+                          that tell the two apart in this way.
+    key_suffix:           if the marker behind the value repeats the argument's name, the text
+                          behind the name there: `value_suffix` name `key_suffix`, `</city>`; ""
+                          otherwise.
+    item:                 the name of the elements of a list. If set, objects and lists are written
+                          as nested elements, each like an argument. If "", as JSON.
+    escape_start, escape_end:    the markers round a string that the format could not hold
+                          otherwise, within the markers of the value: `<![CDATA[`, `]]>`.
+    type_suffix:          if not empty, `name_suffix` is followed by the value's JSON type and this
+                          text: `type="number">`.
     type_first:           the type and `type_suffix` stand before the name, behind `name_prefix`.
-    alternatives:         other ways to write an argument, for values of other types: of each the
-                          types, with blanks between them, its name_prefix, name_suffix and
-                          value_suffix. `<s k="city">Ghent</s>`, but `<n k="days">3</n>`.
+    alternatives:         other ways to write an argument, chosen by the type of its value:
+                          `<s k="city">Ghent</s>`, but `<n k="days">3</n>`. Four texts each: the
+                          types (separated by spaces), name_prefix, name_suffix, value_suffix.
     separator:            the text between two arguments.
-    quoted_strings:       a string between markers is JSON; otherwise it stands as it is.
-    python_literals:      other values are what Python writes (`True`, `None`); otherwise JSON.
-    sorted_names:         a template writes arguments, and the members of objects in them, sorted by
-                          their names, whatever their order; a grammar has them so.
-    quote:                what stands round strings in place of `"`, in arguments that are one
-                          object; its keys stand unquoted then.
+    quoted_strings:       a string between markers is written as JSON; otherwise without quotes.
+    python_literals:      other values are written as in Python (`True`, `None`); otherwise as JSON.
+    sorted_names:         the template sorts arguments, and the members of objects in them, by name;
+                          grammars expect that order.
+    quote:                the quotation mark round strings, in place of `"`, in arguments that are
+                          one object. If set, the object's keys are not quoted.
     """
 
     start: str = ""
@@ -367,14 +371,14 @@ class ArgumentsFormat(_Group):
 
     @property
     def ways(self) -> tuple[ArgumentWay, ...]:
-        """All ways to write an argument; the usual one, whose types are not said, comes first."""
+        """All ways to write an argument. The first is the usual one, whose `types` is ""."""
         usual = ArgumentWay("", self.name_prefix, self.name_suffix, self.value_suffix)
         flat = self.alternatives
         fours = zip(*(flat[at::4] for at in range(4)), strict=False)
         return (usual, *(ArgumentWay(*four) for four in fours))
 
     def named_by(self, marker: str) -> str:
-        """The name of the argument that a marker may as well begin; "" where it begins none.
+        """Return the name of the argument that `marker` could also open; "" if it could open none.
 
         >>> ArgumentsFormat(name_prefix="<", name_suffix=">").named_by("<name>")
         'name'
@@ -395,7 +399,7 @@ class CallIdFormat(_Group):
 
     position:        a `CallIdPosition` or its name.
     prefix, suffix:  the markers round the id.
-    holds_name:      the id stands in the place of the name and holds it:
+    holds_name:      the id stands in place of the name, and contains it:
                      `functions.get_weather:0`.
     """
 
@@ -407,24 +411,24 @@ class CallIdFormat(_Group):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelsFormat(_Group):
-    """Messages with headers, of which a turn has several: where `message` is not empty.
+    """A turn of several messages, each with a header; used if `message` is not empty.
 
         turn    = header message text end { start role header message text end }
         header  = { channel name | recipient name | constrain word }, in any order
 
-    A message to a recipient in `function.namespace` is a call of that function, its arguments
-    JSON; where `tools` has markers of calls, it is calls in those. Of the others, those on a
-    channel of reasoning are reasoning; all else is content. Where `channel` is "", recipients
-    stand in the place of channels, and `reasoning` names recipients.
+    A message to a tool, or to a recipient in `function.namespace`, calls that function. Its text is
+    the arguments as JSON, or, if `tools` has markers of calls, calls written with them. Other
+    messages are reasoning if their channel is in `reasoning`, else content. If `channel` is "",
+    recipients take the place of channels, and `reasoning` names recipients.
 
-    start:      the marker that begins a message; the role stands behind it.
+    start:      the marker that begins a message, followed by the role.
     channel:    the marker before the name of a channel.
-    recipient:  the marker before the name of the one whom a message is for.
-    constrain:  the marker before the word for the form of the text.
-    message:    the marker that ends the header; the text stands behind it.
+    recipient:  the marker before the recipient's name.
+    constrain:  the marker before the word that names the form of the text.
+    message:    the marker that ends the header, followed by the text.
     ends:       the markers that end a message.
     reasoning:  the names of the channels of reasoning.
-    readers:    recipients that are no functions, beside "user" and "all".
+    readers:    recipients that are not functions, besides "user" and "all".
     """
 
     start: str = ""
@@ -439,13 +443,14 @@ class ChannelsFormat(_Group):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeFormat(_Group):
-    """Code that a model writes as it is, for one function: where `function` is not empty.
+    """Plain code as the one argument of a function; used if `function` is not empty.
 
-    start:     the marker that code stands behind, up to the end of the turn; where it is "", code
-               stands behind the function's name like other arguments, when it is not an object.
+    start:     the marker before the code, which runs to the end of the turn. If "", the code stands
+               in place of the arguments object, behind the function's name.
     function:  the name of the function.
     argument:  the name of the argument that the code becomes.
-    method:    what a call behind `start` has behind its name: `f.call(a="b")` calls `f`.
+    method:    the suffix of the function's name in a call behind `start`: with `.call`,
+               `f.call(a="b")` calls `f`.
     """
 
     start: str = ""
@@ -458,12 +463,12 @@ class CodeFormat(_Group):
 class Proved(_Group):
     """For each part of a turn, the settings of the template under which it was proved.
 
-    A setting is "default", or a switch with its value: "enable_thinking=true"; ", tools" says that
-    there were tools. What no conversation proved has none.
+    A setting is "default", or a switch with its value: "enable_thinking=true"; ", tools" means that
+    tools were given. A part that no conversation proved has no settings.
 
-    content:    content came back.
-    reasoning:  reasoning came back, as reasoning.
-    calls:      calls came back, their arguments to the last value.
+    content:    the settings under which content came back.
+    reasoning:  the settings under which reasoning came back as reasoning.
+    calls:      the settings under which calls came back with all their arguments.
     """
 
     content: tuple[str, ...] = ()

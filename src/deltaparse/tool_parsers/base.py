@@ -69,8 +69,8 @@ class BaseToolParser(ABC):
     def stream(self, texts: Iterable[str]) -> Iterator[Delta]:
         """Yield the deltas of a response that comes in chunks.
 
-        A parser that has nothing but the three answers reads the whole response before it yields
-        the first; those made of a wire format yield each as soon as it is certain.
+        This default reads the whole response, then yields. Parsers made of a wire format yield each
+        delta as soon as it is certain.
         """
         text = "".join(texts)
         tool_string = self.extract_tool_string(text)

@@ -3,8 +3,8 @@
 Each format is a file beside this one: a document of `WireFormat.to_json()` that leaves out what
 has its default. `names.json` lists them, with their aliases and the models that write so. Where
 a template is at hand, `analyze` finds more: these are for outputs without one, and for templates
-that do not say how calls are written. `"source"` says where a format was read off that no template
-was at hand for.
+that do not say how calls are written. `"source"` names the origin of a format that was written
+without a template.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ class _Entry:
 
 
 def get_format(name: str, tokenizer: object = None) -> WireFormat:
-    """The wire format of this name or alias, in upper or lower case, with `-` or `_`.
+    """Return the wire format of this name or alias, in upper or lower case, with `-` or `_`.
 
-    It is not `verified`: no template was rendered to prove it. The parser wants the rendered
+    It is not `verified`: it was written down, and no template was rendered to prove it.
+    `deltaparse.testing.check_template(template, fmt=...)` proves it. Give the parser the rendered
     prompt, as always; without it, the format's own generation prompt sets the state.
 
     Args:
         name: the name, or an alias.
-        tokenizer: a model's, with `get_vocab()`. Some names stand for another format where the
-            tokenizer has tokens that only that one is written with: "mistral" for those of all
-            its versions.
+        tokenizer: the model's tokenizer, with `get_vocab()`. Some names cover several versions of
+            a format, such as "mistral"; tokens that only one of them has tell which it is.
 
     Raises:
-        UsageError: there is no such format; the text names those that are spelled like it.
+        UsageError: there is no such format; the message suggests names that are spelled like it.
     """
     own = _own_name(name)
     if own is None:
@@ -75,7 +75,7 @@ def get_format(name: str, tokenizer: object = None) -> WireFormat:
 
 
 def list_formats() -> Mapping[str, tuple[str, ...]]:
-    """The names of all formats, each with its aliases."""
+    """Return the names of all formats, each with its aliases."""
     entries = _entries()
     return {name: entries[name].aliases for name in sorted(entries)}
 
@@ -90,13 +90,13 @@ def register_format(
     """Add a format under a name, for the rest of this process; return it.
 
     Args:
-        name: what `get_format` finds it by; case and `-` or `_` make no difference.
+        name: the name that `get_format` finds it by; case and `-` or `_` make no difference.
         fmt: the format, or the path of a JSON file that `WireFormat.from_json` reads.
         aliases: other names for it.
         replace: take a name over from another format, which loses it.
 
     Raises:
-        UsageError: a name that is no name, or is taken; a file that cannot be read.
+        UsageError: an empty or taken name; a file that cannot be read.
         FormatError: a file that holds no format.
     """
     if isinstance(aliases, str):

@@ -48,9 +48,9 @@ def to_response_template(fmt: WireFormat | str) -> dict[str, Any]:
 
 
 def response_template_limits(fmt: WireFormat | str) -> tuple[str, ...]:
-    """Name what the response template of a format leaves out: it has no words for that.
+    """List what a response template of this format cannot express and therefore leaves out.
 
-    What it cannot do without, `to_response_template` refuses.
+    If something essential cannot be expressed, `to_response_template` raises `FormatError`.
     """
     fmt = as_format(fmt)
     marks = fmt.arguments

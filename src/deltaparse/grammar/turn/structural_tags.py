@@ -33,8 +33,8 @@ def structural_tag(
 ) -> dict[str, Any]:
     """Make the structural tag that keeps a model to a format and its tools: `Grammar.as_tag`.
 
-    The arguments are those of `gbnf`, and what it raises this does. Returns what xgrammar takes as
-    JSON, `GrammarCompiler.compile_structural_tag(...)`.
+    Takes the arguments of `gbnf`, and raises the same errors. Returns what xgrammar accepts as
+    JSON: `GrammarCompiler.compile_structural_tag(...)`.
     """
     return gbnf(
         fmt,

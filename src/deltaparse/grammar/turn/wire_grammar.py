@@ -86,12 +86,12 @@ class Grammar:
 
     @property
     def not_expressed_in_lark(self) -> tuple[NotExpressed, ...]:
-        """What `as_lark` leaves out too: unlike GBNF, it can count the tokens of reasoning."""
+        """The same for `as_lark`: without the budget of reasoning, if llguidance counts it."""
         return self._where_counted(lambda text: is_special(text.marker[0]))
 
     @property
     def not_expressed_in_tag(self) -> tuple[NotExpressed, ...]:
-        """What `as_tag` leaves out too: xgrammar counts the tokens of reasoning."""
+        """The same for `as_tag`: without the budget of reasoning, if xgrammar counts it."""
         return self._where_counted(stands_apart)
 
     def as_lark(self) -> str:
@@ -132,7 +132,7 @@ def gbnf(
 ) -> Grammar:
     """Make the grammar that keeps a model to a format, to its tools, and to their schemas.
 
-    What fits it, `StreamParser` reads back as calls whose arguments are valid, but for the
+    `StreamParser` reads whatever fits it back as calls whose arguments are valid, except for the
     keywords in `not_expressed`. The arguments before `reasoning` are those of `StreamParser`.
 
     Args:
@@ -154,9 +154,10 @@ def gbnf(
             and not the characters of their texts, which a grammar of characters does not take.
         lazy: False: with "auto", the grammar is the whole turn: text, in which no call begins, and
             then calls or none. For engines that know no triggers.
-        reasoning_budget: the most tokens that reasoning may have. llguidance counts them, where a
-            vocabulary is given and the end of reasoning is one special token, and xgrammar; it is
-            in `not_expressed`, which GBNF leaves out, and not in what those leave out.
+        reasoning_budget: the most tokens that reasoning may have. xgrammar counts them; llguidance
+            does if a vocabulary is given and the end of reasoning is one special token. GBNF
+            cannot, so `not_expressed` lists it; `not_expressed_in_lark` and `not_expressed_in_tag`
+            list it only if it is not counted there either.
 
     Raises:
         UsageError: an argument makes no sense; a tool has no valid schema, one that allows
