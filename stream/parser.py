@@ -107,7 +107,7 @@ class TurnParser(Feeder):
         sink = self._sink
         ended = how_it_ended(text)
         sink.natural = ended == "natural"
-        cut = text is not None and not sink.natural
+        cut = sink.cut = text is not None and not sink.natural
         self._finish_reason = "stop"
         self._end_text()
         sink.content(self._resume() or "")

@@ -74,6 +74,7 @@ class Sink:
         "call_is_text",
         "calls",
         "content",
+        "cut",
         "extra_members",
         "held",
         "ids",
@@ -110,6 +111,8 @@ class Sink:
         self.call_is_text = self.seen_reasoning = self.seen_end = False
         self.in_call = self.repaired_ahead = False
         self._natural = True
+        # The engine said that the output was cut off.
+        self.cut = False
         self._original: Sink | None = None
         # The marker of a call came out as text: so does what closes it.
         self.open_text = False

@@ -4,7 +4,8 @@ Where calls stand in no markers of their own (`Facts.unproven_calls`) and no too
 answer about code or with JSON in it looks like a call: `f() takes a city.`, a `package.json`, what
 was typed at a prompt. So calls are only what fills a whole part of the turn, from one marker to
 the next or to the end of the output, each spelled as the format has it, to the letter. That is
-known where the part ends, and not before: until then all of it is held back. At the first
+known where the part ends, and not before: until then all of it is held back. Where the output was
+cut off, it is never known. At the first
 character that fits in no call the part is text, and is emitted as such.
 """
 
@@ -80,11 +81,24 @@ class UnprovenCalls:
         text = src.since(start, prompt=True)
         checkpoint.commit()
         if src.offset > 0:
-            window = Window(text, closed=True, offset=start)
-            reading.sink.reads(window)
-            yield from self._calls(Reading(window, reading.sink, reading.tables))
-            reading.sink.reads(src)
+            yield from self._emit_calls(text, start)
         return True
+
+    def _emit_calls(self, text: str, start: int) -> Steps[None]:
+        """Read a part again that is calls, now for the message: `text`, from the offset `start`."""
+        sink, prompted = self._reading.sink, max(-start, 0)
+        window = Window(text[:prompted], start)
+        sink.reads(window)
+        calls = self._calls(Reading(window, sink, self._reading.tables))
+        if prompted:
+            # Of the prompt's calls, the last may go on in the output; the others are history.
+            next(calls, None)
+            sink.drop_prompt()
+        window.waiter = None
+        window.feed(text[prompted:])
+        window.closed = True
+        yield from calls
+        sink.reads(self._reading.src)
 
     def _calls(self, reading: Reading) -> Steps[None]:
         """Read calls, one behind another, and the white space behind the last."""
@@ -108,6 +122,8 @@ class UnprovenCalls:
             src.pos += len(marker)
             raise NotExact
         yield from self._calls(exact)
+        if src.ended and self._reading.sink.cut:
+            raise NotExact  # what would have followed is not known
         text = src.since(start, prompt=True).rstrip()
         if exact.tables.unmarked and text.endswith(tuple(exact.tables.separators.literals)):
             raise NotExact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deltaparse import MalformedOutput, Policies, StreamParser, get_format, list_formats, parse
@@ -212,12 +212,39 @@ def test_calls_that_fill_their_part_are_calls_with_tools_or_without(reason, fmt,
     text, made = data.draw(written_calls(fmt))
     wire = text + data.draw(ends(fmt))
     tools = data.draw(st.sampled_from([None, [{"name": name} for name, _ in made]]))
+    assume(tools or reason != "length" or wire.strip() != text)
     parser, deltas = run(fmt, data.draw(cuts(wire)), reason, tools=tools)
     assert joined(deltas) == as_joined(parser.message)
     assert [(name, json.loads(given)) for name, given in calls(parser)] == made
     assert (parser.message.content, parser.issues) == ("", [])
     assert all(call.complete for call in parser.message.tool_calls)
     assert {one.status for one in parser.attempts} == {"complete"}
+
+
+@given(fmt=st.sampled_from(ALL), data=st.data(), follows=st.sampled_from(["", " ", " and so on"]))
+def test_10_a_part_that_a_cut_ends_is_never_known_to_be_calls(fmt, data, follows):
+    text, _ = data.draw(written_calls(fmt))
+    parser, _ = run(fmt, data.draw(cuts(text + follows)), "length")
+    assert (parser.message.content, calls(parser)) == (text + follows, [])
+
+
+@pytest.mark.parametrize(
+    ("begun", "more"),
+    [
+        ("[f(a=1)]", "\n"),
+        ("[f(a=1), g(", "b=2)]"),
+        ("[f(a=1)", ", g(b=2)]"),
+        ("[f(a=1), ", "g(b=2)]"),
+    ],
+)
+def test_calls_that_ended_in_the_prompt_do_not_come_out_without_tools_either(begun, more):
+    prompt = "".join(get_format("pythonic").turn.headers[:1]) + begun
+    for tools in (None, [{"name": "f"}, {"name": "g"}]):
+        parser = StreamParser("pythonic", prompt=prompt, tools=tools)
+        deltas = parser.feed(more) + parser.finish("stop")
+        expected = [("g", '{"b": 2}')] * ("g" in begun + more)
+        assert (calls(parser), parser.message.content) == (expected, "")
+        assert joined(deltas) == as_joined(parser.message)
 
 
 @given(fmt=st.sampled_from(ALL), data=st.data())
