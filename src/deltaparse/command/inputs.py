@@ -25,6 +25,7 @@ __all__ = [
     "messages_list",
     "model_output",
     "named_format",
+    "read_format",
     "read_source",
     "records",
     "switches_of",
@@ -63,7 +64,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--format",
         metavar="NAME|FILE",
-        help="a format by name, `deltaparse formats`, or a .json file that has one",
+        help="a format by name, `deltaparse formats`, or a file that has one as JSON",
     )
     parser.add_argument("--cache", metavar="DIR", help="keep what templates tell in this folder")
 
@@ -77,27 +78,33 @@ def read_source(options: argparse.Namespace) -> tuple[dp.ChatTemplate | None, dp
     if options.template is not None:
         template = chat_template(options.template)
         return template, dp.analyze(template, cache=options.cache)
-    name: str = options.format
-    if not name.lower().endswith(".json"):
-        return None, dp.get_format(name)
+    return None, read_format(options.format)
+
+
+def read_format(name: str) -> dp.WireFormat:
+    """Read a format by its name, or from a file that has one as JSON.
+
+    Raises:
+        UsageError: there is no format of that name.
+    """
     try:
-        return None, dp.WireFormat.from_json(_text(name, "utf-8-sig"))
+        return dp.get_format(name)
+    except dp.UsageError:
+        if not (name.lower().endswith(".json") or Path(name).is_file()):
+            raise
+    try:
+        return dp.WireFormat.from_json(_text(name, "utf-8-sig"))
     except dp.FormatError as error:
         raise BadInput(f"{name}: {error}") from error
 
 
 def named_format(name: str) -> dp.WireFormat | None:
     """The format that is called so, or that a .json file has; None where it is something else."""
-    if Path(name).exists():
-        if not name.lower().endswith(".json"):
-            return None
-        try:
-            return dp.WireFormat.from_json(_text(name, "utf-8-sig"))
-        except (dp.FormatError, BadInput):
-            return None
+    if Path(name).exists() and not name.lower().endswith(".json"):
+        return None
     try:
-        return dp.get_format(name)
-    except dp.UsageError:
+        return read_format(name)
+    except (BadInput, dp.DeltaParseError):
         return None
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import deltaparse as dp
 
-from .inputs import BadInput, chat_template, text_file
+from .inputs import BadInput, chat_template, read_format, text_file
 from .replay_hints import hint
 from .replay_pages import check_inspect, write_differing
 from .replay_progress import progress_line
@@ -203,7 +203,7 @@ def replayer_of(options: argparse.Namespace) -> Replayer:
         elif Path(options.against).exists() and not _holds_format(options.against):
             other, other_template = _format_and_template(None, options.against)
         else:
-            other = _format(options.against)
+            other = read_format(options.against)
         against = Replayer(other, template=other_template, policies=others, **made)
     return Replayer(fmt, template=template, policies=policies, against=against, **made)
 
@@ -214,18 +214,8 @@ def _format_and_template(
     """The format that is named, or that of the template; none where each record has its own."""
     template = None if source is None else chat_template(source)
     if name is not None:
-        return _format(name), template
+        return read_format(name), template
     return (None if template is None else dp.analyze(template)), template
-
-
-def _format(name: str) -> dp.WireFormat:
-    """A format by name, or from a file that has one as JSON."""
-    if name in dp.list_formats() or not Path(name).is_file():
-        return dp.get_format(name)
-    try:
-        return dp.WireFormat.from_json(text_file(name))
-    except dp.DeltaParseError as error:
-        raise BadInput(f"{name}: {error}") from error
 
 
 def _holds_format(name: str) -> bool:
