@@ -10,7 +10,7 @@ import codecs
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +20,7 @@ import deltaparse as dp
 __all__ = [
     "BadInput",
     "add_source",
+    "add_switches",
     "chat_template",
     "chunks",
     "messages_list",
@@ -34,6 +35,12 @@ __all__ = [
 ]
 
 BLOCK = 1 << 16
+NO_SWITCHES: Mapping[str, Any] = {}
+NO_SWITCH = (
+    *("messages", "tools", "add_generation_prompt", "template", "cache", "trace"),
+    *("accept_suggestion", "response_template"),
+)
+"""The other arguments of the functions that take switches."""
 
 
 class BadInput(Exception):
@@ -69,15 +76,30 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cache", metavar="DIR", help="keep what templates tell in this folder")
 
 
-def read_source(options: argparse.Namespace) -> tuple[dp.ChatTemplate | None, dp.WireFormat]:
-    """Read the template, if one is named, and the format.
+def add_switches(parser: argparse.ArgumentParser) -> None:
+    """Describe how switches of a template are given."""
+    parser.add_argument(
+        "--switch",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a switch of the template, as analyze(template, NAME=VALUE) takes it; may be repeated",
+    )
+
+
+def read_source(
+    options: argparse.Namespace, switches: Mapping[str, Any] = NO_SWITCHES
+) -> tuple[dp.ChatTemplate | None, dp.WireFormat]:
+    """Read the template, if one is named, and the format that it has under these switches.
 
     Raises:
-        UsageError: there is no format of that name.
+        UsageError: there is no format of that name, or the template does not read a switch.
     """
     if options.template is not None:
         template = chat_template(options.template)
-        return template, dp.analyze(template, cache=options.cache)
+        return template, dp.analyze(template, cache=options.cache, **switches)
+    if switches:
+        raise BadInput("--switch is for --template: a named format has no switches")
     return None, read_format(options.format)
 
 
@@ -124,6 +146,8 @@ def switches_of(given: Sequence[str]) -> dict[str, Any]:
         name, is_one, value = text.partition("=")
         if not is_one or not name:
             raise BadInput(f"--switch {text}: write it as name=value")
+        if name in NO_SWITCH:
+            raise BadInput(f"--switch {text}: {name} is no switch")
         try:
             found[name] = json.loads(value)
         except ValueError:
