@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,15 @@ class GgufKeys(Container[str]):
         return isinstance(key, str) and (key in GGUF_KEYS or key.startswith(IN_GGUF))
 
 
+HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*(?<!\.json)(?<!\.jinja)", re.ASCII)
+"""How a hub names models; a path may look so, too."""
+
+NOT_FETCHED = (
+    "No such file or directory; models are not fetched from a hub: fetch it first (hf download {} "
+    "--exclude '*.safetensors'), and give its folder"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A template's source, and the tokens of its tokenizer."""
@@ -67,6 +77,8 @@ def load_template(source: object, name: str | None) -> Loaded:
         return _of_folder(path, name)
     if is_gguf(path):
         return _of_gguf(path, name)
+    if not path.parent.is_dir() and HUB_ID.fullmatch(str(source)):
+        raise UsageError(f"{source}: {NOT_FETCHED.format(source)}")
     if path.suffix.lower() == ".json":
         return _of_configuration(path, name)
     folder = path.parent.parent if path.parent.name == MORE else path.parent
@@ -211,8 +223,9 @@ def _text(path: Path) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
+    text = _text(path)
     try:
-        made = json.loads(_text(path))
+        made = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON: {error}") from error
     if not isinstance(made, dict):

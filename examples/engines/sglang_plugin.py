@@ -14,6 +14,8 @@ from sglang.srt.server_args import prepare_server_args
 import deltaparse as dp
 from deltaparse.servers import register_sglang_detector
 
+if not sys.argv[1:]:
+    sys.exit(__doc__)
 register_sglang_detector("mine", dp.analyze(dp.ChatTemplate.load(sys.argv[1])))
 
 if __name__ == "__main__":  # the processes that SGLang starts import this file again

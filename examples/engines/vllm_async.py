@@ -55,4 +55,4 @@ async def main(path: str, limit: int = 400) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:])))
+    sys.exit(asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:]))) if sys.argv[1:] else __doc__)

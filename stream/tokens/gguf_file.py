@@ -58,7 +58,10 @@ def read_gguf(path: Path, keys: Container[str]) -> dict[str, Any]:
             return _Reader(data).read(keys)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    except (ValueError, LookupError, OverflowError, struct_error) as error:
+    except (EOFError, OverflowError, struct_error) as error:
+        words = f"it is cut at byte {path.stat().st_size}, in its metadata: fetch it again"
+        raise UsageError(f"{path}: not a whole GGUF file: {words}") from error
+    except (ValueError, LookupError) as error:
         raise UsageError(f"{path}: not a GGUF file: {error}") from error
 
 
@@ -140,4 +143,4 @@ class _Reader:
 
     def _check(self) -> None:
         if self._at > len(self._data):
-            raise ValueError(f"cut at {len(self._data)}")
+            raise EOFError

@@ -22,6 +22,9 @@ NO_JSON = PLAIN.replace('{"tool": "{{ call.function.name }}", "with": ', "{{ cal
 NO_JSON = NO_JSON.replace("{{ call.function.arguments | tojson }}", "")
 """One of whose calls nothing can be proved."""
 
+SWITCHED_ON = "{% if not on %}{{ raise_exception('set on') }}{% endif %}" + PLAIN
+"""One that renders nothing without a switch."""
+
 OUTPUT = (
     '<note>Où? "Là".</note>\nLet me see.\n<use>{"tool": "add", "with": {"a": [1, 25], '
     '"b": "\\u00e9\\n"}}</use>\n<use>{"tool": "say", "with": {}}</use></assistant>'

@@ -11,7 +11,7 @@ import deltaparse as dp
 from deltaparse.command.main import main
 
 from ..strategies.templates import OWN
-from .plain import NO_JSON, PLAIN
+from .plain import NO_JSON, PLAIN, SWITCHED_ON
 
 
 @pytest.fixture
@@ -95,6 +95,21 @@ def test_the_first_sentence_says_whether_calls_will_work(folder, capfd):
     assert first.startswith("Tool calls: not understood: tool calls are rendered, but ")
 
 
+def test_of_a_template_that_renders_nothing_it_is_not_said_that_it_shows_no_calls(run, files):
+    files("t.jinja", SWITCHED_ON)
+    first, *_ = run("analyze", "t.jinja").splitlines()
+    assert first.startswith("Tool calls: not known: the template renders no simple conversation: ")
+
+
+@pytest.mark.parametrize("form", [(), ("--trace",), ("--json",), ("--json", "--cache", "kept")])
+def test_a_template_may_need_a_switch(tried, files, form):
+    files("t.jinja", SWITCHED_ON)
+    assert tried("analyze", "--check", *form, "t.jinja")[0] == 1
+    assert tried("analyze", "--check", *form, "--switch", "on=true", "t.jinja")[0] == 0
+    code, _, err = tried("analyze", *form, "--switch", "odd=1", "t.jinja")
+    assert (code, "the template does not read 'odd': it reads on" in err) == (2, True)
+
+
 def test_a_described_format_is_suggested_and_taken_on_request(tmp_path, capfd):
     (tmp_path / "x.jinja").write_text(OWN.calls_described, encoding="utf-8")
     assert "the named format hermes: --accept" in output(capfd, tmp_path / "x.jinja")
@@ -127,6 +142,8 @@ def test_a_directory_without_templates(tmp_path, capfd, options, words):
 def test_a_trace_is_of_one_template(folder, capfd):
     assert main(["analyze", "--trace", str(folder)]) == 2
     assert "--trace is for one template" in capfd.readouterr().err
+    assert main(["analyze", "--switch", "a=1", str(folder)]) == 2
+    assert "--switch is for one template" in capfd.readouterr().err
     assert main(["analyze", "--trace", "--json", str(folder / "a.jinja")]) == 2
     assert "not allowed with" in capfd.readouterr().err
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .plain import NO_JSON, PLAIN, tool
+from .plain import NO_JSON, PLAIN, SWITCHED_ON, tool
 
 
 @pytest.fixture
@@ -61,6 +61,15 @@ def test_a_template_that_does_not(tried, files):
     files("t.jinja", NO_JSON)
     code, found = findings(tried, "t.jinja")
     assert (code, found["template"][0][0]) == (1, "failed")
+
+
+def test_a_template_may_need_a_switch(tried, files):
+    files("t.jinja", SWITCHED_ON)
+    assert findings(tried, "t.jinja")[0] == 1
+    code, found = findings(tried, "t.jinja", "--switch", "on=true")
+    assert (code, found["calls"]) == (0, [("ok", "proved with default")])
+    reason = found["bridge"][0][1]
+    assert "set on" not in reason
 
 
 def test_markers_that_decoding_drops_and_what_to_set(tried, model):

@@ -135,7 +135,12 @@ def test_an_answer_without_tools(run):
     ("argv", "words"),
     [
         ([], "nothing to constrain: give --tools or --response-schema"),
-        (["--tools", "tools.json", "--tool-choice", "none"], "nothing to constrain"),
+        (
+            ["--tools", "tools.json", "--tool-choice", "none"],
+            "nothing to constrain: --tool-choice none lets no tool be called",
+        ),
+        (["--tools", "none.json"], "none.json: nothing to constrain: there is no tool in it"),
+        (["--tools", "tools.json", "--switch", "odd=1"], "the template does not read 'odd'"),
         (
             ["--tools", "tools.json", "--tool-choice", "sing"],
             "tools.json: tool_choice names 'sing'",
@@ -152,6 +157,7 @@ def test_an_answer_without_tools(run):
 def test_bad_input(run, tmp_path, argv, words):
     bad = [{"name": "f", "parameters": {"properties": {"x": {"type": "text"}}}}]
     (tmp_path / "bad.json").write_text(json.dumps(bad), encoding="utf-8")
+    (tmp_path / "none.json").write_text("[]", encoding="utf-8")
     code, out, err = run(*argv)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
@@ -174,6 +180,16 @@ def test_a_real_template(run):
     path = FOLDER / "templates" / "Qwen3-Coder.jinja"
     out = printed(run, "--tools", "tools.json", template=str(path))
     assert 'begins at the word "<tool_call>"' in out
+
+
+def test_a_switch_may_choose_other_calls(tried, files):
+    files("tools.json", [tool("say")])
+    files("s.jinja", PLAIN.replace("<use>", "<{{ 'do' if short else 'use' }}>"))
+    argv = ["grammar", "--template", "s.jinja", "--tools", "tools.json"]
+    assert '"<do>' in tried(*argv, "--switch", "short=true")[1]
+    assert '"<do>' not in tried(*argv, "--switch", "short=false")[1]
+    code, _, err = tried("grammar", "--format", "hermes", "--switch", "a=1")
+    assert (code, "--switch is for --template" in err) == (2, True)
 
 
 def test_a_grammar_of_a_format_by_name_or_file(run, files):

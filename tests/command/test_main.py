@@ -30,7 +30,7 @@ def test_version(run):
     [
         (["-h"], ["demo", "parse", "analyze", "chat template"]),
         (["parse", "-h"], ["--template FILE", "--tools", "--prompt", "--chunk N", "--as"]),
-        (["analyze", "--help"], ["--json", "tokenizer_config.json"]),
+        (["analyze", "--help"], ["--json", "tokenizer_config.json", "a model's folder", "GGUF"]),
     ],
 )
 def test_help(run, monkeypatch, argv, words):
@@ -180,7 +180,10 @@ BAD_FILES = {
         (["parse", "--format", "bad.json", "out.txt"], "bad.json: "),
         (["parse", "--format", "nowhere.json", "out.txt"], "nowhere.json: No such file"),
         (["--completion", "fish"], "--completion"),
-        ([*PARSE, "out.txt", "more.txt"], "more.txt"),
+        ([*PARSE, "out.txt", "more.txt"], "more.txt (`deltaparse parse -h` shows how)"),
+        (["analyze", "t.jinja", "--bogus"], "--bogus (`deltaparse analyze -h` shows how)"),
+        (["formats", "zzzzzz"], "'zzzzzz'; `deltaparse formats` lists all"),
+        (["doctor", "Qwen/Qwen3-8B"], "Qwen/Qwen3-8B: No such file or directory; models are not"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(files, capfd, argv, words):

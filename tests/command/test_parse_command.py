@@ -271,10 +271,11 @@ def test_the_finish_reason_is_the_engines(run, files):
 
 
 def test_a_format_may_be_in_a_file(tried, files):
-    files("f.json", dp.get_format("hermes").to_json())
+    for name in ("f.json", "fmt"):
+        files(name, dp.get_format("hermes").to_json())
+        code, out, _ = tried("parse", "--format", name, "--as", "message", stdin=CALL.encode())
+        assert (code, json.loads(out)["tool_calls"][0]["function"]["name"]) == (0, "f")
     files("bad.json", '{"turn": 7}')
-    code, out, _ = tried("parse", "--format", "f.json", "--as", "message", stdin=CALL.encode())
-    assert (code, json.loads(out)["tool_calls"][0]["function"]["name"]) == (0, "f")
     code, _, err = tried("parse", "--format", "bad.json", stdin=b"")
     assert (code, err.startswith("deltaparse: bad.json: ")) == (2, True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from deltaparse.command.replay_command import KINDS
 from deltaparse.command.replay_progress import ProgressLine
 from deltaparse.replay import LAYOUTS
+from deltaparse.replay.classes import CLASSES
 from deltaparse.replay.layouts import FIELDS
 
 from ..replay.records import FORMAT, TEXT, lines, record
@@ -213,12 +216,7 @@ def test_choices_have_results_pages_and_ids(run, tried, log, files):
         (["--format", "llama3"], [record()], "no call was found, but this looks like --format"),
         # They share a marker, so that something was begun.
         (["--format", "qwen3_coder"], [record()], "no call was found, but this looks like"),
-        ([], [record()], "how does the model write: --format NAME or --template SOURCE; this"),
         ([], [record(format="qwen3", text="Hi")], None),
-        (["--format", "qwen3"], [{"resps": [[TEXT]]}], "this looks like --layout lm-eval"),
-        (["--format", "qwen3"], [{"outputs": [{"text": TEXT}]}], "this looks like --layout vllm"),
-        (["--format", "qwen3"], [{"response": TEXT}], "where is the raw text: --map text=PATH"),
-        (["--format", "qwen3"], [], "there is no record"),
     ],
 )
 def test_what_stands_in_the_way_is_told(tried, files, argv, records, words):
@@ -227,6 +225,51 @@ def test_what_stands_in_the_way_is_told(tried, files, argv, records, words):
     assert code == 0
     assert (words or "") in err
     assert bool(err) == bool(words)
+
+
+@pytest.mark.parametrize("command", ["replay", "inspect"])
+@pytest.mark.parametrize(
+    ("argv", "log", "words"),
+    [
+        ([], [record()], "none was given; how does the model write: --format NAME or --template"),
+        ([], [record()], "--template SOURCE; this looks like --format"),
+        (["--format", "qwen3"], [{"resps": [[TEXT]]}], "this looks like --layout lm-eval"),
+        (["--format", "qwen3"], [{"outputs": [{"text": TEXT}]}], "this looks like --layout vllm"),
+        (["--format", "qwen3"], [{"response": TEXT}], "where is the raw text: --map text=PATH"),
+        (["--format", "qwen3"], [record(tools=5)], "tools is 5, not a list\n"),
+        (["--format", "qwen3"], [], "there is no record\n"),
+        (["--format", "qwen3"], b"\xff\0\n" * 3, "invalid start byte\n"),
+        (["--format", "qwen3"], gzip.compress(TEXT.encode(), mtime=0)[:30], "cannot be unpacked"),
+    ],
+)
+def test_where_nothing_can_be_parsed_it_is_refused(tried, files, command, argv, log, words):
+    files("log.jsonl", log if isinstance(log, bytes) else lines(log))
+    code, out, err = tried(command, *argv, "log.jsonl")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.startswith("deltaparse: log.jsonl: ")
+    assert (err.count("\n"), Path("inspect.html").exists()) == (1, False)
+
+
+def test_what_comes_from_standard_input_is_refused_too(tried):
+    stdin = lines([record()]).encode()
+    code, out, err = tried("replay", "-", stdin=stdin)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "how does the model write" in err
+    assert "no output could be parsed" in tried("replay", "--format", "qwen3", "-", stdin=b"no")[2]
+
+
+def test_messages_that_nothing_renders_are_told_once(tried, files):
+    asked = [{"role": "user", "content": "?"}]
+    of_its_own = record(template=Path("t.jinja").read_text(encoding="utf-8"), messages=asked)
+    rendered = [record(messages=asked, prompt="?"), record(messages=[]), record()]
+    files("log.jsonl", lines([record(messages=asked)] * 2 + rendered))
+    code, _, err = tried(*HERMES, "--against", "hermes", "--out", "o")
+    assert (code, err.count("\n")) == (0, 1)
+    assert "note: the messages of 2 of 5 records were not rendered: --template does so" in err
+    files("log.jsonl", lines([of_its_own, record(messages=asked, format="qwen3")]))
+    assert "1 of 2 records were not" in tried("replay", "log.jsonl")[2]
+    assert "rendered" not in tried("replay", "--template", "t.jinja", "log.jsonl")[2]
 
 
 @pytest.mark.parametrize(
@@ -243,6 +286,11 @@ def test_what_stands_in_the_way_is_told(tried, files, argv, records, words):
         ([*HERMES[1:], "--policies", "{"], "not JSON"),
         ([*HERMES[1:], "--jobs", "0"], "from 1 up"),
         ([*HERMES[1:], "--minimal", "none"], "no record has the id none"),
+        ([*HERMES[1:], "--minimal", "5", "--peer", "nosuch:f"], "nosuch:f: write module:function"),
+        ([*HERMES[1:], "--minimal", "5", "--class", "nosuch"], "invalid choice: 'nosuch'"),
+        ([*HERMES[1:], "--minimal", "5", "--class", "leak"], "with --peer or --against"),
+        ([*HERMES[1:], "--peer", "nosuch:f"], "--peer is for --minimal ID"),
+        ([*HERMES[1:], "--against", "hermes", "--class", "leak"], "--class is for --minimal ID"),
         ([*HERMES[1:], "--picture", "no/where.svg"], "no/where.svg"),
         ([*HERMES[1:], "--engine", "ray"], "--in FILE --out FILE"),
         (["--format", "qwen3"], "--in"),
@@ -271,6 +319,10 @@ def test_each_layout_has_a_name(run, monkeypatch):
     text = run("replay", "-h")
     assert all(name in text for name in LAYOUTS)
     assert all(name in FIELDS for paths in LAYOUTS.values() for name in paths)
+
+
+def test_each_class_can_be_asked_for():
+    assert set(KINDS) == {*CLASSES, "raised"} - {"same"}
 
 
 class Terminal:

@@ -65,11 +65,12 @@ def test_without_transformers_nothing_is_proved(tried, files, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options", [["--check"], ["--check", "--shipped", "r.json"], ["--shipped", "r.json"]]
+    "options", [["--check"], ["--check", "--shipped", "r.json"], ["--shipped", "r"]]
 )
 @needs_transformers
 def test_one_that_loses_nothing(tried, model, files, options):
-    files("r.json", {"response_template": WRITTEN})
+    for name in ("r.json", "r"):
+        files(name, {"response_template": WRITTEN})
     code, out, err = tried("response-template", model(WRITTEN), *options)
     assert (code, err) == (0, "")
     assert "loses nothing that a response template could keep" in out
@@ -130,10 +131,13 @@ def test_a_format_is_held_against_nothing(tried, options):
         (["nowhere.jinja"], "nowhere.jinja: "),
         (["model", "--check"], "tokenizer_config.json: no response_template in it"),
         (["t.jinja", "--check"], "tokenizer_config.json: "),
-        (["t.jinja", "--shipped", "t.jinja"], "tokenizer_config.json: "),
+        (["model", "--shipped", "t.jinja"], "t.jinja: not JSON"),
+        (["model", "--shipped", "none.txt"], "none.txt: No such file"),
+        (["t.jinja", "--shipped", "model"], "tokenizer_config.json: no response_template in it"),
         (["t.jinja", "--shipped", "bad.json"], "bad.json: not JSON"),
         (["t.jinja", "--shipped", "list.json"], "list.json: no response_template in it"),
         (["t.jinja", "--switch", "odd=1"], "the template does not read 'odd'"),
+        (["t.jinja", "--switch", "template=1"], "--switch template=1: template is no switch"),
         (["t.jinja", "--switch", "odd"], "--switch odd: write it as name=value"),
     ],
 )

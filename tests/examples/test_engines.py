@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import json
+import runpy
+import sys
+from importlib.util import find_spec
+from itertools import accumulate
+from unittest.mock import MagicMock
 
 import pytest
 
-from .stand_ins import CALL, END, Script, completions, example, llama_server, serving
+from .stand_ins import CALL, END, EXAMPLES, Script, completions, example, llama_server, serving
 
 pytest.importorskip("transformers", reason="transformers is not installed")
 
@@ -75,6 +81,27 @@ def test_an_endpoint_that_breaks_off(count, folder, capsys):
     with serving(lambda body: broken) as (url, _):
         run("completions_endpoint.py", url, folder)
     assert capsys.readouterr().out == RUNS * (count > 65) + CUT
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("engines/*.py")), ids=lambda path: path.name)
+def test_without_arguments_it_says_how_it_is_run(path, monkeypatch):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if not any("sys.argv" in ast.unparse(node) for node in tree.body):
+        pytest.skip("another program runs it")
+    for name in [one for one in named_modules(tree) if find_spec(one.partition(".")[0]) is None]:
+        monkeypatch.setitem(sys.modules, name, MagicMock())
+    monkeypatch.setattr(sys, "argv", [path.name])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(path), run_name="__main__")
+    assert f"python {path.name} " in ended.value.code
+
+
+def named_modules(tree):
+    """The modules that a file imports, each behind the packages above it."""
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in names if not isinstance(node, ast.ImportFrom) else [node.module]:
+            yield from accumulate(name.split("."), "{}.{}".format)
 
 
 def test_llama_server(tokenizer, capsys):

@@ -82,6 +82,8 @@ def test_messages_are_rendered_for_the_state_of_the_turn():
     prompt = template.render(asked, add_generation_prompt=True)
     assert replayer(given | {"messages": None, "prompt": prompt}) == replayer(given)
     assert replayer(given | {"messages": json.dumps(asked)}) == replayer(given)
+    assert "unrendered" not in replayer(given)
+    assert Replayer(dp.analyze(template))(given)["unrendered"] is True
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,14 @@ def test_a_tally_goes_through_json(tally):
     assert table(again) == table(tally)
 
 
+def test_tallies_add_up(tally):
+    asked = record(messages=[{"role": "user", "content": "?"}])
+    other = Tally.of([REPLAYER(asked), {"id": 60, "error": "not JSON"}])
+    both = Tally.from_json(tally.to_json())
+    both.merge(other)
+    assert (both.records, both.errors, both.unrendered) == (63, 2, 1)
+
+
 def test_nothing_has_a_table_and_a_picture():
     assert table(Tally()) == "0 records\nNo output could be parsed.\n"
     ET.fromstring(picture(Tally()))

@@ -7,11 +7,12 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import deltaparse as dp
 
 from .explain import explanation, table, trace_lines
-from .inputs import BadInput, chat_template
+from .inputs import BadInput, add_switches, chat_template, switches_of
 from .subcommand import TEMPLATES, Subcommand, print_json
 from .terminal import BAD, GOOD, paint, progress
 
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read calls as in the named format that the template describes, if it renders none",
     )
+    add_switches(parser)
     add("--cache", metavar="DIR", help="keep what templates tell in this folder")
     add("template", metavar="FILE|DIR", help="the chat template; of a directory, all in it")
 
@@ -81,6 +83,8 @@ def _many(folder: Path, options: argparse.Namespace, unverified: list[str]) -> I
         raise BadInput(f"{folder}: no chat template in it: no {' or '.join(PATTERNS)}")
     if options.trace:
         raise BadInput(f"{folder}: --trace is for one template")
+    if options.switch:
+        raise BadInput(f"{folder}: --switch is for one template")
 
     def rows() -> Iterator[tuple[str, dp.WireFormat | str]]:
         for path in progress(names, "analyzing"):
@@ -105,11 +109,9 @@ def _one(options: argparse.Namespace, unverified: list[str]) -> Iterator[str]:
     from deltaparse.analyzer import Trace  # and Jinja, which no other command needs
 
     template = chat_template(options.template)
-    trace = Trace()
-    if options.json:
-        fmt = dp.analyze(template, cache=options.cache, accept_suggestion=options.accept)
-    else:
-        fmt = dp.analyze(template, trace=trace, accept_suggestion=options.accept)
+    trace, switches = Trace(), switches_of(options.switch)
+    kept: dict[str, Any] = {"cache": options.cache} if options.json else {"trace": trace}
+    fmt = dp.analyze(template, accept_suggestion=options.accept, **kept, **switches)
     if not fmt.verified:
         unverified.append(options.template)
     if options.json:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import deltaparse as dp
 
-from .inputs import chat_template, tools_list
+from .inputs import add_switches, chat_template, switches_of, tools_list
 from .subcommand import TEMPLATES, Subcommand, print_json
 from .terminal import BAD, DIM, GOOD, paint
 
@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON: do they make grammars?")
     add("--json", action="store_true", help="the findings as JSON")
+    add_switches(parser)
     add("--cache", metavar="DIR", help="keep what templates tell in this folder")
     add("source", metavar="SOURCE", help="a template, a tokenizer's file, a model's folder, a GGUF")
 
@@ -51,9 +52,10 @@ def run(options: argparse.Namespace) -> None:
         BadInput: there is no chat template, or a file cannot be used.
     """
     template = chat_template(options.source)
-    fmt = dp.analyze(template, cache=options.cache)
+    switches = switches_of(options.switch)
+    fmt = dp.analyze(template, cache=options.cache, **switches)
     found = [
-        *_of_template(template, fmt),
+        *_of_template(template, fmt, switches),
         *_of_tokenizer(options.source, fmt),
         *(_of_tools(fmt, tools_list(options.tools)) if options.tools else ()),
     ]
@@ -68,7 +70,9 @@ def run(options: argparse.Namespace) -> None:
         raise SystemExit(1)
 
 
-def _of_template(template: dp.ChatTemplate, fmt: dp.WireFormat) -> Iterator[Finding]:
+def _of_template(
+    template: dp.ChatTemplate, fmt: dp.WireFormat, switches: Mapping[str, Any]
+) -> Iterator[Finding]:
     if fmt.verified:
         yield Finding("template", "ok", "what it renders parses back the same")
     else:
@@ -85,7 +89,7 @@ def _of_template(template: dp.ChatTemplate, fmt: dp.WireFormat) -> Iterator[Find
         yield Finding("history", "note", f"ids of calls are made to be {reads.ids}")
     if template.reasoning_key not in ("", "reasoning_content"):
         yield Finding("history", "note", f"reasoning is read under {template.reasoning_key}")
-    reason = template.why_no_bridge(ANSWER, QUESTION)
+    reason = template.why_no_bridge(ANSWER, QUESTION, **switches)
     yield Finding("bridge", "note", f"behind an answer: {reason or 'proved'}")
 
 

@@ -122,7 +122,11 @@ def _about_calls(fmt: dp.WireFormat, count: int | None) -> str:
     if found.startswith(NOT_RENDERED):
         said = found.removeprefix(NOT_RENDERED).replace("it ", "the template ", 1)
         return f": not shown: {said}"
-    return f": not understood: {found}" if found else ": none, the template shows none."
+    if found:
+        return f": not understood: {found}"
+    if fmt.issues and not fmt.proved.content:
+        return f": not known: {fmt.issues[0]}"
+    return ": none, the template shows none."
 
 
 def _first(fmt: dp.WireFormat, words: re.Pattern[str]) -> str:

@@ -13,7 +13,15 @@ from typing import Any
 
 import deltaparse as dp
 
-from .inputs import BadInput, add_source, read_source, text_file, tools_list
+from .inputs import (
+    BadInput,
+    add_source,
+    add_switches,
+    read_source,
+    switches_of,
+    text_file,
+    tools_list,
+)
 from .subcommand import TEMPLATES, Subcommand
 
 __all__ = ["GRAMMAR"]
@@ -27,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe what the command takes."""
     add = parser.add_argument
     add_source(parser)
+    add_switches(parser)
     add("--tools", metavar="FILE", help="OpenAI tools, a list in JSON")
     add(
         "--as",
@@ -73,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _text(options: argparse.Namespace) -> tuple[str, bool]:
     """The grammar, and whether it leaves out something of the schemas."""
-    _, fmt = read_source(options)
+    _, fmt = read_source(options, switches_of(options.switch))
     tools = tools_list(options.tools) if options.tools else None
     prompt = text_file(options.prompt) if options.prompt else ""
     request: dict[str, Any] = {
@@ -93,7 +102,7 @@ def _text(options: argparse.Namespace) -> tuple[str, bool]:
     except dp.UsageError as error:
         raise BadInput(f"{options.tools or _source(options)}: {error}") from error
     if not grammar.text:
-        raise BadInput(_nothing(fmt, options))
+        raise BadInput(_nothing(fmt, tools, options))
     is_gbnf = options.form == "gbnf"
     text = grammar.text if is_gbnf else grammar.as_lark()
     left_out = grammar.not_expressed if is_gbnf else grammar.not_expressed_in_lark
@@ -129,9 +138,14 @@ def _schema(name: str | None) -> Mapping[str, Any] | None:
     return schema
 
 
-def _nothing(fmt: dp.WireFormat, options: argparse.Namespace) -> str:
-    if not options.tools or options.tool_choice == "none":
+def _nothing(fmt: dp.WireFormat, tools: list[Any] | None, options: argparse.Namespace) -> str:
+    """Say why there is no grammar."""
+    if not options.tools:
         return "nothing to constrain: give --tools or --response-schema"
+    if options.tool_choice == "none":
+        return "nothing to constrain: --tool-choice none lets no tool be called"
+    if not tools:
+        return f"{options.tools}: nothing to constrain: there is no tool in it"
     why = fmt.issues[0] if fmt.issues else "the template renders no tool calls"
     return f"{_source(options)}: nothing to constrain: {why}"
 

@@ -10,7 +10,7 @@ import codecs
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -20,11 +20,13 @@ import deltaparse as dp
 __all__ = [
     "BadInput",
     "add_source",
+    "add_switches",
     "chat_template",
     "chunks",
     "messages_list",
     "model_output",
     "named_format",
+    "read_format",
     "read_source",
     "records",
     "switches_of",
@@ -33,6 +35,12 @@ __all__ = [
 ]
 
 BLOCK = 1 << 16
+NO_SWITCHES: Mapping[str, Any] = {}
+NO_SWITCH = (
+    *("messages", "tools", "add_generation_prompt", "template", "cache", "trace"),
+    *("accept_suggestion", "response_template"),
+)
+"""The other arguments of the functions that take switches."""
 
 
 class BadInput(Exception):
@@ -63,41 +71,62 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--format",
         metavar="NAME|FILE",
-        help="a format by name, `deltaparse formats`, or a .json file that has one",
+        help="a format by name, `deltaparse formats`, or a file that has one as JSON",
     )
     parser.add_argument("--cache", metavar="DIR", help="keep what templates tell in this folder")
 
 
-def read_source(options: argparse.Namespace) -> tuple[dp.ChatTemplate | None, dp.WireFormat]:
-    """Read the template, if one is named, and the format.
+def add_switches(parser: argparse.ArgumentParser) -> None:
+    """Describe how switches of a template are given."""
+    parser.add_argument(
+        "--switch",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a switch of the template, as analyze(template, NAME=VALUE) takes it; may be repeated",
+    )
+
+
+def read_source(
+    options: argparse.Namespace, switches: Mapping[str, Any] = NO_SWITCHES
+) -> tuple[dp.ChatTemplate | None, dp.WireFormat]:
+    """Read the template, if one is named, and the format that it has under these switches.
+
+    Raises:
+        UsageError: there is no format of that name, or the template does not read a switch.
+    """
+    if options.template is not None:
+        template = chat_template(options.template)
+        return template, dp.analyze(template, cache=options.cache, **switches)
+    if switches:
+        raise BadInput("--switch is for --template: a named format has no switches")
+    return None, read_format(options.format)
+
+
+def read_format(name: str) -> dp.WireFormat:
+    """Read a format by its name, or from a file that has one as JSON.
 
     Raises:
         UsageError: there is no format of that name.
     """
-    if options.template is not None:
-        template = chat_template(options.template)
-        return template, dp.analyze(template, cache=options.cache)
-    name: str = options.format
-    if not name.lower().endswith(".json"):
-        return None, dp.get_format(name)
     try:
-        return None, dp.WireFormat.from_json(_text(name, "utf-8-sig"))
+        return dp.get_format(name)
+    except dp.UsageError:
+        if not (name.lower().endswith(".json") or Path(name).is_file()):
+            raise
+    try:
+        return dp.WireFormat.from_json(_text(name, "utf-8-sig"))
     except dp.FormatError as error:
         raise BadInput(f"{name}: {error}") from error
 
 
 def named_format(name: str) -> dp.WireFormat | None:
     """The format that is called so, or that a .json file has; None where it is something else."""
-    if Path(name).exists():
-        if not name.lower().endswith(".json"):
-            return None
-        try:
-            return dp.WireFormat.from_json(_text(name, "utf-8-sig"))
-        except (dp.FormatError, BadInput):
-            return None
+    if Path(name).exists() and not name.lower().endswith(".json"):
+        return None
     try:
-        return dp.get_format(name)
-    except dp.UsageError:
+        return read_format(name)
+    except (BadInput, dp.DeltaParseError):
         return None
 
 
@@ -117,6 +146,8 @@ def switches_of(given: Sequence[str]) -> dict[str, Any]:
         name, is_one, value = text.partition("=")
         if not is_one or not name:
             raise BadInput(f"--switch {text}: write it as name=value")
+        if name in NO_SWITCH:
+            raise BadInput(f"--switch {text}: {name} is no switch")
         try:
             found[name] = json.loads(value)
         except ValueError:

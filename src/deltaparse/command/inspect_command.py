@@ -14,6 +14,7 @@ import deltaparse as dp
 from .inputs import BadInput, model_output, text_file, tools_list
 from .log_records import choice_of, id_of, log_outputs
 from .replay_command import add_reading, count, replayer_of
+from .replay_hints import remedy
 from .subcommand import TEMPLATES, Subcommand, complain
 from .terminal import wants_colour
 
@@ -82,13 +83,14 @@ def run(options: argparse.Namespace) -> None:
     """Record what becomes of the outputs that the options name, and write the page.
 
     Raises:
-        BadInput: one of the files or choices cannot be used.
+        BadInput: one of the files or choices cannot be used, or no output at all can be parsed.
         UsageError: there is no format of that name.
     """
     from deltaparse.inspector import page, svg_picture, text_picture
 
     replayer = replayer_of(options)
     shown = _inspections(replayer, options)
+    _check_parsed(replayer, shown, options)
     if options.svg:
         _write(svg_picture(shown[0]), options.out or "inspect.svg", "a picture")
     elif options.text:
@@ -98,6 +100,13 @@ def run(options: argparse.Namespace) -> None:
     else:
         beside = 1 if options.against is not None else None
         write_page(page(shown, beside=beside), options.out or "inspect.html", shown)
+
+
+def _check_parsed(replayer: Replayer, shown: list[Inspection], options: argparse.Namespace) -> None:
+    """Refuse a page of nothing but reasons why records could not be read."""
+    if all(one.error and not one.text for one in shown):
+        words = filter(None, (shown[0].error, remedy(replayer, [options.file])))
+        raise BadInput(f"{options.file}: no output could be parsed: {'; '.join(words)}")
 
 
 def write_page(page: str, name: str, outputs: Sized) -> None:

@@ -64,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What the output cannot encode must not stop it. In JSON these escapes mean the same.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        options = _arguments().parse_args(argv)
+        options, unknown = _arguments().parse_known_args(argv)
+        if unknown:
+            options.refuse(f"unrecognized arguments: {' '.join(unknown)}")
         options.run(options)
         sys.stdout.flush()
     except (BadInput, dp.DeltaParseError) as error:
@@ -132,7 +134,7 @@ def _arguments() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         subcommand.add_arguments(parser)
-        parser.set_defaults(run=subcommand.run)
+        parser.set_defaults(run=subcommand.run, refuse=parser.error)
     return top
 
 

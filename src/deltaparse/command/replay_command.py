@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import deltaparse as dp
 
-from .inputs import BadInput, chat_template, text_file
-from .replay_hints import hint
+from .inputs import BadInput, chat_template, read_format, text_file
+from .replay_hints import hint, remedy
 from .replay_pages import check_inspect, write_differing
 from .replay_progress import progress_line
 from .subcommand import TEMPLATES, Subcommand, complain
@@ -40,6 +40,11 @@ arguments, call_lost, call_invented. Files may be packed; a log of inspect-ai is
   deltaparse replay --format hermes log.jsonl --inspect differs.html
 """
 )
+KINDS = (
+    *("whitespace", "merge", "order", "leak", "loss", "arguments", "call_lost", "call_invented"),
+    "raised",
+)
+LONGEST_EXAMPLE = 160
 LAYOUTS = ("inspect-ai", "lm-eval", "openai-chunks", "openai-parsed", "sglang", "vllm")
 
 
@@ -81,7 +86,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--peer", metavar="MODULE:FUNCTION", help="another parser, for --minimal: chunks and record"
     )
-    add("--class", dest="kind", metavar="CLASS", help="the fault, for --minimal; without: any")
+    add(
+        "--class",
+        dest="kind",
+        metavar="CLASS",
+        choices=KINDS,
+        help=f"the fault, for --minimal with --peer or --against: {', '.join(KINDS)}; without: any",
+    )
     add(
         "--as",
         dest="form",
@@ -101,7 +112,7 @@ def run(options: argparse.Namespace) -> None:
     """Replay the records that the options name; write the results, print the table.
 
     Raises:
-        BadInput: one of the files or choices cannot be used.
+        BadInput: one of the files or choices cannot be used, or no output at all can be parsed.
         UsageError: there is no format of that name, or a file cannot be opened.
     """
     options.source = [*options.files, *(options.source or ())]
@@ -110,6 +121,7 @@ def run(options: argparse.Namespace) -> None:
     if "-" in options.source and len(options.source) > 1:
         raise BadInput("-: standard input is read alone, without files")
     check_inspect(options)
+    _check_minimal(options)
     replayer = replayer_of(options)
     if options.minimal is not None or options.form == "test":
         from .replay_minimal import print_minimal, print_test
@@ -134,11 +146,21 @@ def run(options: argparse.Namespace) -> None:
             )
     else:
         tally = _local(replayer, options, differing=differing)
+    _check_read(replayer, tally, options.source)
     _report(tally, options)
     if words := hint(replayer, tally, options.source):
         complain(f"note: {words}")
     if options.inspect is not None:
         write_differing(replayer, tally, options)
+
+
+def _check_minimal(options: argparse.Namespace) -> None:
+    """Refuse what would be ignored: what a fault is, where nothing is made small."""
+    for name, given in (("--peer", options.peer), ("--class", options.kind)):
+        if given is not None and options.minimal is None:
+            raise BadInput(f"{name} is for --minimal ID, which makes a record small")
+    if options.kind is not None and options.peer is None and options.against is None:
+        raise BadInput("--class is for --minimal with --peer or --against: a bug of ours has none")
 
 
 def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) -> Tally:
@@ -157,6 +179,17 @@ def _local(replayer: Replayer, options: argparse.Namespace, *, differing: bool) 
         return replay_file(replayer, options.source, target, progress=line, **way)
 
 
+def _check_read(replayer: Replayer, tally: Tally, sources: list[str]) -> None:
+    """Refuse records of which not one could be parsed: the files are wrong, or the options."""
+    if tally.errors < tally.records:
+        return
+    where = f"{sources[0]}: " if len(sources) == 1 else ""
+    if not tally.records:
+        raise BadInput(f"{where}there is no record")
+    words = filter(None, (tally.examples[0][:LONGEST_EXAMPLE], remedy(replayer, sources)))
+    raise BadInput(f"{where}no output could be parsed: {'; '.join(words)}")
+
+
 def _report(tally: Tally, options: argparse.Namespace) -> None:
     """Print the table, where results are not printed; say what could not be read."""
     from deltaparse.replay.tables import table
@@ -164,6 +197,9 @@ def _report(tally: Tally, options: argparse.Namespace) -> None:
     print(table(tally), end="", file=sys.stderr if options.out == "-" else sys.stdout)
     if tally.errors:
         complain(f"note: {tally.errors} of {tally.records} records could not be read")
+    if tally.unrendered:
+        count = f"{tally.unrendered} of {tally.records} records"
+        complain(f"note: the messages of {count} were not rendered: --template does so")
     if options.picture:
         from deltaparse.replay.picture import picture
 
@@ -203,7 +239,7 @@ def replayer_of(options: argparse.Namespace) -> Replayer:
         elif Path(options.against).exists() and not _holds_format(options.against):
             other, other_template = _format_and_template(None, options.against)
         else:
-            other = _format(options.against)
+            other = read_format(options.against)
         against = Replayer(other, template=other_template, policies=others, **made)
     return Replayer(fmt, template=template, policies=policies, against=against, **made)
 
@@ -214,18 +250,8 @@ def _format_and_template(
     """The format that is named, or that of the template; none where each record has its own."""
     template = None if source is None else chat_template(source)
     if name is not None:
-        return _format(name), template
+        return read_format(name), template
     return (None if template is None else dp.analyze(template)), template
-
-
-def _format(name: str) -> dp.WireFormat:
-    """A format by name, or from a file that has one as JSON."""
-    if name in dp.list_formats() or not Path(name).is_file():
-        return dp.get_format(name)
-    try:
-        return dp.WireFormat.from_json(text_file(name))
-    except dp.DeltaParseError as error:
-        raise BadInput(f"{name}: {error}") from error
 
 
 def _holds_format(name: str) -> bool:

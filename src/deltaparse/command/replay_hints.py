@@ -6,6 +6,7 @@ A wrong `--format` makes a parser of every good server look bad, so the texts ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from .log_records import log_outputs
 if TYPE_CHECKING:
     from deltaparse.replay import Replayer, Tally
 
-__all__ = ["hint"]
+__all__ = ["hint", "remedy"]
 
 LOOKED_AT = 20
 """Records that are looked at."""
@@ -28,21 +29,29 @@ ENOUGH = 1 << 16
 
 
 def hint(replayer: Replayer, tally: Tally, sources: list[str]) -> str:
-    """Say what most likely is to be done, "" if all seems well."""
-    if not tally.records:
-        return "there is no record"
-    none_read = tally.errors == tally.records
+    """Say which format the outputs look like where no call was found, "" if all seems well."""
     called = tally.statuses.keys() - {"not_a_call"}
-    if sources == ["-"] or called or not (none_read or replayer.format):
+    if sources == ["-"] or called or replayer.format is None:
         return ""
-    records = [one for _, one in islice(log_outputs(replayer, sources), LOOKED_AT)]
-    texts = list(_texts(records))
-    if not texts:
-        return _layout(replayer, sources) if none_read else ""
-    looks = _format(texts)
-    if replayer.format is None:
-        return "; ".join(filter(None, (HOW, looks)))
+    looks = _format(list(_texts(_first(replayer, sources))))
     return f"no call was found, but {looks}" if looks else ""
+
+
+def remedy(replayer: Replayer, sources: list[str]) -> str:
+    """Say what is to be done where no record could be read, "" if that is not known."""
+    if sources == ["-"]:
+        return HOW if replayer.format is None else ""
+    texts = list(_texts(_first(replayer, sources)))
+    if not texts:
+        return _layout(replayer, sources)
+    if replayer.format is not None:
+        return ""
+    return "; ".join(filter(None, (HOW, _format(texts))))
+
+
+def _first(replayer: Replayer, sources: list[str]) -> list[object]:
+    """The first outputs."""
+    return [one for _, one in islice(log_outputs(replayer, sources), LOOKED_AT)]
 
 
 def _texts(records: list[object]) -> Iterator[str]:
@@ -50,11 +59,11 @@ def _texts(records: list[object]) -> Iterator[str]:
     from deltaparse.replay.records import read_record
 
     for record in records:
-        try:
-            text = read_record(record).text
-        except BadRecord:
-            continue
-        if text:
+        # A record may have a text, and something else that cannot be read.
+        text = record.get("text") if isinstance(record, Mapping) else None
+        with suppress(BadRecord):
+            text = text or read_record(record).text
+        if text and isinstance(text, str):
             yield text[:ENOUGH].encode(errors="replace").decode()
 
 
@@ -68,14 +77,14 @@ def _format(texts: list[str]) -> str:
 
 
 def _layout(replayer: Replayer, sources: list[str]) -> str:
-    """The layout under which there are texts."""
+    """The layout under which records have texts, "" where there is no record."""
     from deltaparse.replay import LAYOUTS, Replayer
 
     plain = Replayer(replayer.format, template=replayer.template)
-    records = [one for _, one in islice(log_outputs(plain, sources), LOOKED_AT)]
+    records = [one for one in _first(plain, sources) if isinstance(one, Mapping)]
     for name, paths in LAYOUTS.items():
         there = Replayer(replayer.format, template=replayer.template, fields=paths)
-        found = [each for one in records if isinstance(one, Mapping) for each in there.outputs(one)]
+        found = [each for one in records for each in there.outputs(one)]
         if any(_texts(found)):
             return f"this looks like --layout {name}"
-    return "where is the raw text: --map text=PATH, or --layout NAME"
+    return "where is the raw text: --map text=PATH, or --layout NAME" if records else ""

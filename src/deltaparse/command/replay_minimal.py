@@ -46,15 +46,16 @@ def print_minimal(replayer: Replayer, options: argparse.Namespace) -> None:
         BadInput: there is no such record.
         UsageError: it does not show the fault.
     """
+    peer = None if options.peer is None else peer_named(options.peer)
     record, replayer = _found(replayer, options), replayer.in_place()
-    if options.peer is not None:
-        breaks = breaks_peer(replayer, record, peer_named(options.peer), options.kind)
+    if peer is not None:
+        breaks = breaks_peer(replayer, record, peer, options.kind)
     elif replayer.against is not None:
         breaks = breaks_against(replayer, record, options.kind)
     else:
         breaks = breaks_ours(replayer, record)
     # What has no chunks came in any; against another format, cuts mean nothing.
-    cut = options.peer is not None or replayer.against is None
+    cut = peer is not None or replayer.against is None
     chunks = minimal(_chunks(record, cut=cut), breaks)
     if options.inspect is not None:
         write_minimal(replayer, without_chunks(record), chunks, options)

@@ -15,7 +15,7 @@ from typing import Any
 
 import deltaparse as dp
 
-from .inputs import BadInput, chat_template, named_format, switches_of, text_file
+from .inputs import BadInput, add_switches, chat_template, named_format, switches_of, text_file
 from .subcommand import TEMPLATES, Subcommand, complain, print_json
 
 __all__ = ["RESPONSE_TEMPLATE"]
@@ -41,13 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"where it is, if not in the {CONFIGURATION} beside the chat template",
     )
-    add(
-        "--switch",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a switch of the template, as analyze(template, name=value) takes it",
-    )
+    add_switches(parser)
     add(
         "source",
         metavar="SOURCE",
@@ -121,12 +115,12 @@ def _verdict(found: dp.ResponseTemplateCheck, source: str) -> str:
 
 
 def _shipped(options: argparse.Namespace) -> Mapping[str, Any]:
-    """Read the response template that a checkpoint has."""
+    """Read the response template that a checkpoint has, or the file that is said to have it."""
     path = Path(options.shipped or options.source)
     if path.is_dir():
         path /= CONFIGURATION
-    elif path.suffix.lower() != ".json":
-        path = path.parent / CONFIGURATION
+    elif not options.shipped and path.suffix.lower() != ".json":
+        path = path.with_name(CONFIGURATION)
     try:
         found = json.loads(text_file(str(path)))
     except (ValueError, RecursionError) as error:

@@ -23,6 +23,7 @@ __all__ = ["SERVE"]
 
 KINDS = ("auto", "openai", "llama.cpp", "sglang", "tgi")
 GRAMMARS = ("auto", "structured_outputs", "guided", "gbnf", "none")
+MOST_PORT = 65535
 PATHS = "/v1/chat/completions, /v1/responses, /v1/messages"
 MISSING = "serve needs the packages of an extra: pip install 'deltaparse[serve]'"
 
@@ -46,7 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "llama-server, or not; auto asks it (default)",
     )
     add("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
-    add("--port", type=_whole(0), default=8080, help="the port to listen on (default: 8080)")
+    add(
+        "--port",
+        type=_whole(0, MOST_PORT),
+        default=8080,
+        help="the port to listen on (default: 8080)",
+    )
     add(
         "--model",
         metavar="NAME",
@@ -109,12 +115,12 @@ def run(options: argparse.Namespace) -> None:
     if options.inspect and options.workers > 1:
         raise BadInput("--inspect shows what one process has answered: not with --workers")
     settings = _settings(options)
+    record = _record(options.record)
     if options.log:
         _log_as_json()
     try:
         found = asyncio.run(_discovered(options, settings))
         listening = bound_socket(options.host, options.port)
-        record = _record(options.record)
         for line in found.said:
             complain(line)
         host, port = listening.getsockname()[:2]
@@ -196,11 +202,13 @@ def _log_as_json() -> None:
     log.setLevel(logging.INFO)
 
 
-def _whole(least: int) -> Callable[[str], int]:
+def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
     def number(text: str) -> int:
-        if text.isascii() and text.isdigit() and int(text) >= least:
-            return int(text)
-        raise argparse.ArgumentTypeError(f"a whole number from {least} up, not {text!r}")
+        if text.isascii() and text.isdigit() and least <= int(text):
+            if most is None or int(text) <= most:
+                return int(text)
+        bounds = f"from {least} up" if most is None else f"from {least} to {most}"
+        raise argparse.ArgumentTypeError(f"a whole number {bounds}, not {text!r}")
 
     return number
 

@@ -12,8 +12,8 @@ from typing import Any
 __all__ = ["TEMPLATES", "Subcommand", "complain", "print_json"]
 
 TEMPLATES = """\
-A template is a file of Jinja, or a tokenizer_config.json: take that one where the
-template uses the tokenizer's bos_token or eos_token.
+A template is a file of Jinja, a tokenizer_config.json, a model's folder or a GGUF file.
+A file of Jinja by itself does not say what the tokenizer's bos_token and eos_token are.
 """
 LONGEST_LINE = 300
 

@@ -61,12 +61,11 @@ async def discover(
     """
     if kind not in KINDS:
         raise UsageError(f"kind={kind!r} is none of {', '.join(KINDS)}")
+    # What is named here is read first: it can be wrong while the upstream cannot be reached.
+    named = None if template == "auto" else (ChatTemplate.load(template), template)
     if kind == "auto":
         kind = await _kind(client)
-    if template == "auto":
-        found, source = await _template(client)
-    else:
-        found, source = ChatTemplate.load(template), template
+    found, source = named or await _template(client)
     model = Model(found, analyze(found))
     model.prepare()
     upstream = await _upstream(client, kind, found.bos_token, grammars)

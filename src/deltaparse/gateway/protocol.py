@@ -23,6 +23,7 @@ from .faults import Fault, refusing
 from .logprobs import TokenTexts
 from .model import Thinking
 from .sampling import Sampling, flag, member, read_sampling, whole_number
+from .shapes import CHAT, MESSAGES, RESPONSES, check_shape
 
 __all__ = ["PROTOCOLS", "Protocol"]
 
@@ -60,6 +61,8 @@ class Protocol(ABC):
     switches: ClassVar[tuple[str, ...]] = ()
     """Members that are refused empty as well: that they are there asks for something."""
     messages: ClassVar[str] = "messages"
+    shape: ClassVar[Any]
+    """What its members are; the settings of the sampler are checked where they are read."""
     has_choices: ClassVar[bool] = False
     schema_member: ClassVar[str]
     """What asks for JSON of a schema."""
@@ -78,8 +81,7 @@ class Protocol(ABC):
                 raise Fault(f"{name} is not served here", param=name, code="unsupported_parameter")
         if not body.get(self.messages):
             raise Fault(f"{self.messages} is missing, or empty", param=self.messages)
-        if not isinstance(body[self.messages], list | str):
-            raise Fault(f"{self.messages} is a list", param=self.messages)
+        check_shape(body, self.shape)
         self._check_tools(body.get("tools"))
         with refusing():
             request = self._read(body)
@@ -196,6 +198,7 @@ class Chat(_OpenAI):
     """Chat Completions."""
 
     name = "chat"
+    shape = CHAT
     path = "/v1/chat/completions"
     id_prefix = "chatcmpl-"
     limits = ("max_completion_tokens", "max_tokens")
@@ -275,9 +278,6 @@ class Chat(_OpenAI):
     def _read(self, body: Mapping[str, Any]) -> Request:
         if body.get("modalities") not in (None, ["text"]):
             raise Fault("modalities: text only is served here", param="modalities")
-        for message in body["messages"]:
-            if isinstance(message, Mapping) and not isinstance(message.get("role"), str):
-                raise Fault("a message has no role", param="messages")
         return json_asked_for(read_chat_completions_request(body), body.get("response_format"))
 
 
@@ -291,6 +291,7 @@ class ResponsesProtocol(_OpenAI):
     """Responses."""
 
     name = "responses"
+    shape = RESPONSES
     path = "/v1/responses"
     id_prefix = "resp_"
     limits = ("max_output_tokens",)
@@ -364,6 +365,7 @@ class Messages(Protocol):
     """Anthropic's Messages."""
 
     name = "messages"
+    shape = MESSAGES
     path = "/v1/messages"
     id_prefix = "msg_"
     limits = ("max_tokens",)

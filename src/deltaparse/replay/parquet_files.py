@@ -33,6 +33,7 @@ RESULT_COLUMNS = (
     "finish_reason",
     "attempts",
     "issues",
+    "unrendered",
     "class",
     "difference",
     "against",

@@ -178,7 +178,7 @@ class Replayer:
         """The result of a record, compared with what was expected."""
         parser = self.parsed(record)
         message = parser.message
-        result = _told(record, parser, message)
+        result = _told(record, parser, message, unrendered=self._unrendered(record))
         if record.expected is not None:
             if _is_as_written(result["message"], record.expected):
                 result["class"] = "same"
@@ -196,7 +196,7 @@ class Replayer:
             words = [each if isinstance(each, str) else "no error" for each in (one, two)]
             return {"error": f"before: {words[0]}; after: {words[1]}"}
         message, other = one.message, two.message
-        result = _told(record, one, message)
+        result = _told(record, one, message, unrendered=self._unrendered(record))
         result["against"] = {"message": other.to_openai(), "finish_reason": two.finish_reason}
         _compare(result, message, made_of(other))
         return result
@@ -248,6 +248,11 @@ class Replayer:
         return template.render(
             record.messages, tools=record.tools, add_generation_prompt=True, **context
         )
+
+    def _unrendered(self, record: Record) -> bool:
+        """Whether a record has messages that nothing renders, and so no prompt."""
+        known = record.prompt is not None or not record.messages
+        return not known and self._format(record)[1] is None
 
 
 def in_text(record: Record, prompt: str | list[int] | None) -> tuple[str, str]:
@@ -312,7 +317,9 @@ def _own_format(record: Record) -> tuple[WireFormat, ChatTemplate | None]:
     raise BadRecord("its format is neither a name nor a format as JSON")
 
 
-def _told(record: Record, parser: TurnParser, message: Message) -> dict[str, Any]:
+def _told(
+    record: Record, parser: TurnParser, message: Message, *, unrendered: bool
+) -> dict[str, Any]:
     """The result of a parser, but for what is compared."""
     result: dict[str, Any] = {}
     if record.model is not None:
@@ -329,6 +336,8 @@ def _told(record: Record, parser: TurnParser, message: Message) -> dict[str, Any
     result["issues"] = [
         {"kind": one.kind, "span": one.span, "detail": one.detail} for one in parser.issues
     ]
+    if unrendered:
+        result["unrendered"] = True
     return result
 
 

@@ -25,7 +25,8 @@ class Tally:
 
     `errors` is how many records could not be read; `examples` has what was wrong with the first.
     `by` has the classes of the others: by "model", "format", "tool" (each tool that was called,
-    once for a result), "truncation" ("whole" or "cut off"), and all together under "".
+    once for a result), "truncation" ("whole" or "cut off"), and all together under "". `unrendered`
+    is how many have messages that were not rendered to a prompt.
     """
 
     KINDS = ("", "model", "format", "tool", "truncation")
@@ -33,6 +34,7 @@ class Tally:
     def __init__(self) -> None:
         self.records = 0
         self.errors = 0
+        self.unrendered = 0
         self.examples: list[str] = []
         self.by: dict[str, dict[str, Counter[str]]] = {kind: {} for kind in self.KINDS}
         self.verdicts: Counter[str] = Counter()
@@ -63,6 +65,7 @@ class Tally:
                 self._count("tool", name, kind)
         cut = result["finish_reason"] == "length"
         self._count("truncation", "cut off" if cut else "whole", kind)
+        self.unrendered += "unrendered" in result
         self.verdicts[verdict(result)] += 1
         for attempt in result["attempts"]:
             self.statuses[attempt["status"]] += 1
@@ -81,6 +84,7 @@ class Tally:
         """Add what another counted, of records that come later."""
         self.records += other.records
         self.errors += other.errors
+        self.unrendered += other.unrendered
         self.examples = [*self.examples, *other.examples][:EXAMPLES]
         for kind, rows in other.by.items():
             for key, counts in rows.items():
@@ -99,6 +103,7 @@ class Tally:
         """Return the tally that was written so."""
         tally = cls()
         tally.records, tally.errors = data["records"], data["errors"]
+        tally.unrendered = data["unrendered"]
         tally.examples = list(data["examples"])
         for kind, rows in data["by"].items():
             tally.by[kind] = {key: Counter(counts) for key, counts in rows.items()}

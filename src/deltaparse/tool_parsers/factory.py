@@ -51,7 +51,7 @@ def create_tool_parser(parser_type: str | WireFormat = DEFAULT, **options: Any) 
     except UsageError as error:
         known = [text for name, others in list_formats().items() for text in (name, *others)]
         close = nearest(parser_type, [*_registered, *known])
-        raise UsageError(f"no tool parser is called {parser_type!r}{close}") from error
+        raise UsageError(f"no tool parser is called {parser_type!r}; {close}") from error
     return WireToolParser(fmt, **options)
 
 

@@ -59,11 +59,12 @@ def get_format(name: str, tokenizer: object = None) -> WireFormat:
             a format, such as "mistral"; tokens that only one of them has tell which it is.
 
     Raises:
-        UsageError: there is no such format; the message suggests names that are spelled like it.
+        UsageError: there is no such format; the text suggests names that are spelled like it, and
+            says what lists all.
     """
     own = _own_name(name)
     if own is None:
-        raise UsageError(f"no format is called {name!r}{nearest(name, _all_names())}")
+        raise UsageError(f"no format is called {name!r}; {nearest(name, _all_names())}")
     entries = _entries()
     # An alias means one version; what a server calls so may be any.
     whichever = _plain(name) == own or _normalized(name).startswith(SERVERS)
@@ -135,12 +136,11 @@ def models_of(name: str) -> str:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: those that are spelled like it, or all."""
-    among = list(known)
-    close = get_close_matches(str(name).lower().replace("-", "_"), among, 3, CLOSENESS)
-    if close:
-        return f"; did you mean {' or '.join(map(repr, close))}?"
-    return f"; there are {', '.join(sorted(among))}"
+    """The end of a message about an unknown name: those spelled like it, and what lists all."""
+    spelled = str(name).lower().replace("-", "_")
+    close = get_close_matches(spelled, list(known), 3, CLOSENESS)
+    meant = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+    return f"{meant}`deltaparse formats` lists all"
 
 
 def _own_name(name: object) -> str | None:

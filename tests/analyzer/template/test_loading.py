@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -154,6 +155,26 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     for name, why in (("x.jinja", "not UTF-8"), ("y.jinja", "No such file"), ("a\0b", "null")):
         with pytest.raises(UsageError, match=why):
             load_template(tmp_path / name, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_id"),
+    [
+        ("Qwen/Qwen2.5-7B", True),
+        ("here/Qwen3-8B", False),
+        ("nowhere/chat_template.jinja", False),
+        ("nowhere/tokenizer_config.json", False),
+        ("nowhere/models/Qwen3-8B", False),
+        ("/nowhere/Qwen3-8B", False),
+        ("../nowhere", False),
+    ],
+)
+def test_what_is_an_id_of_a_hub_is_told_to_be_fetched_first(tmp_path, monkeypatch, source, is_id):
+    monkeypatch.chdir(tmp_path)
+    Path("here").mkdir()
+    with pytest.raises(UsageError, match=f"^{source}: No such file") as raised:
+        load_template(source, None)
+    assert (f"hf download {source} " in str(raised.value)) is is_id
 
 
 TOKENS = [
