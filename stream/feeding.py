@@ -34,7 +34,7 @@ from deltaparse.partial import (
 )
 
 from .message.deltas import ContentDelta, Delta
-from .message.message import Part
+from .message.message import Content, Part
 from .message.sink import Sink
 from .snapshot import Recording
 
@@ -237,7 +237,8 @@ class Feeder:
         window.rewind()
         window.waiter = Waiter(sink.content, take_all, sink.content)
         read = "".join([*sink.held, *sink.not_emitted, *sink.extra_members])
-        sink.end_call(complete=False)
+        if self._builder.kind is not Content:
+            sink.end_call(complete=False)
         if isinstance(error, (MalformedOutput, UsageError)):
             # A policy says so, or an id factory gives no id.
             raise error

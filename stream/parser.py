@@ -101,27 +101,35 @@ class TurnParser(Feeder):
         """
         text = reason_text(reason)
         if self._finish_reason is not None:
-            return []
+            return self._emitted()
         if self._record is not None:
             self._record.reasons.append(text)
         sink = self._sink
         ended = how_it_ended(text)
         sink.natural = ended == "natural"
         cut = sink.cut = text is not None and not sink.natural
-        self._finish_reason = "stop"
-        self._end_text()
-        sink.content(self._resume() or "")
-        sink.finish(required=self._request.required and not cut)
-        if cut and ended == "unknown":
-            detail = f"{text!r} is no finish reason that is known: the turn counts as cut off"
-            sink.issue("unknown_finish", (self._window.offset, self._window.offset), detail)
-        self._report_lost_marker()
-        unended = sink.has_issue("truncated_call") or sink.has_issue("cut_marker")
-        if cut or (unended if text is None else sink.has_issue("truncated_call")):
-            self._finish_reason = "length"
-        elif sink.calls:
-            self._finish_reason = "tool_calls"
+        self._finish_reason = "length" if cut else "stop"
+        try:
+            self._end_text()
+            sink.content(self._resume() or "")
+            sink.finish(required=self._request.required and not cut)
+            if cut and ended == "unknown":
+                detail = f"{text!r} is no finish reason that is known: the turn counts as cut off"
+                sink.issue("unknown_finish", (self._window.offset, self._window.offset), detail)
+            self._report_lost_marker()
+        finally:
+            self._finish_reason = self._reason(text, cut=cut)
         return self._emitted()
+
+    def _reason(self, text: str | None, *, cut: bool) -> FinishReason:
+        """Return why the turn ended; `text` is the engine's word for it."""
+        sink = self._sink
+        unended = sink.has_issue("truncated_call") or (
+            text is None and sink.has_issue("cut_marker")
+        )
+        if cut or unended:
+            return "length"
+        return "tool_calls" if sink.calls else "stop"
 
     def _report_lost_marker(self) -> None:
         """Report content that begins like the call of a tool, where there is no call."""

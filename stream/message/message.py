@@ -45,6 +45,7 @@ class Issue:
                             separates two; that text is in the detail only
     `missing_arguments`     a call has no arguments at all; they become `{}`
     `odd_member`            name or arguments stand under another key than the format's
+    `late_id`               an id came when the call had been emitted with another
     `ambiguous_marker`      a marker that ends or begins an argument stood inside a value, and was
                             taken for text
     `unused_member`         a meaningless member beside name and arguments in the JSON of a call, or

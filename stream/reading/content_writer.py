@@ -78,7 +78,9 @@ class ContentWriter:
         if self._start is None and shown:
             self._start = self._src.offset - len(shown)
             if self._policy == "error":
-                span = (self._start, self._src.offset)
+                # It is read, and nobody reads it again.
+                self._sink.content(text)
+                span = (self._start, self._start)
                 self._sink.issue(self._kind, span, "text after a call", "error")
         if self._policy == "drop":
             if self._sink.trail is not None:

@@ -8,7 +8,7 @@ Its groups are described in `groups`, what follows from it in `facts`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -151,10 +151,18 @@ class WireFormat(_Remembers):
         ('</s>',)
 
         Raises:
-            FormatError: a field that does not exist, or a value of the wrong kind; a copy that
-                contradicts itself.
+            FormatError: a field that does not exist, or a value of the wrong kind; markers of
+                reasoning or calls where there are none; a copy that contradicts itself.
         """
-        return replace(self, **document.replaced(self, changes))
+        made = replace(self, **document.replaced(self, changes))
+        for name, choice in (("reasoning", "mode"), ("tools", "format")):
+            given = changes.get(name)
+            if isinstance(given, Mapping) and choice not in given:
+                if getattr(getattr(made, name), choice) == "NONE" and any(
+                    map(_is_text, given.values())
+                ):
+                    raise FormatError(f"texts of {name} mean nothing without a {name}.{choice}")
+        return made
 
     def to_json(self) -> str:
         """This format as a JSON document, with its `version`, which `from_json` reads back."""
@@ -181,10 +189,6 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         for name in _too_long(group) if is_dataclass(group) else ():
             yield f"{name} has more than {LONGEST_MARKER} characters"
     reasoning, content, tools, facts = fmt.reasoning, fmt.content, fmt.tools, fmt.facts
-    if tools.format is ToolFormat.NONE and (tools.section_start or tools.per_call_start):
-        yield "markers of calls need a tools.format, such as JSON_NATIVE"
-    if reasoning.mode is ReasoningMode.NONE and (reasoning.start or reasoning.end):
-        yield "markers of reasoning need a reasoning.mode, such as TAG_BASED"
     if facts.has_reasoning and not reasoning.end.strip():
         yield f"reasoning mode {reasoning.mode} needs a reasoning.end"
     if reasoning.mode in (ReasoningMode.TAG_BASED, ReasoningMode.TOOLS_ONLY):
@@ -208,6 +212,10 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         yield from _no_arguments(fmt)
     if facts.is_tagged and facts.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _is_json(text: str) -> bool:

@@ -43,6 +43,7 @@ HARMLESS_ISSUES = frozenset(
         "cut_marker",
         "missing_arguments",
         "odd_member",
+        "late_id",
     }
 )
 """Kinds of issue with which the calls are still what the model plainly said. No others are."""

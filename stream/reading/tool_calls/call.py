@@ -189,6 +189,14 @@ class Call:
         if own and key not in own:
             self.odd_members.append(f"the key of the {field.name.lower()} is {key!r}")
 
+    def identify(self, id: str) -> None:
+        """Take the id of the call; one that comes when another was emitted is reported."""
+        if self._announced:
+            detail = f"the call of {self.name!r} was emitted before its id {id!r} came"
+            self.sink.issue("late_id", self.checkpoint.span, detail)
+        else:
+            self.id = id
+
     @property
     def is_call(self) -> bool:
         """Whether this is a call: with a name, and where no marker says so, with arguments."""

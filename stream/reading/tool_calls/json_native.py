@@ -306,7 +306,9 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
         start, between = src.base + src.pos, call.between_calls()
         key = yield from json_key(src, first=first, overrun=call.overrun)
         char = (yield from json_space(src)) if isinstance(key, str) else ""
-        if between is not None and char == "{":
+        # What has no name is no call.
+        is_name = bool(key) and char == "{"
+        if between is not None and is_name:
             call.start_next_call(between)
         elif between is not None:
             between.commit()
@@ -321,7 +323,7 @@ def _members(reading: Reading, call: Call, seen: set[str], *, nested: bool) -> S
             call.repeated(key)
         elif field is not None:
             seen.add(key)
-        if tables.fmt.tools.name_is_key and char == "{":
+        if tables.fmt.tools.name_is_key and is_name:
             call.called(replace_surrogates(key), start)
             field = Field.ARGUMENTS
         ending = yield from _member(reading, call, key, field, char, nested=nested)
@@ -371,7 +373,7 @@ def _id(reading: Reading, call: Call, key: str, char: str, *, unmarked: bool) ->
         text = yield from json_string(src, call.overrun)
         if isinstance(text, JsonFault):
             return Ending.of(text)
-        call.id = replace_surrogates(text)
+        call.identify(replace_surrogates(text))
         return WHOLE
     if char not in "-0123456789":
         if unmarked and not (call.name and call.started):
@@ -379,7 +381,7 @@ def _id(reading: Reading, call: Call, key: str, char: str, *, unmarked: bool) ->
         return (yield from _skipped(reading, call, key))
     digits: list[str] = []
     yield from json_value(src, digits.append)
-    call.id = "".join(digits)
+    call.identify("".join(digits))
     return WHOLE
 
 

@@ -358,12 +358,12 @@ def test_a_gguf_file(tmp_path, order):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"GGUF", "not a GGUF file"),
+        (b"GGUF", "not a whole GGUF file"),
         (b"GGML" + b"\0" * 40, "does not begin with GGUF"),
         (gguf([], version=1), "version 1"),
         (gguf([("a", 4, 1)]), "no vocabulary"),
-        (gguf(fields("llama", ["a"], [1]))[:-20], "not a GGUF file"),
-        (gguf([])[:12] + b"\xff" * 30, "not a GGUF file"),
+        (gguf(fields("llama", ["a"], [1]))[:-20], "not a whole GGUF file"),
+        (gguf([])[:12] + b"\xff" * 30, "not a whole GGUF file"),
         (gguf(fields("bert", ["a"], [1])), "'bert'"),
         (b"", "model.gguf"),
     ],

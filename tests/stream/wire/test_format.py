@@ -103,9 +103,6 @@ LAST = "arguments whose names stand behind no marker need one that ends them"
         ({"reasoning": DELIMITED | {"alternatives": ("<b>", "</b>")}}, "need a reasoning.start"),
         ({"content": {"mode": "PLAIN", "start": "\n"}}, ""),
         ({"content": {"mode": "ALWAYS_WRAPPED", "start": "\n"}}, "needs a content.start"),
-        ({"reasoning": {"start": "<a>", "end": "</a>"}}, "reasoning need a reasoning.mode"),
-        ({"tools": {"per_call_start": "<call>"}}, "calls need a tools.format"),
-        ({"tools": {"section_start": "<calls>"}}, "calls need a tools.format"),
         ({"tools": JSON_TOOLS | {"name_field": "f"}}, "an arguments_field, or name_is_key"),
         ({"tools": JSON_TOOLS | {"arguments_field": "a"}}, "needs a name_field and"),
         ({"tools": JSON_TOOLS | {"name_is_key": True}}, ""),
@@ -156,6 +153,22 @@ def test_what_one_part_needs_of_another(groups, says):
         WireFormat().replace(**groups)
     with pytest.raises(FormatError, match=says):
         WireFormat.from_json(json.dumps(groups))
+
+
+@pytest.mark.parametrize(
+    ("group", "given", "choice"),
+    [
+        ("reasoning", {"start": "<a>", "end": "</a>"}, "mode"),
+        ("reasoning", {"end": "</a>"}, "mode"),
+        ("tools", {"per_call_start": "<call>"}, "format"),
+        ("tools", {"name_field": "name"}, "format"),
+    ],
+)
+def test_markers_need_what_they_are_of(group, given, choice):
+    with pytest.raises(FormatError, match=f"mean nothing without a {group}.{choice}"):
+        WireFormat().replace(**{group: given})
+    assert WireFormat().replace(**{group: given | {choice: "NONE"}})
+    assert TAGS.replace(reasoning=THINK).replace(**{group: given})
 
 
 def test_replace_names_what_there_is():

@@ -392,3 +392,36 @@ def test_nothing_is_said_to_be_left_out_where_it_is_content():
     broken, behind = parser.issues
     assert broken.detail == "no comma in the call of 'f'; what follows is content"
     assert (parser.message.content, behind.kind) == ("x} y", "text_after_tool_call")
+
+
+@pytest.mark.parametrize("chunked", [list, lambda text: [text]])
+@pytest.mark.parametrize(
+    ("listed", "made", "left_out"),
+    [
+        ('{"f": {"a": 1}, "": {"b": 2}}', [("f", '{"a": 1}')], ': {"b": 2}'),
+        (
+            '{"f": {"a": 1}, "": {"b": {"c": 3}}, "g": {"d": 4}}',
+            [("f", '{"a": 1}'), ("g", '{"d": 4}')],
+            ': {"b": {"c": 3}}',
+        ),
+    ],
+)
+def test_a_key_of_nothing_names_no_call(chunked, listed, made, left_out):
+    parser = StreamParser("apertus")
+    for chunk in chunked(f"<|tools_prefix|>[{listed}]<|tools_suffix|>"):
+        parser.feed(chunk)
+    parser.finish("stop")
+    assert (calls(parser), parser.message.content) == (made, "")
+    assert [(one.kind, left_out in one.detail) for one in parser.issues] == [
+        ("unused_member", True)
+    ]
+
+
+def test_an_id_that_comes_when_another_was_emitted_is_reported():
+    parser = fed("hermes", '<tool_call>{"name": "f", "arguments": {}, "id": "abc"}</tool_call>')
+    assert parser.message.tool_calls[0].id != "abc"
+    assert [(one.kind, one.detail) for one in parser.issues] == [
+        ("late_id", "the call of 'f' was emitted before its id 'abc' came")
+    ]
+    parser = fed("hermes", '<tool_call>{"id": "abc", "name": "f", "arguments": {}}</tool_call>')
+    assert (parser.message.tool_calls[0].id, parser.issues) == ("abc", [])
