@@ -186,6 +186,7 @@ class MarkerTables:
                          where a turn or a part of it begins.
     reads_separators:    what begins or separates calls may be a mere bracket or comma.
     unproven:            no marker says that a call is one (`Facts.unproven_calls`).
+    told_by_look:        the same, and the name stands in the call: only what stands there tells.
     constrained:         calls are unmarked JSON whatever the format: the request said so, and
                          nothing must be told by its look. The markers of the format's own calls
                          are looked for, to be left out.
@@ -240,6 +241,7 @@ class MarkerTables:
         "separators",
         "stray_closers",
         "stray_ends",
+        "told_by_look",
         "turn_ends",
         "unmarked",
         "unmarked_call",
@@ -319,6 +321,7 @@ class MarkerTables:
         exact, constrained = self.exact, self.constrained
         json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
         pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
+        self.told_by_look = self.unproven and not self.facts.is_tagged
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
         behind = self.fmt.call_id.position is CallIdPosition.POST_ARGS
         by_key = self.fmt.tools.id_field or self.fmt.tools.generated_id_field
