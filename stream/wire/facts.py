@@ -17,7 +17,7 @@ from .groups import (
     ToolsFormat,
     TurnFormat,
 )
-from .spellings import has_word, is_fence, leading, tag_starts, trailing
+from .spellings import has_word, is_fence, is_prose, leading, tag_starts, trailing
 
 __all__ = ["Facts"]
 
@@ -116,7 +116,8 @@ class Facts:
         if self.is_tagged:
             # A line `name:` or an element `<name>` begins none, if arguments are such lines.
             tagged = tools.format is ToolFormat.TAG_WITH_TAGGED and any(map(str.strip, starts))
-            plain = tagged and arguments.named_by(function.name_prefix)
+            plain = bool(tagged and arguments.named_by(function.name_prefix))
+            plain |= _is_word_behind(function.name_prefix, starts)
             if not plain and _is_opener(function.name_prefix, starts):
                 starts.append(function.name_prefix)
                 self.in_section = False
@@ -229,3 +230,8 @@ def _is_opener(marker: str, outer: list[str]) -> bool:
     A bracket alone begins none where another marker does: text is full of them.
     """
     return bool(marker.strip()) and (has_word(marker) or not any(map(has_word, outer)))
+
+
+def _is_word_behind(marker: str, outer: list[str]) -> bool:
+    """Whether a marker is words, which begin no call where one that text does not have does."""
+    return is_prose(marker) and any(has_word(text) and not is_prose(text) for text in outer)

@@ -32,7 +32,7 @@ from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFo
 from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
-from .spellings import leading, length, preceded, tag_starts, trailing
+from .spellings import is_prose, leading, length, preceded, tag_starts, trailing
 from .usual import Usual
 from .usual_head import usual_head
 from .usual_next import next_usual_call
@@ -174,6 +174,8 @@ class MarkerTables:
     longest:             characters of the longest marker.
     content_space:       the white space that the template writes before a turn's content.
 
+    at_line_start:       the markers of calls and of content that are words, and stand behind a
+                         line break in the format: in the middle of a line they are text.
     turn_ends:           what ends the turn, if nothing but markers follow it.
     stray_ends:          ends of reasoning, in content: they are text, and reported.
     stray_closers:       closers of calls that are known for such without their opener.
@@ -207,6 +209,7 @@ class MarkerTables:
         "after_end",
         "after_stray",
         "at_edge",
+        "at_line_start",
         "at_start",
         "bracketed",
         "call_openers",
@@ -385,6 +388,8 @@ class MarkerTables:
     def _know_roles(self) -> None:
         """Say what a marker means that stands in text, or behind a call."""
         roles = {literal: spelling.role for literal, spelling in self._by_literal.items()}
+        begin = (Role.TOOL_START, Role.CONTENT_START)
+        self.at_line_start = _at_line_start(text for text, role in roles.items() if role in begin)
         fences = [literal for literal, role in roles.items() if role is Role.FENCE]
         self.role_behind_call = roles | dict.fromkeys(fences, Role.TOOL_END)
         self.role_in_text = (
@@ -451,6 +456,12 @@ def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSp
 def _cores(spellings: Iterable[MarkerSpelling]) -> list[MarkerSpelling]:
     """Those without white space before them."""
     return [one for one in spellings if one.literal == one.literal.strip()]
+
+
+def _at_line_start(literals: Iterable[str]) -> frozenset[str]:
+    """Those that are words and stand behind a line break too, in the format's own spelling."""
+    known = frozenset(literals)
+    return frozenset(text for text in known if is_prose(text) and f"\n{text}" in known)
 
 
 def _known_alone(

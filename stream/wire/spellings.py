@@ -19,6 +19,7 @@ __all__ = [
     "MOST_SPACE",
     "has_word",
     "is_fence",
+    "is_prose",
     "leading",
     "length",
     "preceded",
@@ -43,6 +44,7 @@ TAG = re.compile(rf"<[^<>\s][^<>\n]*>|\[[^\[\]\s]+\]|[{SURROGATES}]")
 """A part of a header like a tag, or a token: from one on, it is known for a header's end."""
 
 
+PROSE = re.compile(r"[\w ,.:;!?*#'\"-]+")
 FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w+.-]*\s*")
 TOKEN = re.compile(f"[{SURROGATES}]")
 ABOUT_A_TOKEN = 16
@@ -66,6 +68,16 @@ def is_fence(marker: str) -> bool:
     (True, False)
     """
     return FENCE.fullmatch(marker) is not None
+
+
+def is_prose(marker: str) -> bool:
+    """Whether a marker is words and punctuation, as any line of text has them.
+
+    >>> is_prose("Action: "), is_prose("</call>")
+    (True, False)
+    """
+    core = marker.strip()
+    return any(map(str.isalpha, core)) and PROSE.fullmatch(core) is not None
 
 
 def leading(marker: str) -> str:
