@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
@@ -15,8 +16,9 @@ LOOKED_FOR = frozenset(
     {"start", "end", "ends", "section_start", "section_end", "per_call_start", "per_call_end"}
     | {"close", "name_prefix", "value_suffix"}
 )
-WORDS = ("code_block_marker", "recipient")
-"""The fields of markers that are words beside others, and no tokens."""
+BESIDE_WORDS = frozenset({"alternatives", "code_block_marker", "recipient", "type_suffix"})
+"""Fields of markers that hold words too, which are ordinary tokens: no tokenizer drops them."""
+WORDS = re.compile(r"[\w\s:=]+")
 USUAL = WireFormat()
 NO_MARKERS = ("switches", "proved")
 
@@ -41,7 +43,8 @@ def preserved_tokens(fmt: WireFormat) -> tuple[str, ...]:
     texts = (
         text.strip()
         for group, name, text in texts_of(fmt)
-        if group != "turn" and name in MARKER_FIELDS.get(group, ()) and name not in WORDS
+        if group != "turn" and name in MARKER_FIELDS.get(group, ())
+        if name not in BESIDE_WORDS or not WORDS.fullmatch(text)
     )
     # A mark of punctuation alone is no token that could be dropped.
     return tuple(dict.fromkeys(text for text in texts if any(map(str.isalnum, text))))

@@ -406,6 +406,18 @@ FORMS = {
         arguments__name_prefix=" ",
         arguments__name_suffix='="',
     ),
+    "calls_in_fences": form(
+        whole(
+            f'Dry.\n```json\n{{"name": "look_up", "arguments": {LOOKS}}}\n```'
+            f'\n```json\n{{"name": "say", "arguments": {SAYS}}}\n```</a>'
+        ),
+        Said(
+            'So:\n```json\n{"name": "left-pad", "version": "1.0"}\n```\nIs it?</a>',
+            content='So:\n```json\n{"name": "left-pad", "version": "1.0"}\n```\nIs it?',
+        ),
+        tools__per_call_start="```json\n",
+        tools__per_call_end="\n```",
+    ),
     "calls_in_lines": form(
         whole(
             'Dry.<call>\nname: look_up\narguments:\n  city: "Ghent"\n  days: 3\n</call>'

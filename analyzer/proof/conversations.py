@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaparse.stream import ToolFormat, WireFormat
+from deltaparse.stream.wire.spellings import is_fence, is_prose
 
 from ..probes import ABSENT, FUNCTIONS, call, user
 
@@ -74,6 +75,10 @@ WORDS = "Some words"
 NAME = re.compile(r"[^\W\d]\w*")
 IN_DOUBT = ("Some words MARKER and more", 'Two MARKER 3, {a: [b]} and "so on", MARKER x(1)')
 """Texts in which a marker stands that any text may hold."""
+IN_A_LINE = (IN_DOUBT[0], "The best MARKER go")
+"""The same for a marker of words."""
+IN_FENCE = 'Two lines:\nMARKER\n{"name": "left-pad", "version": "1.0"}\n```\nand more'
+"""The same for a marker that is a code fence."""
 
 AWKWARD = "'\"\\\n\t"
 """What must be escaped in a string."""
@@ -207,19 +212,25 @@ def turns_without(markers: Iterable[str], lost: Collection[str] = ()) -> list[Tu
 
 
 def turns_in_doubt(markers: Iterable[str]) -> Iterator[Turn]:
-    """Yield turns whose texts hold a marker that any text may: without a letter, or of the proof's.
+    """Yield turns whose texts hold a marker that any text may.
 
-    Only the parser can say of such a marker whether it is one.
+    One without a letter, of words alone, a code fence, or of the proof's own. Only the parser can
+    say of such a marker whether it is one.
     """
     known = "\n".join(_strings([SAID, SHORT, THOUGHT, VALUES]))
     cores = sorted({marker.strip() for marker in markers} - {""})
     for core in cores:
-        if core in known or not any(map(str.isalnum, core)):
+        in_prose, fence = is_prose(core), is_fence(core)
+        if core in known or in_prose or fence or not any(map(str.isalnum, core)):
             value = {"text": f"a {core} b"}
-            for text in IN_DOUBT:
+            texts = IN_A_LINE if in_prose else (*IN_DOUBT, IN_FENCE) if fence else IN_DOUBT
+            for text in texts:
                 words = text.replace("MARKER", core)
                 label = f"content that holds {core!r}"
                 yield Turn(label, words, streamed=False, in_doubt=True)
+                if in_prose:
+                    label = f"reasoning that holds {core!r}"
+                    yield Turn(label, PLAIN, words, streamed=False, in_doubt=True)
             label = f"a value that holds {core!r}"
             yield Turn(label, calls=(call(0, value),), streamed=False, in_doubt=True)
 

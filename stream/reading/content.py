@@ -32,6 +32,7 @@ __all__ = [
     "report_stray_end",
     "role_of",
     "stands_alone",
+    "stands_in_line",
 ]
 
 UNSURE = (Role.TURN_END, Role.STRAY_CLOSER)
@@ -51,6 +52,9 @@ def content(reading: Reading, markers: Markers, emit: Emit) -> Steps[str]:
         marker = yield from until(src, markers, emit)
         if not marker:
             return marker
+        if marker in tables.at_line_start and stands_in_line(src):
+            emit(src.take(src.pos + 1))
+            continue
         start = src.offset
         stray_end = marker in tables.stray_ends
         role = tables.role_in_text.get(marker)
@@ -145,6 +149,11 @@ def report_stray_closer(reading: Reading, marker: str, start: int) -> None:
 def _is_quoted(reading: Reading, marker: str) -> bool:
     """Whether the marker that stands here is right behind a quotation mark or a backtick."""
     return marker[:1] == marker.lstrip()[:1] and reading.src.previous in QUOTES
+
+
+def stands_in_line(src: Window) -> bool:
+    """Whether no line begins here, so that a marker that begins lines is words of this one."""
+    return src.previous not in ("", "\n")
 
 
 def stands_alone(src: Window, tables: MarkerTables, marker: str, behind: Markers) -> Steps[bool]:

@@ -14,7 +14,13 @@ from deltaparse.partial import Steps, at, skip, until, whitespace
 
 from ..wire.marker_tables import Role
 from .checkpoint import Checkpoint
-from .content import report_call_behind_end, report_cut_marker, report_no_end, stands_alone
+from .content import (
+    report_call_behind_end,
+    report_cut_marker,
+    report_no_end,
+    stands_alone,
+    stands_in_line,
+)
 from .json_text import json_ahead
 from .reading import Reading
 from .tool_calls.dispatch import tool_calls
@@ -59,13 +65,15 @@ def reasoning(
             marker = yield from until(src, markers, sink.reasoning)
             before = None
         role = tables.role(marker) if marker else Role.TURN_END
-        if role in NEXT and reading.fmt.facts.next_ends_reasoning:
+        if _is_none(reading, marker, own_ends):
+            sink.reasoning(src.take(src.pos + len(marker)))
+        elif role in NEXT and reading.fmt.facts.next_ends_reasoning:
             if before is not None:
                 before.commit()
             sink.leave_reasoning()
             sink.close_reasoning("")
             return None
-        if role is Role.TOOL_START:
+        elif role is Role.TOOL_START:
             checkpoint = before or reading.checkpoint()
             if policy != "defer":
                 yield from _interrupted(reading, checkpoint, marker, policy)
@@ -74,8 +82,6 @@ def reasoning(
                 if calls is not None:
                     sink.close_reasoning("")
                     return calls
-        elif role is Role.REASONING_END and own_ends and marker.strip() not in own_ends:
-            sink.reasoning(src.take(src.pos + len(marker)))
         elif marker and role is not Role.REASONING_END and (yield from _is_text(reading, marker)):
             start = src.offset
             sink.reasoning(src.take(src.pos + 1))
@@ -105,6 +111,15 @@ def _json_here(reading: Reading) -> Steps[tuple[Checkpoint | None, str]]:
         return checkpoint, marker
     checkpoint.commit()
     return None, ""
+
+
+def _is_none(reading: Reading, marker: str, own_ends: frozenset[str] | None) -> bool:
+    """Whether a marker that stands here ends other reasoning than this, or is words of a line."""
+    tables = reading.tables
+    if marker in tables.at_line_start:
+        return stands_in_line(reading.src)
+    is_end = bool(own_ends) and tables.role(marker) is Role.REASONING_END
+    return is_end and marker.strip() not in (own_ends or ())
 
 
 def _is_text(reading: Reading, marker: str) -> Steps[bool]:
@@ -175,11 +190,11 @@ def _deferred(
     while is_call:
         marker = yield from until(src, tables.in_reasoning, _buffered_elsewhere)
         role = tables.role(marker) if marker else None
-        if role is Role.TOOL_START:
+        if _is_none(reading, marker, own_ends):
+            src.pos += len(marker)
+        elif role is Role.TOOL_START:
             yield from tool_calls(draft, draft.checkpoint())
             checkpoint = _behind_prompt(reading, checkpoint)
-        elif role is Role.REASONING_END and own_ends and marker.strip() not in own_ends:
-            src.pos += len(marker)
         elif role is Role.REASONING_END or (role is None and not sink.natural):
             sink.issue("tool_in_reasoning", checkpoint.span, "a call in reasoning: reasoning")
             is_call = False

@@ -3,17 +3,17 @@
 Where calls stand in no markers of their own (`Facts.unproven_calls`) and no tools are known, an
 answer about code or with JSON in it looks like a call: `f() takes a city.`, a `package.json`, what
 was typed at a prompt. So calls are only what fills a whole part of the turn, from one marker to
-the next or to the end of the output, each spelled as the format has it, to the letter. That is
-known where the part ends, and not before: until then all of it is held back. Where the output was
-cut off, it is never known. At the first
-character that fits in no call the part is text, and is emitted as such.
+the next or to the end of the output, each spelled as the format has it, to the letter, and in the
+fence that it has round calls. That is known where the part ends, and not before: until then all of
+it is held back. Where the output was cut off, it is never known. At the first character that fits
+in no call the part is text, and is emitted as such.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from deltaparse.partial import Emit, Steps, Window
+from deltaparse.partial import Emit, Steps, Window, skip
 
 from ..message.message import Attempt
 from ..message.sink import NotExact
@@ -109,11 +109,23 @@ class UnprovenCalls:
             if tables.exact:
                 check_spelling(reading, start, called=called)
             marker = yield from self._next_marker(reading, Before.CALL)
+            if tables.told_by_look:
+                marker = yield from self._behind_closers(reading, marker)
             if not (marker and self.begin_with(marker) and tables.role(marker) is Role.TOOL_START):
                 break
         src = reading.src
         if tables.exact and not marker and src.unread and not may_become(src, tables.after_call):
             raise NotExact
+
+    def _behind_closers(self, reading: Reading, marker: str) -> Steps[str]:
+        """Read the markers that end calls, each once; return the marker behind them, or ""."""
+        src, tables = reading.src, reading.tables
+        for _ in tables.facts.closers:
+            if not marker or not tables.ends_calls(marker):
+                break
+            yield from skip(src, marker, tables.trailing(marker))
+            marker = yield from self._next_marker(reading, Before.CALL)
+        return marker
 
     def _prove(self, exact: Reading, marker: str) -> Steps[None]:
         """Read the part up to its end; raise `NotExact` if anything but calls stands in it."""
@@ -141,6 +153,8 @@ def check_spelling(reading: Reading, start: int, *, called: bool) -> None:
         head = function.name_prefix.lstrip() + function.namespace + name + function.name_suffix
         fits = head in text
     elif called:
+        for opener in fmt.facts.openers:
+            text = text.removeprefix(opener.strip()).lstrip()
         listed = text[:1] == "["
         fits = listed is (text[-1:] == "]") and (listed or not fmt.tools.array_wrapped)
     if not fits:

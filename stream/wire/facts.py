@@ -17,7 +17,7 @@ from .groups import (
     ToolsFormat,
     TurnFormat,
 )
-from .spellings import has_word, leading, tag_starts, trailing
+from .spellings import has_word, is_fence, is_prose, leading, tag_starts, trailing
 
 __all__ = ["Facts"]
 
@@ -47,7 +47,8 @@ class Facts:
                      the start of a text.
     unproven_calls:  no marker says that a call is one: they are unmarked, or all that they begin
                      with content begins with too (`>>>name`, `>>>all`), or that is no more than a
-                     bracket before the name (`<name>`). The name must say it.
+                     bracket before the name (`<name>`), or than a code fence, which answers have
+                     too. The name must say it.
     in_one_list:     all calls of a turn stand in one list, `[call, call]`; otherwise a format
                      with lists has one for each call.
 
@@ -115,7 +116,8 @@ class Facts:
         if self.is_tagged:
             # A line `name:` or an element `<name>` begins none, if arguments are such lines.
             tagged = tools.format is ToolFormat.TAG_WITH_TAGGED and any(map(str.strip, starts))
-            plain = tagged and arguments.named_by(function.name_prefix)
+            plain = bool(tagged and arguments.named_by(function.name_prefix))
+            plain |= _is_word_behind(function.name_prefix, starts)
             if not plain and _is_opener(function.name_prefix, starts):
                 starts.append(function.name_prefix)
                 self.in_section = False
@@ -131,7 +133,9 @@ class Facts:
         self.unmarked_calls = self.has_calls and not marked
         shared = [content.start.strip().startswith(marker.strip()) for marker in self.openers]
         by_name = self.closes_by_name and not any(map(has_word, self.openers))
-        self.unproven_calls = self.unmarked_calls or by_name or (any(shared) and all(shared))
+        fenced = bool(self.openers) and all(map(is_fence, self.openers))
+        shares = any(shared) and all(shared)
+        self.unproven_calls = self.unmarked_calls or by_name or fenced or shares
         self.in_one_list = tools.array_wrapped and not tools.per_call_start.strip()
         self._turn = turn
         self._pairs = reasoning.pairs
@@ -226,3 +230,8 @@ def _is_opener(marker: str, outer: list[str]) -> bool:
     A bracket alone begins none where another marker does: text is full of them.
     """
     return bool(marker.strip()) and (has_word(marker) or not any(map(has_word, outer)))
+
+
+def _is_word_behind(marker: str, outer: list[str]) -> bool:
+    """Whether a marker is words, which begin no call where one that text does not have does."""
+    return is_prose(marker) and any(has_word(text) and not is_prose(text) for text in outer)

@@ -32,7 +32,7 @@ from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFo
 from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
-from .spellings import leading, length, preceded, tag_starts, trailing
+from .spellings import is_prose, leading, length, preceded, tag_starts, trailing
 from .usual import Usual
 from .usual_head import usual_head
 from .usual_next import next_usual_call
@@ -174,6 +174,8 @@ class MarkerTables:
     longest:             characters of the longest marker.
     content_space:       the white space that the template writes before a turn's content.
 
+    at_line_start:       the markers of calls and of content that are words, and stand behind a
+                         line break in the format: in the middle of a line they are text.
     turn_ends:           what ends the turn, if nothing but markers follow it.
     stray_ends:          ends of reasoning, in content: they are text, and reported.
     stray_closers:       closers of calls that are known for such without their opener.
@@ -186,6 +188,7 @@ class MarkerTables:
                          where a turn or a part of it begins.
     reads_separators:    what begins or separates calls may be a mere bracket or comma.
     unproven:            no marker says that a call is one (`Facts.unproven_calls`).
+    told_by_look:        the same, and the name stands in the call: only what stands there tells.
     constrained:         calls are unmarked JSON whatever the format: the request said so, and
                          nothing must be told by its look. The markers of the format's own calls
                          are looked for, to be left out.
@@ -206,6 +209,7 @@ class MarkerTables:
         "after_end",
         "after_stray",
         "at_edge",
+        "at_line_start",
         "at_start",
         "bracketed",
         "call_openers",
@@ -240,6 +244,7 @@ class MarkerTables:
         "separators",
         "stray_closers",
         "stray_ends",
+        "told_by_look",
         "turn_ends",
         "unmarked",
         "unmarked_call",
@@ -319,6 +324,7 @@ class MarkerTables:
         exact, constrained = self.exact, self.constrained
         json_call = JSON_CALLS if tools.array_wrapped or constrained else JSON_CALL
         pythonic = tools.format is ToolFormat.PYTHONIC and not constrained
+        self.told_by_look = self.unproven and not self.facts.is_tagged
         self.unmarked_call = PYTHON_CALL if pythonic else json_call
         behind = self.fmt.call_id.position is CallIdPosition.POST_ARGS
         by_key = self.fmt.tools.id_field or self.fmt.tools.generated_id_field
@@ -382,6 +388,8 @@ class MarkerTables:
     def _know_roles(self) -> None:
         """Say what a marker means that stands in text, or behind a call."""
         roles = {literal: spelling.role for literal, spelling in self._by_literal.items()}
+        begin = (Role.TOOL_START, Role.CONTENT_START)
+        self.at_line_start = _at_line_start(text for text, role in roles.items() if role in begin)
         fences = [literal for literal, role in roles.items() if role is Role.FENCE]
         self.role_behind_call = roles | dict.fromkeys(fences, Role.TOOL_END)
         self.role_in_text = (
@@ -448,6 +456,12 @@ def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSp
 def _cores(spellings: Iterable[MarkerSpelling]) -> list[MarkerSpelling]:
     """Those without white space before them."""
     return [one for one in spellings if one.literal == one.literal.strip()]
+
+
+def _at_line_start(literals: Iterable[str]) -> frozenset[str]:
+    """Those that are words and stand behind a line break too, in the format's own spelling."""
+    known = frozenset(literals)
+    return frozenset(text for text in known if is_prose(text) and f"\n{text}" in known)
 
 
 def _known_alone(

@@ -18,6 +18,8 @@ __all__ = [
     "MOST_GAP",
     "MOST_SPACE",
     "has_word",
+    "is_fence",
+    "is_prose",
     "leading",
     "length",
     "preceded",
@@ -42,6 +44,8 @@ TAG = re.compile(rf"<[^<>\s][^<>\n]*>|\[[^\[\]\s]+\]|[{SURROGATES}]")
 """A part of a header like a tag, or a token: from one on, it is known for a header's end."""
 
 
+PROSE = re.compile(r"[\w ,.:;!?*#'\"-]+")
+FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w+.-]*\s*")
 TOKEN = re.compile(f"[{SURROGATES}]")
 ABOUT_A_TOKEN = 16
 """Characters that a special token is taken to have where one stands for all of it."""
@@ -55,6 +59,25 @@ def length(marker: str) -> int:
 def has_word(marker: str) -> bool:
     """Whether a marker is more than punctuation: has a letter, a digit or a special token."""
     return any(map(str.isalnum, marker)) or TOKEN.search(marker) is not None
+
+
+def is_fence(marker: str) -> bool:
+    """Whether a marker is what a Markdown code block begins with, and no more.
+
+    >>> is_fence("```json"), is_fence("Action: ```json")
+    (True, False)
+    """
+    return FENCE.fullmatch(marker) is not None
+
+
+def is_prose(marker: str) -> bool:
+    """Whether a marker is words and punctuation, as any line of text has them.
+
+    >>> is_prose("Action: "), is_prose("</call>")
+    (True, False)
+    """
+    core = marker.strip()
+    return any(map(str.isalpha, core)) and PROSE.fullmatch(core) is not None
 
 
 def leading(marker: str) -> str:

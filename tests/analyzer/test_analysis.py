@@ -166,3 +166,28 @@ def test_reasoning_that_a_template_reads_and_nothing_shows_is_a_doubt():
 
     assert words() == ["the template reads thinking of a message, and no rendering shows it"]
     assert words(reasoning={"default": 1}) == words(known=True) == []
+
+
+REACT = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}"
+    "{% if m.reasoning_content %}Thought: {{ m.reasoning_content }}\n{% endif %}"
+    "{% for c in m.tool_calls or [] %}Action: {{ c.function.name }}\nAction Input: "
+    "{{ c.function.arguments | tojson }}\n{% endfor %}"
+    "{% if m.content %}Final Answer: {{ m.content }}\n{% endif %}</s>"
+    "{% else %}Question: {{ m.content }}\n{% endif %}{% endfor %}"
+)
+
+
+def test_a_marker_that_a_line_of_text_may_hold_is_not_verified():
+    fmt = analyze(ChatTemplate(REACT, eos_token="</s>"))
+    assert not fmt.verified
+    assert any("that holds 'Action:' did not come back" in issue for issue in fmt.issues)
+    headings = "{% if m.reasoning_content %}**Thinking**\n{{ m.reasoning_content }}\n\n**Answer**\n"
+    source = (
+        "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}"
+        + headings
+        + "{% endif %}{% endif %}{{ m.content }}</s>{% endfor %}"
+        "{% if add_generation_prompt %}<assistant>{% endif %}"
+    )
+    fmt = analyze(source)
+    assert any("that holds '**Thinking**' did not come back" in issue for issue in fmt.issues)

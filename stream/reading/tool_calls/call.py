@@ -46,7 +46,7 @@ class Call:
         "_held",
         "_name_span",
         "_reading",
-        "_unmarked",
+        "_told_by_look",
         "_verdict",
         "ambiguous",
         "checkpoint",
@@ -74,7 +74,7 @@ class Call:
         tables = reading.tables
         self.fmt = tables.fmt
         self.overrun = tables.overrun
-        self._unmarked = tables.unmarked
+        self._told_by_look = tables.told_by_look
         self._begin(checkpoint)
 
     def _begin(self, checkpoint: Checkpoint) -> None:
@@ -199,10 +199,14 @@ class Call:
 
     @property
     def is_call(self) -> bool:
-        """Whether this is a call: with a name, and where no marker says so, with arguments."""
-        if not self.name or not self._unmarked:
+        """Whether this is a call: with a name, and where no marker says so, with arguments.
+
+        Where it stands in no markers at all, the name of a tool says so too.
+        """
+        if not self.name or not self._told_by_look:
             return bool(self.name)
-        return self.started or self.name in (self.sink.tools or ())
+        by_name = self._reading.tables.unmarked and self.name in (self.sink.tools or ())
+        return self.started or by_name
 
     @property
     def is_stray(self) -> bool:
@@ -238,7 +242,7 @@ class Call:
         sink, tables = self.sink, self._reading.tables
         waits_for_id = tables.id_before_call and not self.id
         waits_for_all = sink.policies.malformed_arguments == "text" and not self.whole
-        waits_for_arguments = self._unmarked and not self.started
+        waits_for_arguments = self._told_by_look and not self.started
         if not last and (waits_for_id or waits_for_all or waits_for_arguments):
             return
         self._verdict = sink.admit(self.name, self._reported_at)

@@ -102,7 +102,7 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
     # What ends the turn is left unread, as is what follows it.
     rest = "".join(call.not_emitted) + (src.take(len(src.text)) if src.closed else "")
     if not call.is_call:
-        if sink.natural or reading.tables.unmarked:
+        if sink.natural or reading.tables.told_by_look:
             return False
         text = call.checkpoint.text()
         sink.issue("truncated_call", call.checkpoint.span, f"no name: {text!r}")

@@ -82,7 +82,7 @@ def json_calls(reading: Reading, checkpoint: Checkpoint, *, several: bool = Fals
             return False
         src.pos += 1
         char = yield from json_space(src)
-        if char == "]" and not tables.unmarked:
+        if char == "]" and not tables.told_by_look:
             src.pos += 1
             detail = f"an empty list: {checkpoint.text()!r}"
             reading.sink.issue("no_calls", checkpoint.span, detail)
@@ -338,7 +338,7 @@ def _member(
     reading: Reading, call: Call, key: str, field: Field | None, char: str, *, nested: bool
 ) -> Steps[Ending]:
     """Read the value of a member, which begins with `char`."""
-    src, unmarked = reading.src, reading.tables.unmarked
+    src, by_look = reading.src, reading.tables.told_by_look
     if field in (Field.NAME, Field.FUNCTION) and char == '"' and not call.name:
         start = src.offset
         name = yield from json_string(src, call.overrun)
@@ -352,21 +352,21 @@ def _member(
         src.pos += 1
         return (yield from _members(reading, call, set(), nested=True))
     if field is Field.ID and not call.id:
-        return (yield from _id(reading, call, key, char, unmarked=unmarked))
-    if field is Field.ARGUMENTS and not call.started and (char in '{"n' or not unmarked):
+        return (yield from _id(reading, call, key, char, by_look=by_look))
+    if field is Field.ARGUMENTS and not call.started and (char in '{"n' or not by_look):
         call.stands_under(key, Field.ARGUMENTS)
         if reading.tables.unproven and call.is_stray:
             return STRAY
         return (yield from json_arguments(src, call))
     proven = bool(call.name) and call.started and not reading.tables.exact
     known = (field is Field.TYPE and char == '"') or key in reading.fmt.tools.constants[::2]
-    if unmarked and not proven and not known:
+    if by_look and not proven and not known:
         # Where no marker says that this is a call, an object with other members is text.
         return Ending.broken(f"{key!r} is no member of a call")
     return (yield from _skipped(reading, call, key))
 
 
-def _id(reading: Reading, call: Call, key: str, char: str, *, unmarked: bool) -> Steps[Ending]:
+def _id(reading: Reading, call: Call, key: str, char: str, *, by_look: bool) -> Steps[Ending]:
     """Read an id: a string, or a number as it is spelled; anything else is none."""
     src = reading.src
     if char == '"':
@@ -376,7 +376,7 @@ def _id(reading: Reading, call: Call, key: str, char: str, *, unmarked: bool) ->
         call.identify(replace_surrogates(text))
         return WHOLE
     if char not in "-0123456789":
-        if unmarked and not (call.name and call.started):
+        if by_look and not (call.name and call.started):
             return Ending.broken(f"{key!r} is no id")
         return (yield from _skipped(reading, call, key))
     digits: list[str] = []

@@ -37,19 +37,19 @@ def python_calls(reading: Reading, checkpoint: Checkpoint) -> Steps[bool]:
     `checkpoint` began with that marker. Returns whether there were calls; if not, nothing was
     emitted.
     """
-    src, unmarked = reading.src, reading.tables.unmarked
+    src, tables = reading.src, reading.tables
     yield from whitespace(src, MOST_GAP)
     begun = reading.sink.calls
     in_list = (yield from peek(src)) == "["
     if in_list:
         src.pos += 1
-        if not unmarked and (yield from _bracket(src)) == "]":
+        if not tables.told_by_look and (yield from _bracket(src)) == "]":
             detail = f"an empty list: {checkpoint.text()!r}"
             reading.sink.issue("no_calls", checkpoint.span, detail)
             return True
-    called = yield from _call(reading, checkpoint, sure=not unmarked)
+    called = yield from _call(reading, checkpoint, sure=not tables.told_by_look)
     # Where no marker and no bracket would tell their end, calls are looked for one by one.
-    more = called and (in_list or not unmarked)
+    more = called and (in_list or not tables.unmarked)
     while more:
         between = reading.checkpoint()
         more = yield from _another_call(reading, between, in_list=in_list)
@@ -104,7 +104,7 @@ def _call(
         names = {*tools, *(namespace + name for name in tools)}
     start = src.offset
     name = yield from python_head(src, sure=sure, after=after, names=names, strays=True)
-    if name is None and sure and not reading.tables.unmarked and not sink.natural:
+    if name is None and sure and not reading.tables.told_by_look and not sink.natural:
         is_call = bool(src.unread.strip()) or not after
         return (yield from settle(reading, call, CUT)) if is_call else False
     if not name:

@@ -283,6 +283,8 @@ def test_a_colon_behind_two_different_words_is_no_marker():
         "{{ 'ASSISTANT: ' if add_generation_prompt }}"
     )
     fmt = analyze(source)
-    assert fmt.verified
+    assert fmt.proved.content
+    assert fmt.proved.calls
+    assert all("that holds 'Action:' did not come back" in issue for issue in fmt.issues)
     assert [text.strip() for text in fmt.turn.headers] == ["ASSISTANT:"]
     assert (fmt.tools.section_start, fmt.function.name_prefix) == ("", "Action: ")

@@ -188,3 +188,14 @@ def test_markers_that_any_text_may_hold_are_put_into_texts():
     assert more.content.count("<b>") == 2
     assert value.calls == (call(0, {"text": "a <b> b"}),)
     assert not any(turn.streamed for turn in found)
+
+
+def test_words_and_fences_that_are_markers_are_put_into_texts():
+    found = [*turns_in_doubt(["\nAction: ", "```json\n", "</call>"])]
+    labels = [turn.label for turn in found]
+    assert labels.count("content that holds 'Action:'") == 2
+    assert labels.count("reasoning that holds 'Action:'") == 2
+    assert labels.count("content that holds '```json'") == 3
+    assert not [label for label in labels if "</call>" in label]
+    assert any("```json\n{" in turn.content for turn in found)
+    assert all("Action:" in turn.reasoning for turn in found if "reasoning" in turn.label)
