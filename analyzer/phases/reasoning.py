@@ -354,8 +354,7 @@ def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     What stands in every turn of the history, which has no reasoning, is the end, or what closes
     the other by its name.
     """
-    header, body = turns.frame.header.strip(), turns.body() or ""
-    behind = [prompt.rpartition(header)[2] for prompt in prompts if header and header in prompt]
+    body, behind = turns.body() or "", _all_behind_header(turns, prompts)
     alone = [parts[0] for parts in map(segments, map(str.strip, behind)) if len(parts) == 1]
     markers = {part.text for part in alone if part.marker}
     ends = [text for text in markers if body.lstrip().startswith(text)]
@@ -369,19 +368,32 @@ def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
 
 
 def _empty_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
-    """The markers that a prompt opens and closes at once behind the header."""
-    for prompt in prompts:
-        parts = segments(_behind_header(turns, prompt))
-        start, end = "".join(part.text for part in parts[:-1]), parts[-1].text if parts else ""
-        if start and parts[0].marker and end.strip() in _closings(parts[0].text.strip()):
-            return start, end
+    """The markers that a prompt opens and closes at once behind the header.
+
+    Words between them are of the first where no space parts them from it, and where all prompts
+    that begin with it have them; else they are what one prompt says.
+    """
+    behind = [text.lstrip() for text in _all_behind_header(turns, prompts)]
+    for parts in (segments(text.rstrip()) for text in behind):
+        begun, end = parts[0].text if parts else "", parts[-1].text if parts else ""
+        if not begun or not parts[0].marker or end.strip() not in _closings(begun.strip()):
+            continue
+        apart = begun[-1].isspace() and not all(part.marker for part in parts)
+        start = begun if apart else "".join(part.text for part in parts[:-1])
+        alike = (text for text in behind if text.startswith(begun.strip()))
+        return common_prefix(start, *alike), end
     return None
 
 
 def _behind_header(turns: Turns, prompt: str) -> str:
     """What of a prompt stands behind the header, without the space round it."""
+    return "".join(_all_behind_header(turns, [prompt])).strip()
+
+
+def _all_behind_header(turns: Turns, prompts: Sequence[str]) -> list[str]:
+    """What of each prompt that has the header stands behind it."""
     header = turns.frame.header.strip()
-    return prompt.rpartition(header)[2].strip() if header and header in prompt else ""
+    return [prompt.rpartition(header)[2] for prompt in prompts if header and header in prompt]
 
 
 def _closed_in_text(render: Renderer, opened: str) -> str:

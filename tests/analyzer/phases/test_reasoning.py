@@ -101,6 +101,8 @@ def test_a_part_of_the_content_that_no_marker_begins_is_no_reasoning():
         ("[MUSE][/MUSE]", "[MUSE]", "[/MUSE]"),
         ("<|part>muse\n<part|>", "<|part>muse\n", "<part|>"),
         ("<|muse_begin|><|muse_end|>", "<|muse_begin|>", "<|muse_end|>"),
+        # What a prompt says of having thought is no part of the marker.
+        ("<muse>\nI have thought.\n</muse>\n\n", "<muse>\n", "</muse>"),
         # What does not close the other is no end; and a closer alone opens nothing.
         ("<|part|>final<|text|>", "", ""),
         ("hm <muse></muse>", "", ""),
@@ -112,6 +114,15 @@ def test_a_prompt_may_open_and_close_reasoning_at_once(prompt, start, end):
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
     assert fmt.reasoning.mode is (ReasoningMode.TAG_BASED if end else ReasoningMode.NONE)
     assert fmt.verified is (bool(end) or prompt == "</muse>")
+
+
+@pytest.mark.parametrize("said", ["\nI have thought.\n", "I have thought.", " "])
+def test_what_one_prompt_says_between_the_markers_is_no_part_of_them(said):
+    prompt = "<muse>{{ '" + said.replace("\n", "\\n") + "</muse>' if brief }}"
+    fmt = analyze(turns("{{ m.content.split('</muse>')[-1] }}", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<muse>", "</muse>")
+    assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
 
 
 @pytest.mark.parametrize("closed", ["<t></t>", "<t>"])
