@@ -94,13 +94,16 @@ def find_reasoning(
     what the switches may be set to.
     """
     render = turns.render
-    prompts = list(dict.fromkeys([render.prompt_tail() or "", *others]))
+    default = render.prompt_tail() or ""
+    prompts = [
+        text for text in dict.fromkeys([default, *others]) if not _begins_a_call(turns, text)
+    ]
     shown = _presence(turns, prompts)
     beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
     if not end:
         if _pair_of_two(turns, prompts) is None:
-            prompts += _prompts_after_words(turns, prompts[0])
+            prompts += _prompts_after_words(turns, default)
         start, end = _from_prompts(turns, prompts) or ("", "")
     if not end:
         described = _described_to_the_model(render)
@@ -114,6 +117,23 @@ def find_reasoning(
     unread = _opened_only(turns, prompts, known) if start.strip() else ()
     unread += () if key else tuple(_other_ends(render, end.strip()))
     return ReasoningFinding(made, key, unread, next_ends=_next_ends(turns, start, end))
+
+
+@phase("R2")
+def _begins_a_call(turns: Turns, prompt: str) -> bool:
+    """Whether a prompt ends in what opens a call in history, and so opens no reasoning.
+
+    What history has before a call may be an empty pair of the markers of reasoning too: then one
+    closes the other by its name, or content has them too.
+    """
+    opened = _behind_header(turns, prompt)
+    if not opened or opened.startswith(CLOSERS) or opened in (turns.body() or ""):
+        return False
+    called = turns.body(content="", calls=[call()]) or ""
+    _, found, rest = called.partition(FUNCTIONS[0])[0].partition(opened)
+    markers = [part.text.strip() for part in segments(opened) if part.marker]
+    closings = [text for marker in markers for text in _closings(marker)]
+    return bool(found) and not any(text in opened + rest for text in closings)
 
 
 @phase("R1")

@@ -434,3 +434,40 @@ def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt):
     fmt = analyze(turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}"))
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+NAMED = (
+    "{% for c in m.tool_calls or [] %}<cs>\n<c>{{ c.function.name }}<x>"
+    "{{ c.function.arguments | tojson }}</c></cs>{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("calls", "prompt", "output"),
+    [
+        (CALLS, "<c>", '{"name": "f", "arguments": {}}</c>'),
+        (CALLS, '<c>{"name": "', 'f", "arguments": {}}</c>'),
+        (NAMED, "<cs>", "<c>f<x>{}</c></cs>"),
+        (NAMED, "<cs>\\n<c>", "f<x>{}</c></cs>"),
+    ],
+)
+@pytest.mark.parametrize("thought", ["", THOUGHT])
+def test_what_opens_a_call_in_the_prompt_opens_no_reasoning(calls, prompt, output, thought):
+    required = "{{ '" + prompt + "' if tool_choice == 'required' }}"
+    source = "{{ tools | tojson if tools }}"
+    source += turns(thought + "{{ m.content or '' }}" + calls, required)
+    fmt = analyze(source)
+    assert fmt.verified
+    assert fmt.reasoning.start == ("<t>" if thought else "")
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, tool_choice="required")
+    (call,) = parse(output + "</me>", fmt, prompt=behind).tool_calls
+    assert (call.name, call.complete) == ("f", True)
+
+
+@pytest.mark.parametrize("closed", ["<t></t>", "<t>\\n\\n</t>", "<t>"])
+def test_an_empty_pair_beside_calls_alone_is_no_part_of_them(closed):
+    thought = "{{ '<t></t>' if m.tool_calls }}{{ m.content or '' }}"
+    prompt = "{{ '" + closed + "' if tool_choice == 'required' }}"
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS, prompt))
+    assert (fmt.reasoning.start.strip(), fmt.reasoning.end) == ("<t>", "</t>")
