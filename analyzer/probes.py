@@ -27,6 +27,7 @@ __all__ = [
     "REPEATED",
     "REPEATED_NAME",
     "RESULT",
+    "SWITCHED",
     "SYSTEM",
     "TOOLS",
     "USER",
@@ -45,6 +46,7 @@ ABSENT = "(absent)"
 """Stands for the content of a message that has no such key."""
 
 SYSTEM = "zqtoldzq"
+SWITCHED = "zqswitchedzq"
 USER = "zqaskedzq"
 NEXT_USER = "zqaskedagainzq"
 CONTENT = "zqsaidzq"
@@ -63,6 +65,7 @@ REPEATED, REPEATED_NAME = "zqrepeatedzq", "zqrepeatednamezq"
 """Stand for an argument's name, and a function's, where the marker behind it repeats them."""
 PROBE_TEXTS = (
     SYSTEM,
+    SWITCHED,
     USER,
     NEXT_USER,
     CONTENT,

@@ -9,7 +9,7 @@ model's whole output comes back to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ from ..probes import (
 from ..renderer import Renderer
 from ..trace import phase
 from ..turns import Turns
+from .switch_values import Holder, holders
 from .switches import Setting, names_of_switches, views_with_reasoning
 
 __all__ = ["ReasoningFinding", "find_reasoning", "round_content"]
@@ -50,7 +51,11 @@ LONGEST_SHOWN = 60
 
 OPENED_ONLY = (
     "the prompt opens a part of the turn with {rest!r}, and nothing shows what ends it: if it is "
-    "reasoning, fmt.replace(reasoning=...)"
+    "reasoning, fmt.replace(reasoning=...); if it only says how to go on, nothing is to be done"
+)
+ANY_VALUE = (
+    "what opens reasoning, {marker!r}, holds the value of {name}: with another value it is not "
+    "read, but in the format of analyze(template, {name}=...)"
 )
 OTHER_END = (
     "earlier turns are cut at {other!r} as they are at {end!r}: if reasoning ends in either, each "
@@ -111,10 +116,13 @@ def find_reasoning(
             return described
         return replace(described, issues=(*_unended(turns), *_opened_only(turns, prompts)))
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
-    others = _alternatives(turns, settings, start, end) if start.strip() else ()
+    held = holders(turns, settings) if start.strip() else []
+    holding = _holding(prompts, start, held)
+    others = _alternatives(turns, settings, start, end, [*holding]) if start.strip() else ()
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
     known = [text.strip() for pair in made.pairs for text in pair]
-    unread = _opened_only(turns, prompts, known) if start.strip() else ()
+    unread = _opened_only(turns, prompts, known, held) if start.strip() else ()
+    unread += tuple(_any_value(holding))
     unread += () if key else tuple(_other_ends(render, end.strip()))
     return ReasoningFinding(made, key, unread, next_ends=_next_ends(turns, start, end))
 
@@ -207,9 +215,12 @@ def _next_ends(turns: Turns, start: str, end: str) -> bool:
 
 @phase("R3")
 def _alternatives(
-    turns: Turns, settings: Sequence[Setting], start: str, end: str
+    turns: Turns, settings: Sequence[Setting], start: str, end: str, starts: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Other pairs of markers, beside calls or under a switch; all of it was rendered before."""
+    """Other pairs of markers, beside calls or under a switch; all of it was rendered before.
+
+    `starts` are others that prompts have, with the same end.
+    """
     found = {start.strip(): (start, end)}
     base = turns.render.unswitched()
     for one in settings:
@@ -229,7 +240,24 @@ def _alternatives(
             if opened.strip() and first is not None:
                 closed = "".join(part.text for part in parts[: first + 1])
                 found[opened.strip()] = opened, closed
+    for text in starts:
+        found.setdefault(text.strip(), (text, end))
     return tuple(text for pair in [*found.values()][1:] for text in pair)
+
+
+def _holding(prompts: Sequence[str], start: str, held: Sequence[Holder]) -> dict[str, list[Holder]]:
+    """The markers of prompts that open reasoning and hold the value of a switch, with which."""
+    opening = [one for one in held if one.opens_as(start)]
+    parts = [part.text for prompt in prompts for part in segments(prompt)]
+    found = {text: [one for one in opening if one.is_one(text)] for text in parts}
+    return {text: ones for text, ones in found.items() if ones}
+
+
+def _any_value(holding: Mapping[str, Sequence[Holder]]) -> Iterator[str]:
+    """The issues of switches of which any value stands in what opens reasoning."""
+    for marker, ones in holding.items():
+        names = dict.fromkeys(one.switch for one in ones if one.any_value)
+        yield from (ANY_VALUE.format(marker=marker.strip(), name=name) for name in names)
 
 
 def _headers(turns: Turns) -> list[str]:
@@ -426,15 +454,21 @@ def _closed_in_text(render: Renderer, opened: str) -> str:
 
 
 def _opened_only(
-    turns: Turns, prompts: Sequence[str], known: Sequence[str] = ()
+    turns: Turns, prompts: Sequence[str], known: Sequence[str] = (), held: Sequence[Holder] = ()
 ) -> tuple[str, ...]:
     """The issue of a prompt that goes on behind the header, with what no turn shows.
 
-    Nor is it one of the `known` markers of reasoning, or begins with one, or closes something.
+    Nor is it one of the `known` markers of reasoning, or begins with one, or closes something, once
+    what is `held` to say the value of a switch is left out.
     """
     shown = turns.body() or ""
     for prompt in prompts:
-        rest = _behind_header(turns, prompt)
+        parts = [part.text for part in segments(_behind_header(turns, prompt))]
+        rest = "".join(
+            text
+            for text in parts
+            if text.strip() in known or not any(one.is_one(text) for one in held)
+        )
         if rest and rest not in shown and not rest.startswith((*known, *CLOSERS)):
             return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
     return ()

@@ -20,6 +20,7 @@ from ..template.chat_template import ChatTemplate
 from ..trace import phase
 
 __all__ = [
+    "MOST_SWITCHES",
     "NOT_SWITCHES",
     "Setting",
     "find_settings",

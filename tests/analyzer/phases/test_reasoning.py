@@ -471,3 +471,74 @@ def test_an_empty_pair_beside_calls_alone_is_no_part_of_them(closed):
     prompt = "{{ '" + closed + "' if tool_choice == 'required' }}"
     fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS, prompt))
     assert (fmt.reasoning.start.strip(), fmt.reasoning.end) == ("<t>", "</t>")
+
+
+EFFORT = "{% if effort in ['low', 'high'] %}MARKER{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "mode"),
+    [
+        ("<|effort:{{ effort | default('mid') }}|><t>", ReasoningMode.FORCED_OPEN),
+        ("<|effort:{{ effort | default('mid') }}|>", ReasoningMode.TAG_BASED),
+        ("<|level_{{ level | default(2) }}|><t>", ReasoningMode.FORCED_OPEN),
+        (EFFORT.replace("MARKER", "<|effort:{{ effort }}|>"), ReasoningMode.TAG_BASED),
+        (EFFORT.replace("MARKER", "<|effort:{{ effort }}|>") + "<t>", ReasoningMode.FORCED_OPEN),
+    ],
+)
+def test_what_holds_the_value_of_a_switch_opens_nothing(prompt, mode):
+    source = turns(THOUGHT + "{{ m.content }}", prompt)
+    fmt = analyze(source)
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.mode) == ("<t>", mode)
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, effort="high")
+    opened = "" if behind.endswith("<t>") else "<t>"
+    message = parse(opened + "hm</t>Dry.</me>", fmt, prompt=behind)
+    assert (message.reasoning_content, message.content) == ("hm", "Dry.")
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "<deep>{{ '' if effort == 'low' }}",
+        "<{{ effort }}>",
+        "<|{{ 'deep' if effort == 'high' else 'quick' }}|>",
+    ],
+)
+def test_what_a_switch_chooses_may_open_something(marker):
+    fmt = analyze(turns(THOUGHT + "{{ m.content }}", EFFORT.replace("MARKER", marker)))
+    (issue,) = fmt.issues
+    assert "the prompt opens a part of the turn with" in issue
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_an_opener_may_have_the_value_of_a_switch_in_its_tag(space):
+    prompt = EFFORT.replace("MARKER", "{{ '<t effort=' ~ effort ~ '>" + repr(space)[1:-1] + "' }}")
+    source = turns(THOUGHT + "{{ m.content }}", prompt)
+    fmt = analyze(source)
+    assert fmt.verified
+    starts = "<t effort=low>" + space, "<t effort=high>" + space
+    assert fmt.reasoning.alternatives == (starts[0], "</t>", starts[1], "</t>")
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, effort="high")
+    message = parse("hm</t>Dry.</me>", fmt, prompt=behind)
+    assert (message.reasoning_content, message.content) == ("hm", "Dry.")
+
+
+@pytest.mark.parametrize("opened", ["<t>", "<t:{{ effort | default('mid') }}>"])
+@pytest.mark.parametrize("mark", [":", " effort="])
+def test_it_is_reported_where_a_switch_of_any_value_changes_the_opener(opened, mark):
+    prompt = "<t" + mark + "{{ effort | default('mid') }}>"
+    said = THOUGHT.replace(
+        "<t>", opened.replace(":", mark).replace("{{", "' ~ (").replace("}}", ") ~ '")
+    )
+    source = turns(said + "{{ m.content }}", prompt)
+    fmt = analyze(source)
+    assert f"what opens reasoning, '<t{mark}mid>', holds the value of effort" in fmt.issues[0]
+    assert "analyze(template, effort=...)" in fmt.issues[0]
+    fmt = analyze(source, effort="high")
+    assert fmt.verified
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, effort="high")
+    assert parse("hm</t>Dry.</me>", fmt, prompt=behind).reasoning_content == "hm"
