@@ -221,14 +221,21 @@ def _kept(value: object) -> object:
 
 
 def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict[str, Any]:
-    """The arguments as the template shows them: some trim strings that stand in no quotes."""
+    """The arguments as the template shows them: some leave out what is null.
+
+    And some trim strings that stand in no quotes.
+    """
     plain = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED and not fmt.arguments.quoted_strings
 
     def shown(value: Any) -> Any:
         cut = plain and isinstance(value, str) and value not in wire.text
         return value.strip() if cut else value
 
-    return {key: shown(value) for key, value in arguments.items()}
+    return {
+        key: shown(value)
+        for key, value in arguments.items()
+        if value is not None or key in wire.text
+    }
 
 
 def _parse(
