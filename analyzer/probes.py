@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 
 __all__ = [
     "ABSENT",
+    "ALL_OF_TOOLS",
     "ARGUMENT",
     "ARGUMENTS",
     "CALL_IDS",
@@ -93,23 +94,34 @@ REASONING_KEYS = (
 `content.thinking`: the content is a list of parts, one of which is of the type "thinking".
 """
 
-TOOLS: list[dict[str, Any]] = [
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "description": "what it does",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    name: {"type": "string", "description": "what it is"} for name in ARGUMENTS
-                },
-                "required": [ARGUMENT],
+TYPED: dict[str, Any] = {"type": "string", "description": "what it is"}
+
+
+def _tools(of_argument: Mapping[str, Any], of_function: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The functions of the probes, with more in each argument and in each function."""
+    properties = {name: {**TYPED, **of_argument} for name in ARGUMENTS}
+    parameters = {"type": "object", "properties": properties, "required": [ARGUMENT]}
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": "what it does",
+                "parameters": parameters,
+                **of_function,
             },
-        },
-    }
-    for name in FUNCTIONS
-]
+        }
+        for name in FUNCTIONS
+    ]
+
+
+TOOLS = _tools({}, {})
+ALL_OF_TOOLS = _tools(
+    {"title": "title", "default": "one", "enum": ["one", "two"], "examples": ["one"]}
+    | {"format": "word", "items": TYPED, "properties": {}, "required": []},
+    {"strict": False} | dict.fromkeys(("return", "returns", "response"), TYPED),
+)
+"""The same with what schemas may say besides, for templates that write it unasked."""
 
 
 Message = Mapping[str, Any]
