@@ -1,6 +1,6 @@
-"""Where a prompt holds the value of a switch: a marker with it is another for each value.
+"""Where a prompt holds the value of a switch: the text with it is another for each value.
 
-Such a marker says how to go on, as `<|effort:high|>` does, and opens nothing; or it is what opens
+Such a text says how to go on, as `<|effort:high|>` does, and opens nothing; or it is what opens
 reasoning, with more in its tag.
 """
 
@@ -26,7 +26,7 @@ WORD = re.compile(r"[\w-]")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A marker that holds the value of a switch: what stands before and behind that.
+    """A marker, or a text between two, that holds a switch's value: what is round the value.
 
     `any_value`: it holds whatever the switch may be set to, not only what the template knows.
     """
@@ -36,24 +36,24 @@ class Holder:
     behind: str
     any_value: bool = False
 
-    def is_one(self, marker: str) -> bool:
-        """Whether a marker is this one, with some value."""
-        core = marker.strip()
+    def is_one(self, text: str) -> bool:
+        """Whether a text is this one, with some value."""
+        core = text.strip()
         longer = len(self.before) + len(self.behind) < len(core)
         return longer and core.startswith(self.before) and core.endswith(self.behind)
 
     def opens_as(self, start: str) -> bool:
         """Whether it opens what `start` does, being that or having more in the same tag."""
         name = NAME.match(start.strip())
-        _, found, more = self.before.partition(name[0]) if name else ("", "", "")
-        return self.is_one(start) or bool(found and more and not WORD.match(more))
+        more = self.before.removeprefix(name[0]) if name else self.before
+        return self.is_one(start) or (more not in ("", self.before) and not WORD.match(more))
 
 
 @phase("S")
 def holders(turns: Turns, settings: Sequence[Setting]) -> list[Holder]:
-    """Find the markers behind the header of a prompt that hold the value of a switch.
+    """Find the texts behind the header of a prompt that hold the value of a switch.
 
-    One value shows nothing, for the marker may be called so: the template must write any value,
+    One value shows nothing, for a marker may be called so: the template must write any value,
     or two that it knows.
     """
     base = turns.render.unswitched()
@@ -74,9 +74,9 @@ def holders(turns: Turns, settings: Sequence[Setting]) -> list[Holder]:
 
 
 def _held(turns: Turns, prompt: str | None, name: str, value: str) -> Iterator[Holder]:
-    """Yield the markers of a prompt that hold a value, and have a word of their own."""
+    """Yield the texts of a prompt that hold a value, and have a word of their own."""
     header = turns.frame.header.strip()
     for part in segments(after(prompt, header)) if prompt and header and header in prompt else ():
         before, held, behind = part.text.strip().partition(value)
-        if part.marker and held and any(map(str.isalnum, before + behind)):
+        if held and any(map(str.isalnum, before + behind)):
             yield Holder(name, before, behind)

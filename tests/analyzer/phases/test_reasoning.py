@@ -482,6 +482,8 @@ EFFORT = "{% if effort in ['low', 'high'] %}MARKER{% endif %}"
         ("<|effort:{{ effort | default('mid') }}|><t>", ReasoningMode.FORCED_OPEN),
         ("<|effort:{{ effort | default('mid') }}|>", ReasoningMode.TAG_BASED),
         ("<|level_{{ level | default(2) }}|><t>", ReasoningMode.FORCED_OPEN),
+        ("[effort: {{ effort | default('mid') }}]\n<t>", ReasoningMode.FORCED_OPEN),
+        ("Effort: {{ effort | default('mid') }}. ", ReasoningMode.TAG_BASED),
         (EFFORT.replace("MARKER", "<|effort:{{ effort }}|>"), ReasoningMode.TAG_BASED),
         (EFFORT.replace("MARKER", "<|effort:{{ effort }}|>") + "<t>", ReasoningMode.FORCED_OPEN),
     ],
