@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 
 __all__ = [
     "ABSENT",
+    "ALL_OF_TOOLS",
     "ARGUMENT",
     "ARGUMENTS",
     "CALL_IDS",
@@ -27,6 +28,7 @@ __all__ = [
     "REPEATED",
     "REPEATED_NAME",
     "RESULT",
+    "SWITCHED",
     "SYSTEM",
     "TOOLS",
     "USER",
@@ -45,6 +47,7 @@ ABSENT = "(absent)"
 """Stands for the content of a message that has no such key."""
 
 SYSTEM = "zqtoldzq"
+SWITCHED = "zqswitchedzq"
 USER = "zqaskedzq"
 NEXT_USER = "zqaskedagainzq"
 CONTENT = "zqsaidzq"
@@ -63,6 +66,7 @@ REPEATED, REPEATED_NAME = "zqrepeatedzq", "zqrepeatednamezq"
 """Stand for an argument's name, and a function's, where the marker behind it repeats them."""
 PROBE_TEXTS = (
     SYSTEM,
+    SWITCHED,
     USER,
     NEXT_USER,
     CONTENT,
@@ -91,23 +95,34 @@ REASONING_KEYS = (
 `content.thinking`: the content is a list of parts, one of which is of the type "thinking".
 """
 
-TOOLS: list[dict[str, Any]] = [
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "description": "what it does",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    name: {"type": "string", "description": "what it is"} for name in ARGUMENTS
-                },
-                "required": [ARGUMENT],
+TYPED: dict[str, Any] = {"type": "string", "description": "what it is"}
+
+
+def _tools(of_argument: Mapping[str, Any], of_function: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The functions of the probes, with more in each argument and in each function."""
+    properties = {name: {**TYPED, **of_argument} for name in ARGUMENTS}
+    parameters = {"type": "object", "properties": properties, "required": [ARGUMENT]}
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": "what it does",
+                "parameters": parameters,
+                **of_function,
             },
-        },
-    }
-    for name in FUNCTIONS
-]
+        }
+        for name in FUNCTIONS
+    ]
+
+
+TOOLS = _tools({}, {})
+ALL_OF_TOOLS = _tools(
+    {"title": "title", "default": "one", "enum": ["one", "two"], "examples": ["one"]}
+    | {"format": "word", "items": TYPED, "properties": {}, "required": []},
+    {"strict": False} | dict.fromkeys(("return", "returns", "response"), TYPED),
+)
+"""The same with what schemas may say besides, for templates that write it unasked."""
 
 
 Message = Mapping[str, Any]

@@ -12,7 +12,19 @@ from deltaparse.partial import TemplateError
 
 from .brackets import Brackets
 from .diff import after
-from .probes import ABSENT, FUNCTIONS, SYSTEM, TOOLS, USER, Message, Said, assistant, result, user
+from .probes import (
+    ABSENT,
+    ALL_OF_TOOLS,
+    FUNCTIONS,
+    SYSTEM,
+    TOOLS,
+    USER,
+    Message,
+    Said,
+    assistant,
+    result,
+    user,
+)
 from .template.chat_template import ChatTemplate
 from .template.what_is_read import in_parts
 from .trace import Trace
@@ -65,8 +77,9 @@ class CallStyle:
 class Renderer:
     """Renders conversations with one template, remembering what came of each.
 
-    A refusal is an answer too: `refusals` keeps the template's words, for the explanation.
+    A refusal is an answer too: `refusals` has the template's words, for the explanation.
     `exhausted` says that the time for all of them was up: from then on everything is refused.
+    `described` are the tools that `TOOLS` stands for, with as much said of them as they need.
     `context` has the switches of the template with which all is rendered, if any; `under` others.
     """
 
@@ -79,13 +92,14 @@ class Renderer:
         self.template = template
         self.trace = trace or Trace()
         self.context = dict(context or {})
-        self.refusals: list[str] = []
         self.style = CallStyle()
         self.switched: Mapping[str, Any] = {}
         self.brackets = Brackets()
         # Shared with the renderers that `under` makes.
         self._left = [MAX_SECONDS]
         self._rendered: dict[str, str | None] = {}
+        self._refused: dict[str, str] = {}
+        self.described: Sequence[Message] = TOOLS
         # Some templates list the tools without asking whether there are any, or demand a system
         # message.
         self._tools: Sequence[Message] | None = None
@@ -96,7 +110,7 @@ class Renderer:
                 self._first, self._tools = first, given
                 if self([user()]) is not None:
                     self._rendered.clear()
-                    self.refusals.clear()
+                    self._refused.clear()
                     return
         self._first, self._tools = (), None
 
@@ -104,6 +118,11 @@ class Renderer:
     def exhausted(self) -> bool:
         """Whether there is no time left."""
         return self._left[0] <= 0
+
+    @property
+    def refusals(self) -> list[str]:
+        """The template's words for each conversation that it refused, in order."""
+        return [*self._refused.values()]
 
     @property
     def count(self) -> int:
@@ -128,6 +147,13 @@ class Renderer:
         """Return a renderer for another template that makes conversations as this one does."""
         other = Renderer(template, self.trace, self.context)
         other.style, other.brackets = self.style, self.brackets
+        other.described = self.described
+        return other
+
+    def with_all_of_tools(self) -> Renderer:
+        """Return a renderer for the same template that says more of tools than most ask for."""
+        other = copy(self)
+        other.described = ALL_OF_TOOLS
         return other
 
     def with_brackets(self, brackets: Brackets) -> Renderer:
@@ -152,17 +178,33 @@ class Renderer:
         context: Mapping[str, Any] | None = None,
     ) -> str | None:
         """Render; `prompt` adds the generation prompt. None when the template refuses."""
-        tools = self._tools if tools is None else tools
-        said = [*self._first, *self.style.applied(messages)]
-        messages = in_parts(said, self.template.roles_in_parts)
-        settings = {**self.context, **(context or {}), "add_generation_prompt": prompt}
-        key = repr((messages, tools, settings))
+        asked = self._asked(messages, tools, {**(context or {}), "add_generation_prompt": prompt})
+        messages, tools, settings = asked
+        key = repr(asked)
         if key not in self._rendered:
             self.trace.count()
-            self._rendered[key] = self._render(messages, tools, settings)
+            self._rendered[key] = self._render(key, messages, tools, settings)
         text = self._rendered[key]
         self.trace.note(messages, {**settings, "tools": bool(tools)}, text)
         return text if text is None else self.brackets.plain(text)
+
+    def refusal(self, messages: Sequence[Message], tools: Sequence[Message]) -> str:
+        """The template's words where it refuses a conversation; "" where it does not."""
+        self(messages, tools=tools)
+        key = repr(self._asked(messages, tools, {"add_generation_prompt": False}))
+        return self._refused.get(key, "")
+
+    def _asked(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Message] | None,
+        context: Mapping[str, Any],
+    ) -> tuple[Sequence[Message], Sequence[Message] | None, dict[str, Any]]:
+        """A conversation, its tools and settings as the template is given them."""
+        tools = self._tools if tools is None else tools
+        said = [*self._first, *self.style.applied(messages)]
+        messages = in_parts(said, self.template.roles_in_parts)
+        return messages, self.described if tools is TOOLS else tools, {**self.context, **context}
 
     def turn(
         self, *, then: Sequence[Message] = (), prompt: bool = False, **said: Unpack[Said]
@@ -184,6 +226,7 @@ class Renderer:
 
     def _render(
         self,
+        key: str,
         messages: Sequence[Message],
         tools: Sequence[Message] | None,
         settings: Mapping[str, Any],
@@ -195,7 +238,7 @@ class Renderer:
         try:
             return self.template.render_within(limits, messages, tools, settings)
         except TemplateError as error:
-            self.refusals.append(str(error))
+            self._refused[key] = str(error)
             return None
         finally:
             self._left[0] -= thread_time() - start

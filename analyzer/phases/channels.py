@@ -35,6 +35,14 @@ def header_marks(reasoning: ReasoningFormat, content: ContentFormat) -> Split | 
     return marks if marks.prefix.strip() and marks.suffix.strip() and all(words) else None
 
 
+def _recipient(before: str) -> tuple[str, str]:
+    """The marker of a recipient, and the namespace behind it; alone, that is the marker."""
+    found = NAMESPACE.search(before)
+    if found and before[: found.start()].strip():
+        return before[: found.start()], found[0]
+    return before, ""
+
+
 def with_channels(fmt: WireFormat, *, addressed: bool = False) -> WireFormat:
     """Return the format with its channels if its markers are those of headers, else as it is.
 
@@ -48,9 +56,7 @@ def with_channels(fmt: WireFormat, *, addressed: bool = False) -> WireFormat:
     header = fmt.turn.headers[0]
     start = segments(header)[0].text
     end = fmt.reasoning.end.partition(header)[0]
-    recipient, namespace = fmt.function.name_prefix, ""
-    if found := NAMESPACE.search(recipient):
-        recipient, namespace = recipient.removesuffix(found[0]), found[0]
+    recipient, namespace = _recipient(fmt.function.name_prefix)
     closers = () if addressed else reversed(fmt.facts.closers)
     ends = (end, *closers, *fmt.turn.ends)
     channels = ChannelsFormat(
@@ -61,7 +67,9 @@ def with_channels(fmt: WireFormat, *, addressed: bool = False) -> WireFormat:
         ends=tuple(dict.fromkeys(text for text in ends if text.strip())),
         reasoning=(marks.left,),
     )
-    if addressed or recipient.strip() == marks.prefix.strip():
+    # What stands before a name that no marker begins is that of the call.
+    before = recipient.strip() or fmt.tools.per_call_start.strip()
+    if addressed or before == marks.prefix.strip():
         readers = (marks.right,)
         channels = replace(channels, channel="", recipient=marks.prefix, readers=readers)
     content = ContentFormat(requires_nonnull=fmt.content.requires_nonnull)

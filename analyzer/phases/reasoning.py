@@ -9,7 +9,7 @@ model's whole output comes back to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ from ..probes import (
 from ..renderer import Renderer
 from ..trace import phase
 from ..turns import Turns
+from .switch_values import Holder, holders
 from .switches import Setting, names_of_switches, views_with_reasoning
 
 __all__ = ["ReasoningFinding", "find_reasoning", "round_content"]
@@ -50,7 +51,11 @@ LONGEST_SHOWN = 60
 
 OPENED_ONLY = (
     "the prompt opens a part of the turn with {rest!r}, and nothing shows what ends it: if it is "
-    "reasoning, fmt.replace(reasoning=...)"
+    "reasoning, fmt.replace(reasoning=...); if it only says how to go on, nothing is to be done"
+)
+ANY_VALUE = (
+    "what opens reasoning, {marker!r}, holds the value of {name}: with another value it is not "
+    "read, but in the format of analyze(template, {name}=...)"
 )
 OTHER_END = (
     "earlier turns are cut at {other!r} as they are at {end!r}: if reasoning ends in either, each "
@@ -94,13 +99,16 @@ def find_reasoning(
     what the switches may be set to.
     """
     render = turns.render
-    prompts = list(dict.fromkeys([render.prompt_tail() or "", *others]))
+    default = render.prompt_tail() or ""
+    prompts = [
+        text for text in dict.fromkeys([default, *others]) if not _begins_a_call(turns, text)
+    ]
     shown = _presence(turns, prompts)
     beside_calls = None if shown else _scope(turns, prompts)
     start, end, key = shown or beside_calls or ("", "", "")
     if not end:
         if _pair_of_two(turns, prompts) is None:
-            prompts += _prompts_after_words(turns, prompts[0])
+            prompts += _prompts_after_words(turns, default)
         start, end = _from_prompts(turns, prompts) or ("", "")
     if not end:
         described = _described_to_the_model(render)
@@ -108,12 +116,32 @@ def find_reasoning(
             return described
         return replace(described, issues=(*_unended(turns), *_opened_only(turns, prompts)))
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
-    others = _alternatives(turns, settings, start, end) if start.strip() else ()
+    held = holders(turns, settings) if start.strip() else []
+    holding = _holding(prompts, start, held)
+    others = _alternatives(turns, settings, start, end, [*holding]) if start.strip() else ()
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
     known = [text.strip() for pair in made.pairs for text in pair]
-    unread = _opened_only(turns, prompts, known) if start.strip() else ()
+    unread = _opened_only(turns, prompts, known, held) if start.strip() else ()
+    unread += tuple(_any_value(holding))
     unread += () if key else tuple(_other_ends(render, end.strip()))
     return ReasoningFinding(made, key, unread, next_ends=_next_ends(turns, start, end))
+
+
+@phase("R2")
+def _begins_a_call(turns: Turns, prompt: str) -> bool:
+    """Whether a prompt ends in what opens a call in history, and so opens no reasoning.
+
+    What history has before a call may be an empty pair of the markers of reasoning too: then one
+    closes the other by its name, or content has them too.
+    """
+    opened = _behind_header(turns, prompt)
+    if not opened or opened.startswith(CLOSERS) or opened in (turns.body() or ""):
+        return False
+    called = turns.body(content="", calls=[call()]) or ""
+    _, found, rest = called.partition(FUNCTIONS[0])[0].partition(opened)
+    markers = [part.text.strip() for part in segments(opened) if part.marker]
+    closings = [text for marker in markers for text in _closings(marker)]
+    return bool(found) and not any(text in opened + rest for text in closings)
 
 
 @phase("R1")
@@ -187,9 +215,12 @@ def _next_ends(turns: Turns, start: str, end: str) -> bool:
 
 @phase("R3")
 def _alternatives(
-    turns: Turns, settings: Sequence[Setting], start: str, end: str
+    turns: Turns, settings: Sequence[Setting], start: str, end: str, starts: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Other pairs of markers, beside calls or under a switch; all of it was rendered before."""
+    """Other pairs of markers, beside calls or under a switch; all of it was rendered before.
+
+    `starts` are others that prompts have, with the same end.
+    """
     found = {start.strip(): (start, end)}
     base = turns.render.unswitched()
     for one in settings:
@@ -209,7 +240,24 @@ def _alternatives(
             if opened.strip() and first is not None:
                 closed = "".join(part.text for part in parts[: first + 1])
                 found[opened.strip()] = opened, closed
+    for text in starts:
+        found.setdefault(text.strip(), (text, end))
     return tuple(text for pair in [*found.values()][1:] for text in pair)
+
+
+def _holding(prompts: Sequence[str], start: str, held: Sequence[Holder]) -> dict[str, list[Holder]]:
+    """The markers of prompts that open reasoning and hold the value of a switch, with which."""
+    opening = [one for one in held if one.opens_as(start)]
+    parts = [part.text for prompt in prompts for part in segments(prompt)]
+    found = {text: [one for one in opening if one.is_one(text)] for text in parts}
+    return {text: ones for text, ones in found.items() if ones}
+
+
+def _any_value(holding: Mapping[str, Sequence[Holder]]) -> Iterator[str]:
+    """The issues of switches of which any value stands in what opens reasoning."""
+    for marker, ones in holding.items():
+        names = dict.fromkeys(one.switch for one in ones if one.any_value)
+        yield from (ANY_VALUE.format(marker=marker.strip(), name=name) for name in names)
 
 
 def _headers(turns: Turns) -> list[str]:
@@ -354,8 +402,7 @@ def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
     What stands in every turn of the history, which has no reasoning, is the end, or what closes
     the other by its name.
     """
-    header, body = turns.frame.header.strip(), turns.body() or ""
-    behind = [prompt.rpartition(header)[2] for prompt in prompts if header and header in prompt]
+    body, behind = turns.body() or "", _all_behind_header(turns, prompts)
     alone = [parts[0] for parts in map(segments, map(str.strip, behind)) if len(parts) == 1]
     markers = {part.text for part in alone if part.marker}
     ends = [text for text in markers if body.lstrip().startswith(text)]
@@ -369,19 +416,32 @@ def _other_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
 
 
 def _empty_pair(turns: Turns, prompts: list[str]) -> tuple[str, str] | None:
-    """The markers that a prompt opens and closes at once behind the header."""
-    for prompt in prompts:
-        parts = segments(_behind_header(turns, prompt))
-        start, end = "".join(part.text for part in parts[:-1]), parts[-1].text if parts else ""
-        if start and parts[0].marker and end.strip() in _closings(parts[0].text.strip()):
-            return start, end
+    """The markers that a prompt opens and closes at once behind the header.
+
+    Words between them are of the first where no space parts them from it, and where all prompts
+    that begin with it have them; else they are what one prompt says.
+    """
+    behind = [text.lstrip() for text in _all_behind_header(turns, prompts)]
+    for parts in (segments(text.rstrip()) for text in behind):
+        begun, end = parts[0].text if parts else "", parts[-1].text if parts else ""
+        if not begun or not parts[0].marker or end.strip() not in _closings(begun.strip()):
+            continue
+        apart = begun[-1].isspace() and not all(part.marker for part in parts)
+        start = begun if apart else "".join(part.text for part in parts[:-1])
+        alike = (text for text in behind if text.startswith(begun.strip()))
+        return common_prefix(start, *alike), end
     return None
 
 
 def _behind_header(turns: Turns, prompt: str) -> str:
     """What of a prompt stands behind the header, without the space round it."""
+    return "".join(_all_behind_header(turns, [prompt])).strip()
+
+
+def _all_behind_header(turns: Turns, prompts: Sequence[str]) -> list[str]:
+    """What of each prompt that has the header stands behind it."""
     header = turns.frame.header.strip()
-    return prompt.rpartition(header)[2].strip() if header and header in prompt else ""
+    return [prompt.rpartition(header)[2] for prompt in prompts if header and header in prompt]
 
 
 def _closed_in_text(render: Renderer, opened: str) -> str:
@@ -394,15 +454,21 @@ def _closed_in_text(render: Renderer, opened: str) -> str:
 
 
 def _opened_only(
-    turns: Turns, prompts: Sequence[str], known: Sequence[str] = ()
+    turns: Turns, prompts: Sequence[str], known: Sequence[str] = (), held: Sequence[Holder] = ()
 ) -> tuple[str, ...]:
     """The issue of a prompt that goes on behind the header, with what no turn shows.
 
-    Nor is it one of the `known` markers of reasoning, or begins with one, or closes something.
+    Nor is it one of the `known` markers of reasoning, or begins with one, or closes something, once
+    what is `held` to say the value of a switch is left out.
     """
     shown = turns.body() or ""
     for prompt in prompts:
-        rest = _behind_header(turns, prompt)
+        parts = [part.text for part in segments(_behind_header(turns, prompt))]
+        rest = "".join(
+            text
+            for text in parts
+            if text.strip() in known or not any(one.is_one(text) for one in held)
+        )
         if rest and rest not in shown and not rest.startswith((*known, *CLOSERS)):
             return (OPENED_ONLY.format(rest=rest[-LONGEST_SHOWN:]),)
     return ()

@@ -21,6 +21,7 @@ from ..template.what_is_read import NOT_SWITCHES
 from ..trace import phase
 
 __all__ = [
+    "MOST_SWITCHES",
     "Setting",
     "find_settings",
     "names_of_switches",

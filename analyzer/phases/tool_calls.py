@@ -43,6 +43,7 @@ NOT_SHOWN = (
     "it reads the tool_calls of a message, and shows none, whatever content, ids and arguments "
     "they had"
 )
+REFUSED = "it refuses {what}: {words}"
 OUTSIDE = (
     "what it shows of them stands outside of the assistant's turn, which begins with {header!r}"
 )
@@ -82,10 +83,13 @@ def showing_calls(render: Renderer) -> Renderer:
     """The renderer with the style of messages in which the template shows calls, if there is one.
 
     Some show them only where the content is null, or there is some; or only the id, which holds
-    the name; some refuse calls without results.
+    the name; some refuse calls without results, or tools of which little is said.
     """
     if "tool_calls" not in render.template.keys:
         return render
+    if render([user()], tools=TOOLS) is None:
+        full = render.with_all_of_tools()
+        render = full if full([user()], tools=TOOLS) is not None else render
     for style in STYLES:
         shown = render.styled(style)([user(), assistant("", calls=[call()])], tools=TOOLS)
         if shown and USER in shown and FUNCTIONS[0] in after(shown, USER):
@@ -111,7 +115,7 @@ def find_tool_calls(
         calls = replace(calls, header=header)
     if FUNCTIONS[0] not in calls.turn(call()):
         reads = "tool_calls" in turns.render.template.keys
-        what = NOT_SHOWN if reads else NOT_READ
+        what = _refused(turns.render) or (NOT_SHOWN if reads else NOT_READ)
         if FUNCTIONS[0] in (turns.render.turn(content="", calls=[call()]) or "").partition(USER)[2]:
             what = OUTSIDE.format(header=turns.frame.header.strip())
             what = NO_END_BEFORE_RESULT if turns.render.style.answered else what
@@ -122,6 +126,15 @@ def find_tool_calls(
     arguments = replace(found.arguments, sorted_names=_sorts(calls))
     found = replace(found, arguments=arguments, addressed=calls.header is not None)
     return replace(none, issues=found.issues) if found.issues else found
+
+
+def _refused(render: Renderer) -> str:
+    """What of tools and calls a template refuses, with its words; "" where it takes both."""
+    chats = {"tools": [user()], "calls": [user(), assistant("", calls=[call()])]}
+    for what, chat in chats.items():
+        if words := render.refusal(chat, TOOLS):
+            return REFUSED.format(what=what, words=words)
+    return ""
 
 
 def _sorts(calls: CallTexts) -> bool:

@@ -28,6 +28,7 @@ from ..quoting import quoted, value_of
 from ..renderer import Renderer
 from ..turns import Turns
 from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn, tools_for
+from .parting import calls_part, texts_part
 from .wires import Wire, answer_in, wires
 
 __all__ = ["Trial", "beside", "difference"]
@@ -186,49 +187,36 @@ def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed
             if _parse(list(wire.text + end), fmt, wire.prompt, given) != whole:
                 return "whole and by characters, it is parsed differently"
         calls = [(made.name, value_of(made.arguments)) for made in whole.tool_calls]
-        compared: tuple[tuple[str, object, object], ...] = (
+        for what, got, want in (
             ("reasoning", whole.reasoning_content, wire.reasoning),
             ("content", whole.content, wire.content),
-            ("calls", calls, expected),
-        )
-        for what, got, want in compared:
-            if not _alike(got, want, elements=bool(fmt.arguments.item)):
-                return f"{what} {_short(got)}, not {_short(want)}, from {_short(wire.text + end)}"
+        ):
+            if parted := texts_part(got, want):
+                return f"{what} {parted}, from {_short(wire.text + end)}"
+        if parted := calls_part(calls, expected, elements=bool(fmt.arguments.item)):
+            return f"{parted}, from {_short(wire.text + end)}"
         odd = {issue.kind for issue in whole.issues} & UNKNOWN
         if odd and not turn.in_doubt:
             return f"the parser reports {', '.join(sorted(odd))}, from {_short(wire.text + end)}"
     return ""
 
 
-def _alike(got: object, want: object, *, elements: bool) -> bool:
-    """Whether it came back, but for white space that the template has at the edges of a text.
-
-    Values that are written as `elements` do not show all: there an empty text, an empty object and
-    an empty list are alike, and null may be left out.
-    """
-    if isinstance(got, str) and isinstance(want, str):
-        return got.strip() == want.strip()
-    return _kept(got) == _kept(want) if elements else got == want
-
-
-def _kept(value: object) -> object:
-    if isinstance(value, Mapping):
-        parts = {key: _kept(part) for key, part in value.items()}
-        return {key: part for key, part in parts.items() if part is not None} or ""
-    if isinstance(value, list | tuple):
-        return [_kept(part) for part in value] or ""
-    return value
-
-
 def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict[str, Any]:
-    """The arguments as the template shows them: some trim strings that stand in no quotes."""
+    """The arguments as the template shows them: some leave out what is null.
+
+    And some trim strings that stand in no quotes.
+    """
     plain = fmt.tools.format is ToolFormat.TAG_WITH_TAGGED and not fmt.arguments.quoted_strings
 
     def shown(value: Any) -> Any:
         cut = plain and isinstance(value, str) and value not in wire.text
         return value.strip() if cut else value
 
-    return {key: shown(value) for key, value in arguments.items()}
+    return {
+        key: shown(value)
+        for key, value in arguments.items()
+        if value is not None or key in wire.text
+    }
 
 
 def _parse(

@@ -33,6 +33,16 @@ def test_tools_are_functions_with_arguments_that_are_strings():
             assert part["description"]
 
 
+def test_all_of_tools_is_more_of_the_same():
+    for made, all_of_it in zip(probes.TOOLS, probes.ALL_OF_TOOLS, strict=True):
+        function, full = made["function"], all_of_it["function"]
+        assert function.keys() < full.keys()
+        assert function["name"] == full["name"]
+        parts, more = (one["parameters"]["properties"] for one in (function, full))
+        assert parts.keys() == more.keys()
+        assert all(parts[name].items() < more[name].items() for name in parts)
+
+
 @pytest.mark.parametrize(
     ("made", "message"),
     [

@@ -71,6 +71,25 @@ def test_a_refusal_is_remembered_in_the_templates_words():
     assert "only prose" in made.refusals[0]
 
 
+def test_of_which_conversation_a_refusal_is():
+    made = Renderer(ChatTemplate("{{ raise_exception('no tools') if tools }}{{ messages }}"))
+    assert made([user()]) is not None
+    assert made.refusal([user()], TOOLS) == "no tools"
+    assert made.refusal([user("more")], ()) == ""
+    assert made.refusals == ["no tools"]
+
+
+def test_more_may_be_said_of_tools():
+    source = "{% for t in tools or [] %}{{ t.function.returns.type }}{% endfor %}"
+    made = Renderer(ChatTemplate(source))
+    assert made([user()], tools=TOOLS) is None
+    full = made.with_all_of_tools()
+    assert full([user()], tools=TOOLS) == "stringstring"
+    assert full.of(made.template)([user()], tools=TOOLS) == "stringstring"
+    assert full([user()]) == ""
+    assert made([user()], tools=TOOLS) is None
+
+
 def test_a_conversation_with_one_turn():
     made = Renderer(ChatTemplate(OWN.json_list_behind_words))
     assert made.turn() == made([user(), assistant()])

@@ -47,6 +47,8 @@ def pythonic_formats(draw):
     mode = draw(st.sampled_from(["NONE", "TAG_BASED", "DELIMITER"]))
     in_section, in_tags = shape in ("section", "both"), shape in ("per_call", "both")
     in_list = draw(st.booleans())
+    # Some print the result of the call.
+    opened, closed = draw(st.sampled_from([("", ""), ("", ""), ("print(", ")")]))
     between = [", ", ",\n", ","] if in_list and not in_tags else [";", "; ", ", ", "\n"]
     return WireFormat(
         turn=TurnFormat(headers=(HEADER,), ends=(end,), generation_prompt=HEADER),
@@ -57,8 +59,8 @@ def pythonic_formats(draw):
         ),
         tools=ToolsFormat(
             format="PYTHONIC",
-            section_start=section + draw(spaces) if in_section else "",
-            section_end=draw(spaces) + section_end if in_section else "",
+            section_start=section + draw(spaces) + opened if in_section else "",
+            section_end=closed + draw(spaces) + section_end if in_section else "",
             per_call_start=per_call + draw(spaces) if in_tags else "",
             per_call_end=draw(spaces) + per_call_end if in_tags else "",
             separator=draw(spaces) if in_tags else draw(st.sampled_from(between)),

@@ -13,6 +13,7 @@ the schema would tell, and models do not keep to that.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from deltaparse.partial import Steps, Window, peek, python_arguments, whitespace
@@ -71,7 +72,8 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) ->
     if not found:
         repairs = reading.sink.policies.malformed_arguments == "repair"
         repairs = repairs and not reading.sink.call_is_text
-        bracket = yield from _bracket(src, BRACKETS if repairs else "]" * in_list)
+        strays = _strays(reading.fmt.facts.closers) if repairs else ""
+        bracket = yield from _bracket(src, strays + "]" * in_list)
     if not bracket:
         if found:
             start, src.pos = src.offset, found.end()
@@ -90,6 +92,12 @@ def _another_call(reading: Reading, checkpoint: Checkpoint, *, in_list: bool) ->
     detail = f"left out: {checkpoint.text()!r}"
     reading.sink.issue("repaired_arguments", checkpoint.span, detail)
     return True
+
+
+def _strays(closers: Sequence[str]) -> str:
+    """The brackets that a call may have too many: those with which no marker behind it begins."""
+    marked = {marker.lstrip()[:1] for marker in closers}
+    return "".join(bracket for bracket in BRACKETS if bracket not in marked)
 
 
 def _call(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import ContentFormat, ReasoningFormat, ToolFormat, WireFormat
+from deltaparse import ContentFormat, ReasoningFormat, ToolFormat, WireFormat, analyze, parse
 from deltaparse.analyzer.phases.channels import header_marks, with_channels
 
 REASONING = {"start": "<|in|>think<|is|>", "end": "<|end|><|from|>me"}
@@ -50,3 +50,34 @@ def test_a_format_of_channels():
         tools={"format": ToolFormat.TAG_WITH_JSON}, function={"name_prefix": "<|to|>"}
     )
     assert with_channels(calls).tools.format is ToolFormat.TAG_WITH_JSON
+
+
+NAMED = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}"
+    "{% if m.reasoning_content %}<|from|>me<|in|>think<|is|>{{ m.reasoning_content }}<|end|>"
+    "{% endif %}{% if m.content %}<|from|>me<|in|>say<|is|>{{ m.content }}<|end|>{% endif %}"
+    "{% for c in m.tool_calls or [] %}<|from|>me<|in|>BEFORE{{ c.function.name }}<|is|>"
+    "{{ c.function.arguments | tojson }}<|end|>{% endfor %}{% else %}<|from|>{{ m.role }}<|is|>"
+    "{{ m.content }}<|end|>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|from|>me{% endif %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "channel", "recipient", "namespace"),
+    [
+        ("call ", "<|in|>", "call ", ""),
+        ("call:", "<|in|>", "call:", ""),
+        ("api.", "<|in|>", "api.", ""),
+        ("to=api.", "<|in|>", "to=", "api."),
+        ("", "", "<|in|>", ""),
+    ],
+)
+def test_a_function_may_be_named_where_channels_are(before, channel, recipient, namespace):
+    fmt = analyze(NAMED.replace("BEFORE", before))
+    assert fmt.verified
+    assert (fmt.channels.channel, fmt.channels.recipient) == (channel, recipient)
+    assert fmt.function.namespace == namespace
+    message = parse(f'<|in|>{before}f<|is|>{{"a": 1}}<|end|>', fmt)
+    assert [(call.name, call.arguments) for call in message.tool_calls] == [("f", '{"a": 1}')]
+    assert not message.issues

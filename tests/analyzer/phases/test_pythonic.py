@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse import analyze
+from deltaparse import analyze, parse
 
 CALL = (
     "{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}={{ v | tojson }}"
@@ -41,6 +41,16 @@ def test_brackets_and_markers_round_the_calls(before, behind, listed, start, end
     if not (start or listed):
         assert any("<|d|>" in text for text in fmt.turn.ends)
         assert (tools.separator, tools.behind_content) == ("", False)
+
+
+@pytest.mark.parametrize(("before", "behind"), [("<c>print(", ")</c>"), ("<c>", "]</c>")])
+def test_a_bracket_that_closes_what_stands_round_calls_is_none_of_theirs(before, behind):
+    fmt = analyze(template(before, behind))
+    assert fmt.verified
+    assert (fmt.tools.section_start, fmt.tools.section_end) == (before, behind)
+    message = parse(f"{before}f(a=1){behind}<|end|>", fmt)
+    assert (message.content, message.tool_calls[0].arguments) == ("", '{"a": 1}')
+    assert not message.issues
 
 
 ALONE = "{% if m.tool_calls | length > 1 %}{{ raise_exception('one call') }}{% endif %}"

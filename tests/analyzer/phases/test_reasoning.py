@@ -101,6 +101,8 @@ def test_a_part_of_the_content_that_no_marker_begins_is_no_reasoning():
         ("[MUSE][/MUSE]", "[MUSE]", "[/MUSE]"),
         ("<|part>muse\n<part|>", "<|part>muse\n", "<part|>"),
         ("<|muse_begin|><|muse_end|>", "<|muse_begin|>", "<|muse_end|>"),
+        # What a prompt says of having thought is no part of the marker.
+        ("<muse>\nI have thought.\n</muse>\n\n", "<muse>\n", "</muse>"),
         # What does not close the other is no end; and a closer alone opens nothing.
         ("<|part|>final<|text|>", "", ""),
         ("hm <muse></muse>", "", ""),
@@ -112,6 +114,15 @@ def test_a_prompt_may_open_and_close_reasoning_at_once(prompt, start, end):
     assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
     assert fmt.reasoning.mode is (ReasoningMode.TAG_BASED if end else ReasoningMode.NONE)
     assert fmt.verified is (bool(end) or prompt == "</muse>")
+
+
+@pytest.mark.parametrize("said", ["\nI have thought.\n", "I have thought.", " "])
+def test_what_one_prompt_says_between_the_markers_is_no_part_of_them(said):
+    prompt = "<muse>{{ '" + said.replace("\n", "\\n") + "</muse>' if brief }}"
+    fmt = analyze(turns("{{ m.content.split('</muse>')[-1] }}", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<muse>", "</muse>")
+    assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
 
 
 @pytest.mark.parametrize("closed", ["<t></t>", "<t>"])
@@ -423,3 +434,113 @@ def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt):
     fmt = analyze(turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}"))
     assert fmt.verified
     assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+NAMED = (
+    "{% for c in m.tool_calls or [] %}<cs>\n<c>{{ c.function.name }}<x>"
+    "{{ c.function.arguments | tojson }}</c></cs>{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("calls", "prompt", "output"),
+    [
+        (CALLS, "<c>", '{"name": "f", "arguments": {}}</c>'),
+        (CALLS, '<c>{"name": "', 'f", "arguments": {}}</c>'),
+        (NAMED, "<cs>", "<c>f<x>{}</c></cs>"),
+        (NAMED, "<cs>\\n<c>", "f<x>{}</c></cs>"),
+    ],
+)
+@pytest.mark.parametrize("thought", ["", THOUGHT])
+def test_what_opens_a_call_in_the_prompt_opens_no_reasoning(calls, prompt, output, thought):
+    required = "{{ '" + prompt + "' if tool_choice == 'required' }}"
+    source = "{{ tools | tojson if tools }}"
+    source += turns(thought + "{{ m.content or '' }}" + calls, required)
+    fmt = analyze(source)
+    assert fmt.verified
+    assert fmt.reasoning.start == ("<t>" if thought else "")
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, tool_choice="required")
+    (call,) = parse(output + "</me>", fmt, prompt=behind).tool_calls
+    assert (call.name, call.complete) == ("f", True)
+
+
+@pytest.mark.parametrize("closed", ["<t></t>", "<t>\\n\\n</t>", "<t>"])
+def test_an_empty_pair_beside_calls_alone_is_no_part_of_them(closed):
+    thought = "{{ '<t></t>' if m.tool_calls }}{{ m.content or '' }}"
+    prompt = "{{ '" + closed + "' if tool_choice == 'required' }}"
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS, prompt))
+    assert (fmt.reasoning.start.strip(), fmt.reasoning.end) == ("<t>", "</t>")
+
+
+EFFORT = "{% if effort in ['low', 'high'] %}MARKER{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "mode"),
+    [
+        ("<|effort:{{ effort | default('mid') }}|><t>", ReasoningMode.FORCED_OPEN),
+        ("<|effort:{{ effort | default('mid') }}|>", ReasoningMode.TAG_BASED),
+        ("<|level_{{ level | default(2) }}|><t>", ReasoningMode.FORCED_OPEN),
+        ("[effort: {{ effort | default('mid') }}]\n<t>", ReasoningMode.FORCED_OPEN),
+        ("Effort: {{ effort | default('mid') }}. ", ReasoningMode.TAG_BASED),
+        (EFFORT.replace("MARKER", "<|effort:{{ effort }}|>"), ReasoningMode.TAG_BASED),
+        (EFFORT.replace("MARKER", "<|effort:{{ effort }}|>") + "<t>", ReasoningMode.FORCED_OPEN),
+    ],
+)
+def test_what_holds_the_value_of_a_switch_opens_nothing(prompt, mode):
+    source = turns(THOUGHT + "{{ m.content }}", prompt)
+    fmt = analyze(source)
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.mode) == ("<t>", mode)
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, effort="high")
+    opened = "" if behind.endswith("<t>") else "<t>"
+    message = parse(opened + "hm</t>Dry.</me>", fmt, prompt=behind)
+    assert (message.reasoning_content, message.content) == ("hm", "Dry.")
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "<deep>{{ '' if effort == 'low' }}",
+        "<{{ effort }}>",
+        "<|{{ 'deep' if effort == 'high' else 'quick' }}|>",
+    ],
+)
+def test_what_a_switch_chooses_may_open_something(marker):
+    fmt = analyze(turns(THOUGHT + "{{ m.content }}", EFFORT.replace("MARKER", marker)))
+    (issue,) = fmt.issues
+    assert "the prompt opens a part of the turn with" in issue
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_an_opener_may_have_the_value_of_a_switch_in_its_tag(space):
+    prompt = EFFORT.replace("MARKER", "{{ '<t effort=' ~ effort ~ '>" + repr(space)[1:-1] + "' }}")
+    source = turns(THOUGHT + "{{ m.content }}", prompt)
+    fmt = analyze(source)
+    assert fmt.verified
+    starts = "<t effort=low>" + space, "<t effort=high>" + space
+    assert fmt.reasoning.alternatives == (starts[0], "</t>", starts[1], "</t>")
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, effort="high")
+    message = parse("hm</t>Dry.</me>", fmt, prompt=behind)
+    assert (message.reasoning_content, message.content) == ("hm", "Dry.")
+
+
+@pytest.mark.parametrize("opened", ["<t>", "<t:{{ effort | default('mid') }}>"])
+@pytest.mark.parametrize("mark", [":", " effort="])
+def test_it_is_reported_where_a_switch_of_any_value_changes_the_opener(opened, mark):
+    prompt = "<t" + mark + "{{ effort | default('mid') }}>"
+    said = THOUGHT.replace(
+        "<t>", opened.replace(":", mark).replace("{{", "' ~ (").replace("}}", ") ~ '")
+    )
+    source = turns(said + "{{ m.content }}", prompt)
+    fmt = analyze(source)
+    assert f"what opens reasoning, '<t{mark}mid>', holds the value of effort" in fmt.issues[0]
+    assert "analyze(template, effort=...)" in fmt.issues[0]
+    fmt = analyze(source, effort="high")
+    assert fmt.verified
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, effort="high")
+    assert parse("hm</t>Dry.</me>", fmt, prompt=behind).reasoning_content == "hm"

@@ -7,7 +7,7 @@ import pytest
 from deltaparse import ChatTemplate, analyze, parse
 from deltaparse.analyzer.phases.call_texts import ToolsFinding
 from deltaparse.analyzer.phases.tool_calls import not_understood, showing_calls
-from deltaparse.analyzer.probes import CONTENT
+from deltaparse.analyzer.probes import CONTENT, TOOLS, user
 from deltaparse.analyzer.renderer import Renderer
 
 PROMPT = "{% if add_generation_prompt %}<assistant>{% endif %}"
@@ -78,6 +78,46 @@ def test_calls_outside_of_the_turn_are_said_to_be_there(space):
 def test_calls_that_are_read_and_not_shown_are_said_to_be_so():
     issue = issue_of_calls(turns(PLAIN + "{{ m.tool_calls | length if m.tool_calls }}"))
     assert "it reads the tool_calls of a message, and shows none" in issue
+
+
+SCHEMAS = (
+    "{% for t in tools or [] %}"
+    "{% for k, v in t.function.parameters.properties.items() %}SHOWN{% endfor %}{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "{{ v.default | tojson }}",
+        "{{ v.enum[0] | upper ~ v.examples[0] }}",
+        "{{ t.function.returns.type ~ t.function.strict | tojson }}",
+        "{{ v['items'].type ~ v.title | tojson }}",
+    ],
+)
+def test_a_template_may_write_what_most_tools_do_not_say(shown):
+    calls = "{% for c in m.tool_calls or [] %}<f>{{ c.function | tojson }}</f>{% endfor %}"
+    source = SCHEMAS.replace("SHOWN", shown) + turns(PLAIN.replace("</", calls + "</"))
+    assert Renderer(ChatTemplate(source))([user()], tools=TOOLS) is None
+    assert analyze(source).verified
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (SCHEMAS.replace("SHOWN", "{{ t.some.thing }}"), "refuses tools: the chat template fails"),
+        ("{{ raise_exception('say please') if tools }}", "refuses tools: say please"),
+        (
+            "{{ raise_exception('say please') if messages[-1].tool_calls }}",
+            "refuses calls: say please",
+        ),
+    ],
+)
+def test_what_a_template_refuses_is_told_in_its_words(source, words):
+    calls = "{% for c in m.tool_calls or [] %}<f>{{ c.function | tojson }}</f>{% endfor %}"
+    if "tool_calls" in source:
+        calls = ""
+    assert f": it {words}" in issue_of_calls(source + turns(PLAIN.replace("</", calls + "</")))
 
 
 def test_calls_that_are_not_understood_are_shown_where_there_is_something_to_show():

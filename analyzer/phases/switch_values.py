@@ -1,0 +1,82 @@
+"""Where a prompt holds the value of a switch: the text with it is another for each value.
+
+Such a text says how to go on, as `<|effort:high|>` does, and opens nothing; or it is what opens
+reasoning, with more in its tag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..diff import after, segments
+from ..probes import SWITCHED
+from ..trace import phase
+from ..turns import Turns
+from .switches import MOST_SWITCHES, Setting, names_of_switches
+
+__all__ = ["Holder", "holders"]
+
+NAME = re.compile(r"\W+\w+")
+"""What a marker begins with, and its name."""
+WORD = re.compile(r"[\w-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A marker, or a text between two, that holds a switch's value: what is round the value.
+
+    `any_value`: it holds whatever the switch may be set to, not only what the template knows.
+    """
+
+    switch: str
+    before: str
+    behind: str
+    any_value: bool = False
+
+    def is_one(self, text: str) -> bool:
+        """Whether a text is this one, with some value."""
+        core = text.strip()
+        longer = len(self.before) + len(self.behind) < len(core)
+        return longer and core.startswith(self.before) and core.endswith(self.behind)
+
+    def opens_as(self, start: str) -> bool:
+        """Whether it opens what `start` does, being that or having more in the same tag."""
+        name = NAME.match(start.strip())
+        more = self.before.removeprefix(name[0]) if name else self.before
+        return self.is_one(start) or (more not in ("", self.before) and not WORD.match(more))
+
+
+@phase("S")
+def holders(turns: Turns, settings: Sequence[Setting]) -> list[Holder]:
+    """Find the texts behind the header of a prompt that hold the value of a switch.
+
+    One value shows nothing, for a marker may be called so: the template must write any value,
+    or two that it knows.
+    """
+    base = turns.render.unswitched()
+    found: Counter[Holder] = Counter()
+    for one in settings:
+        for name, value in one.switches[-1:]:
+            if isinstance(value, str):
+                prompt = base.under(one.context).prompt_tail()
+                found.update(set(_held(turns, prompt, name, value)))
+    kept = [one for one, times in found.items() if times > 1]
+    for name in names_of_switches(base.template)[:MOST_SWITCHES]:
+        # Whether it is on was asked before: a value that is written is written then too.
+        if "true" in (base.under({name: True}).prompt_tail() or "").lower():
+            free = name not in base.context
+            prompt = base.under({name: SWITCHED}).prompt_tail()
+            kept += (replace(one, any_value=free) for one in _held(turns, prompt, name, SWITCHED))
+    return kept
+
+
+def _held(turns: Turns, prompt: str | None, name: str, value: str) -> Iterator[Holder]:
+    """Yield the texts of a prompt that hold a value, and have a word of their own."""
+    header = turns.frame.header.strip()
+    for part in segments(after(prompt, header)) if prompt and header and header in prompt else ():
+        before, held, behind = part.text.strip().partition(value)
+        if held and any(map(str.isalnum, before + behind)):
+            yield Holder(name, before, behind)

@@ -1,0 +1,77 @@
+"""Texts of a prompt that hold the value of a switch."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ChatTemplate
+from deltaparse.analyzer.phases.frame import find_frame
+from deltaparse.analyzer.phases.switch_values import Holder, holders
+from deltaparse.analyzer.phases.switches import find_settings
+from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.turns import Turns
+
+KNOWN = "{% if x in ['low', 'high'] %}PART{% endif %}"
+ONE = "{% if x == 'low' %}PART{% endif %}"
+ANY = "{% if true %}PART{% endif %}"
+
+
+def found(prompt: str, **context: str) -> list[Holder]:
+    source = (
+        "{{ x }}{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>{% endfor %}"
+        "{% if add_generation_prompt %}<assistant>" + prompt + "{% endif %}"
+    )
+    render = Renderer(ChatTemplate(source), None, context)
+    return holders(Turns(render, find_frame(render)), find_settings(render))
+
+
+@pytest.mark.parametrize(
+    ("when", "part", "held"),
+    [
+        (KNOWN, "<a {{ x }}>", [Holder("x", "<a ", ">")]),
+        (KNOWN, "<a {{ x }}><b>", [Holder("x", "<a ", ">")]),
+        (KNOWN, "<b>Try {{ x }}.<c>", [Holder("x", "Try ", ".")]),
+        (KNOWN, "<{{ x }}>", []),
+        (KNOWN, "<b>", []),
+        (ONE, "<a {{ x }}>", []),
+        (ANY, "<a {{ x | default('low') }}>", [Holder("x", "<a ", ">", any_value=True)]),
+        (ANY, "<a {{ x | default('low') | lower }}>", [Holder("x", "<a ", ">", any_value=True)]),
+        (ANY, "<a {{ x | default('low') | length }}>", []),
+        (ANY, "<b>", []),
+    ],
+)
+def test_what_stands_round_a_value(when, part, held):
+    assert found(when.replace("PART", part)) == held
+
+
+def test_a_switch_that_is_set_holds_one_value():
+    (held,) = found("<a {{ x }}>", x="low")
+    assert held == Holder("x", "<a ", ">")
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "start", "opens"),
+    [
+        ("<a ", ">", "<a>", True),
+        ("<a:", ">", "<a>\n", True),
+        ("<|a:", "|>", "<|a|>", True),
+        ("<a:", ">", "<a:mid>", True),
+        ("<a", ">", "<a>", False),
+        ("<a-", ">", "<a>", False),
+        ("<ab ", ">", "<a>", False),
+        ("<b ", ">", "<a>", False),
+        ("<b><a ", ">", "<a>", False),
+        ("<a ", ">", "[a]", False),
+        ("<a ", ">", "*", False),
+    ],
+)
+def test_what_opens_as_another_does(before, behind, start, opens):
+    assert Holder("x", before, behind).opens_as(start) is opens
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [("<a low>\n", True), ("<a >", False), ("<b low>", False), ("<a low", False)],
+)
+def test_what_is_the_same_with_another_value(text, is_one):
+    assert Holder("x", "<a ", ">").is_one(text) is is_one
