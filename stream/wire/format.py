@@ -71,6 +71,14 @@ class _Remembers:
             return self._hash
 
 
+# What is nothing without the choice of a mode or a family: a format that has it would read nothing.
+STARTS = (
+    ("reasoning", "mode", "start"),
+    ("tools", "format", "section_start"),
+    ("tools", "format", "per_call_start"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireFormat(_Remembers):
     """How a model writes one turn. Frozen, comparable, and JSON both ways.
@@ -155,13 +163,11 @@ class WireFormat(_Remembers):
                 reasoning or calls where there are none; a copy that contradicts itself.
         """
         made = replace(self, **document.replaced(self, changes))
-        for name, choice in (("reasoning", "mode"), ("tools", "format")):
+        for name, choice, start in STARTS:
             given = changes.get(name)
-            if isinstance(given, Mapping) and choice not in given:
-                if getattr(getattr(made, name), choice) == "NONE" and any(
-                    map(_is_text, given.values())
-                ):
-                    raise FormatError(f"texts of {name} mean nothing without a {name}.{choice}")
+            if isinstance(given, Mapping) and given.get(start) and choice not in given:
+                if getattr(getattr(made, name), choice) == "NONE":
+                    raise FormatError(f"{name}.{start} means nothing without a {name}.{choice}")
         return made
 
     def to_json(self) -> str:
@@ -212,10 +218,6 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         yield from _no_arguments(fmt)
     if facts.is_tagged and facts.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
 
 
 def _is_json(text: str) -> bool:

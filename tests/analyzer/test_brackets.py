@@ -47,7 +47,8 @@ def test_what_is_written_as_tags_is_written_back(text):
 def test_the_markers_of_a_format_are_written_back(text):
     brackets = find_brackets(text)
     fmt = WireFormat().replace(
-        reasoning={"start": text[: len(text) // 4], "end": "</think>"}, turn={"ends": (text,)}
+        reasoning={"mode": "TAG_BASED", "start": text[: len(text) // 4], "end": "</think>"},
+        turn={"ends": (text,)},
     )
     plain = fmt.replace(
         reasoning={"start": brackets.plain(fmt.reasoning.start)},

@@ -7,8 +7,8 @@ import pytest
 from deltaparse import ContentFormat, ReasoningFormat, ToolFormat, WireFormat, analyze, parse
 from deltaparse.analyzer.phases.channels import header_marks, with_channels
 
-REASONING = {"start": "<|in|>think<|is|>", "end": "<|end|><|from|>me"}
-CONTENT = {"start": "<|in|>say<|is|>"}
+REASONING = ReasoningFormat(start="<|in|>think<|is|>", end="<|end|><|from|>me")
+CONTENT = ContentFormat(start="<|in|>say<|is|>")
 TURN = {"headers": ("<|from|>me",), "ends": ("<|end|>", "<|done|>")}
 
 
@@ -30,14 +30,14 @@ def test_one_word_stands_between_two_marks(reasoning, content, found):
 
 
 def test_no_header_no_channels():
-    bare = WireFormat().replace(reasoning=REASONING, content=CONTENT)
+    bare = WireFormat(reasoning=REASONING, content=CONTENT)
     assert with_channels(bare) is bare
     headed = WireFormat().replace(turn=TURN)
     assert with_channels(headed) is headed
 
 
 def test_a_format_of_channels():
-    fmt = WireFormat().replace(reasoning=REASONING, content=CONTENT, turn=TURN)
+    fmt = WireFormat(reasoning=REASONING, content=CONTENT).replace(turn=TURN)
     found = with_channels(fmt)
     assert (found.channels.channel, found.channels.message) == ("<|in|>", "<|is|>")
     assert found.channels.reasoning == ("think",)

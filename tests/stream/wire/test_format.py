@@ -159,13 +159,12 @@ def test_what_one_part_needs_of_another(groups, says):
     ("group", "given", "choice"),
     [
         ("reasoning", {"start": "<a>", "end": "</a>"}, "mode"),
-        ("reasoning", {"end": "</a>"}, "mode"),
         ("tools", {"per_call_start": "<call>"}, "format"),
-        ("tools", {"name_field": "name"}, "format"),
+        ("tools", {"section_start": "<calls>", "name_field": "name"}, "format"),
     ],
 )
 def test_markers_need_what_they_are_of(group, given, choice):
-    with pytest.raises(FormatError, match=f"mean nothing without a {group}.{choice}"):
+    with pytest.raises(FormatError, match=f"start means nothing without a {group}.{choice}"):
         WireFormat().replace(**{group: given})
     assert WireFormat().replace(**{group: given | {choice: "NONE"}})
     assert TAGS.replace(reasoning=THINK).replace(**{group: given})
