@@ -554,6 +554,21 @@ def test_a_record_is_what_replay_reads(upstream, tmp_path):
         assert replayer(record)["class"] == "same"
 
 
+def test_a_record_says_what_became_of_calls_beyond_the_first(upstream):
+    """The gateway leaves them out; who reads the record again does so too."""
+    records = Records(latest=1)
+    gateway = Running(upstream, records=records)
+    try:
+        for parallel, calls in ((False, 1), (True, 2)):
+            upstream.plays(chunks=[CALL, "\n", CALL])
+            gateway.post(CHAT, ASKED[CHAT] | {"tools": [TOOL], "parallel_tool_calls": parallel})
+            (record,) = records.latest
+            assert len(record["expected"]["tool_calls"]) == calls
+            assert Replayer(gateway.model.fmt)(record)["class"] == "same"
+    finally:
+        gateway.stop()
+
+
 def test_held_characters_are_measured(gateway, upstream):
     upstream.plays(chunks=["one <pon"], fault="hang")
     with httpx.stream("POST", gateway.url + CHAT, json=ASKED[CHAT] | {"stream": True}) as answer:

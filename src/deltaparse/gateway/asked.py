@@ -54,10 +54,15 @@ class Asked:
                 **request.parser_options(),
                 prompt=self.prompt,
                 calls=self.constraint.calls if self.constraint else "format",
-                policies=Policies(extra_calls="flag" if request.parallel_tool_calls else "drop"),
+                policies=self.policies,
                 id_factory=self.model.id_factory,
                 collect=collect,
             )
+
+    @property
+    def policies(self) -> Policies:
+        """What is done where an output is odd: a call too many, no client is sent."""
+        return Policies(extra_calls="flag" if self.request.parallel_tool_calls else "drop")
 
     @property
     def budget(self) -> int | None:
