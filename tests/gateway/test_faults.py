@@ -17,7 +17,7 @@ from deltaparse.gateway.upstreams.sglang import SGLang
 from deltaparse.gateway.upstreams.tgi import TGI
 from deltaparse.protocols import read_chat_completions
 
-from .asking import ASKED, CLIENT, KINDS, PATHS, READERS, error_of, streamed
+from .asking import ASKED, CLIENT, KINDS, PATHS, READERS, TOOL, error_of, streamed
 from .conftest import Running
 
 
@@ -80,6 +80,22 @@ def test_a_call_that_breaks_off_is_not_complete(gateway, upstream):
     message = read_chat_completions(streamed(gateway, path, tools=tools).content)
     (call,) = message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("add", '{"a": "x', False)
+
+
+def test_only_a_limit_counts_as_one(gateway, upstream):
+    """Neither an upstream that breaks off in a call, nor a stop string in one, is a limit."""
+    tools, call = [TOOL], ['<call>\n{"name": "add", "arguments": {"a": 1, "b": "x']
+    before = metric(gateway, "deltaparse_truncated_total")
+    upstream.plays(chunks=call, fault="die")
+    streamed(gateway, PATHS[0], tools=tools)
+    upstream.plays(chunks=call, stopped_at="y")
+    streamed(gateway, PATHS[0], tools=tools, stop=["y"])
+    assert metric(gateway, "deltaparse_truncated_total") == before
+    upstream.plays(chunks=call, reason="length")
+    streamed(gateway, PATHS[0], tools=tools)
+    upstream.plays(reason="length")
+    streamed(gateway, PATHS[0])
+    assert metric(gateway, "deltaparse_truncated_total") == before + 2
 
 
 @pytest.mark.parametrize("path", PATHS)
