@@ -49,6 +49,7 @@ BAD_MEMBERS = [
     {"messages": 1.5, "input": True},
     {"messages": [5], "input": [5]},
     {"messages": [{"content": "Hi"}], "input": [{"content": "Hi"}]},
+    {"messages": [{"role": "alien", "content": "x"}], "input": [{"role": "x", "content": ""}]},
     {"temperature": "hot"},
     {"temperature": -1},
     {"temperature": True},
