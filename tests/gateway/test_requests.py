@@ -287,6 +287,18 @@ def test_tools_that_are_off_make_text_of_calls(gateway, upstream, off):
     assert "add" not in upstream.bodies[-1]["prompt"]
 
 
+@pytest.mark.parametrize("path", PATHS)
+def test_tools_with_a_name_only(gateways, upstream, path):
+    """More than that no protocol asks for, and some templates do."""
+    upstream.plays(chunks=["Hi."])
+    tool = {"type": "function", "name": "add"}
+    named = {CHAT: {"type": "function", "function": {"name": "add"}}, RESPONSES: tool}
+    tools = [named.get(path, {"name": "add", "input_schema": {"type": "object"}})]
+    answer = gateways(model="channels").post(path, ASKED[path] | {"tools": tools})
+    assert answer.status_code == 200, answer.text
+    assert "add" in upstream.bodies[0]["prompt"]
+
+
 def test_one_call_at_a_time(gateway, upstream):
     upstream.plays(chunks=[CALL, "\n", CALL])
     body = ASKED[CHAT] | {"tools": [TOOL], "parallel_tool_calls": False}
