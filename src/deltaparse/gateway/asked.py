@@ -75,7 +75,7 @@ class Asked:
         return self.model.forced_end(output, self.prompt)
 
     def generation(self, name: str | None, index: int) -> Generation:
-        """Return what the upstream is asked for a choice; each has a seed of its own."""
+        """Return what the upstream is asked for a choice; a seed is another for each."""
         sampling = self.sampling
         if sampling.seed is not None:
             sampling = replace(sampling, seed=sampling.seed + index)
