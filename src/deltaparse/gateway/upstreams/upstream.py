@@ -189,7 +189,8 @@ def plain_usage(usage: Any) -> dict[str, Any] | None:
     found: dict[str, Any] = {name: n for name in names if is_count(n := usage.get(name))}
     for name in ("prompt_tokens_details", "completion_tokens_details"):
         if found and isinstance(details := usage.get(name), Mapping):
-            found[name] = {key: n for key, n in details.items() if is_count(n)}
+            if counts := {key: n for key, n in details.items() if is_count(n)}:
+                found[name] = counts
     return found or None
 
 
