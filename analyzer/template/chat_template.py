@@ -30,6 +30,7 @@ from .library import Refusal
 from .loading import load_template
 from .plain_values import plain_copy, plain_dicts
 from .shown import without_addresses
+from .tool_members import with_all_members
 from .what_is_read import (
     CallsRead,
     Probes,
@@ -73,6 +74,8 @@ class ChatTemplate:
 
     - A tool call's `arguments` may be given as an object or as its JSON text; the template gets
       the one it wants, `arguments_shape`. Text that is not JSON is passed as it is.
+    - Where the template needs what a tool need not have, the tool has an empty one: a description,
+      its own or an argument's, and the schema of an object without members.
     - `tojson` writes whatever can be iterated over as a list.
     - A template may `append` to a list that it made itself, and `pop` from it.
     - Where the template reads `functions` or `datetime` and the caller does not pass it, it is
@@ -357,7 +360,31 @@ class ChatTemplate:
         shapes: Sequence[Shape | None],
         limits: Limits,
     ) -> str:
-        """Render with the first of `shapes` that the template takes; None leaves `chat` alone."""
+        """Render with the first of `shapes` that the template takes; None leaves `chat` alone.
+
+        A template that fails of itself is given tools with all members, too.
+        """
+        try:
+            return self._run_with(chat, tools, context, shapes, limits)
+        except TemplateError as error:
+            whole = with_all_members(tools or [])
+            if whole == (tools or []) or isinstance(error.__cause__, Refusal | LimitExceeded):
+                raise
+            try:
+                return self._run_with(chat, whole, context, shapes, limits)
+            except TemplateError:
+                pass
+            raise
+
+    def _run_with(
+        self,
+        chat: list[Message],
+        tools: list[Message] | None,
+        context: Mapping[str, Any],
+        shapes: Sequence[Shape | None],
+        limits: Limits,
+    ) -> str:
+        """Render with the first of `shapes` that the template takes, and these tools."""
         program = self._program
         wanted = program.variables & CARD_NAMES.keys()
         cards: dict[str, Any] = {name: CARD_NAMES[name](tools) for name in wanted}

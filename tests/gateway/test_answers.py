@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
 import re
 
@@ -15,6 +17,8 @@ from deltaparse.gateway import Model
 from deltaparse.gateway.faults import Fault
 from deltaparse.gateway.logprobs import TokenTexts
 from deltaparse.gateway.model import Thinking
+from deltaparse.gateway.turn import Turn
+from deltaparse.gateway.upstreams.upstream import Received
 from deltaparse.protocols import read_chat_completions_request
 from deltaparse.replay import Replayer
 
@@ -96,8 +100,8 @@ def test_each_token_of_content_belongs_to_one_delta(chunks):
             placed.extend(found or ())
 
     for number, chunk in enumerate(chunks):
-        tokens.came(chunk, [{"token": chunk, "number": number}])
-        take(parser.feed(chunk))
+        for text in tokens.came(chunk, [{"token": chunk, "number": number}]):
+            take(parser.feed(text))
         text += chunk
         assert parser.held <= len(text)
     take(parser.finish("stop"))
@@ -107,10 +111,15 @@ def test_each_token_of_content_belongs_to_one_delta(chunks):
     assert numbers == list(range(len(chunks))) or not whole
 
 
+def came(tokens, *texts):
+    """Let a text come that is made of these tokens, or has another `text`."""
+    return list(tokens.came("".join(texts), [{"token": text} for text in texts]))
+
+
 def test_tokens_that_are_parts_of_characters_count_for_the_character():
     tokens = TokenTexts()
-    tokens.came("", [{"token": "\ufffd"}])
-    tokens.came("é!", [{"token": "\ufffd"}, {"token": "!"}])
+    assert list(tokens.came("", [{"token": "\ufffd"}])) == [""]
+    assert list(tokens.came("é!", [{"token": "\ufffd"}, {"token": "!"}])) == ["é", "!"]
     delta = ContentDelta("é!")
     tokens.place([delta], held=0)
     assert [entry["token"] for entry in tokens.of(delta)] == ["\ufffd", "\ufffd", "!"]
@@ -118,15 +127,72 @@ def test_tokens_that_are_parts_of_characters_count_for_the_character():
 
 def test_a_token_that_ends_in_a_marker_counts_for_the_content_that_it_begins_with():
     tokens = TokenTexts()
-    tokens.came("So.<", [{"token": "So"}, {"token": ".<"}])
+    came(tokens, "So", ".<")
     delta = ContentDelta("So.")
     tokens.place([delta], held=1)
     assert [entry["token"] for entry in tokens.of(delta)] == ["So", ".<"]
-    tokens.came("tool_call>", [{"token": "tool_call>"}])
-    tokens.came("</tool_call>Hi", [{"token": "</tool_call>H"}, {"token": "i"}])
+    came(tokens, "tool_call>")
+    came(tokens, "</tool_call>H", "i")
     behind = ContentDelta("Hi")
     tokens.place([behind], held=0)
     assert [entry["token"] for entry in tokens.of(behind)] == ["</tool_call>H", "i"]
+
+
+class Told:
+    """A connection over which these lists of tokens come."""
+
+    def __init__(self, *lists):
+        numbers = itertools.count()
+        self.events = [
+            Received(
+                "".join(texts),
+                logprobs=[{"token": text, "number": next(numbers)} for text in texts],
+            )
+            for texts in lists
+        ]
+        self.events.append(Received(reason="stop", stop=""))
+
+    async def receive(self):
+        return self.events.pop(0) if self.events else None
+
+    def limit(self, deadline):
+        pass
+
+
+def tokens_of_content(*lists, stop=()):
+    """The content of a turn that comes as these lists of tokens, and the numbers of its tokens."""
+    parser, tokens = StreamParser(model_of("json_in_tags").fmt, tools=[TOOL]), TokenTexts()
+    turn = Turn(parser, stop, keep=True, tokens=tokens)
+    numbers = []
+
+    async def emit(deltas):
+        for delta in deltas:
+            numbers.extend(entry["number"] for entry in tokens.of(delta) or ())
+
+    async def read():
+        await turn.read(Told(*lists), emit)
+        await turn.finish(emit)
+
+    asyncio.run(read())
+    return parser.message.content, numbers, turn.text
+
+
+REPEATED = ["a", "<call>", '\n{"name": "add", "arguments": {"a": 1}}\n', "</call>", "a"]
+"""What is content is written in markers and calls as well."""
+
+
+@given(st.sets(st.integers(1, len(REPEATED) - 1)))
+def test_tokens_that_come_together_are_told_apart(cuts):
+    places = [0, *sorted(cuts), len(REPEATED)]
+    lists = [REPEATED[start:end] for start, end in itertools.pairwise(places)]
+    assert tokens_of_content(*lists) == ("aa", [0, 4], "".join(REPEATED))
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_tokens_behind_a_stop_string_are_none(together):
+    texts = ["Hi", "\n", "ST", "OP\n", "\n"]
+    lists = [texts] if together else [[text] for text in texts]
+    assert tokens_of_content(*lists, stop=("STOP",)) == ("Hi\n", [0, 1], "Hi\n")
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -486,6 +552,21 @@ def test_a_record_is_what_replay_reads(upstream, tmp_path):
         assert "".join(record["chunks"]) == "".join(THOUGHT) + "\n" + CALL
         assert record["token_ids"] == list(range(len(record["chunks"])))
         assert replayer(record)["class"] == "same"
+
+
+def test_a_record_says_what_became_of_calls_beyond_the_first(upstream):
+    """The gateway leaves them out; who reads the record again does so too."""
+    records = Records(latest=1)
+    gateway = Running(upstream, records=records)
+    try:
+        for parallel, calls in ((False, 1), (True, 2)):
+            upstream.plays(chunks=[CALL, "\n", CALL])
+            gateway.post(CHAT, ASKED[CHAT] | {"tools": [TOOL], "parallel_tool_calls": parallel})
+            (record,) = records.latest
+            assert len(record["expected"]["tool_calls"]) == calls
+            assert Replayer(gateway.model.fmt)(record)["class"] == "same"
+    finally:
+        gateway.stop()
 
 
 def test_held_characters_are_measured(gateway, upstream):

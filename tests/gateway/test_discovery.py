@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -197,6 +198,38 @@ def test_workers(upstream, documents, tmp_path):
     assert len(record.read_text().splitlines()) == 16
     assert "llama.cpp" in said
     assert "proved" in said
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+def test_workers_that_stop_take_no_new_connections(upstream, documents):
+    """While an open answer goes on, others are refused, and need not wait for its end."""
+    documents({**DOCUMENTS["llama.cpp"], "/v1/models": {"data": [{"id": "tiny"}]}})
+    upstream.plays(chunks=["It is "], fault="hang")
+    port = free_port()
+    command = ["serve", "--upstream", upstream.url, "--port", str(port), "--workers", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deltaparse", *command], stderr=subprocess.DEVNULL
+    )
+
+    def is_refused():
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            return True
+        return False
+
+    try:
+        wait_for(f"http://127.0.0.1:{port}")
+        body = ASKED["/v1/chat/completions"] | {"stream": True}
+        url = f"http://127.0.0.1:{port}/v1/chat/completions"
+        with CLIENT.stream("POST", url, json=body) as answer:
+            next(answer.iter_bytes())
+            process.send_signal(signal.SIGTERM)
+            wait_until(is_refused)
+            assert process.poll() is None
+    finally:
+        process.terminate()
+        assert process.wait(timeout=20) == 0
 
 
 def counted(number):

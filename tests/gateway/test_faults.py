@@ -12,9 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from deltaparse.gateway.upstreams.llama_cpp import LlamaCpp
+from deltaparse.gateway.upstreams.sglang import SGLang
+from deltaparse.gateway.upstreams.tgi import TGI
 from deltaparse.protocols import read_chat_completions
 
-from .asking import ASKED, CLIENT, KINDS, PATHS, READERS, error_of, streamed
+from .asking import ASKED, CLIENT, KINDS, PATHS, READERS, TOOL, error_of, streamed
 from .conftest import Running
 
 
@@ -77,6 +80,22 @@ def test_a_call_that_breaks_off_is_not_complete(gateway, upstream):
     message = read_chat_completions(streamed(gateway, path, tools=tools).content)
     (call,) = message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("add", '{"a": "x', False)
+
+
+def test_only_a_limit_counts_as_one(gateway, upstream):
+    """Neither an upstream that breaks off in a call, nor a stop string in one, is a limit."""
+    tools, call = [TOOL], ['<call>\n{"name": "add", "arguments": {"a": 1, "b": "x']
+    before = metric(gateway, "deltaparse_truncated_total")
+    upstream.plays(chunks=call, fault="die")
+    streamed(gateway, PATHS[0], tools=tools)
+    upstream.plays(chunks=call, stopped_at="y")
+    streamed(gateway, PATHS[0], tools=tools, stop=["y"])
+    assert metric(gateway, "deltaparse_truncated_total") == before
+    upstream.plays(chunks=call, reason="length")
+    streamed(gateway, PATHS[0], tools=tools)
+    upstream.plays(reason="length")
+    streamed(gateway, PATHS[0])
+    assert metric(gateway, "deltaparse_truncated_total") == before + 2
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -211,6 +230,39 @@ def test_numbers_that_are_none(gateway, upstream, usage):
             body = ASKED[path] | {"n": n}
             assert "The sum" in gateway.post(path, body).text
             assert "The sum" in gateway.post(path, body | {"stream": True}).text
+
+
+@pytest.mark.parametrize("number", [-5, 2**53, 10**400], ids=["below", "great", "huge"])
+def test_numbers_that_nobody_has_made(gateway, upstream, number):
+    """A nonsense number is none: what was made is counted, and the answer stays."""
+    inner = {"reasoning_tokens": number}
+    usage = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), number)
+    for said in (usage, {"completion_tokens": 1, "completion_tokens_details": inner}):
+        upstream.plays(chunks=["The sum"], usage=said)
+        for path in PATHS:
+            answer = gateway.post(path, ASKED[path])
+            assert answer.status_code == 200
+            assert answer.json()["usage"].get("completion_tokens", 1) == 1
+            assert f":{number}" not in answer.text.replace(" ", "")
+            assert answer.json()["usage"].get("completion_tokens_details") is None
+            streaming = gateway.post(path, ASKED[path] | {"stream": True}).text
+            assert "The sum" in streaming
+            assert f":{number}" not in streaming.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "made", [-5, 2**53, 10**400, True], ids=["below", "great", "huge", "truth"]
+)
+def test_numbers_of_every_kind_that_nobody_has_made(made):
+    details = {"finish_reason": "length", "input_length": 7, "generated_tokens": made}
+    said = [
+        SGLang().reader()({"text": "a", "meta_info": {"completion_tokens": made}}),
+        LlamaCpp().reader()({"content": "a", "tokens": [1], "tokens_predicted": made}),
+        TGI().reader()({"token": {"text": "a"}, "details": details}),
+    ]
+    for received in said:
+        assert received.usage is None
+        assert received.tokens in (0, 1)
 
 
 def test_an_upstream_that_does_not_stream(gateway, upstream):

@@ -49,6 +49,7 @@ BAD_MEMBERS = [
     {"messages": 1.5, "input": True},
     {"messages": [5], "input": [5]},
     {"messages": [{"content": "Hi"}], "input": [{"content": "Hi"}]},
+    {"messages": [{"role": "alien", "content": "x"}], "input": [{"role": "x", "content": ""}]},
     {"temperature": "hot"},
     {"temperature": -1},
     {"temperature": True},
@@ -284,6 +285,18 @@ def test_tools_that_are_off_make_text_of_calls(gateway, upstream, off):
     assert answer["choices"][0]["message"]["content"] == CALL
     assert answer["choices"][0]["finish_reason"] == "stop"
     assert "add" not in upstream.bodies[-1]["prompt"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_tools_with_a_name_only(gateways, upstream, path):
+    """More than that no protocol asks for, and some templates do."""
+    upstream.plays(chunks=["Hi."])
+    tool = {"type": "function", "name": "add"}
+    named = {CHAT: {"type": "function", "function": {"name": "add"}}, RESPONSES: tool}
+    tools = [named.get(path, {"name": "add", "input_schema": {"type": "object"}})]
+    answer = gateways(model="channels").post(path, ASKED[path] | {"tools": tools})
+    assert answer.status_code == 200, answer.text
+    assert "add" in upstream.bodies[0]["prompt"]
 
 
 def test_one_call_at_a_time(gateway, upstream):

@@ -466,6 +466,21 @@ def test_anthropic_names_the_sequence_that_stopped_it():
         assert machine(**HEAD).response(Message(), "stop", stop_sequence="###")
 
 
+def test_anthropic_names_no_sequence_where_another_reason_stands():
+    """As where a stop string stood in a call, or behind one."""
+    cut, call = ToolCallDelta(0, "c1", "f", '{"a": '), ToolCallDelta(0, "c1", "f", "{}", last=True)
+    for deltas, reason in (([cut], "stop"), ([], "length"), ([call], "stop")):
+        events = events_of(AnthropicMessages(**HEAD), deltas, reason, stop_sequence="###")
+        assert events[-2]["delta"]["stop_reason"] != "stop_sequence"
+        assert events[-2]["delta"]["stop_sequence"] is None
+    message = Message([ToolCall("c1", "f", '{"a": ', complete=False)])
+    whole = AnthropicMessages(**HEAD).response(message, "stop", stop_sequence="###")
+    assert (whole["stop_reason"], whole["stop_sequence"]) == ("max_tokens", None)
+    machine = AnthropicMessages(**HEAD)
+    events = [*machine.start(), *machine.refuse("No."), *machine.finish("stop", stop_sequence="#")]
+    assert events[-2]["delta"]["stop_sequence"] is None
+
+
 def test_thinking_is_signed_when_it_has_ended():
     machine = AnthropicMessages(**HEAD, signature=lambda text: f"signed {text}")
     body = bytes_of(machine, INTERLEAVED, "stop")

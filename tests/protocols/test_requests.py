@@ -372,7 +372,10 @@ def test_a_template_that_takes_texts_only_takes_no_image():
         )
 
 
-@pytest.mark.parametrize("role", [None, 1, {}])
-def test_a_message_without_a_role_is_refused(role):
-    with pytest.raises(UsageError, match="needs a role"):
-        read_chat_completions_request({"messages": [{"role": role, "content": "Hi"}]})
+@pytest.mark.parametrize("role", [None, 1, {}, "", "alien", "User"])
+@pytest.mark.parametrize("read", READ.values(), ids=["chat", "responses", "messages"])
+def test_a_message_without_a_role_of_the_protocol_is_refused(read, role):
+    """A template shows nothing of most: the message would be lost without a word."""
+    message = {"type": "message", "role": role, "content": "Hi"}
+    with pytest.raises(UsageError, match=r"needs a role, one of .*user.*, not "):
+        read({"messages": [message], "input": [message]})

@@ -113,6 +113,7 @@ ASKED = st.fixed_dictionaries(
         "tools": st.sampled_from([[], record()["tools"][:1], json.dumps(record()["tools"])]),
         "tool_choice": st.sampled_from(["none", "required", None]),
         "parallel_tool_calls": st.booleans(),
+        "extra_calls": st.sampled_from(["flag", "drop", "text"]),
         "finish_reason": st.sampled_from(["stop", "length", {"type": "eos_token"}, None]),
         "prompt": st.sampled_from(["<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n"]),
         "response_schema": st.just({"type": "object"}),

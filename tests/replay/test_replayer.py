@@ -115,6 +115,23 @@ def test_the_request_of_a_record():
     assert REPLAYER(record(tools=json.dumps(record()["tools"]))) == RESULT
 
 
+def test_a_record_names_the_policy_of_its_server_for_extra_calls():
+    """Another that is asked for wins."""
+    call = '<tool_call>\n{"name": "clock", "arguments": {"zone": "UTC"}}\n</tool_call>'
+    asked = record(text=f"{call}\n{call}", parallel_tool_calls=False)
+
+    def calls(replayer, **more):
+        return len(replayer(asked | more)["message"].get("tool_calls", ()))
+
+    assert calls(REPLAYER) == 2
+    assert calls(REPLAYER, extra_calls="drop") == 1
+    assert calls(REPLAYER, extra_calls="flag") == 2
+    texts = Replayer(REPLAYER.format, policies=dp.Policies(extra_calls="text"))
+    assert "clock" in texts(asked | {"extra_calls": "drop"})["message"]["content"]
+    for wrong in (5, "lose"):
+        assert "extra_calls" in REPLAYER(asked | {"extra_calls": wrong})["error"]
+
+
 def test_a_template_is_told_what_it_was_told_then():
     opened = "<assistant>\n{% if thinks %}<note>{% endif %}{% endif %}"
     template = dp.ChatTemplate(PLAIN.replace("<assistant>\n{% endif %}", opened))

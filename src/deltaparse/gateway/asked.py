@@ -54,10 +54,15 @@ class Asked:
                 **request.parser_options(),
                 prompt=self.prompt,
                 calls=self.constraint.calls if self.constraint else "format",
-                policies=Policies(extra_calls="flag" if request.parallel_tool_calls else "drop"),
+                policies=self.policies,
                 id_factory=self.model.id_factory,
                 collect=collect,
             )
+
+    @property
+    def policies(self) -> Policies:
+        """What is done where an output is odd: a call too many, no client is sent."""
+        return Policies(extra_calls="flag" if self.request.parallel_tool_calls else "drop")
 
     @property
     def budget(self) -> int | None:
@@ -70,7 +75,7 @@ class Asked:
         return self.model.forced_end(output, self.prompt)
 
     def generation(self, name: str | None, index: int) -> Generation:
-        """Return what the upstream is asked for a choice; each has a seed of its own."""
+        """Return what the upstream is asked for a choice; a seed is another for each."""
         sampling = self.sampling
         if sampling.seed is not None:
             sampling = replace(sampling, seed=sampling.seed + index)

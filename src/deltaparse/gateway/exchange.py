@@ -300,7 +300,7 @@ class Exchange:
         metrics, parser = self.gateway.metrics, turn.parser
         ended = "fault" if turn.fault else turn.finish_reason or "cancelled"
         metrics.finished.labels(ended).inc()
-        metrics.truncated.inc(parser.finish_reason == "length")
+        metrics.truncated.inc(turn.reason == "length")  # and no call that breaks off otherwise
         for attempt in parser.attempts:
             metrics.calls.labels(attempt.status).inc()
         for issue in parser.issues:

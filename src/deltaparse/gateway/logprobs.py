@@ -1,15 +1,15 @@
 """Which tokens each delta of content is made of, for their log probabilities.
 
-Upstreams say how likely each token was, and of a parser comes text. What is emitted stands in the
-output as it came, in order, and ends before what the parser holds back: so the text of a delta is
-looked for from there backwards, and the tokens that begin in it, or run into it, are its own. Those
-of markers, of reasoning and of calls belong to no content.
+Upstreams say how likely each token was, and of a parser comes text. So the parser is fed with one
+token at a time: what comes of it stands in the text up to there, in order, and ends before what the
+parser holds back. The text of a delta is looked for from there backwards, and the tokens that begin
+in it, or run into it, are its own. Those of markers, reasoning and calls belong to no content.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from deltaparse.stream import ContentDelta, Delta, ReasoningDelta
@@ -23,12 +23,11 @@ class TokenTexts:
     """The tokens of one output, and the deltas of content that have them.
 
     >>> tokens = TokenTexts()
-    >>> tokens.came("<think>", [{"token": "<think>"}])
-    >>> tokens.came("Hi", [{"token": "H"}, {"token": "i"}])
-    >>> delta = ContentDelta("Hi")
-    >>> tokens.place([delta], held=0)
-    >>> tokens.of(delta)
-    [{'token': 'H'}, {'token': 'i'}]
+    >>> for text in tokens.came("<think>H", [{"token": "<think>"}, {"token": "H"}]):
+    ...     deltas = [ContentDelta(text)] if text == "H" else []
+    ...     tokens.place(deltas, held=0)
+    >>> tokens.of(deltas[0])
+    [{'token': 'H'}]
     """
 
     def __init__(self) -> None:
@@ -38,20 +37,26 @@ class TokenTexts:
         self._entries: deque[tuple[int, int, Entry]] = deque()
         self._placed: dict[int, list[Entry]] = {}
 
-    def came(self, text: str, entries: Sequence[Entry]) -> None:
-        """Take more of the output, and the tokens that it is.
+    def came(self, text: str, entries: Sequence[Entry]) -> Iterator[str]:
+        """Take more of the output, token by token, and yield the text of each.
 
         The text of a token that is a part of a character is not what comes of it, so the last
         token ends where the text does; one that brought no text counts for what follows.
         """
-        start = self._base + len(self._text)
-        self._text += text
-        end = self._base + len(self._text)
-        at = start
+        start, at = self._base + len(self._text), 0
         for place, entry in enumerate(entries, 1):
             begin = at
-            at = end if place == len(entries) else min(at + len(entry["token"]), end)
-            self._entries.append((begin, max(at, start + 1), entry))
+            at = len(text) if place == len(entries) else min(at + len(entry["token"]), len(text))
+            self._entries.append((start + begin, start + max(at, 1), entry))
+            self._text += text[begin:at]
+            yield text[begin:at]
+        if not entries:
+            self._text += text
+            yield text
+
+    def end(self, count: int) -> None:
+        """Take note that the last characters, so many, are behind the end of the output."""
+        self._text = self._text[: len(self._text) - count]
 
     def place(self, deltas: Sequence[Delta], held: int) -> None:
         """Say which tokens belong to deltas, `held` characters being held back behind them."""

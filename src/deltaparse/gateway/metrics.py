@@ -38,7 +38,7 @@ class Metrics:
         self.finished = counter("turns_total", "Turns, by why they ended.", "reason")
         self.calls = counter("calls_total", "Calls that were begun, by what became.", "status")
         self.issues = counter("issues_total", "Issues that parsers reported.", "kind")
-        self.truncated = counter("truncated_total", "Turns that were cut off.")
+        self.truncated = counter("truncated_total", "Turns cut off at a limit of tokens.")
         self.faults = counter("faults_total", "Answers that failed, by their status.", "status")
         self.gone = counter("clients_gone_total", "Clients that left before the end.")
         self.tokens = counter("tokens_total", "Tokens, by part.", "part")

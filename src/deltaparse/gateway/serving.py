@@ -122,17 +122,22 @@ def serve(service: Service, listening: socket.socket) -> None:
         raise UsageError("--workers needs a system with fork: start several services instead")
     with tempfile.TemporaryDirectory(prefix="deltaparse-") as folder:
         share_numbers(Path(folder))
-        _supervise(lambda: service.run(listening), service.workers)
+        _supervise(lambda: service.run(listening), service.workers, listening)
 
 
-def _supervise(run: Callable[[], None], count: int) -> None:
-    """Keep `count` processes running; pass on the signal that stops them, and wait for them."""
+def _supervise(run: Callable[[], None], count: int, listening: socket.socket) -> None:
+    """Keep `count` processes running; pass on the signal that stops them, and wait for them.
+
+    The socket is closed when they are told to stop: while it is open here, the system takes
+    connections that nobody serves.
+    """
     children: dict[int, float] = {}
     stopping = False
 
     def stop(number: int, _: object) -> None:
         nonlocal stopping
         stopping = True
+        listening.close()
         for child in list(children):
             with suppress(ProcessLookupError):
                 os.kill(child, number)
@@ -141,6 +146,9 @@ def _supervise(run: Callable[[], None], count: int) -> None:
 
     def start() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # `stop` is not the child's
+        if stopping:  # since somebody looked
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+            return
         child = os.fork()
         if child == 0:
             code = 1

@@ -91,13 +91,13 @@ class Turn:
                     self._tokens += tokens
                     if parser.in_reasoning:
                         self._reasoning_tokens += tokens
-                    fed = text if simple else stops.feed(text)
-                    if self._keep:
-                        self._kept(fed, received)
-                    deltas = feed(fed)
-                    if self._token_texts is not None:
-                        self._token_texts.came(text, received.logprobs)
-                        self._token_texts.place(deltas, self.held)
+                    if self._token_texts is None:
+                        fed = text if simple else stops.feed(text)
+                        if self._keep:
+                            self._kept(fed, received)
+                        deltas = feed(fed)
+                    else:
+                        deltas = self._by_token(received, self._token_texts)
                     if deltas:
                         await emit(deltas)
                     if self._budget is not None and self._is_overspent(received):
@@ -193,6 +193,25 @@ class Turn:
         if self.reason == "content_filter":
             return self.reason
         return self.parser.finish_reason if self.ended else None
+
+    def _by_token(self, received: Received, tokens: TokenTexts) -> list[Delta]:
+        """Feed the parser one token at a time, so that each delta has those it is made of."""
+        deltas: list[Delta] = []
+        read = ""
+        for text in tokens.came(received.text, received.logprobs):
+            before = self._stops.held
+            fed = self._stops.feed(text)
+            read += fed
+            found = self.parser.feed(fed)
+            if self._stops.found is not None:
+                tokens.end(before + len(text) - len(fed))
+            tokens.place(found, self.held)
+            deltas += found
+            if self._stops.found is not None:
+                break
+        if self._keep:
+            self._kept(read, received)
+        return deltas
 
     def _kept(self, text: str, received: Received) -> None:
         self.chunks.append(text)

@@ -30,6 +30,7 @@ FIELDS = (
     "chat_template_kwargs",
     "tool_choice",
     "parallel_tool_calls",
+    "extra_calls",
     "calls",
     "response_schema",
     "finish_reason",

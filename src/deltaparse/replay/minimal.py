@@ -165,18 +165,18 @@ def peer_named(name: str) -> Peer:
 def as_test(replayer: Replayer, record: Mapping[str, Any], chunks: list[str], fmt: str) -> str:
     """Write a module with a test of these chunks.
 
-    What the record was asked, and the policies of the replayer, stand in it; `fmt` is the text of
-    an expression that makes the format, where deltaparse is `dp`.
+    What the record was asked, and the policies that it was read with, stand in it; `fmt` is the
+    text of an expression that makes the format, where deltaparse is `dp`.
 
     Raises:
         DeltaParseError: the record cannot be parsed.
     """
     read = _read(without_chunks(record), chunks)
-    prompt = replayer.arguments(read)[1]
+    _, prompt, arguments = replayer.arguments(read)
     named = {"tools": read.tools, "prompt": prompt or None, **read.request}
     given = "".join(f", {name}={value!r}" for name, value in named.items() if value is not None)
-    if replayer.policies != Policies():
-        given += f", policies=dp.{replayer.policies!r}"
+    if arguments["policies"] != Policies():
+        given += f", policies=dp.{arguments['policies']!r}"
     message = replayer.parsed(read, chunks).message.to_openai()
     return (
         "import deltaparse as dp\n\n\n"

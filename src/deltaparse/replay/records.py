@@ -30,7 +30,7 @@ class Record:
     them is there. `choice` is which of several outputs it is. `finish_reason` is the engine's;
     where the record names none, that of its chunks, or of what is expected. `expected` is what a
     server made of the output, as it stands in the record. `request` has those arguments of a
-    parser that the record names.
+    parser that the record names, `extra_calls` the policy of the server of that name.
     """
 
     __slots__ = (
@@ -38,6 +38,7 @@ class Record:
         "chunks",
         "context",
         "expected",
+        "extra_calls",
         "finish_reason",
         "format",
         "id",
@@ -71,6 +72,7 @@ class Record:
         self.request = {name: get(name) for name in REQUEST if get(name) is not None}
         if isinstance(get("calls"), str):  # a list of calls is something else
             self.request["calls"] = get("calls")
+        self.extra_calls = _text("extra_calls", get("extra_calls"))
         for name in JSON_FIELDS & self.request.keys():
             self.request[name] = _json_object(name, self.request[name])
 

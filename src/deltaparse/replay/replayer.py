@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -165,7 +166,7 @@ class Replayer:
         """
         fmt, template = self._format(record)
         tools = None if record.tools is None else self._read_tools(record.tools)
-        given = {"tools": tools, "policies": self.policies, **record.request}
+        given = {"tools": tools, "policies": self._policies(record), **record.request}
         return fmt, self._prompt(record, template), given
 
     @cached_property
@@ -219,6 +220,13 @@ class Replayer:
         if known is None:
             known = self._keep(self._formats, key, _own_format(record))
         return known
+
+    def _policies(self, record: Record) -> Policies:
+        """The policies for a record: its server's for extra calls, unless another was asked for."""
+        own = record.extra_calls
+        if own is None or self.policies.extra_calls != Policies().extra_calls:
+            return self.policies
+        return replace(self.policies, extra_calls=own)  # type: ignore[arg-type]
 
     def _read_tools(self, tools: list[Any]) -> Tools:
         """The tools of a record, read once for all records that have the same."""

@@ -12,6 +12,7 @@ from .upstream import (
     Received,
     Upstream,
     Way,
+    is_count,
     logprob_entry,
     read_reason,
     usage_of,
@@ -93,7 +94,7 @@ class _Reader:
             ids, self._ids = ids[self._ids :], len(ids)
         made = about.get("completion_tokens")
         tokens = 0
-        if isinstance(made, int):
+        if is_count(made):
             tokens, self._tokens = max(made - self._tokens, 0), made
         usage = usage_of(about.get("prompt_tokens"), made)
         if usage is not None and about.get("cached_tokens"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeGuard
 
 from deltaparse.grammar import Grammar
 from deltaparse.stream.finish_reasons import how_it_ended
@@ -21,6 +21,7 @@ __all__ = [
     "Upstream",
     "Way",
     "error_text",
+    "is_count",
     "logprob_entry",
     "plain_usage",
     "read_reason",
@@ -37,6 +38,9 @@ REASONS: dict[str, Reason] = {
 }
 """The ways in which an output may end that is an answer."""
 
+
+MOST = 2**53
+"""A number of tokens is below it: greater ones clients do not read exactly."""
 
 Way = Literal["grammar", "triggers", "tag", "schema"]
 """How an upstream holds a model: to a grammar from the start, to one from a trigger on, to a
@@ -133,11 +137,16 @@ def token_count(answer: Any) -> int | None:
     return len(tokens) if isinstance(tokens, list) else None
 
 
+def is_count(value: Any) -> TypeGuard[int]:
+    """Return whether a value can be a number of tokens."""
+    return type(value) is int and 0 <= value < MOST
+
+
 def usage_of(read: Any, made: Any) -> dict[str, Any] | None:
     """Return a usage of OpenAI's shape, None where the numbers are none."""
-    if type(made) is not int:
+    if not is_count(made):
         return None
-    if type(read) is not int:
+    if not is_count(read):
         return {"completion_tokens": made}
     return {"prompt_tokens": read, "completion_tokens": made, "total_tokens": read + made}
 
@@ -177,10 +186,11 @@ def plain_usage(usage: Any) -> dict[str, Any] | None:
     if not isinstance(usage, Mapping):
         return None
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    found: dict[str, Any] = {name: n for name in names if type(n := usage.get(name)) is int}
+    found: dict[str, Any] = {name: n for name in names if is_count(n := usage.get(name))}
     for name in ("prompt_tokens_details", "completion_tokens_details"):
         if found and isinstance(details := usage.get(name), Mapping):
-            found[name] = {key: n for key, n in details.items() if type(n) is int}
+            if counts := {key: n for key, n in details.items() if is_count(n)}:
+                found[name] = counts
     return found or None
 
 

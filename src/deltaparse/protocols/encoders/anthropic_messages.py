@@ -87,6 +87,7 @@ class AnthropicMessages(Encoder):
         stop reason is "max_tokens" then.
         """
         reason = reason_of(message, finish_reason)
+        whole = all(call.complete for call in message.tool_calls)
         blocks = [
             self._whole_block(run)
             for run in message_runs(message)
@@ -95,10 +96,7 @@ class AnthropicMessages(Encoder):
         return self._message(
             blocks,
             usage=self._start_usage() | _final_usage(known(usage)),
-            stop_reason=anthropic_reason(
-                reason, stop_sequence, whole=all(call.complete for call in message.tool_calls)
-            ),
-            stop_sequence=stop_sequence,
+            **_stopped(anthropic_reason(reason, stop_sequence, whole=whole), stop_sequence),
         )
 
     def _message(
@@ -199,7 +197,7 @@ class AnthropicMessages(Encoder):
         stop = anthropic_reason(reason, stop_sequence, whole=not self._incomplete)
         if self._refusal is not None:
             stop = "refusal"
-        delta: dict[str, Any] = {"stop_reason": stop, "stop_sequence": stop_sequence}
+        delta: dict[str, Any] = _stopped(stop, stop_sequence)
         if self._refusal is not None:
             said = {"type": "refusal", "category": None, "explanation": self._refusal}
             delta["stop_details"] = said
@@ -211,6 +209,12 @@ class AnthropicMessages(Encoder):
     def _failed(self, message: str, type: str, code: str) -> list[Event]:  # noqa: ARG002
         known = {"server_error": "api_error"}.get(type, type)
         return [{"type": "error", "error": {"type": known, "message": message}}]
+
+
+def _stopped(reason: str, sequence: str | None) -> dict[str, str | None]:
+    """Return why the model stopped; the sequence only where that is the reason."""
+    named = sequence if reason == "stop_sequence" else None
+    return {"stop_reason": reason, "stop_sequence": named}
 
 
 def _final_usage(usage: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from typing import Any
 from deltaparse.partial import UsageError
 
 from .content import Content, Part, Template, data_url, joined, parts_of
-from .request import Request, chosen, read_request, read_tools
+from .request import Request, chosen, read_request, read_role, read_tools
 from .turns import Turns, arguments_value, call, tool_result
 
 __all__ = ["messages_request", "read_messages_request"]
 
+ROLES = ("user", "assistant", "system")
 MODES = {"auto": "auto", "none": "none", "required": "any"}
 
 
@@ -40,7 +41,7 @@ def _read(body: Mapping[str, Any]) -> Request:
     if system := _content(body.get("system"), "\n"):
         turns.messages.append({"role": "system", "content": system})
     for message in body.get("messages") or ():
-        if message["role"] == "assistant":
+        if read_role(message, ROLES) == "assistant":
             _read_assistant(message, turns)
         else:
             _read_user(message, turns)

@@ -8,10 +8,11 @@ from typing import Any
 from deltaparse.partial import UsageError
 
 from .content import Content, Part, Template, joined, parts_of
-from .request import Request, chosen, read_request, read_tools
+from .request import Request, chosen, read_request, read_role, read_tools
 
 __all__ = ["chat_completions_request", "read_chat_completions_request"]
 
+ROLES = ("system", "developer", "user", "assistant", "tool")
 REASONING = ("reasoning_content", "reasoning", "thinking")
 PASSED = ("image_url", "file")
 KEYS = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id")
@@ -92,9 +93,7 @@ def _of_call(message: Mapping[str, Any], call_id: str) -> dict[str, Any]:
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    role = message.get("role")
-    if not isinstance(role, str):
-        raise UsageError(f'a message needs a role, such as {{"role": "user"}}, not {role!r:.200}')
+    role = read_role(message, ROLES)
     made: dict[str, Any] = {"role": "system" if role == "developer" else role}
     made["content"] = _content(message.get("content"), "" if role == "assistant" else "\n")
     if not made["content"] and message.get("refusal"):

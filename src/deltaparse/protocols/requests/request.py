@@ -23,7 +23,7 @@ from deltaparse.stream.tools import Choice, read_choice
 from ..understood import understood
 from .content import Template, as_template_takes
 
-__all__ = ["Request", "chosen", "read_request", "read_tools"]
+__all__ = ["Request", "chosen", "read_request", "read_role", "read_tools"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,18 @@ def read_request(
         request = read(body)
         messages = as_template_takes(name_results(request.messages), template)
     return replace(request, messages=messages)
+
+
+def read_role(message: Mapping[str, Any], roles: Sequence[str]) -> str:
+    """Return the role of a message, one of its protocol's: others, most templates leave out.
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    role = message.get("role")
+    if not isinstance(role, str) or role not in roles:
+        raise UsageError(f"a message needs a role, one of {', '.join(roles)}, not {role!r:.200}")
+    return role
 
 
 def read_tools(body: Mapping[str, Any]) -> Tools | None:

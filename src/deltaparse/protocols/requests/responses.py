@@ -8,11 +8,12 @@ from typing import Any
 from deltaparse.partial import UsageError
 
 from .content import Content, Part, Template, joined, parts_of
-from .request import Request, chosen, read_request, read_tools
+from .request import Request, chosen, read_request, read_role, read_tools
 from .turns import Turns, call, tool_result
 
 __all__ = ["read_responses_request", "responses_request"]
 
+ROLES = ("user", "assistant", "system", "developer")
 TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 ELSEWHERE = ("previous_response_id", "conversation", "prompt")
 """Members of a request that stand for what a server keeps."""
@@ -105,7 +106,7 @@ def _read_item(item: Mapping[str, Any], turns: Turns) -> None:
 
 
 def _read_message(item: Mapping[str, Any], turns: Turns) -> None:
-    role = item["role"]
+    role = read_role(item, ROLES)
     if role != "assistant":
         content = _content(item.get("content"), "\n")
         turns.messages.append(
