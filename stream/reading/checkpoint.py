@@ -15,11 +15,11 @@ class Checkpoint:
     of its first character in the output, `open` says whether it buffers.
     """
 
-    __slots__ = ("_end", "_src", "open", "start")
+    __slots__ = ("_end", "_from", "_src", "open", "start")
 
     def __init__(self, src: Window) -> None:
         self._src = src
-        self.start = src.mark()
+        self.start = self._from = src.mark()
         self._end: int | None = None
         self.open = True
 
@@ -30,9 +30,18 @@ class Checkpoint:
         return self.start, src.base + src.pos if self._end is None else self._end
 
     def text(self) -> str:
-        """All of it up to where the reader stands, or to its end."""
-        text = self._src.since(self.start)
-        return text if self._end is None else text[: max(self._end - max(self.start, 0), 0)]
+        """What was not taken of it, up to where the reader stands, or to its end."""
+        text = self._src.since(self._from)
+        return text if self._end is None else text[: max(self._end - max(self._from, 0), 0)]
+
+    def take(self) -> str:
+        """Return the same, and stop buffering it: it is emitted now, and `text` begins behind."""
+        text, src = self.text(), self._src
+        self._from = src.offset
+        if src.marks == 1:
+            src.release()
+            src.mark()
+        return text
 
     def end_at(self, other: Checkpoint) -> None:
         """Where another begins, this one ends."""

@@ -157,3 +157,30 @@ def test_calls_with_bad_arguments_are_text_to_the_byte(name, text, data):
     assert parser.message.tool_calls == []
     assert parser.message.content == text
     assert "text_after_tool_call" not in kinds(parser)
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("hermes", '<tool_call>\n{"name": "write", "arguments": {"text": "'),
+        ("qwen3_coder", "<tool_call>\n<function=write>\n<parameter=text>\n"),
+        ("devstral", '[TOOL_CALLS]write[ARGS]{"text": "'),
+        ("glm45", "<tool_call>write\n<arg_key>text</arg_key>\n<arg_value>"),
+    ],
+)
+@pytest.mark.parametrize("extra", [False, True])
+def test_7_a_call_that_is_text_is_held_back_no_longer_than_its_name(name, head, extra):
+    """The policy needs the name only, and no buffer grows with the output."""
+    options = {"tools": OTHERS, "policies": Policies(unknown_tool="text")}
+    before = ""
+    if extra:
+        options = {"parallel_tool_calls": False, "policies": Policies(extra_calls="text")}
+        before = WIRES[name].one
+    parser = StreamParser(name, **options)
+    parser.feed(before)
+    parser.feed(head)
+    for _ in range(100):
+        parser.feed("word ")
+    assert parser.held <= len("word ")
+    assert parser.message.content.startswith(head.strip()[:5])
+    assert parser.message.content.rstrip().endswith("word word")

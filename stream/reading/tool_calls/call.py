@@ -139,7 +139,7 @@ class Call:
     def end_arguments(self, *, but: int = 0) -> None:
         """They end where the reader stands, or so many characters before."""
         trail, start = self.sink.trail, self._arguments_from
-        if trail is None or start < 0:
+        if trail is None or start < 0 or self._verdict == "text":
             return
         end = max(self._reading.src.offset - but, start)
         trail.said(start, end, Said.ARGUMENTS)
@@ -229,7 +229,13 @@ class Call:
         """Where the text of the arguments goes, for as long as no other member is read."""
         if self._announced:
             return self.sink.arguments
-        return self._held.append if self._verdict in (None, "call") else nowhere
+        if self._verdict == "text":
+            return self._emit_text
+        return nowhere if self._verdict == "drop" else self._held.append
+
+    def _emit_text(self, arguments: str) -> None:  # noqa: ARG002 - it is text as it was written
+        """Emit what was read of a call that is text by a policy, its arguments among it."""
+        self.sink.content(self.checkpoint.take())
 
     def announce(self, *, last: bool = False) -> None:
         """Emit the first delta if all that it needs is known; `last`: no more members come.
@@ -256,6 +262,8 @@ class Call:
             if self.whole:
                 self._complete()
             self.checkpoint.commit()
+        elif self._verdict == "text":
+            self._emit_text("")
         self._held.clear()
 
     def close(self) -> None:
