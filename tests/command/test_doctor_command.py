@@ -61,6 +61,7 @@ def test_a_template_that_does_not(tried, files):
     files("t.jinja", NO_JSON)
     code, found = findings(tried, "t.jinja")
     assert (code, found["template"][0][0]) == (1, "failed")
+    assert found["calls"] == [("note", "no rendering that came back shows any")]
 
 
 def test_a_template_may_need_a_switch(tried, files):

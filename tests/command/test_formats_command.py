@@ -39,3 +39,8 @@ def test_a_name_that_is_none(tried):
         code, out, err = tried(*argv)
         assert (code, out) == (2, "")
         assert err.startswith("deltaparse: no format is called 'hermess'; did you mean 'hermes'")
+
+
+def test_a_named_format_says_why_it_is_not_verified(tried):
+    _, out, _ = tried("formats", "qwen3")
+    assert out.endswith("\nNot verified: no template was rendered.\n")

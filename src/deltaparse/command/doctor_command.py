@@ -77,9 +77,10 @@ def _of_template(
         yield Finding("template", "ok", "what it renders parses back the same")
     else:
         yield from (Finding("template", "failed", issue) for issue in fmt.issues)
+    none = "no rendering shows any" if fmt.verified else "no rendering that came back shows any"
     for part in ("content", "reasoning", "calls"):
         places = getattr(fmt.proved, part)
-        words = f"proved with {_places(places)}" if places else "no rendering shows any"
+        words = f"proved with {_places(places)}" if places else none
         yield Finding(part, "ok" if places else "note", words)
     for name, changes in fmt.switches.items():
         if changes:

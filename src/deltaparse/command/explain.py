@@ -83,8 +83,10 @@ def explanation(fmt: dp.WireFormat, trace: Trace | None = None) -> str:
     if fmt.verified:
         said = "Verified: conversations that the template rendered parse back the same"
         lines += ["", f"{said}." if fmt.proved.calls else f"{said}; it rendered no calls."]
-    else:
+    elif fmt.issues:
         lines += ["", "Not verified:", *(f"  - {issue}" for issue in fmt.issues)]
+    else:
+        lines += ["", "Not verified: no template was rendered."]
     return "\n".join(lines)
 
 
