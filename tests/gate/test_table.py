@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -111,11 +112,21 @@ RAW = {
         (f"<a>x</a>{TAG}", f"<a><a></a>{TAG}</a>"),
         (f"[code]x[/code] {TAG}", f"[code]{TAG}[/code]"),
         (f"x <br> {TAG}", f"x </del> {TAG} </del>"),
+        *(
+            (f"x {end} {TAG}", f"{TAG} {end} No.")
+            for end in ("</analysis>", "*/", "#}", "%>", "[/quote]", r"\end{quote}", "</b>")
+        ),
+        (f'[quote author="x"]x[/quote] {TAG}', f'[quote author="x"]{TAG}[/quote]'),
+        (f"[code lang=xml]x[/code] {TAG}", f"[code lang=xml]{TAG}[/code]"),
+        (f"[see x](y) {TAG}", f"{TAG} [/see x]"),
     ],
     "the end of the turn": [
         (f"{TAG}<|im_end|>\n", f"{TAG}<|im_end|>\nSo."),
         (f"{TAG}<|im_end|><|endoftext|>", f"<|im_end|>{TAG}"),
         (f"{TAG}</s>", f"Done.</s>{TAG}"),
+        (f"<|im_start|>assistant\n{TAG}", f"Hi.<|im_start|>user\n{TAG}"),
+        (f"<start_of_turn>model\n{TAG}", f"Hi.<start_of_turn>user\n{TAG}"),
+        (f"{TAG}<|im_start|>", f"{TAG}<|im_start|>system\n"),
     ],
     "a fallback": [
         (f"CALL_TOOL\n{BLOCK}", f"CALL_TOOL\nSo: {BLOCK}"),
@@ -254,6 +265,12 @@ def test_the_markers_of_every_named_format_are_known(name):
         assert not decided(f"{TAG}{end}").calls
     for mark in fmt.turn.ends:
         assert not decided(f"x{mark}{TAG}").calls
+    for header in fmt.turn.headers:
+        if role := re.search(r"(?<=[]>])(assistant|model|ai)\b", header, re.IGNORECASE):
+            # One that begins with the end of the turn before it ends the turn.
+            ends = header.startswith(tuple(fmt.turn.ends))
+            assert called(f"{header}{TAG}") == ([] if ends else [NORMAL])
+            assert not decided(f"{header[: role.start()]}user{header[role.end() :]}{TAG}").calls
 
 
 def test_a_registered_format_is_known(monkeypatch):
@@ -376,3 +393,13 @@ def test_between_what_opens_and_its_mirror_image_nothing_is_executed(opened, gap
     mirror = str.maketrans("“«「‘〝", "”»」’〟")
     closed = " ".join(reversed(opened)).translate(mirror).replace("<", "</").replace("/*", "*/")
     assert not GATE.decide(f"so {''.join(opened)}{gap}{TAG} is{closed}").calls
+
+
+ENDS = ["</a>", "</my-note>", "*/", "#}", "%>", "[/quote]", "\\end{quote}", "</q>", "]]>"]
+QUIET = st.text("abc .\n", max_size=9).map(" ".join)
+
+
+@given(QUIET, st.lists(st.sampled_from(ENDS), min_size=1, max_size=3), QUIET)
+def test_before_an_end_that_nothing_began_nothing_is_executed(before, ends, after):
+    assert GATE.decide(f"{' '.join(ends)}\n\nSo {TAG}").executable
+    assert not GATE.decide(f"So {TAG}{before}{' '.join(ends)}{after}").calls
