@@ -200,3 +200,13 @@ def test_each_of_many_threads_counts_its_own():
     for thread in threads:
         thread.join()
     assert decisions == [True] * 80
+
+
+def test_a_circle_that_only_some_arguments_meet_is_no_overflow():
+    # Deep in a stack, an overflow were one in the middle of code that is not Python.
+    circle = {"if": {"required": ["a"]}, "then": {"$ref": "#"}}
+    gate = ToolGate([tool("f", {"properties": {"a": {}}, **circle})])
+    assert gate.decide(tag("{}", "f")).executable
+    decision = gate.decide(tag('{"a": 1}', "f"))
+    assert decision.reason == "validator_error"
+    assert "RecursionError" in decision.detail

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from deltaparse import (
     ToolCall,
     UsageError,
     WireFormat,
+    gbnf,
     get_format,
     list_formats,
     parse,
@@ -27,6 +29,7 @@ from deltaparse import (
 from deltaparse.gate import ToolGate
 from deltaparse.gate.known_markers import known_markers
 from deltaparse.stream.wire.named import registry
+from deltaparse.testing import Sampler
 
 from ..strategies.gate_samples import (
     BLOCK,
@@ -152,6 +155,11 @@ PARSED = {
     "the turn": [
         (f"{CALL}<|im_end|>\n", f"{CALL}<|im_end|>\nuser"),
         (f"{CALL}\nSo.", f"{CALL}<|im_end|>{CALL}"),
+        (f"{CALL}\nSo.", f"{CALL}<tool_call>{BLOCK}</tool_call>"),
+        (f"So. {CALL}", f"<tool_call>{BLOCK}</tool_call>{CALL}"),
+        (f"<think>x <tool_call> y</think>{CALL}", f"{CALL}<tool_call> y"),
+        (f"x <tool_call> y</think>{CALL}", f'{CALL}<tool_call>{{"na'),
+        (f"{CALL}<", f"{CALL}<tool"),
         (f"<think>{CALL}</think>{CALL}", f"<think>{CALL}"),
         (f"<think>x</think>{CALL}", f"<think>x {CALL} and {CALL}"),
         (f"x</think>{CALL}", f"x {CALL} y</think>"),
@@ -217,6 +225,11 @@ OTHER_FORMATS = {
         (f"{TO_WEATHER}<|return|>", f"<|return|>{TO_WEATHER}<|call|>"),
         (f"{TO_WEATHER}<|call|><|start|>assistant{SAYS}", f"{TO_WEATHER}<|return|>So."),
         (f"{TO_WEATHER}<|call|>", f"{TO_WEATHER}<|return|><|start|>assistant{SAYS}"),
+        *(
+            (f"{TO_WEATHER.replace('functions.', own)}<|call|>", TO_WEATHER.replace(*other))
+            for own in ("", "functions.")
+            for other in [("functions.", "browser."), ("functions.", "a.b."), ("to=", "to=x.")]
+        ),
     ],
     "hermes": [(CALL, f"{CALL}<|im_end|>So.")],
     "pythonic": [
@@ -403,3 +416,32 @@ QUIET = st.text("abc .\n", max_size=9).map(" ".join)
 def test_before_an_end_that_nothing_began_nothing_is_executed(before, ends, after):
     assert GATE.decide(f"{' '.join(ends)}\n\nSo {TAG}").executable
     assert not GATE.decide(f"So {TAG}{before}{' '.join(ends)}{after}").calls
+
+
+IN_MARKERS = ["hermes", "qwen3_coder", "mistral", "mistral_small", "devstral", "deepseek_v3"]
+IN_MARKERS += ["kimi_k2", "glm45", "step3", "functiongemma", "command_r7b", "lfm2", "minicpm5"]
+
+
+def written(name, fmt, tools):
+    """A call of a tool in a format, as its grammar has it."""
+    choice = {"type": "function", "function": {"name": name}}
+    options = {"parallel_tool_calls": False, "reasoning": "exclude", "spacing": "dumps"}
+    return Sampler(gbnf(fmt, tools, tool_choice=choice, **options).rules).text(Random(1))
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", IN_MARKERS)
+def test_a_call_does_not_pass_beside_the_beginning_of_another(name):
+    fmt = get_format(name)
+    gent = {"type": "object", "properties": {"city": {"const": "Gent"}}, "required": ["city"]}
+    tools = [{"name": tool, "parameters": gent} for tool in ("get_weather", "rm_all")]
+    gate = ToolGate(tools)
+    first, second = (written(tool["name"], fmt, tools) for tool in tools)
+    for end in ("stop", "length"):
+        assert gate.decide(first, fmt, finish_reason=end).executable
+    for cut in range(1, len(second)):
+        decision = gate.decide(first + second[:cut], fmt, finish_reason="length")
+        assert len(decision.calls) in (0, 2), second[:cut]
+    # What ends the first may be cut there, if there is such.
+    closer = not first.endswith("}")
+    assert gate.decide(first.rstrip()[:-1], fmt, finish_reason="stop").executable is closer

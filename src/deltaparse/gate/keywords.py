@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from .ecma import NotAPattern, NotTranslated, compiled, is_pattern
-from .steps import counted, found
+from .steps import counted, found, within
 
 __all__ = ["allowing", "names_in", "schema_checker"]
 
@@ -76,11 +76,12 @@ def names_in(
         return set(instance)
     names: set[str] = instance.keys() & known.get("properties", {}).keys()
     names |= {name for name in instance if _matches(known, name)}
-    for part in _parts(validator, instance, known, schema):
-        names |= names_in(validator, instance, part)
-    for target in _targets(validator, known):
-        at = validator.evolve(schema=target.contents, _resolver=target.resolver)
-        names |= names_in(at, instance, target.contents)
+    with within("names", instance, schema):
+        for part in _parts(validator, instance, known, schema):
+            names |= names_in(validator, instance, part)
+        for target in _targets(validator, known):
+            at = validator.evolve(schema=target.contents, _resolver=target.resolver)
+            names |= names_in(at, instance, target.contents)
     return names
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ import regex
 
 from .records import Refusal
 
-__all__ = ["MAX_STEPS", "Keyword", "Steps", "counted", "counting", "found"]
+__all__ = ["MAX_STEPS", "SECONDS", "Keyword", "Steps", "counted", "counting", "found", "within"]
 
 MAX_STEPS = 200_000
 """Keywords applied to values of one output, and searches of patterns."""
@@ -40,18 +40,22 @@ DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
 Keyword: TypeAlias = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 """What jsonschema calls with a validator, the keyword's value, the instance and the schema."""
 
+Key: TypeAlias = tuple[str, int, int]
+"""A keyword, and the identities of the schema that it stands in and of the instance."""
+
 
 class Steps:
     """What was done so far, and found out, for one output."""
 
-    __slots__ = ("_dynamic", "_known", "_seconds", "taken")
+    __slots__ = ("_begun", "_dynamic", "_known", "_seconds", "taken")
 
     def __init__(self) -> None:
         self.taken = 0
         self._seconds = SECONDS
         self._dynamic = 0
+        self._begun: set[Key] = set()
         # The schema and the instance are kept, so that no other gets the identity of one.
-        self._known: dict[tuple[str, int, int], tuple[Any, Any, Any]] = {}
+        self._known: dict[Key, tuple[Any, Any, Any]] = {}
 
     def take(self) -> None:
         """Count one step.
@@ -75,11 +79,27 @@ class Steps:
         else:
             dynamic = self._dynamic
             self._dynamic += keyword in DYNAMIC
-            error = next(iter(apply(validator, value, instance, schema) or ()), None)
+            with self.within(key):
+                error = next(iter(apply(validator, value, instance, schema) or ()), None)
             if self._dynamic == dynamic:
                 self._known[key] = (error, schema, instance)
         # Whoever gets an error writes into it where it came from.
         return [] if error is None else [type(error).create_from(error)]
+
+    @contextmanager
+    def within(self, key: Key) -> Iterator[None]:
+        """Do what needs itself to be done first no more than once.
+
+        Raises:
+            RecursionError: at once; an overflow within code that is not Python raises worse.
+        """
+        if key in self._begun:
+            raise RecursionError("the schema refers to itself without end")
+        self._begun.add(key)
+        try:
+            yield
+        finally:
+            self._begun.remove(key)
 
     def found(self, pattern: regex.Pattern[str], text: str) -> bool:
         """Whether a pattern is found in a text.
@@ -119,6 +139,13 @@ def counted(keyword: str, apply: Keyword) -> Keyword:
         return _STEPS.get().errors(keyword, apply, validator, value, instance, schema)
 
     return applied
+
+
+def within(keyword: str, instance: Any, schema: Any) -> AbstractContextManager[None]:
+    """Count a step, in which what a schema says of an instance is looked for."""
+    steps = _STEPS.get()
+    steps.take()
+    return steps.within((keyword, id(schema), id(instance)))
 
 
 def found(pattern: regex.Pattern[str], text: str) -> bool:
