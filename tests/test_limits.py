@@ -23,7 +23,7 @@ from deltaparse.analyzer import renderer
 from deltaparse.analyzer.template.budget import MAX_BITS, Limits
 from deltaparse.analyzer.template.guards import MAX_NODES
 from deltaparse.analyzer.template.sandbox import MAX_SOURCE
-from deltaparse.gate import payload
+from deltaparse.gate import payload, steps
 from deltaparse.grammar.rules import rulebook
 from deltaparse.grammar.schema import schema_document
 from deltaparse.partial import MAX_DEPTH, MAX_TOKEN, Pattern, PatternSearch
@@ -78,6 +78,10 @@ TABLE = {
     "a payload at the gate": f"{GATE['max_payload_bytes'] >> 10} KiB, depth {payload.MAX_DEPTH}",
     "a call in a fallback format, and calls of one output, at the gate": (
         f"{GATE['max_snippet_bytes'] >> 10} KiB, {GATE['max_calls']}"
+    ),
+    "keywords of schemas applied to values of one output, at the gate": (
+        f"{steps.MAX_STEPS:,}, its searches of patterns among them, and these {steps.SECONDS:.0f} s"
+        " of processor time"
     ),
 }
 

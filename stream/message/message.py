@@ -75,7 +75,8 @@ class Issue:
     `foreign_role`          a message in channels by someone who is not the model; its text is in
                             the detail only
     `odd_header`            the header of a message in channels has unknown text in it, no message
-                            follows it, or text stands where it should begin
+                            follows it, text stands where it should begin, or the function that is
+                            called stands in a namespace that is not the format's
     `stray_token`           a special token where no marker may stand: its text comes out, or
                             nothing, as `Policies.stray_token` has it (from a `TokenParser`)
     `spelled_marker`        the text of a marker that has a special token was spelled in ordinary
@@ -106,7 +107,7 @@ class Attempt:
     first of these that fits:
 
     `in_reasoning`  it stands in reasoning, and was a draft
-    `truncated`     the output ends in it
+    `truncated`     the output ends in it, or in the beginning of its marker
     `broken`        its arguments are no JSON object
     `unknown_tool`  its function is not one of the tools; `detail` says where it is text
     `repaired`      something in it or beside it had to be repaired
@@ -199,11 +200,12 @@ class TakesBack(Protocol):
 class Message:
     """The assistant's turn: `parts` in order of appearance, and the same by kind.
 
-    `issues`: what its parser had to decide.
+    `issues`: what its parser had to decide. `attempts`: the calls that the model began.
     """
 
     parts: list[Part] = field(default_factory=list)
     issues: tuple[Issue, ...] = field(default=(), compare=False, repr=False)
+    attempts: tuple[Attempt, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def content(self) -> str:

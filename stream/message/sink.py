@@ -342,7 +342,7 @@ class Sink:
         """The message so far."""
         if not self.rules.collect:
             raise UsageError("the message was not collected: make the parser with collect=True")
-        return Message(self.builder.so_far(), tuple(self._issues or ()))
+        return Message(self.builder.so_far(), tuple(self._issues or ()), tuple(self.attempts))
 
     def drop_prompt(self) -> None:
         """Drop what the prompt gave, but for a call that it left open, and a bug that it met.

@@ -137,6 +137,9 @@ def _message(
         return Before.END
     name = _function(reading, header.recipient)
     if name and tables.calls:
+        if header.recipient not in (name, reading.fmt.function.namespace + name):
+            detail = f"{header.recipient!r} is read as {name!r}, in a namespace of the model's own"
+            sink.issue("odd_header", checkpoint.span, detail)
         if ended:
             span = (max(checkpoint.start, 0), src.offset)
             sink.issue("text_after_end", span, "a call begins behind the end of the turn")

@@ -14,6 +14,7 @@ import re
 
 from deltaparse.partial import Emit, Markers, Steps, Window, until
 
+from ..message.message import Attempt
 from ..wire.marker_tables import MarkerTables, Role
 from ..wire.spellings import MOST_SPACE
 from .content_writer import Before
@@ -117,10 +118,31 @@ def report_cut_marker(reading: Reading, markers: Markers) -> bool:
     return True
 
 
-def report_cut(reading: Reading, start: int, rest: str) -> None:
-    """Report the beginning of a marker, which was read, at the end of the output."""
+def report_cut(reading: Reading, start: int, rest: str, closer: str = "") -> None:
+    """Report the beginning of a marker, which was read, at the end of the output.
+
+    `closer`: what it begins, where that is known to end a call.
+    """
+    span = (start, reading.src.offset)
     detail = f"the output ends in a marker, not emitted: {rest!r}"
-    reading.sink.issue("cut_marker", (start, reading.src.offset), detail)
+    reading.sink.issue("cut_marker", span, detail)
+    if _begins_call(reading, rest.strip(), closer):
+        reading.sink.attempts.append(Attempt("", span, "truncated", detail))
+
+
+def _begins_call(reading: Reading, rest: str, closer: str) -> bool:
+    """Whether the beginning of a marker is one of a call.
+
+    At a natural end it is what ended the turn, or a call, if it may be: a stop string may have
+    taken the rest of that. Where the output was cut, anything may have followed.
+    """
+    tables = reading.tables
+    starts = tables.call_starts.literals
+    begins = any(text.startswith(rest) for text in starts)
+    if reading.sink.natural:
+        ends = {closer, *tables.after_call.literals} - {*starts}
+        return begins and not any(text.startswith(rest) for text in ends)
+    return begins or any(rest.startswith(text) for text in tables.separators.literals)
 
 
 def may_become(src: Window, markers: Markers) -> bool:

@@ -210,7 +210,8 @@ class TokenParser(TurnParser):
         message, trail = super().message, self._trail
         trail.end_part()
         parts = list(map(trail.placed, message.parts, trail.parts))
-        return Message(parts, tuple(map(trail.told, message.issues)))
+        issues, attempts = message.issues, message.attempts
+        return Message(parts, tuple(map(trail.told, issues)), tuple(map(trail.told, attempts)))
 
     @property
     def issues(self) -> list[Issue]:

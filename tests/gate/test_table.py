@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -18,6 +20,7 @@ from deltaparse import (
     ToolCall,
     UsageError,
     WireFormat,
+    gbnf,
     get_format,
     list_formats,
     parse,
@@ -26,6 +29,7 @@ from deltaparse import (
 from deltaparse.gate import ToolGate
 from deltaparse.gate.known_markers import known_markers
 from deltaparse.stream.wire.named import registry
+from deltaparse.testing import Sampler
 
 from ..strategies.gate_samples import (
     BLOCK,
@@ -111,11 +115,21 @@ RAW = {
         (f"<a>x</a>{TAG}", f"<a><a></a>{TAG}</a>"),
         (f"[code]x[/code] {TAG}", f"[code]{TAG}[/code]"),
         (f"x <br> {TAG}", f"x </del> {TAG} </del>"),
+        *(
+            (f"x {end} {TAG}", f"{TAG} {end} No.")
+            for end in ("</analysis>", "*/", "#}", "%>", "[/quote]", r"\end{quote}", "</b>")
+        ),
+        (f'[quote author="x"]x[/quote] {TAG}', f'[quote author="x"]{TAG}[/quote]'),
+        (f"[code lang=xml]x[/code] {TAG}", f"[code lang=xml]{TAG}[/code]"),
+        (f"[see x](y) {TAG}", f"{TAG} [/see x]"),
     ],
     "the end of the turn": [
         (f"{TAG}<|im_end|>\n", f"{TAG}<|im_end|>\nSo."),
         (f"{TAG}<|im_end|><|endoftext|>", f"<|im_end|>{TAG}"),
         (f"{TAG}</s>", f"Done.</s>{TAG}"),
+        (f"<|im_start|>assistant\n{TAG}", f"Hi.<|im_start|>user\n{TAG}"),
+        (f"<start_of_turn>model\n{TAG}", f"Hi.<start_of_turn>user\n{TAG}"),
+        (f"{TAG}<|im_start|>", f"{TAG}<|im_start|>system\n"),
     ],
     "a fallback": [
         (f"CALL_TOOL\n{BLOCK}", f"CALL_TOOL\nSo: {BLOCK}"),
@@ -141,6 +155,11 @@ PARSED = {
     "the turn": [
         (f"{CALL}<|im_end|>\n", f"{CALL}<|im_end|>\nuser"),
         (f"{CALL}\nSo.", f"{CALL}<|im_end|>{CALL}"),
+        (f"{CALL}\nSo.", f"{CALL}<tool_call>{BLOCK}</tool_call>"),
+        (f"So. {CALL}", f"<tool_call>{BLOCK}</tool_call>{CALL}"),
+        (f"<think>x <tool_call> y</think>{CALL}", f"{CALL}<tool_call> y"),
+        (f"x <tool_call> y</think>{CALL}", f'{CALL}<tool_call>{{"na'),
+        (f"{CALL}<", f"{CALL}<tool"),
         (f"<think>{CALL}</think>{CALL}", f"<think>{CALL}"),
         (f"<think>x</think>{CALL}", f"<think>x {CALL} and {CALL}"),
         (f"x</think>{CALL}", f"x {CALL} y</think>"),
@@ -206,6 +225,11 @@ OTHER_FORMATS = {
         (f"{TO_WEATHER}<|return|>", f"<|return|>{TO_WEATHER}<|call|>"),
         (f"{TO_WEATHER}<|call|><|start|>assistant{SAYS}", f"{TO_WEATHER}<|return|>So."),
         (f"{TO_WEATHER}<|call|>", f"{TO_WEATHER}<|return|><|start|>assistant{SAYS}"),
+        *(
+            (f"{TO_WEATHER.replace('functions.', own)}<|call|>", TO_WEATHER.replace(*other))
+            for own in ("", "functions.")
+            for other in [("functions.", "browser."), ("functions.", "a.b."), ("to=", "to=x.")]
+        ),
     ],
     "hermes": [(CALL, f"{CALL}<|im_end|>So.")],
     "pythonic": [
@@ -254,6 +278,12 @@ def test_the_markers_of_every_named_format_are_known(name):
         assert not decided(f"{TAG}{end}").calls
     for mark in fmt.turn.ends:
         assert not decided(f"x{mark}{TAG}").calls
+    for header in fmt.turn.headers:
+        if role := re.search(r"(?<=[]>])(assistant|model|ai)\b", header, re.IGNORECASE):
+            # One that begins with the end of the turn before it ends the turn.
+            ends = header.startswith(tuple(fmt.turn.ends))
+            assert called(f"{header}{TAG}") == ([] if ends else [NORMAL])
+            assert not decided(f"{header[: role.start()]}user{header[role.end() :]}{TAG}").calls
 
 
 def test_a_registered_format_is_known(monkeypatch):
@@ -376,3 +406,42 @@ def test_between_what_opens_and_its_mirror_image_nothing_is_executed(opened, gap
     mirror = str.maketrans("“«「‘〝", "”»」’〟")
     closed = " ".join(reversed(opened)).translate(mirror).replace("<", "</").replace("/*", "*/")
     assert not GATE.decide(f"so {''.join(opened)}{gap}{TAG} is{closed}").calls
+
+
+ENDS = ["</a>", "</my-note>", "*/", "#}", "%>", "[/quote]", "\\end{quote}", "</q>", "]]>"]
+QUIET = st.text("abc .\n", max_size=9).map(" ".join)
+
+
+@given(QUIET, st.lists(st.sampled_from(ENDS), min_size=1, max_size=3), QUIET)
+def test_before_an_end_that_nothing_began_nothing_is_executed(before, ends, after):
+    assert GATE.decide(f"{' '.join(ends)}\n\nSo {TAG}").executable
+    assert not GATE.decide(f"So {TAG}{before}{' '.join(ends)}{after}").calls
+
+
+IN_MARKERS = ["hermes", "qwen3_coder", "mistral", "mistral_small", "devstral", "deepseek_v3"]
+IN_MARKERS += ["kimi_k2", "glm45", "step3", "functiongemma", "command_r7b", "lfm2", "minicpm5"]
+
+
+def written(name, fmt, tools):
+    """A call of a tool in a format, as its grammar has it."""
+    choice = {"type": "function", "function": {"name": name}}
+    options = {"parallel_tool_calls": False, "reasoning": "exclude", "spacing": "dumps"}
+    return Sampler(gbnf(fmt, tools, tool_choice=choice, **options).rules).text(Random(1))
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", IN_MARKERS)
+def test_a_call_does_not_pass_beside_the_beginning_of_another(name):
+    fmt = get_format(name)
+    gent = {"type": "object", "properties": {"city": {"const": "Gent"}}, "required": ["city"]}
+    tools = [{"name": tool, "parameters": gent} for tool in ("get_weather", "rm_all")]
+    gate = ToolGate(tools)
+    first, second = (written(tool["name"], fmt, tools) for tool in tools)
+    for end in ("stop", "length"):
+        assert gate.decide(first, fmt, finish_reason=end).executable
+    for cut in range(1, len(second)):
+        decision = gate.decide(first + second[:cut], fmt, finish_reason="length")
+        assert len(decision.calls) in (0, 2), second[:cut]
+    # What ends the first may be cut there, if there is such.
+    closer = not first.endswith("}")
+    assert gate.decide(first.rstrip()[:-1], fmt, finish_reason="stop").executable is closer

@@ -22,7 +22,7 @@ What a candidate is, and its neighbours that are none (SECURITY.md has the same 
     code                     behind it                       in a fence, a span, indented
     a line                   prose, lists                    block quotes, tables, comments
     struck out               behind it                       between ~~ or ~
-    elements                 behind them                     between both ends of any
+    elements                 behind them                     between both ends, before the end alone
     the end of the turn      before it                       behind it, or if more follows
     a fallback               all of the output, with intent  beside anything
 

@@ -51,6 +51,9 @@ HARMLESS_ISSUES = frozenset(
 PLACED_ISSUES = frozenset({"tool_in_reasoning", "orphan_marker", "invalid_text"})
 """Kinds that are harmless where they are certain to be about other text than that of the calls."""
 
+BEGUN = frozenset({"not_a_call", "truncated"})
+"""What becomes of attempts that no call of the message shows, and maybe no issue."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionRules:
@@ -141,6 +144,8 @@ def extract_message(
     kinds = _blocking(issues, calls) | _calls_kept_as_text(issues, calls)
     for call in calls:
         kinds |= _odd(call)
+    # Most of these have an issue, which says more.
+    kinds = kinds or _begun(message)
     if kinds and candidates.mode != "none":
         flaw, detail = "parser_issue", f"the parser reports {', '.join(sorted(kinds))}"
     return replace(candidates, flaw=flaw, detail=detail) if flaw else candidates
@@ -188,6 +193,17 @@ def _calls_kept_as_text(issues: Iterable[Issue], calls: Sequence[ToolCall]) -> s
     spans = sorted(call.span for call in calls)
     unknown = (issue for issue in issues if issue.kind == "unknown_tool")
     return {issue.kind for issue in unknown if _elsewhere(issue, spans)}
+
+
+def _begun(message: Message) -> set[str]:
+    """What became of calls that were begun and are none of the message.
+
+    What stands before an end of reasoning that nothing began was a draft.
+    """
+    ends = (issue.span[0] for issue in message.issues if issue.kind == "orphan_marker")
+    draft = max(ends, default=-1)
+    begun = (one for one in message.attempts if one.status in BEGUN and one.span[1] > draft)
+    return {f"a call that was begun ({one.status})" for one in begun}
 
 
 def _elsewhere(issue: Issue, spans: Sequence[tuple[int, int]]) -> bool:

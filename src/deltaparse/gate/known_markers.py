@@ -19,6 +19,9 @@ WORDS = ["thinking", "thought", "thoughts", "reasoning", "reflection", "scratchp
 """Elements that models think in, beside those of named formats."""
 
 ELEMENT = re.compile(r"</?([A-Za-z][A-Za-z0-9_.:-]*)>")
+HEADER = re.compile(r"\s*(\S*?[]>])(assistant|model|ai)\b", re.IGNORECASE)
+"""A header of the model's turn that a marker begins, behind which stands who speaks."""
+
 NOTHING = r"(?!)"
 
 DOUBLE = {mark: family for family in ('"', "\uff02", "″", "“”„‟", "«»", "‹›") for mark in family}
@@ -48,9 +51,9 @@ OPENS, CLOSES = _directed()
 class KnownMarkers:
     """Patterns for the markers of all named formats.
 
-    `opens`: begins reasoning. `closes`: ends it. `ends`: ends the turn. `starts`: begins another
-    message of the turn. `closers`: what ends reasoning that a marker begins, where it is not an
-    element; the markers are in lower case.
+    `opens`: begins reasoning. `closes`: ends it. `ends`: ends the turn, or begins the message of
+    another role. `starts`: begins another message of the turn. `closers`: what ends reasoning that
+    a marker begins, where it is not an element; the markers are in lower case.
     """
 
     opens: str
@@ -69,21 +72,26 @@ def known_markers() -> KnownMarkers:
     pairs: set[tuple[str, tuple[str, ...]]] = set()
     ends: set[str] = set()
     starts: set[str] = set()
+    headers: set[tuple[str, str]] = set()
     for _, fmt in all_formats():
         reasoning, channels = fmt.reasoning, fmt.channels
         pairs.add((reasoning.start.strip(), (reasoning.end.strip(),)))
         ends |= {end.strip() for end in fmt.turn.ends}
+        headers |= {(found[1], found[2]) for found in map(HEADER.match, fmt.turn.headers) if found}
         if channels.message and channels.start:
             starts.add(channels.start.strip())
         for name in channels.reasoning if channels.message else ():
             closing = tuple(end.strip() for end in channels.ends)
             pairs.add((f"{channels.channel.strip()}{name}", (*closing, channels.start.strip())))
-    return _compiled(frozenset(pairs), frozenset(ends), frozenset(starts))
+    return _compiled(frozenset(pairs), frozenset(ends), frozenset(starts), frozenset(headers))
 
 
 @lru_cache(maxsize=8)
 def _compiled(
-    pairs: frozenset[tuple[str, tuple[str, ...]]], ends: frozenset[str], starts: frozenset[str]
+    pairs: frozenset[tuple[str, tuple[str, ...]]],
+    ends: frozenset[str],
+    starts: frozenset[str],
+    headers: frozenset[tuple[str, str]],
 ) -> KnownMarkers:
     words, closes = set(WORDS), set()
     ends_of: dict[str, set[str]] = {}
@@ -103,7 +111,7 @@ def _compiled(
     return KnownMarkers(
         opens=rf"(?i:{_any(ends_of)}|<(?:{names}){BOUNDARY})",
         closes=rf"(?i:</(?:{names}){BOUNDARY}|{'|'.join(sorted(closes)) or NOTHING})",
-        ends=_any(ends),
+        ends="|".join([_any(ends), *map(_of_others, sorted(headers))]),
         starts=_any(starts),
         closers={start: re.compile(f"(?i:{_any(closing)})") for start, closing in ends_of.items()},
         last_close=re.compile(
@@ -111,6 +119,12 @@ def _compiled(
         ),
         all_ends=re.compile(_any(ends)),
     )
+
+
+def _of_others(header: tuple[str, str]) -> str:
+    """A pattern of what begins the message of another role than the model's."""
+    marker, role = header
+    return rf"{re.escape(marker)}(?!{re.escape(role)}\b)"
 
 
 def _any(texts: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ from .records import Refusal
 __all__ = ["MAX_DEPTH", "SPACE", "arguments_json", "bracket_arguments", "strict_json"]
 
 MAX_DEPTH = 32
-"""Levels of nesting: the validator needs some ten frames for each, of the thousand there are."""
+"""Levels of nesting: the validator needs ten frames or more for each, of the thousand there are."""
 
 SPACE = " \t\r\n"
 # Both a string that ends and one that does not are consumed: no character is read twice.

@@ -151,7 +151,8 @@ class Decision:
     wrong_shape         not an object of arguments; in fallback A, not exactly tool and arguments
     unknown_tool        the name is not on the allow-list, letter by letter
     schema              the arguments break the tool's schema
-    validator_error     the validator itself failed, so the arguments have not passed it
+    validator_error     the validator itself failed, or took too much work, so the arguments have
+                        not passed it
     """
 
     calls: tuple[ExecutableCall, ...] = ()

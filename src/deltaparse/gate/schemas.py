@@ -3,8 +3,8 @@
 Everything that can be wrong with a schema is found at construction. The dialect is the one that
 `$schema` names, else 2020-12. References are looked up in the schema itself and in the
 meta-schemas, never fetched; formats are asserted as far as jsonschema checks them here (some need
-packages of their own). A schema is the operator's: a `pattern` that backtracks without end on a
-hostile argument is not found here.
+packages of their own). `keywords` has what is applied by other means than jsonschema's, and `steps`
+what bounds the work: a schema is the operator's, and the arguments are hostile.
 
 Where a schema does not say what other arguments are than those it names, they are refused: an
 argument that the model made up is not one that the tool was asked to take.
@@ -17,14 +17,16 @@ is not known for a schema is refused at construction.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from deltaparse.partial import UsageError
 from deltaparse.stream.tools import read_tools
 
+from .ecma import NotAPattern, NotTranslated, compiled
+from .keywords import allowing, names_in, schema_checker
 from .records import Refusal
+from .steps import counting
 from .tags import NAME
 
 __all__ = ["Tool", "allow_list"]
@@ -45,85 +47,26 @@ class _Validator(Protocol):
         """What is wrong with the instance, as it is found."""
 
 
-class _Names:
-    """The arguments that a schema names, in a draft that does not know `unevaluatedProperties`.
-
-    The arguments have passed the schema. A part of it that need not hold names them where it does.
-    """
-
-    __slots__ = ("_resolver", "_schema", "_validator")
-
-    def __init__(self, schema: dict[str, Any], dialect: str, validator: Any) -> None:
-        from jsonschema_specifications import REGISTRY
-        from referencing.jsonschema import specification_with
-
-        root = specification_with(dialect).create_resource(schema)
-        self._schema = schema
-        self._resolver: Any = REGISTRY.resolver_with_root(root)
-        self._validator = validator
-
-    def lacks(self, arguments: dict[str, Any]) -> bool:
-        """Whether the schema names not all of the arguments."""
-        return not self._named(self._schema, arguments, self._resolver) >= arguments.keys()
-
-    def _named(self, schema: Any, arguments: dict[str, Any], resolver: Any) -> set[str]:
-        if not isinstance(schema, dict):
-            return set()
-        # What a draft does not know is not applied either.
-        then, otherwise = schema.get("then"), schema.get("else")
-        schema = {key: schema[key] for key in schema if key in self._validator.VALIDATORS}
-        if "$ref" in schema:
-            # What stands beside a reference counts for nothing in these drafts.
-            found = resolver.lookup(schema["$ref"])
-            return self._named(found.contents, arguments, found.resolver)
-        if schema.get("additionalProperties", False) is not False:
-            return set(arguments)
-        named: set[str] = arguments.keys() & schema.get("properties", {}).keys()
-        patterns = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
-        named |= {key for key in arguments if any(one.search(key) for one in patterns)}
-        for part in self._parts(schema, arguments):
-            named |= self._named(part, arguments, resolver)
-        if "if" in schema:
-            holds = self._holds(schema["if"], arguments)
-            for part in [schema["if"], then] if holds else [otherwise]:
-                named |= self._named(part, arguments, resolver)
-        return named
-
-    def _parts(self, schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[Any]:
-        """The schemas within, about the same arguments, that hold for them."""
-        extended = schema.get("extends", [])
-        yield from extended if isinstance(extended, list) else [extended]
-        yield from schema.get("allOf", [])
-        for part in (*schema.get("anyOf", []), *schema.get("oneOf", [])):
-            if self._holds(part, arguments):
-                yield part
-        for key, part in schema.get("dependencies", {}).items():
-            if key in arguments and isinstance(part, dict):
-                yield part
-
-    def _holds(self, schema: Any, arguments: dict[str, Any]) -> bool:
-        return bool(self._validator.evolve(schema=schema).is_valid(arguments))
-
-
 class Tool:
     """One tool of the allow-list."""
 
-    __slots__ = ("_names", "_parameters", "_validator", "name")
+    __slots__ = ("_closes", "_parameters", "_validator", "name")
 
     def __init__(
-        self, name: str, parameters: dict[str, Any], validator: _Validator, names: _Names | None
+        self, name: str, parameters: dict[str, Any], validator: _Validator, *, closes: bool
     ) -> None:
         self.name = name
         self._parameters = parameters
         self._validator = validator
-        self._names = names
+        # Whether its draft has a keyword by which it is closed to arguments that it does not name.
+        self._closes = closes
 
     def description(self) -> dict[str, Any]:
         """Return the tool as a parser takes it."""
         return {"name": self.name, "parameters": self._parameters}
 
     def check(self, arguments: dict[str, Any]) -> None:
-        """Hold the arguments to the schema.
+        """Hold the arguments to the schema; the steps of it are `counting`.
 
         Raises:
             Refusal: schema, validator_error. The detail names the place and the keyword, but no
@@ -131,7 +74,9 @@ class Tool:
         """
         try:
             error = next(self._validator.iter_errors(arguments), None)
-            unnamed = error is None and self._names is not None and self._names.lacks(arguments)
+            unnamed = error is None and not self._closes and self._lacks(arguments)
+        except Refusal:
+            raise
         except Exception as failure:  # noqa: BLE001 - jsonschema, and checkers of formats, fail in many ways
             kind = type(failure).__name__
             raise Refusal("validator_error", f"the schema could not be applied: {kind}") from None
@@ -141,6 +86,10 @@ class Tool:
             rule = _cut(json.dumps(error.validator_value, ensure_ascii=False, default=repr))
             place = _cut(error.json_path)
             raise Refusal("schema", f'at {place}: breaks "{error.validator}": {rule}')
+
+    def _lacks(self, arguments: dict[str, Any]) -> bool:
+        """Whether the schema does not name all of the arguments."""
+        return not names_in(self._validator, arguments, self._parameters) >= arguments.keys()
 
 
 def allow_list(tools: Sequence[Mapping[str, Any]]) -> dict[str, Tool]:
@@ -192,10 +141,10 @@ def _tool(name: str, parameters: object) -> Tool:
         known = "a draft that jsonschema knows, or leave it out for 2020-12"
         raise _bad(name, "$.$schema", f"{_cut(repr(dialect))} is no known dialect; name {known}")
     try:
-        base.check_schema(schema)
-        _check_references(name, schema, dialect)
+        base.check_schema(schema, format_checker=schema_checker(base))
+        _check_parts(name, schema, dialect)
     except jsonschema.SchemaError as error:
-        raise _bad(name, error.json_path, error.message) from None
+        raise _bad(name, error.json_path, str(error.cause or error.message)) from None
     except RecursionError:
         raise _bad(name, "$", "it nests too deep; write it flatter, with $defs") from None
     types = schema.get("type", "object")
@@ -204,17 +153,16 @@ def _tool(name: str, parameters: object) -> Tool:
     closes = "unevaluatedProperties" in base.VALIDATORS
     speaks = "additionalProperties" in schema or "unevaluatedProperties" in schema
     closed = schema if speaks or not closes else {**schema, "unevaluatedProperties": False}
-    validator: Any = library.extend(base, {"uniqueItems": _unique_items})(
-        closed, format_checker=base.FORMAT_CHECKER, registry=REGISTRY
-    )
-    tool = Tool(name, schema, validator, None if closes else _Names(schema, dialect, validator))
+    kind = allowing(base)
+    validator: Any = kind(closed, format_checker=kind.FORMAT_CHECKER, registry=REGISTRY)
     try:
-        next(validator.iter_errors({}), None)
+        with counting():
+            next(validator.iter_errors({}), None)
     except RecursionError:
         raise _bad(name, "$", "it refers to itself without end; break the circle of $ref") from None
     except Exception as error:  # noqa: BLE001 - as in `Tool.check`
         raise _bad(name, "$", f"it cannot be applied: {error}") from None
-    return tool
+    return Tool(name, schema, validator, closes=closes)
 
 
 def _copied(name: str, parameters: object) -> dict[str, Any]:
@@ -229,8 +177,8 @@ def _copied(name: str, parameters: object) -> dict[str, Any]:
     return copied
 
 
-def _check_references(name: str, schema: dict[str, Any], dialect: str) -> None:
-    """Raise `UsageError` for a reference that leads nowhere, or out of the schema."""
+def _check_parts(name: str, schema: dict[str, Any], dialect: str) -> None:
+    """Raise `UsageError` for a part of the schema that can never be applied as it is meant."""
     from jsonschema_specifications import REGISTRY
     from referencing.jsonschema import specification_with
 
@@ -238,36 +186,45 @@ def _check_references(name: str, schema: dict[str, Any], dialect: str) -> None:
     left = [(root, REGISTRY.resolver_with_root(root))]
     while left:
         resource, resolver = left.pop()
-        contents = resource.contents
-        for keyword in REFERENCES if isinstance(contents, Mapping) else ():
-            if keyword not in contents:
-                continue
-            try:
-                resolver.lookup(contents[keyword])
-            except Exception:  # noqa: BLE001 - a reference can be no reference in many ways
-                where = f"{keyword} {_cut(repr(contents[keyword]))}"
-                advice = "nothing is fetched; put what it refers to under $defs"
-                raise _bad(name, "$", f"{where} leads to nothing in it: {advice}") from None
+        if isinstance(resource.contents, dict):
+            _check_dialect(name, resource.contents, dialect)
+            _check_references(name, resource.contents, resolver)
+            _check_names(name, resource.contents)
         inner = resource.subresources()
         left += [(part, resolver.in_subresource(part)) for part in inner]
 
 
-def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    """`uniqueItems` in time that grows with the list; jsonschema compares each item with each."""
-    from jsonschema import ValidationError
+def _check_dialect(name: str, part: dict[str, Any], dialect: str) -> None:
+    """Raise `UsageError` for a part in another dialect; one that says the same says it no more.
 
-    if unique is True and isinstance(instance, list):
-        if len({_key(item) for item in instance}) < len(instance):
-            yield ValidationError("has items that are equal")
+    jsonschema would apply such a part by its own keywords, which the gate does not.
+    """
+    own = part.pop("$schema", dialect)
+    if own != dialect:
+        rule = f"it has parts in two dialects, {dialect!r} and {_cut(repr(own))}"
+        raise _bad(name, "$", f"{rule}; write it in one")
 
 
-def _key(value: Any) -> Hashable:
-    """A key that is the same for values that JSON Schema calls equal: 1 and 1.0, not 1 and true."""
-    if isinstance(value, dict):
-        return ("object", frozenset((name, _key(item)) for name, item in value.items()))
-    if isinstance(value, list):
-        return ("array", tuple(_key(item) for item in value))
-    return (isinstance(value, bool), value)
+def _check_references(name: str, part: dict[str, Any], resolver: Any) -> None:
+    """Raise `UsageError` for a reference that leads nowhere, or out of the schema."""
+    for keyword in REFERENCES:
+        if keyword not in part:
+            continue
+        try:
+            resolver.lookup(part[keyword])
+        except Exception:  # noqa: BLE001 - a reference can be no reference in many ways
+            where = f"{keyword} {_cut(repr(part[keyword]))}"
+            advice = "nothing is fetched; put what it refers to under $defs"
+            raise _bad(name, "$", f"{where} leads to nothing in it: {advice}") from None
+
+
+def _check_names(name: str, part: dict[str, Any]) -> None:
+    """Raise `UsageError` for patterns of names, which not all meta-schemas take for patterns."""
+    for pattern in part.get("patternProperties", {}):
+        try:
+            compiled(pattern)
+        except (NotAPattern, NotTranslated) as error:
+            raise _bad(name, "$", str(error)) from None
 
 
 def _bad(name: str, path: str, what: str) -> UsageError:

@@ -6,10 +6,10 @@ no call, in what sets text apart; in reasoning it is a draft, and left out altog
 Markdown is read as CommonMark has it where that is certain. What is not certain puts every tag of
 the text in doubt: a fence that does not stand at the start of a line, or that nothing closes; a
 code span that does not end in its line; a quotation mark that nothing closes, or that looks as if
-it closed where it would open; text behind the end of the turn. Between the two ends of an element
-that is not known for what it means, and before an end that nothing began, tags are in doubt too. So
-no odd mark can turn a quotation into a call; it can only cost a call, which the model is asked for
-again.
+it closed where it would open; text behind the end of the turn, and in the message of another role.
+Between the two ends of an element that is not known for what it means, and before an end that
+nothing began, tags are in doubt too. So no odd mark can turn a quotation into a call; it can only
+cost a call, which the model is asked for again.
 
 A tag ends at the first closing marker, and a marker inside it is a flaw even where it stands in a
 JSON string: two readings are possible, and a model can write < as \u003c.
@@ -77,7 +77,7 @@ def _inline(known: KnownMarkers) -> re.Pattern[str]:
         f"|(?P<starts>{known.starts})"
         f"|(?P<region>(?i:<!--|<!\\[CDATA\\[|<\\?|\\]\\]>|</?(?:{REGIONS}){BOUNDARY}))"
         f"|(?P<special>{SPECIAL.pattern})"
-        r"|(?P<element></?+[^\W\d_][\w.:-]{0,63}+|\[/?+[^\W\d_]\w{0,31}+(?=[]=])"
+        r"|(?P<element></?+[^\W\d_][\w.:-]{0,63}+|\[/?+[^\W\d_]\w{0,31}+(?=[]= \t])"
         r"|\\(?:begin|end)\{[a-zA-Z*]{1,32}\})"
         f"|(?P<comment>{comments})"
         "|(?P<bar>[|│┃║])"
@@ -364,8 +364,9 @@ class _Reader:
             name = marker.replace("/", "", 1).replace("\\end", "\\begin", 1)
         begins = name == marker
         first, depth = self.elements.pop(name, (len(self.tags), 0))
-        if not begins and depth:
-            self._doubt_from(first)
+        if not begins:
+            # Who knows where it began, if nothing before it did.
+            self._doubt_from(first if depth else 0)
         depth += 1 if begins else -1
         if depth > 0:
             self.elements[name] = (first, depth)

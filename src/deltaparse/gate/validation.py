@@ -24,6 +24,7 @@ from .fallbacks import size
 from .payload import arguments_json, bracket_arguments, strict_json
 from .records import Candidate, Candidates, Decision, ExecutableCall, Reason, Refusal
 from .schemas import Tool
+from .steps import counting
 from .telemetry import Telemetry
 
 __all__ = ["ValidationRules", "decide"]
@@ -55,7 +56,8 @@ def decide(candidates: Candidates, rules: ValidationRules) -> Decision:
     stopped = _stopped(candidates, rules)
     # A model that writes a thousand calls does not write a thousand records.
     judged = candidates.found[: rules.max_calls]
-    verdicts = [stopped or _verdict(candidate, rules) for candidate in judged]
+    with counting():
+        verdicts = [stopped or _verdict(candidate, rules) for candidate in judged]
     first = next((v for v in verdicts if isinstance(v, Refusal)), stopped)
     calls = () if first else tuple(v for v in verdicts if isinstance(v, ExecutableCall))
     records = [

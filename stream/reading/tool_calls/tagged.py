@@ -138,7 +138,7 @@ def _closed_by_name(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[boo
         if src.closed:
             start, src.pos = src.offset, src.pos + len(rest)
             if rest:
-                report_cut(reading, start, rest)
+                report_cut(reading, start, rest, closer)
             return reading.sink.natural and not m.ends.literals
         yield
 

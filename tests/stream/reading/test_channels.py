@@ -149,7 +149,7 @@ def test_a_header_has_its_parts_in_any_order(header, end):
     ("recipient", "tools", "made"),
     [
         ("f", TOOLS, "f"),
-        ("tools.f", TOOLS, "f"),
+        ("functions.f", TOOLS, "f"),
         ("functions.f.g", None, "f.g"),
         ("f", None, None),
         ("functions.", None, None),
@@ -164,6 +164,15 @@ def test_who_is_a_function(recipient, tools, made):
     assert parser.message.content == ""
     assert kinds(parser) == ([] if made else ["foreign_recipient"])
     assert all('{"a": 1}' in issue.detail for issue in parser.issues)
+
+
+@pytest.mark.parametrize("recipient", ["tools.f", "a.b.f"])
+def test_a_function_in_a_namespace_that_is_not_the_formats_is_reported(recipient):
+    text = f'<|channel|>commentary to={recipient}<|message|>{{"a": 1}}<|call|>'
+    parser = fed(HARMONY, text, tools=TOOLS)
+    assert calls(parser) == [F]
+    (issue,) = parser.issues
+    assert (issue.kind, recipient in issue.detail) == ("odd_header", True)
 
 
 @pytest.mark.parametrize("recipient", ["assistant", "user", "all"])

@@ -1,0 +1,185 @@
+"""Patterns of schemas: ECMA 262's, the same for the gate as for grammars, and no others."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from deltaparse import UsageError
+from deltaparse.gate import ToolGate
+from deltaparse.gate.ecma import NotAPattern, NotTranslated, compiled, is_pattern
+from deltaparse.grammar.text.both import matches
+from deltaparse.grammar.text.patterns import NotRegular, pattern_text
+
+from ..grammar.machines import Sampler, grammar_of
+from ..strategies.gate_samples import decided, reason, tag, tool
+from ..strategies.schemas import PATTERNS
+
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found", "absent"),
+    [
+        ("^[a-z]+$", "abc", "abc\n"),
+        ("^a$|^b$", "b", "a\nb"),
+        (r"^\d+$", "3", "٣"),
+        (r"^\D$", "٣", "3"),
+        (r"^\w$", "_", "é"),
+        (r"^\W$", "é", "a"),
+        (r"^\s$", "\ufeff", "\u001c"),
+        (r"^\s$", "\u2003", "\u0085"),
+        (r"^\S$", "\u180e", "\ufeff"),
+        (r"\bx", "éx", "ax"),
+        (r"\Bx", "ax", "éx"),
+        ("^.$", "\u0085", "\u2028"),
+        ("^.$", "😀", "\r"),
+        ("^[^]$", "\n", ""),
+        ("[]?a", "a", "b"),
+        ("^[]*$", "", "a"),
+        (r"^[^\s\S]?$", "", "a"),
+        (r"^\cA\cj$", "\1\n", "cAcj"),
+        (r"^\0[\b]$", "\0\b", "0b"),
+        (r"^\t\n\v\f\r$", "\t\n\v\f\r", "tnvfr"),
+        (r"^\x41\u0042\u{1F600}$", "AB😀", "x"),
+        (r"^\ud83d\uDE00$", "😀", "x"),
+        (r"^\/\-\@$", "/-@", r"\/"),
+        (r"^\p{L}+$", "aé", "a1"),
+        (r"^\P{L}$", "1", "é"),
+        (r"^[\p{Lu}_]\p{Script=Greek}$", "Éλ", "él"),
+        (r"^[^\p{gc=Nd}]$", "x", "٣"),
+        (r"^\p{ASCII}\p{Alphabetic}$", "1é", "éé"),
+        ("^(?<y>[0-9]{4})$", "2024", "12"),
+        ("^(?=a)(?!ab).(?<=a)(?<!b)$", "a", "b"),
+        ("^a{2}b{1,}c{0,2}?$", "aabbcc", "ab"),
+        (r"^[\w-.]+$", "a-b.c", "a+"),
+        ("^{a}]$", "{a}]", "a"),
+        ("^[a-]$", "-", "b"),
+        ("a|", "", None),
+        ("", "x", None),
+    ],
+)
+def test_what_a_pattern_means(pattern, found, absent):
+    tools = [tool("f", {"properties": {"a": {"pattern": pattern}}})]
+    assert decided(tag(json.dumps({"a": found}), "f"), tools=tools).executable
+    if absent is not None:
+        assert reason(tag(json.dumps({"a": absent}), "f"), tools=tools) == "schema"
+    assert is_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(", ")", "[", "\\", "*", "a**", "a{2}{3}", "^*", r"\b+", "(?=a)*", "a{2,1}", "{1}"),
+        *(
+            "a{20,9}",
+            r"\Z",
+            r"\z",
+            r"\A",
+            r"\e",
+            r"\p{Greek}",
+            r"\p{L",
+            r"\p{x=L}",
+            r"\x1",
+            r"\u12",
+        ),
+        *(
+            r"\u{110000}",
+            r"\c1",
+            r"\01",
+            "[b-a]",
+            "(?P<a>x)",
+            "(?#x)",
+            "(?i:a)",
+            "(?<1>a)",
+            "(?>a)",
+        ),
+        *(f"{'(' * 60}{')' * 60}", "a" * 9 + "(?"),
+    ],
+)
+def test_what_is_no_pattern(pattern):
+    for made in (compiled, is_pattern):
+        with pytest.raises(NotAPattern):
+            made(pattern)
+    with pytest.raises(UsageError, match=r"tool 'f'.*\$.properties.a.pattern.*is no pattern of"):
+        ToolGate([tool("f", {"properties": {"a": {"pattern": pattern}}})])
+    for dialect in ({}, {"$schema": DRAFT_4}):
+        with pytest.raises(UsageError, match=r"tool 'f'.*is no pattern of"):
+            ToolGate([tool("f", {"patternProperties": {pattern: {}}, **dialect})])
+    tools = [tool("f", {"properties": {"a": {"format": "regex"}}})]
+    assert reason(tag(json.dumps({"a": pattern}), "f"), tools=tools) == "schema"
+
+
+@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?<n>a)\k<n>", "a{99999999999999999999}"])
+def test_what_is_a_pattern_that_cannot_be_translated(pattern):
+    assert is_pattern(pattern)
+    with pytest.raises(NotTranslated):
+        compiled(pattern)
+    with pytest.raises(UsageError, match=r"\$.properties.a.pattern.*cannot be translated"):
+        ToolGate([tool("f", {"properties": {"a": {"pattern": pattern}}})])
+    tools = [tool("f", {"properties": {"a": {"format": "regex"}}})]
+    assert decided(tag(json.dumps({"a": pattern}), "f"), tools=tools).executable
+
+
+@pytest.mark.parametrize("dialect", [{}, {"$schema": DRAFT_4}])
+def test_names_that_patterns_speak_of(dialect):
+    closed = {"patternProperties": {r"^\d$": {"type": "integer"}}, "additionalProperties": False}
+    for schema in (closed, {"patternProperties": closed["patternProperties"]}, {"allOf": [closed]}):
+        tools = [tool("f", {**schema, **dialect})]
+        assert decided(tag('{"3": 1}', "f"), tools=tools).executable
+        for arguments in ('{"3": "x"}', '{"٣": 1}', r'{"3\n": 1}'):
+            assert reason(tag(arguments, "f"), tools=tools) == "schema"
+
+
+def test_a_part_that_names_its_dialect_has_patterns_of_the_same_meaning():
+    part = {"$schema": "https://json-schema.org/draft/2020-12/schema", "pattern": "^[a-z]$"}
+    tools = [tool("f", {"properties": {"a": part}})]
+    assert decided(tag('{"a": "x"}', "f"), tools=tools).executable
+    assert reason(tag(r'{"a": "x\n"}', "f"), tools=tools) == "schema"
+    for other in (DRAFT_4, "https://example.org/dialect"):
+        with pytest.raises(UsageError, match=r"tool 'f'.*dialect"):
+            ToolGate([tool("f", {"properties": {"a": {**part, "$schema": other}}})])
+
+
+ATOMS = ["a", "b", ".", r"\d", r"\W", "[ab]", "[^a]", r"[^\w-]", "[]", "[^]", r"\x61", r"[\]\\]"]
+PARTS = st.recursive(
+    st.sampled_from(ATOMS),
+    lambda inner: st.one_of(
+        st.builds("(?:{}){}".format, inner, st.sampled_from(["*", "+?", "?", "{2}", "{0,2}"])),
+        st.lists(inner, max_size=3).map("".join),
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"({'|'.join(parts)})"),
+    ),
+    max_leaves=6,
+)
+WHOLE = st.builds("{}{}{}".format, st.sampled_from(["", "^"]), PARTS, st.sampled_from(["", "$"]))
+TEXTS = st.text("ab1.]\\\n\u2028é٣😀", max_size=6)
+
+
+@given(WHOLE, TEXTS)
+@example("^[a-z]+$", "a\n")
+def test_a_pattern_means_to_the_gate_what_it_means_to_a_grammar(pattern, text):
+    found = compiled(pattern).search(text) is not None
+    assert found is matches(pattern_text(pattern), text)
+
+
+@given(WHOLE | st.sampled_from(PATTERNS), st.integers(0, 2**32))
+def test_what_a_grammar_lets_a_model_write_passes_the_gate(pattern, seed):
+    assume("[]" not in pattern)  # which no text is
+    text = Sampler(grammar_of(pattern_text(pattern))).text(random.Random(seed))
+    assert compiled(pattern).search(text)
+
+
+@given(st.text("ab1[](){}|^$.*+?\\-,:<=!dwsbBpPLux0cAk", max_size=12))
+def test_what_a_grammar_takes_for_a_pattern_is_one(pattern):
+    try:
+        is_pattern(pattern)
+        compiled(pattern)
+    except NotTranslated:
+        return
+    except NotAPattern:
+        with pytest.raises(NotRegular):
+            pattern_text(pattern)
