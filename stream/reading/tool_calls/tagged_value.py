@@ -100,8 +100,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
         if (yield from _followed(src, m.escape_end.longest, marker_set({end.suffix}), space)):
             value.end()
             yield from skip_if_here(src, m.escape_end)
-            rest: list[str] = []
-            return (yield from up_to_end(src, call, m, end, rest.append))
+            return (yield from _behind_whole(src, call, m, end))
         emit(src.take(src.pos + 1))
     return CUT
 
@@ -118,10 +117,15 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> S
         call.repaired("closed_brackets", src.offset)
     elif lexer.state is not JsonState.DONE:
         return CUT
+    return (yield from _behind_whole(src, call, m, end))
+
+
+def _behind_whole(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[Ending]:
+    """Read what ends a value that is whole: its first suffix, for that cannot be the value's."""
     rest: list[str] = []
     call.sink.held = rest
     start = src.offset
-    ending = yield from up_to_end(src, call, m, end, rest.append)
+    ending = yield from up_to_end(src, call, m, end, rest.append, whole=True)
     if "".join(rest).strip():
         detail = f"left out behind an argument: {''.join(rest)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
@@ -135,12 +139,15 @@ def up_to_end(
     end: ValueEnd,
     emit: Emit,
     string: StringSink | None = None,
+    *,
+    whole: bool = False,
 ) -> Steps[Ending]:
     """Read a value up to and with its suffix.
 
     A suffix ends it only where something stands behind it that may follow an argument: values
-    may hold the suffix, and what an argument begins with; both are counted. Without a suffix, what
-    shows that the call has ended breaks it, and is left unread.
+    may hold the suffix, and what an argument begins with; both are counted. Behind one that is
+    `whole`, any suffix ends it. Without a suffix, what shows that the call has ended breaks it,
+    and is left unread.
     """
     suffix = end.suffix
     while True:
@@ -162,7 +169,7 @@ def up_to_end(
             if named is None:
                 return CUT
             length += len(end.name)
-            if named and (yield from _ends_there(src, length, end, m)):
+            if named and (whole or (yield from _ends_there(src, length, end, m))):
                 if call.traces:
                     call.end_arguments()
                 src.pos += length

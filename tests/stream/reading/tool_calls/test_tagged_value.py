@@ -36,6 +36,7 @@ PATH = {"path": {"type": "string"}, "text": {"type": "string"}}
         (ESCAPED, "<a=x><e>v</e>w</e></a>", '"v</e>w"'),
         (ESCAPED, "<a=x><e>v</e> \n </a>", '"v"'),
         (ESCAPED, "<a=x><e>v</a></f></c></e></a>", '"v</a></f></c>"'),
+        (ESCAPED, "<a=x><e>v</e></a>w<a=y>1</a>", '"v", "y": 1'),
         (LINES, "<a=x><e>v\n</e>\n", '"v\\n"'),
         (LINES, "<a=x><e>v</e>w\n</e>\n", '"v</e>w\\n"'),
         (LINES, "<a=x><e>v</e>  \n", '"v"'),
@@ -126,6 +127,7 @@ TOOLS = [{"name": "f", "parameters": {"properties": {"x": {"type": "object"}}}}]
         ('{"a": 1} \n ', '{"a": 1}', ""),
         ('{"a": "</a></f></c>"}', '{"a": "</a></f></c>"}', ""),
         ('{"a": 1} z ', '{"a": 1}', "left out behind an argument: ' z '"),
+        ('{"a": 1}</a> z <a=y>2', '{"a": 1}, "y": 2', "left out between arguments: 'z '"),
         ('{"a": [1', '{"a": [1]}', "closed_brackets (1)"),
     ],
 )
