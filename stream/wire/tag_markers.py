@@ -71,6 +71,7 @@ class TaggedMarkers:
     element_ends:                    where elements nest, what may follow an argument's name in the
                                      place of its value: the next element, or the value's end.
     type_end:                        what ends the type of a value, where that is written.
+    behind_type:                     that, and what shows that it was forgotten.
     type_first:                      the type stands before the argument's name.
     escape_start, escape_end:        the markers round a string that is escaped.
     """
@@ -81,6 +82,7 @@ class TaggedMarkers:
         "arguments_start",
         "as_arguments",
         "before_json",
+        "behind_type",
         "behind_value",
         "close",
         "close_suffix",
@@ -191,7 +193,7 @@ class TaggedMarkers:
         following: set[str],
         another: set[str],
     ) -> None:
-        """Say what ends a value: its suffix, and what shows that it was `forgotten`.
+        """Say what ends a value, or its type: a suffix, and what shows that it was `forgotten`.
 
         `following` may stand behind an argument, and ends a value that has no suffix; `another` is
         what the next argument begins with.
@@ -207,6 +209,8 @@ class TaggedMarkers:
             return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)
 
         self.usual = ended(arguments.value_suffix)
+        types = set(self.type_end.literals)
+        self.behind_type = marker_set(types and types | following | {self.usual.suffix})
         self.ways = {
             (way.name_prefix.strip(), way.name_suffix.strip()): ended(way.value_suffix, way.types)
             for way in arguments.ways[1:]
