@@ -54,7 +54,7 @@ class TaggedMarkers:
     names_unmarked:                  nothing stands before an argument's name.
     usual, ways:                     what ends a value, usually, and by the cores of what stands
                                      before and behind the argument's name.
-    turn_ends:                       the markers that end the turn.
+    turn_ends:                       the markers that end the turn; `end_all` end calls or the turn.
     key_suffix:                      what stands behind a value's suffix and the argument's name,
                                      where that is repeated there; None elsewhere.
     separator:                       the marker between arguments.
@@ -88,6 +88,7 @@ class TaggedMarkers:
         "close_suffix",
         "closers",
         "element_ends",
+        "end_all",
         "ends",
         "escape_end",
         "escape_start",
@@ -161,7 +162,7 @@ class TaggedMarkers:
         self.key = marker_set(key)
         self.behind_value = marker_set(following if ends | by_name else set())
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
-        self.turn_ends = turn_ends
+        self.turn_ends, self.end_all = turn_ends, marker_set(ends | turn_ends)
         self.own_closers = marker_set(own - by_name)
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)

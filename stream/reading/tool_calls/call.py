@@ -62,6 +62,7 @@ class Call:
         "repairs",
         "sink",
         "started",
+        "tables",
         "traces",
         "whole",
         "written",
@@ -71,7 +72,7 @@ class Call:
         self._reading = reading
         self.sink = sink = reading.sink
         self.traces = sink.trail is not None
-        tables = reading.tables
+        self.tables = tables = reading.tables
         self.fmt = tables.fmt
         self.overrun = tables.overrun
         self._unmarked = tables.unmarked
