@@ -72,7 +72,8 @@ def next_call(fmt: WireFormat) -> Overrun | None:
         before = _name(fmt) + GAP + start + GAP + r"\{"
     else:
         before = rf"\[?{GAP}\{{"
-    return Overrun(marker_set(markers), beyond)
+    outside = closers | stripped([*facts.openers, *fmt.turn.ends])
+    return Overrun(marker_set(markers), beyond, outside=marker_set(outside))
 
 
 def _name(fmt: WireFormat) -> str:
