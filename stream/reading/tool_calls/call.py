@@ -300,6 +300,7 @@ class Call:
             if sink.trail is not None:
                 sink.trail.said(*self.checkpoint.span, Said.DROPPED)
         else:
+            sink.builder.enter("content")  # also where it interrupts reasoning
             sink.content(self.checkpoint.text())
         self.attempted()
         sink.in_call = False
