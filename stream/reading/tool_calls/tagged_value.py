@@ -149,13 +149,14 @@ def up_to_end(
     A suffix ends it only where something stands behind it that may follow an argument: values
     may hold the suffix, and what an argument begins with; both are counted. Behind one that is
     `whole`, any suffix ends it. Without a suffix, what shows that the call has ended breaks it,
-    and is left unread. An end of the turn is one with nothing but markers behind it, as in content.
+    and is left unread; with one, an end of the turn is text where text follows it, as in content.
     """
     suffix = end.suffix
     while True:
         marker = yield from until(src, end.markers, emit, certain=True, string=string)
         core = marker.lstrip() or "\n" * bool(marker)
-        if core in m.turn_ends and not (yield from _turn_ends(src, call, len(marker))):
+        ends_turn = core in m.turn_ends and core != suffix
+        if suffix and ends_turn and not (yield from _turn_ends(src, call, len(marker))):
             call.ambiguous += 1
             emit(src.take(src.pos + 1))
             continue
@@ -163,7 +164,7 @@ def up_to_end(
             if call.traces:
                 call.end_arguments()
             return WHOLE
-        if not marker or core in m.turn_ends:
+        if not marker or ends_turn:
             if call.traces:
                 call.end_arguments()
             return CUT

@@ -229,3 +229,16 @@ def test_an_argument_that_begins_in_another_is_text_and_reported(
         assert json.loads(parser.message.tool_calls[0].arguments) == {"path": value}
         # Without tools, any name may be that of an argument.
         assert [issue.kind for issue in parser.issues] == (said if tools else ["ambiguous_marker"])
+
+
+def test_a_suffix_that_ends_turns_too_ends_a_value():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="<|end|>")
+    parser = fed(fmt, "<c><f=f><a=x>v<|end|><a=y>1<|end|></f></c><|end|>")
+    assert (calls(parser), parser.issues) == ([("f", '{"x": "v", "y": 1}')], [])
+
+
+def test_an_end_of_the_turn_ends_a_value_that_has_no_suffix():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">")
+    parser = fed(fmt, "<c><f=f><a=x>v<|end|>w")
+    (call,) = parser.message.tool_calls
+    assert (call.healed(), call.complete) == ({"x": "v"}, False)
