@@ -9,6 +9,7 @@ Elements with the name that the format gives to items are a list, others are an 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from json.encoder import encode_basestring
 from typing import NamedTuple
@@ -45,6 +46,7 @@ __all__ = ["Argument", "argument_name", "argument_value"]
 
 LINE_END = marker_set({"\n", "\r\n"})
 STRING: Kinds = {"string": None}
+TYPE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+")
 STRUCTURES = frozenset({"object", "array"})
 NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
 
@@ -146,9 +148,10 @@ def argument_name(
 
 
 def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:
-    """Read the type of a value up to what ends it; one that means nothing is reported.
+    """Read the type of a value up to what ends it.
 
-    It is short, and no other marker stands in it: what does shows that its end was forgotten.
+    It is short, and no other marker stands in it: what does shows that its end was forgotten. One
+    plain word may be a type that we do not know; all else that means nothing is reported.
     """
     limit = LONGEST_NAME + m.behind_type.longest
     while True:
@@ -164,7 +167,7 @@ def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | En
         return Ending.broken("the type of an argument that does not end")
     word = src.take(src.pos + start)
     types = types_named(word)
-    if word.strip() and not types:
+    if word.strip() and not types and not TYPE_WORD.fullmatch(word.strip()):
         _left_out(call, f"the type {word.strip()}")
     return types
 
