@@ -31,21 +31,24 @@ class Overrun:
             on that proves it. It must be of bounded length, and match no text that a string can
             hold with what follows it.
         called: where `beyond` has a group of the name "name", says whether that is a name.
+        outside: what stands in no key without quotes; by default `markers`.
 
     `watched` is the only character that markers begin with, or "", which stands in any text;
     `lane` is the text that may pass in a string, as it may where nothing is
     overrun, but for the markers.
     """
 
-    __slots__ = ("_beyond", "_called", "lane", "markers", "watched")
+    __slots__ = ("_beyond", "_called", "lane", "markers", "outside", "watched")
 
     def __init__(
         self,
         markers: Markers,
         beyond: Callable[[str], str],
         called: Callable[[str], bool] | None = None,
+        outside: Markers | None = None,
     ) -> None:
         self.markers = markers
+        self.outside = outside or markers
         self._beyond = beyond
         self._called = called
         self.watched = markers.firsts if len(markers.firsts) == 1 else ""
@@ -53,7 +56,7 @@ class Overrun:
 
     def with_names(self, called: Callable[[str], bool]) -> Overrun:
         """The same where `called` says which names are names."""
-        return Overrun(self.markers, self._beyond, called)
+        return Overrun(self.markers, self._beyond, called, self.outside)
 
     def stands_at(self, text: str, pos: int, quote: str, *, final: bool = False) -> bool | None:
         """Whether the text from index `pos` on is proof; None if more text is needed to tell."""

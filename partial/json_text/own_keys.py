@@ -2,10 +2,10 @@
 
     {two words:<|"|>x<|"|>,a/b:{straße:1},12:30:true}
 
-Any text may be such a key, but for commas, brackets and line ends. It ends at the last colon behind
-which a value stands. That is certain at the first character of a string, object or list, and at
-what follows a number or a word. Where a number or a word stands in it as a value would, with white
-space behind, it is none: a comma may have been forgotten.
+Any text may be such a key, but for commas, brackets, line ends and markers round calls. It ends at
+the last colon behind which a value stands. That is certain at the first character of a string,
+object or list, and at what follows a number or a word. Where a number or a word stands in it as a
+value would, with white space behind, it is none: a comma may have been forgotten.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ..markers import Markers
 from ..window import Steps, Window
 from .lexer import MAX_TOKEN
 
@@ -25,10 +26,11 @@ COMMENTS = ("//", "/*")
 QUOTATION_MARKS = ('"', "'")
 
 
-def own_key(src: Window, quote: str) -> Steps[str | None]:
+def own_key(src: Window, quote: str, outside: Markers) -> Steps[str | None]:
     """Read the key that begins here, up to its colon; return it.
 
     Returns "" where none stands, and None where the input ends in one: then nothing was read.
+    What stands `outside` of objects ends the value behind a key as a bracket does.
     """
     while src.text[src.pos :] == "/" and not src.closed:
         yield
@@ -37,17 +39,21 @@ def own_key(src: Window, quote: str) -> Steps[str | None]:
     stops, looked = _stops(quote), 0
     while True:
         text, at = src.text[src.pos : src.pos + MAX_TOKEN], looked
-        while stop := stops.search(text, at):
+        full = len(text) == MAX_TOKEN
+        outer, behind = outside.find(text, looked, final=full or src.closed)
+        while stop := stops.search(text, at, outer):
             end = _end(text[: stop.start()], stop[0], quote)
             if end is not None:
                 return _taken(src, end)
             at = stop.end()
+        if behind > outer:
+            return _taken(src, _end(text[:outer], "", quote) or 0)
         if src.closed:
             return _taken(src, _end_of_cut(text, quote)) if ":" in text else None
-        if len(text) == MAX_TOKEN:
+        if full:
             return ""
-        # The quote may be cut.
-        looked = max(looked, len(text) - len(quote) + 1)
+        # The quote may be cut, and so may a marker.
+        looked = max(looked, min(outer, len(text) - len(quote) + 1))
         yield
 
 

@@ -55,6 +55,7 @@ NOTHING_MORE = "nothing more"
 """What stands for the name of a repair where none is to be noted, such as quotes of the format."""
 COMMENTS = marker_set({"//", "/*"})
 """Comments where a key may begin as other comments do."""
+NO_MARKERS = marker_set(())
 COMMENT_ENDS = {"//": "\n", "/*": "*/", "#": "\n"}
 BEFORE_KEY = frozenset({AFTER_OPEN, AFTER_COMMA})
 
@@ -107,7 +108,8 @@ class Repairer:
                 lexer.state = KEY if is_key else STRING
                 return (yield from self._quoted())
         if self._quote and is_key and char != "'" and repairs.unquoted_keys:
-            key = yield from own_key(src, self._quote)
+            outside = self._overrun.outside if self._overrun else NO_MARKERS
+            key = yield from own_key(src, self._quote, outside)
             if key:
                 self.write(f'"{spelled(key)}"')
                 lexer.state = AFTER_KEY

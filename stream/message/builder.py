@@ -321,7 +321,7 @@ class InlineReasoning:
         """Emit `text` as content."""
         if text and not self._open:
             self._open = True
-            self._insert("<think>")
+            self._insert("<think>", len(text))
         self._content(text)
 
     def close(self) -> None:
@@ -330,9 +330,13 @@ class InlineReasoning:
             self._open = False
             self._insert("</think>")
 
-    def _insert(self, text: str) -> None:
-        if self._trail is not None:
-            self._trail.silent = True
+    def _insert(self, text: str, before: int = 0) -> None:
+        """Emit a tag that stands `before` so many characters of what was read."""
+        trail = self._trail
+        if trail is not None:
+            trail.silent = True
+            trail.behind += before
         self._content(text)
-        if self._trail is not None:
-            self._trail.silent = False
+        if trail is not None:
+            trail.silent = False
+            trail.behind -= before

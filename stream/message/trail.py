@@ -26,7 +26,8 @@ class Trail(Protocol):
     """Takes what is said; all spans are half-open, in characters of the text that is read.
 
     silent: what is emitted was not read here.
-    behind: so many characters of what was read are held back behind what is emitted.
+    behind: so many characters of what was read are held back behind what is emitted; negative
+        where that was not read yet.
     """
 
     silent: bool

@@ -289,7 +289,12 @@ def _reasoning(reading: Reading, checkpoint: Checkpoint) -> Steps[None]:
     marker = yield from until(src, marks.after_body, sink.reasoning)
     if not marker:
         report_unclosed(reading)
-    sink.close_reasoning(marker if marker.strip() != marks.start else "")
+    shown = marker if marker.strip() != marks.start else ""
+    if sink.trail is not None:
+        sink.trail.behind = -len(shown)  # it is read later, with what follows it
+    sink.close_reasoning(shown)
+    if sink.trail is not None:
+        sink.trail.behind = 0
 
 
 def _foreign(reading: Reading, checkpoint: Checkpoint, kind: str, who: str) -> Steps[None]:

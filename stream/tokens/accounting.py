@@ -106,7 +106,7 @@ class DeltaTokens:
         made = []
         for delta in deltas:
             start, end = delta.tokens or (0, 0)
-            start = max(start, self._next)
+            start = max(start, self._next) if start < end else self._next
             self._next = max(end, start)
             made.append((delta, (start, self._next)))
         return made

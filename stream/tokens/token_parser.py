@@ -424,9 +424,8 @@ class TokenParser(TurnParser):
         trail = self._trail
         self._first = len(trail.ends) - noted
         # What passed by comes from nobody who knew of tokens.
-        by_lane = lane is not None and lane is self._lane
         for delta in deltas:
-            if by_lane or delta.tokens is None:
+            if delta.tokens is None:
                 trail.emitted = end = self._reached()
                 delta.place = trail.tokens(start, end)
         return deltas

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -183,14 +183,22 @@ class TokenTrail:
         part.name, part.arguments = name, arguments
 
     def stand(self, start: int, end: int) -> Span | None:
-        """The text between two offsets comes out, in the last part; return its tokens."""
+        """The text between two offsets comes out, in the last part; return its tokens.
+
+        What is `silent` has none: an empty range, where it comes out.
+        """
         if self.silent:
-            return None
+            return self._nothing(end)
         part = self.parts[-1]
         if part.start < 0:
             part.start = start
         self.emitted = max(self.emitted, end)
         return self.tokens(start, end)
+
+    def _nothing(self, offset: int) -> Span:
+        """The empty range of tokens at an offset: behind those that end before it."""
+        count = bisect_right(self.ends, max(2 * offset, 0))
+        return count, count
 
     def begin_part(self) -> None:
         """Another part begins."""
@@ -320,7 +328,10 @@ class TokenTrail:
 
     def placed(self, part: Part, stretch: PartStretch) -> Part:
         """A part of the message with its place in tokens, and in the decoded text."""
-        tokens = self.tokens(stretch.start, stretch.end)
+        none = stretch.start < 0  # all of it is text that was inserted
+        # Of a call that was cut, arguments were read that did not come out.
+        end = max(stretch.end, stretch.arguments[1])
+        tokens = self._nothing(end) if none else self.tokens(stretch.start, end)
         if not isinstance(part, ToolCall):
             return replace(part, tokens=tokens)
         return replace(

@@ -4,8 +4,8 @@
 
 In JSON, and in quotes of a format's own, the head of a call goes up to a quote that no string can
 hold; in tags, where a value may hold any quote, it is all that stands before the arguments, and
-its name is that of a tool; the end of the turn does as well. Anything less is part of the value.
-A format that has no closers shows its next call with an opener alone.
+its name is that of a tool. Anything less is part of the value. A format that has no closers shows
+its next call with an opener alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deltaparse.partial import Overrun, marker_set
 from .format import ToolFormat, WireFormat
 from .spellings import GAP, stripped
 
-__all__ = ["next_call"]
+__all__ = ["MOST_CLOSERS", "next_call"]
 
 MOST_CLOSERS, MOST_OPENERS = 4, 3
 
@@ -54,13 +54,11 @@ def next_call(fmt: WireFormat) -> Overrun | None:
     closing = _closers(closers, fmt) if closers or named else ""
     begins = closing + _some(_one(openers), MOST_OPENERS)
     if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
-        ends = stripped(fmt.turn.ends)
         head = begins + _name(fmt)
         if not fmt.function.name_suffix.strip():
             # Nothing ends the name but what follows it.
             arguments = fmt.arguments
             head += _one(stripped([arguments.start, arguments.name_prefix, *facts.closers]))
-        head = f"{closing}(?:{_one(ends)})|{head}" if ends and closing else head
         return Overrun(marker_set(markers), lambda _: head)
 
     def beyond(quote: str) -> str:
@@ -74,7 +72,8 @@ def next_call(fmt: WireFormat) -> Overrun | None:
         before = _name(fmt) + GAP + start + GAP + r"\{"
     else:
         before = rf"\[?{GAP}\{{"
-    return Overrun(marker_set(markers), beyond)
+    outside = closers | stripped([*facts.openers, *fmt.turn.ends])
+    return Overrun(marker_set(markers), beyond, outside=marker_set(outside))
 
 
 def _name(fmt: WireFormat) -> str:

@@ -54,7 +54,7 @@ class TaggedMarkers:
     names_unmarked:                  nothing stands before an argument's name.
     usual, ways:                     what ends a value, usually, and by the cores of what stands
                                      before and behind the argument's name.
-    turn_ends:                       the markers that end the turn.
+    turn_ends:                       the markers that end the turn; `end_all` end calls or the turn.
     key_suffix:                      what stands behind a value's suffix and the argument's name,
                                      where that is repeated there; None elsewhere.
     separator:                       the marker between arguments.
@@ -71,6 +71,7 @@ class TaggedMarkers:
     element_ends:                    where elements nest, what may follow an argument's name in the
                                      place of its value: the next element, or the value's end.
     type_end:                        what ends the type of a value, where that is written.
+    behind_type:                     that, and what shows that it was forgotten.
     type_first:                      the type stands before the argument's name.
     escape_start, escape_end:        the markers round a string that is escaped.
     """
@@ -81,11 +82,13 @@ class TaggedMarkers:
         "arguments_start",
         "as_arguments",
         "before_json",
+        "behind_type",
         "behind_value",
         "close",
         "close_suffix",
         "closers",
         "element_ends",
+        "end_all",
         "ends",
         "escape_end",
         "escape_start",
@@ -159,7 +162,7 @@ class TaggedMarkers:
         self.key = marker_set(key)
         self.behind_value = marker_set(following if ends | by_name else set())
         self.element_ends = marker_set(key | {closing} if arguments.item else set())
-        self.turn_ends = turn_ends
+        self.turn_ends, self.end_all = turn_ends, marker_set(ends | turn_ends)
         self.own_closers = marker_set(own - by_name)
         self.closers = marker_set(ends if own else ends | starts | (set() if ends else turn_ends))
         self.ends = marker_set(ends)
@@ -191,7 +194,7 @@ class TaggedMarkers:
         following: set[str],
         another: set[str],
     ) -> None:
-        """Say what ends a value: its suffix, and what shows that it was `forgotten`.
+        """Say what ends a value, or its type: a suffix, and what shows that it was `forgotten`.
 
         `following` may stand behind an argument, and ends a value that has no suffix; `another` is
         what the next argument begins with.
@@ -207,6 +210,8 @@ class TaggedMarkers:
             return ValueMarkers(suffix, marker_set(plain), marker_set(crlf), types)
 
         self.usual = ended(arguments.value_suffix)
+        types = set(self.type_end.literals)
+        self.behind_type = marker_set(types and types | following | {self.usual.suffix})
         self.ways = {
             (way.name_prefix.strip(), way.name_suffix.strip()): ended(way.value_suffix, way.types)
             for way in arguments.ways[1:]

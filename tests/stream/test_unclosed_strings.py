@@ -50,6 +50,11 @@ class Family:
     def format(self):
         return get_format(self.name)
 
+    @property
+    def ends(self):
+        """The ends of a turn as a value may hold them: where it has no quotes, before text."""
+        return [end.strip() + "y" * (not self.quotes[0]) for end in self.format.turn.ends]
+
     def write(self, name, value):
         start, end = self.quotes
         return self.call.replace("%n", name).replace("%s", start + value + end)
@@ -171,7 +176,8 @@ def test_the_call_behind_a_string_that_never_closes_is_read(family, value, tools
 @in_these(QUOTED)
 @given(data=st.data())
 def test_a_string_may_hold_all_that_proves_less(family, data):
-    bits = st.sampled_from([family.opener, family.closer, family.head, "x", " ", "{", "<"])
+    others = [*family.ends, "x", " ", "{", "<"]
+    bits = st.sampled_from([family.opener, family.closer, family.head, *others])
     value = "x" + "".join(data.draw(st.lists(bits, max_size=8))) + "x"
     text = family.write("f", value) + family.write("g", family.honest)
     for chunks in ([text], list(text), data.draw(cuts(text))):
@@ -179,6 +185,60 @@ def test_a_string_may_hold_all_that_proves_less(family, data):
         first, second = parser.message.tool_calls
         assert json.loads(first.arguments) == {"a": value}
         assert (first.complete, second.name, second.complete) == (True, "g", True)
+
+
+ARGUMENT = {
+    "qwen3_coder": (
+        "<tool_call>\n<function=f>\n<parameter=a>\n{}\n</parameter>\n",
+        "</function>\n</tool_call>",
+    ),
+    "glm45": (
+        "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>{}</arg_value>\n",
+        "</tool_call>",
+    ),
+    "seed_oss": (
+        "<seed:tool_call>\n<function=f>\n<parameter=a>{}</parameter>\n",
+        "</function>\n</seed:tool_call>",
+    ),
+    "minicpm5": ('<function name="f"><param name="a">{}</param>', "</function>"),
+}
+"""A call with one argument, and what closes it."""
+
+
+@pytest.mark.parametrize("name", ARGUMENT)
+@given(data=st.data(), is_json=st.booleans(), reason=st.sampled_from(["stop", "length"]))
+def test_closers_and_ends_of_turns_in_an_argument_in_tags_are_text(name, data, is_json, reason):
+    fmt, (call, closers) = get_format(name), ARGUMENT[name]
+    ends = [end.strip() + "y" * (not is_json) for end in fmt.turn.ends]
+    bits = st.sampled_from([closers, *closers.split("\n"), *ends, "\n", "x", "<s>"])
+    value = "".join(data.draw(st.lists(bits, max_size=6)))
+    # In a string with quotes all is text; in one without, what text follows.
+    value = {"k": value} if is_json else f"x{value}x"
+    schema = {"properties": {"a": {"type": "object" if is_json else "string"}}}
+    tools = [{"name": "f", "parameters": schema}]
+    text = call.format(json.dumps(value) if is_json else value) + closers
+    for chunks in ([text], list(text), data.draw(cuts(text))):
+        (made,) = run(fmt, chunks, reason, tools=tools)[0].message.tool_calls
+        assert (json.loads(made.arguments), made.complete) == ({"a": value}, True)
+
+
+@pytest.mark.parametrize("behind", ["", "\n", "{start}user\nHi", "{start}assistant\nHi", "{end}"])
+@pytest.mark.parametrize("before", ["", "\n</function>\n</tool_call>"])
+def test_an_end_of_the_turn_with_no_text_behind_it_ends_an_argument(before, behind):
+    fmt = get_format("qwen3_coder")
+    text = ARGUMENT["qwen3_coder"][0].split("\n</")[0].format("x") + before + "<|im_end|>"
+    text += behind.format(start="<|im_start|>", end="<|im_end|>")
+    parser, _ = run(fmt, [text])
+    check_1_and_2(fmt, text, [list(text), [text[:-1], text[-1:]]])
+    (call,) = parser.message.tool_calls
+    assert (call.complete, call.healed()) == (False, {"a": "x"})
+
+
+def test_an_end_of_a_turn_that_is_text_in_an_argument_is_reported():
+    call, closers = ARGUMENT["qwen3_coder"]
+    parser, _ = run(get_format("qwen3_coder"), [call.format("1<|im_end|>2") + closers])
+    (issue,) = parser.issues
+    assert (issue.kind, issue.detail[:8]) == ("ambiguous_marker", "1 times,")
 
 
 @pytest.mark.parametrize("name", ["qwen3_coder", "glm45"])

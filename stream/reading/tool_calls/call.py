@@ -62,6 +62,7 @@ class Call:
         "repairs",
         "sink",
         "started",
+        "tables",
         "traces",
         "whole",
         "written",
@@ -71,7 +72,7 @@ class Call:
         self._reading = reading
         self.sink = sink = reading.sink
         self.traces = sink.trail is not None
-        tables = reading.tables
+        self.tables = tables = reading.tables
         self.fmt = tables.fmt
         self.overrun = tables.overrun
         self._told_by_look = tables.told_by_look
@@ -319,6 +320,7 @@ class Call:
             if sink.trail is not None:
                 sink.trail.said(*self.checkpoint.span, Said.DROPPED)
         else:
+            sink.builder.enter("content")  # also where it interrupts reasoning
             sink.content(self.checkpoint.text())
         self.attempted()
         sink.in_call = False

@@ -100,7 +100,8 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
         sink.issue("truncated_call", call.checkpoint.span, detail)
     start = src.offset
     # What ends the turn is left unread, as is what follows it.
-    rest = "".join(call.not_emitted) + (src.take(len(src.text)) if src.closed else "")
+    takes = src.closed and not _turn_ends(reading)
+    rest = "".join(call.not_emitted) + (src.take(len(src.text)) if takes else "")
     if not call.is_call:
         if sink.natural or reading.tables.told_by_look:
             return False
@@ -116,6 +117,14 @@ def _cut(reading: Reading, call: Call, ending: Ending) -> bool:
     elif rest:
         call.extra_members.append(rest)
     return call.end(cut=True)
+
+
+def _turn_ends(reading: Reading) -> bool:
+    """Whether what ends the turn stands here, behind white space at most."""
+    src, tables = reading.src, reading.tables
+    text = src.unread.lstrip()
+    marker = text[: max(tables.after_bad_call.match(text, final=True), 0)]
+    return bool(marker) and tables.role(marker) is Role.TURN_END
 
 
 def _broken(reading: Reading, call: Call, ending: Ending) -> Steps[bool]:

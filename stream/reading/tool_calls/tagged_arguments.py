@@ -55,8 +55,8 @@ def tagged_arguments(reading: Reading, call: Call, m: TaggedMarkers) -> Steps[En
         if prefix is None:
             break
         argument = yield from argument_name(src, call, m, prefix)
-        if argument is None:
-            return CUT
+        if isinstance(argument, Ending):
+            return argument
         call.emit(before + encode_basestring(argument.name) + ": ")
         ending = yield from argument_value(src, call, m, argument, schema, names)
         if ending is not WHOLE:

@@ -9,6 +9,7 @@ Elements with the name that the format gives to items are a list, others are an 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from json.encoder import encode_basestring
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from deltaparse.partial import (
     at,
     json_space,
     marker_set,
+    skip_if_here,
     until,
 )
 
@@ -37,12 +39,14 @@ from .schema import (
     schema_of_items,
     types_named,
 )
+from .tagged_head import LONGEST_NAME
 from .tagged_value import ValueEnd, name_stands, space_behind, text_value
 
 __all__ = ["Argument", "argument_name", "argument_value"]
 
 LINE_END = marker_set({"\n", "\r\n"})
 STRING: Kinds = {"string": None}
+TYPE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+")
 STRUCTURES = frozenset({"object", "array"})
 NOT_STRING: Kinds = {kind: None for kind in ANY if kind not in STRING}
 
@@ -84,23 +88,20 @@ class Typed(NamedTuple):
 
 def argument_name(
     src: Window, call: Call, m: TaggedMarkers, prefix: str = ""
-) -> Steps[Argument | None]:
+) -> Steps[Argument | Ending]:
     """Read an argument's name and what stands between it and the value.
 
-    `prefix` is the marker that was read before it. Returns None where the output ends in it.
+    `prefix` is the marker that was read before it. Returns how the call ended where it ends in it.
     """
     arguments = call.fmt.arguments
     texts: list[str] = []
     types: Kinds = {}
     if m.type_first and m.type_end.literals:
-        word: list[str] = []
-        call.sink.held = word
-        ended = yield from until(src, m.type_end, word.append, certain=True)
-        if not ended:
-            call.not_emitted.append("".join(word))
-            return None
-        src.pos += len(ended)
-        types = types_named("".join(word))
+        written = yield from _type_written(src, call, m)
+        if isinstance(written, Ending):
+            return written
+        yield from skip_if_here(src, m.type_end)
+        types = written
     call.sink.held = texts
     if call.traces:
         call.begin_arguments()
@@ -110,7 +111,7 @@ def argument_name(
     key = "".join(texts).strip()
     if not marker:
         call.not_emitted.append(key)
-        return None
+        return CUT
     before_value = arguments.value_prefix.strip()
     literal = arguments.literal_name_suffix
     if marker == literal.strip():
@@ -127,23 +128,52 @@ def argument_name(
         gap = trailing(suffix)
         crlf = yield from _skip(src, marker, gap if before_value else gap + arguments.value_prefix)
         if m.type_end.literals and not m.type_first:
-            word = []
-            ended = yield from until(src, m.type_end, word.append, certain=True)
-            if not ended:
-                call.not_emitted.append(key)
-                return None
+            written = yield from _type_written(src, call, m)
+            if isinstance(written, Ending):
+                call.not_emitted.append(key + marker)
+                return written
+            ended = yield from at(src, m.type_end)
             crlf = yield from _skip(src, ended, trailing(arguments.type_suffix))
-            types = types_named("".join(word))
+            types = written
         if not before_value:
             return Argument(key, types, crlf, way)
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
         if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
             call.not_emitted.append(key)
-            return None
+            return CUT
     if marker:
         crlf = yield from _skip(src, marker, trailing(arguments.value_prefix))
     return Argument(key, types, crlf, way)
+
+
+def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | Ending]:
+    """Read the type of a value up to what ends it.
+
+    It is short, and no other marker stands in it: what does shows that its end was forgotten. One
+    plain word may be a type that we do not know; all else that means nothing is reported.
+    """
+    limit = LONGEST_NAME + m.behind_type.longest
+    while True:
+        text = src.text[src.pos : src.pos + limit]
+        full = len(text) == limit
+        start, end = m.behind_type.find(text, final=full)
+        if end > start or full:
+            break
+        if src.closed:
+            return CUT
+        yield
+    if m.type_end.match(text, start, final=True) < 0:
+        return Ending.broken("the type of an argument that does not end")
+    word = src.take(src.pos + start)
+    types = types_named(word)
+    if word.strip() and not types and not TYPE_WORD.fullmatch(word.strip()):
+        _left_out(call, f"the type {word.strip()}")
+    return types
+
+
+def _left_out(call: Call, what: str) -> None:
+    call.extra_members.append(", " * bool(call.extra_members) + what)
 
 
 def _types_of(way: ValueMarkers, m: TaggedMarkers) -> Kinds:
@@ -239,13 +269,15 @@ def _elements(
             return WHOLE
         src.pos += len(here)
         element = yield from argument_name(src, call, m, here)
-        if element is None:
-            return CUT
+        if isinstance(element, Ending):
+            return element
         if opened:
             call.emit(", ")
         else:
             listed = element.name == call.fmt.arguments.item and "array" in typed.kinds
             opened = _open(call, listed=listed)
+        if opened == "[" and element.name != call.fmt.arguments.item:
+            _left_out(call, f"the name {element.name}")
         if opened == "{":
             call.emit(encode_basestring(element.name) + ": ")
         inner = typed.inner(element, listed=opened == "[")

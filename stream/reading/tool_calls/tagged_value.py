@@ -24,8 +24,10 @@ from deltaparse.partial import (
     until,
 )
 
+from ...wire.next_call import MOST_CLOSERS
 from ...wire.spellings import GAP, MOST_GAP
 from ...wire.tag_markers import TaggedMarkers
+from ..content import stands_alone
 from .arguments import closers_of, object_value
 from .call import Call
 from .ending import CUT, WHOLE, Ending
@@ -100,8 +102,7 @@ def _escaped(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[
         if (yield from _followed(src, m.escape_end.longest, marker_set({end.suffix}), space)):
             value.end()
             yield from skip_if_here(src, m.escape_end)
-            rest: list[str] = []
-            return (yield from up_to_end(src, call, m, end, rest.append))
+            return (yield from _behind_whole(src, call, m, end))
         emit(src.take(src.pos + 1))
     return CUT
 
@@ -118,10 +119,15 @@ def _json_in_tags(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> S
         call.repaired("closed_brackets", src.offset)
     elif lexer.state is not JsonState.DONE:
         return CUT
+    return (yield from _behind_whole(src, call, m, end))
+
+
+def _behind_whole(src: Window, call: Call, m: TaggedMarkers, end: ValueEnd) -> Steps[Ending]:
+    """Read what ends a value that is whole: its first suffix, for that cannot be the value's."""
     rest: list[str] = []
     call.sink.held = rest
     start = src.offset
-    ending = yield from up_to_end(src, call, m, end, rest.append)
+    ending = yield from up_to_end(src, call, m, end, rest.append, whole=True)
     if "".join(rest).strip():
         detail = f"left out behind an argument: {''.join(rest)!r}"
         call.sink.issue("repaired_arguments", (start, src.offset), detail)
@@ -135,22 +141,30 @@ def up_to_end(
     end: ValueEnd,
     emit: Emit,
     string: StringSink | None = None,
+    *,
+    whole: bool = False,
 ) -> Steps[Ending]:
     """Read a value up to and with its suffix.
 
     A suffix ends it only where something stands behind it that may follow an argument: values
-    may hold the suffix, and what an argument begins with; both are counted. Without a suffix, what
-    shows that the call has ended breaks it, and is left unread.
+    may hold the suffix, and what an argument begins with; both are counted. Behind one that is
+    `whole`, any suffix ends it. Without a suffix, what shows that the call has ended breaks it,
+    and is left unread; with one, an end of the turn is text where text follows it, as in content.
     """
     suffix = end.suffix
     while True:
         marker = yield from until(src, end.markers, emit, certain=True, string=string)
         core = marker.lstrip() or "\n" * bool(marker)
+        ends_turn = core in m.turn_ends and core != suffix
+        if suffix and ends_turn and not (yield from _turn_ends(src, call, len(marker))):
+            call.ambiguous += 1
+            emit(src.take(src.pos + 1))
+            continue
         if not suffix and (marker or call.sink.natural):
             if call.traces:
                 call.end_arguments()
             return WHOLE
-        if not marker or core in m.turn_ends:
+        if not marker or ends_turn:
             if call.traces:
                 call.end_arguments()
             return CUT
@@ -162,7 +176,7 @@ def up_to_end(
             if named is None:
                 return CUT
             length += len(end.name)
-            if named and (yield from _ends_there(src, length, end, m)):
+            if named and (whole or (yield from _ends_there(src, length, end, m))):
                 if call.traces:
                     call.end_arguments()
                 src.pos += length
@@ -171,7 +185,7 @@ def up_to_end(
             call.ambiguous += yield from _argument_begins(src, call, len(marker), m)
             emit(src.take(src.pos + len(marker)))
             continue
-        if core != suffix and (yield from _call_ends(src, call, gap)):
+        if core != suffix and (yield from _call_ends(src, call, m, gap)):
             natural = call.sink.natural
             return Ending.broken("an argument that does not end") if natural else CUT
         # A line end, or what would be a closer with the argument's name, is text like any other.
@@ -231,7 +245,7 @@ def _argument_begins(src: Window, call: Call, length: int, m: TaggedMarkers) -> 
         yield
 
 
-def _call_ends(src: Window, call: Call, gap: int) -> Steps[bool]:
+def _call_ends(src: Window, call: Call, m: TaggedMarkers, gap: int) -> Steps[bool]:
     """Whether the closer behind `gap` characters ends the call, though the argument did not.
 
     If so, the gap is read.
@@ -242,8 +256,33 @@ def _call_ends(src: Window, call: Call, gap: int) -> Steps[bool]:
     while (proof := overrun.stands_at(src.text, src.pos + gap, "")) is None and not src.closed:
         yield
     # What the end of the output cut off may have been proof.
-    src.pos += gap if proof is not False else 0
-    return proof is not False
+    ends = proof is not False or (yield from _closed_turn(src, call, m, gap))
+    src.pos += gap if ends else 0
+    return ends
+
+
+def _closed_turn(src: Window, call: Call, m: TaggedMarkers, length: int) -> Steps[bool]:
+    """Whether so many characters further closers of calls stand, and behind them the turn ends."""
+    for _ in range(1 + MOST_CLOSERS):
+        while True:
+            text = src.text
+            start = space_behind(text, src.pos + length)
+            end = m.end_all.match(text, start)
+            if end != start or src.closed:
+                break
+            yield
+        if end <= start:
+            return end == start
+        length = end - src.pos
+        if text[start:end] in m.turn_ends:
+            return (yield from _turn_ends(src, call, length))
+    return False
+
+
+def _turn_ends(src: Window, call: Call, length: int) -> Steps[bool]:
+    """Whether nothing but a marker stands behind so many characters that end the turn."""
+    text = src.text[src.pos : src.pos + length]
+    return stands_alone(src, call.tables, text, call.tables.after_end)
 
 
 def space_behind(text: str, pos: int, space: re.Pattern[str] = SPACE) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deltaparse.partial import MAX_TOKEN
+from deltaparse.partial import MAX_TOKEN, marker_set
 from deltaparse.partial.json_text.own_keys import WORDS, own_key
 
 from ...support import Driver
@@ -14,7 +14,7 @@ QUOTE = "<q>"
 
 def read(text, *, size=None):
     """The key that a text begins with, and what is left of the text."""
-    driver = Driver(lambda src, _: own_key(src, QUOTE))
+    driver = Driver(lambda src, _: own_key(src, QUOTE, marker_set({"<end>", "[out:"})))
     driver.feed(*([text] if size is None else list(text)))
     driver.close()
     assert not driver.running
@@ -48,6 +48,15 @@ def read(text, *, size=None):
         ("x:1 y:2,", ""),
         ("x:1\n y:2,", ""),
         ("a\nb:1,", ""),
+        ("a:8<end>x:1,", "a"),
+        ("a b : -8 <end>x:1,", "a b"),
+        ("a:true[out:x:1,", "a"),
+        ("a:<q>[out:x:1,", "a"),
+        ("a:[out", "a"),
+        ("a:x<end>x:1,", ""),
+        ("a<end>x:1,", ""),
+        ("<end>x:1,", ""),
+        ("a:1<en>:1,", "a:1<en>"),
         ("// a:1,", ""),
         ("/* a:1,", ""),
         ("/a:1,", "/a"),

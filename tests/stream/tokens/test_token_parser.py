@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import deque
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaparse import MalformedOutput, Policies, StreamParser, TokenParser, get_format
+from deltaparse import (
+    ContentDelta,
+    MalformedOutput,
+    Policies,
+    ReasoningDelta,
+    StreamParser,
+    TokenParser,
+    get_format,
+)
 
 from ...strategies.requests import options, reasons
 from ...strategies.token_texts import (
@@ -57,6 +67,33 @@ def check_spans(parser, deltas, count):
         assert 0 <= start < end <= count
 
 
+def places(parser):
+    """The tokens of all that knows of some."""
+    parts = [
+        (part.tokens, getattr(part, "name_tokens", None), getattr(part, "arguments_tokens", None))
+        for part in parser.message.parts
+    ]
+    return parts, [attempt.tokens for attempt in parser.attempts], parser.role_spans
+
+
+def check_text_places(parser, deltas, tokens):
+    """Each delta of text has the tokens that its characters stand in, where all of them do."""
+    text, ends = b"".join(tokens).decode(), list(accumulate(map(len, tokens)))
+    starts = list(accumulate((len(char.encode()) for char in text), initial=0))
+    for role, kind in (("content", ContentDelta), ("reasoning", ReasoningDelta)):
+        some = [delta for delta in deltas if isinstance(delta, kind)]
+        spans = [range(one.start, one.end) for one in parser.role_spans if one.role == role]
+        stand = [at for span in spans for at in span]
+        if "".join(one.text for one in some) != "".join(text[at] for at in stand):
+            continue
+        passed = 0
+        for delta in some:
+            first, last = stand[passed], stand[passed + len(delta.text) - 1]
+            passed += len(delta.text)
+            start, end = bisect_right(ends, starts[first]), bisect_left(ends, starts[last + 1])
+            assert delta.tokens == (start, end + 1)
+
+
 @in_families()
 @given(data=st.data(), reason=reasons)
 def test_a_turn_of_tokens_is_the_turn_of_their_text(family, data, reason):
@@ -96,6 +133,8 @@ def test_the_invariants_hold_however_ids_are_grouped(family, data, kw, reason):
         assert parser.roles == whole.roles
         assert parser.finish_reason == whole.finish_reason
         assert not SURROGATE.search(repr([deltas, parser.message, parser.issues]))
+        assert places(parser) == places(whole)
+        check_text_places(parser, deltas, [vocabulary[id] for id in ids])
         check_4(deltas)
         check_5(parser.message)
 
@@ -229,13 +268,81 @@ def test_raw_markers_are_not_out_of_place():
 
 
 @pytest.mark.parametrize(
-    "options", [{"reasoning": "inline"}, {"policies": Policies(unclosed_reasoning="copy")}]
+    ("options", "taken", "made"),
+    [
+        (
+            {"reasoning": "inline"},
+            4,
+            [("<think>", (1, 1)), ("hm", (1, 2)), ("</think>", (3, 3)), ("Hi", (3, 4))],
+        ),
+        ({"reasoning": "inline"}, 2, [("<think>", (1, 1)), ("hm", (1, 2)), ("</think>", (2, 2))]),
+        ({"policies": Policies(unclosed_reasoning="copy")}, 2, [("hm", (1, 2)), ("hm", (2, 2))]),
+    ],
 )
-def test_what_the_parser_adds_has_the_tokens_that_it_stands_at(options):
-    for ids in (THOUGHT.ids, THOUGHT.ids[:2]):
-        deltas = run(THOUGHT.parser(**options), ids)
-        assert all(delta.tokens is not None for delta in deltas)
-        assert all(0 <= start < end <= len(ids) for start, end in (one.tokens for one in deltas))
+def test_what_the_parser_adds_has_no_tokens_where_it_stands(options, taken, made):
+    ids = THOUGHT.ids[:taken]
+    for fed in (ids, [ids]):
+        parser = THOUGHT.parser(**options)
+        assert spans(parser, fed) == made
+    last = parser.message.parts[-1]
+    assert last.tokens == (made[-1][1] if "policies" in options else (1, taken))
+
+
+@pytest.mark.parametrize(
+    ("fmt", "tokens", "options", "made"),
+    [
+        # A closer that is text.
+        (
+            "hermes",
+            ["<tool_call>", "no", "pe", "</tool", "_call>"],
+            {},
+            [("<tool_call>", (0, 1)), ("nope", (1, 3)), ("</tool_call>", (3, 5))],
+        ),
+        # A marker in channels that comes out, and is read later.
+        (
+            "muse_glimmer",
+            [" to=self<|message|>", "a\n", "b", "<|eom|>", "<|start|>", "assistant to=user", "<|x"],
+            {"reasoning": "raw"},
+            [(" to=self<|message|>", (0, 1)), ("a\nb", (1, 3)), ("<|eom|>", (3, 4))],
+        ),
+    ],
+)
+def test_text_has_its_own_tokens_however_ids_are_grouped(fmt, tokens, options, made):
+    text = Text(get_format(fmt), [], tokens)
+    for size in (1, 2, 3, len(text.ids)):
+        fed = [text.ids[at : at + size] for at in range(0, len(text.ids), size)]
+        parser = text.parser(markers="text", **options)
+        deltas = run(parser, fed)
+        check_text_places(parser, deltas, [token.encode() for token in tokens])
+        read = [(delta.text, delta.tokens) for delta in deltas]
+        for shown, (start, end) in made:
+            some = [one for one in read if one[1][0] >= start and one[1][1] <= end]
+            assert "".join(part for part, _ in some) == shown
+
+
+def test_a_call_that_is_cut_has_the_tokens_of_its_arguments():
+    tokens = ["[", "look_up", "(days=-7,", "among=[],", "\n", "op"]
+    text = Text(get_format("pythonic"), [], tokens)
+    for fed in (text.ids, [text.ids]):
+        parser = text.parser(tools=[{"name": "look_up"}])
+        run(parser, fed, "length")
+        (call,) = parser.message.tool_calls
+        assert (call.tokens, call.arguments_tokens) == ((0, 6), (2, 6))
+
+
+def test_a_call_in_reasoning_that_is_text_has_the_role_of_content():
+    call = ['{"name": "g", ', '"arguments": {}}', "</tool_call>"]
+    tokens = ["<think>", "a ", "<tool_call>", *call, " b", "</think>", "c"]
+    text = Text(get_format("qwq"), [], tokens)
+    policies = Policies(tool_in_reasoning="call", unknown_tool="text")
+    parser = text.read(markers="text", tools=[{"name": "f"}], policies=policies)
+    assert parser.message.content == "".join(["<tool_call>", *call, "c"])
+    assert parser.roles == [
+        *("marker", "reasoning", "content", "content", "content", "content"),
+        *("reasoning", "marker", "content"),
+    ]
+    counts = parser.counts.content, parser.counts.reasoning
+    assert [one.characters for one in counts] == [len(parser.message.content), len("a  b")]
 
 
 def test_what_is_asked_for_on_the_way_knows_of_all_that_passed():

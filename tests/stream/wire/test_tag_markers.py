@@ -53,6 +53,7 @@ PLACES = {
     "close": set(),
     "element_ends": set(),
     "type_end": set(),
+    "behind_type": set(),
     "escape_start": set(),
     "escape_end": set(),
     "turn_ends": {"<end>"},
@@ -123,7 +124,11 @@ CHANGES = [
     ),
     (
         {"arguments": {"literal_name_suffix": '" lit="1">', "type_suffix": "!\n"}},
-        {"key_end": {">", "<v>", '" lit="1">', '">'}, "type_end": {"!"}},
+        {
+            "key_end": {">", "<v>", '" lit="1">', '">'},
+            "behind_type": OUTER | {"<p=", "</args>", ";", "</p>", "!"},
+            "type_end": {"!"},
+        },
     ),
     ({"arguments": {"literal_name_suffix": " "}}, {}),
     (

@@ -53,7 +53,7 @@ def test_the_end_of_a_turn_that_may_go_on_ends_code(reason):
 
 
 def test_what_would_end_reasoning_is_code_where_there_is_none():
-    fmt = CODE.replace(reasoning={"mode": "NONE", "start": ""})
+    fmt = CODE.replace(reasoning={"mode": "NONE", "start": "", "end": ""})
     assert calls(fed(fmt, "<|code|>x</think>y")) == [("python", '{"code": "x</think>y"}')]
 
 

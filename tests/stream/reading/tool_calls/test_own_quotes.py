@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from deltaparse import StreamParser, get_format
+from deltaparse import StreamParser, get_format, parse
 
 from ....strategies.wire_parts import markers_of
 from ....support import cuts
@@ -149,3 +149,24 @@ def test_a_cut_call_heals_to_what_was_there():
         for call in parser.message.tool_calls:
             assert not call.complete
             assert call.healed().keys() <= {"two words", "a/b"}
+
+
+@pytest.mark.parametrize("value", ["8", " -1.5 ", "true", "x", "{b:1}", "{b:8"])
+@pytest.mark.parametrize("fmt", FORMATS[:2], ids=["gemma4", "functiongemma"])
+@given(more=st.lists(st.sampled_from(["x", ":", "1", " ", "<"]), max_size=6).map("".join))
+def test_no_key_runs_over_the_end_of_its_call(fmt, value, more):
+    """What stands behind the closer changes nothing of the call."""
+    text = f"{fmt.tools.per_call_start}f{{n:{value}{fmt.tools.per_call_end}"
+    (alone,) = parse(text, fmt).tool_calls
+    (call,) = parse(text + more, fmt).tool_calls
+    assert (call.name, call.arguments, call.complete) == (
+        alone.name,
+        alone.arguments,
+        alone.complete,
+    )
+
+
+@pytest.mark.parametrize("marker", [GEMMA.tools.per_call_start, *GEMMA.turn.ends])
+def test_no_key_runs_over_another_marker(marker):
+    (call, *_) = parse(f"<|tool_call>call:f{{n:8{marker}x:1,", GEMMA).tool_calls
+    assert (call.arguments, call.complete) == ('{"n":8', False)

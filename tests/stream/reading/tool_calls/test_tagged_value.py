@@ -36,6 +36,7 @@ PATH = {"path": {"type": "string"}, "text": {"type": "string"}}
         (ESCAPED, "<a=x><e>v</e>w</e></a>", '"v</e>w"'),
         (ESCAPED, "<a=x><e>v</e> \n </a>", '"v"'),
         (ESCAPED, "<a=x><e>v</a></f></c></e></a>", '"v</a></f></c>"'),
+        (ESCAPED, "<a=x><e>v</e></a>w<a=y>1</a>", '"v", "y": 1'),
         (LINES, "<a=x><e>v\n</e>\n", '"v\\n"'),
         (LINES, "<a=x><e>v</e>w\n</e>\n", '"v</e>w\\n"'),
         (LINES, "<a=x><e>v</e>  \n", '"v"'),
@@ -126,6 +127,7 @@ TOOLS = [{"name": "f", "parameters": {"properties": {"x": {"type": "object"}}}}]
         ('{"a": 1} \n ', '{"a": 1}', ""),
         ('{"a": "</a></f></c>"}', '{"a": "</a></f></c>"}', ""),
         ('{"a": 1} z ', '{"a": 1}', "left out behind an argument: ' z '"),
+        ('{"a": 1}</a> z <a=y>2', '{"a": 1}, "y": 2', "left out between arguments: 'z '"),
         ('{"a": [1', '{"a": [1]}', "closed_brackets (1)"),
     ],
 )
@@ -227,3 +229,16 @@ def test_an_argument_that_begins_in_another_is_text_and_reported(
         assert json.loads(parser.message.tool_calls[0].arguments) == {"path": value}
         # Without tools, any name may be that of an argument.
         assert [issue.kind for issue in parser.issues] == (said if tools else ["ambiguous_marker"])
+
+
+def test_a_suffix_that_ends_turns_too_ends_a_value():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_suffix="<|end|>")
+    parser = fed(fmt, "<c><f=f><a=x>v<|end|><a=y>1<|end|></f></c><|end|>")
+    assert (calls(parser), parser.issues) == ([("f", '{"x": "v", "y": 1}')], [])
+
+
+def test_an_end_of_the_turn_ends_a_value_that_has_no_suffix():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">")
+    parser = fed(fmt, "<c><f=f><a=x>v<|end|>w")
+    (call,) = parser.message.tool_calls
+    assert (call.healed(), call.complete) == ({"x": "v"}, False)
