@@ -13,7 +13,6 @@ passed in raise what they raise.
 from __future__ import annotations
 
 __all__ = [
-    "AFTER_FINISH",
     "DeltaParseError",
     "FormatError",
     "MalformedOutput",

@@ -236,6 +236,7 @@ class Call:
 
     def _emit_text(self, arguments: str) -> None:  # noqa: ARG002 - it is text as it was written
         """Emit what was read of a call that is text by a policy, its arguments among it."""
+        self.sink.builder.enter("content")  # also where it interrupts reasoning
         self.sink.content(self.checkpoint.take())
 
     def announce(self, *, last: bool = False) -> None:
@@ -320,8 +321,7 @@ class Call:
             if sink.trail is not None:
                 sink.trail.said(*self.checkpoint.span, Said.DROPPED)
         else:
-            sink.builder.enter("content")  # also where it interrupts reasoning
-            sink.content(self.checkpoint.text())
+            self._emit_text("")
         self.attempted()
         sink.in_call = False
         return True
