@@ -39,6 +39,7 @@ __all__ = ["HealedJson", "JsonPath", "closing", "heal_json"]
 JsonPath = tuple[str | int | None, ...]
 """Keys and indices from the outside in; None for a key that is not all there."""
 
+DIGITS = frozenset("0123456789")
 S = JsonState
 # How a marker, written "%", stands where the text was cut: before a key, before an element, and
 # where both are alike.
@@ -138,10 +139,12 @@ def heal_json(
     certain = "".join(emitted)
     end = src.offset
     problem = lexer.problem if lexer.state is S.BROKEN else ""
-    if problem:
-        # A number at the end is none now: what broke the text may have belonged to it.
+    # A number is none if what stands right behind it breaks the text, for that may have belonged to
+    # it; a slash may do so yet, or begin a comment.
+    in_doubt = src.previous in DIGITS and (bool(problem) or src.unread == "/")
+    if problem or in_doubt:
         lexer = JsonLexer(max_depth=max_depth, tracks=True)
-        passed = lexer.scan(certain)
+        passed = min(lexer.scan(certain if in_doubt else certain + " "), len(certain))
         end -= len(certain) - passed
         certain = certain[:passed]
     heals = args_paths is None
@@ -182,17 +185,20 @@ def closing(lexer: JsonLexer, held: str) -> str:
     """Return what makes JSON of a text that ends where `lexer` stands, commas being held back.
 
     `held` is the text that was not passed: a number in it is taken as it is. A key without a value
-    and a literal that is cut get null.
+    and a literal that is cut get null; a key without quotes, behind a comma that was passed, is
+    what is held.
     """
     broken = lexer.state is S.BROKEN
     state = lexer.broken_in if broken else lexer.state
     number = None if broken else NUMBER.match(held)
     value = number[0] if number else "null"
+    if state is S.AFTER_COMMA and lexer.stack[-1] == "{":
+        value = f"{json.dumps('' if broken else held.strip(), ensure_ascii=False)}:null"
     ends: dict[JsonState | None, str] = {
         S.KEY: '":null',
         S.AFTER_KEY: ":null",
         S.AFTER_COLON: value,
-        S.AFTER_COMMA: value,  # of an array: in an object the comma comes with the key's quote
+        S.AFTER_COMMA: value,
         S.AFTER_OPEN: value if number else "",
         S.STRING: '"',
         S.START: value if number else "",

@@ -100,8 +100,8 @@ def test_each_token_of_content_belongs_to_one_delta(chunks):
             placed.extend(found or ())
 
     for number, chunk in enumerate(chunks):
-        for text in tokens.came(chunk, [{"token": chunk, "number": number}]):
-            take(parser.feed(text))
+        for part in tokens.came(chunk, [{"token": chunk, "number": number}]):
+            take(parser.feed(part))
         text += chunk
         assert parser.held <= len(text)
     take(parser.finish("stop"))

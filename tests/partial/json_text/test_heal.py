@@ -429,3 +429,31 @@ def test_a_number_that_turns_out_to_be_none_is_not_certain(text, certain):
 
     assert (healed.certain, healed.end) == (certain, len(certain))
     assert healed.args == {(): healed.safe}
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("[1#c\n", "[1"),
+        ("[1#c\n{", "[1"),
+        ("[1/**/x", "[1"),
+        ("[0/", "["),
+        ("[0/[", "["),
+        ("[0/*", "[0"),
+        ("[1 x", "[1"),
+        ("[1x", "["),
+        ("[true/x", "[true"),
+    ],
+)
+def test_a_number_is_whole_where_a_comment_ends_it(text, safe):
+    healed = heal_json(text, repairs=Repairs())
+    assert (healed.safe, healed.text) == (safe, safe + "]")
+
+
+@given(nearly_json(), st.data())
+def test_3_what_is_safe_is_never_retracted(text, data):
+    first = data.draw(st.integers(0, len(text)))
+    second = data.draw(st.integers(first, len(text)))
+    repairs = data.draw(st.sampled_from([None, Repairs()]))
+    safe = [heal_json(text[:at], repairs=repairs).safe for at in (first, second)]
+    assert safe[1].startswith(safe[0])

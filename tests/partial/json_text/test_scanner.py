@@ -63,6 +63,8 @@ def test_cutting_the_text_changes_nothing(text, data, options):
 
 @given(json_texts() | nearly_json() | st.text(), st.sampled_from(MODES))
 @example("[1, 2x", {})
+@example("{A:[null],0", {"repairs": Repairs()})
+@example("{A:1,b", {"repairs": Repairs()})
 @example("[tru", {})
 @example("['a", {"repairs": Repairs()})
 def test_all_that_was_returned_can_be_made_json(text, options):
