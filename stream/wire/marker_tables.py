@@ -32,7 +32,7 @@ from .format import CallIdPosition, ContentMode, ToolFormat, ToolsFormat, WireFo
 from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
-from .spellings import is_prose, leading, length, preceded, tag_starts, trailing
+from .spellings import is_prose, leading, length, preceded, tag_starts, trailing, word_core
 from .usual import Usual
 from .usual_head import usual_head
 from .usual_next import next_usual_call
@@ -445,9 +445,9 @@ def _spelled(role: Role, markers: Iterable[str], gap: str = "") -> list[MarkerSp
     found = []
     for marker in markers:
         core, behind = marker.strip(), trailing(marker)
-        if role is Role.CONTENT_START and core[-1:].isalnum():
-            # A word ends where white space stands: `>>>all` is not the beginning of `>>>allow`.
-            core, behind = core + behind[:1], behind[1:]
+        if role is Role.CONTENT_START:
+            core = word_core(marker)
+            behind = trailing(marker)[len(core) - len(core.rstrip()) :]
         literals = preceded(core, gap or leading(marker))
         found += [MarkerSpelling(literal, role, behind) for literal in literals]
     return found

@@ -28,6 +28,7 @@ __all__ = [
     "tag_starts",
     "trailing",
     "without_attribute",
+    "word_core",
 ]
 
 MOST_GAP = 64
@@ -88,6 +89,15 @@ def leading(marker: str) -> str:
 def trailing(marker: str) -> str:
     """The white space at a marker's end."""
     return marker[len(marker.rstrip()) :]
+
+
+def word_core(marker: str) -> str:
+    """The core of a marker, and behind a word the white space that ends it.
+
+    `>>>all` is not the beginning of `>>>allow`.
+    """
+    core = marker.strip()
+    return core + trailing(marker)[:1] * core[-1:].isalnum()
 
 
 def stripped(texts: Iterable[str]) -> set[str]:

@@ -51,8 +51,10 @@ def has_tokens(text):
     return any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def sized(raw, length):
-    return raw.least <= length and (raw.most is None or length <= raw.most)
+def sized(raw, text):
+    begun = text.lstrip(" \t\n\r")[:1]
+    right = raw.least <= len(text) and (raw.most is None or len(text) <= raw.most)
+    return right and not (begun and begun in raw.not_first)
 
 
 class Matcher:
@@ -95,14 +97,14 @@ class Matcher:
                 lost = end < at + len(marker) or any(
                     other in (rest[:-1] if marker.endswith(other) else rest) for other in others
                 )
-                return set() if lost or not sized(expr, len(rest) - len(marker)) else {end}
+                return set() if lost or not sized(expr, rest[: len(rest) - len(marker)]) else {end}
             case TextWithout(others, ending):
                 ends = set()
                 for end in range(at + 1, len(self.text) + 1):
                     text = self.text[at:end]
                     if has_tokens(text) or any(other in text for other in others):
                         break
-                    fits = text.endswith(ending) and sized(expr, len(text) - len(ending))
+                    fits = text.endswith(ending) and sized(expr, text[: len(text) - len(ending)])
                     ends |= {end} if fits else set()
                 return ends
         raise TypeError(expr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deltaparse import (
@@ -13,6 +13,7 @@ from deltaparse import (
     ContentDelta,
     Message,
     Reasoning,
+    StreamParser,
     ToolCall,
     ToolCallDelta,
     UsageError,
@@ -26,6 +27,7 @@ from deltaparse.protocols import (
     read_messages,
     read_responses,
 )
+from deltaparse.stream.finish_reasons import CUT, FAILED, FILTERED, NATURAL
 
 from ..support import VALUES
 from .mutations import places, replaced
@@ -315,3 +317,95 @@ def test_events_that_no_protocol_has_are_refused_or_read(data, new):
             except UsageError as error:
                 found = error
             assert isinstance(found, Message | UsageError)
+
+
+REASONS = st.one_of(
+    st.sampled_from([*NATURAL, *CUT, *FILTERED, *FAILED]).flatmap(
+        lambda reason: st.sampled_from([reason, reason.upper()])
+    ),
+    st.sampled_from(["never_heard_of", "stopped", " "]),
+)
+
+
+def called_and_ended(read, reason):
+    """The one call of a stream that ended for a reason."""
+    if read is read_chat_completions:
+        return read([chunk(tool_calls=[called(0, "a", "f", "{}")]), chunk(reason)]).tool_calls[0]
+    block = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+    events = [
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "message_delta", "delta": {"stop_reason": reason}},
+        {"type": "message_stop"},
+    ]
+    return read(events).tool_calls[0]
+
+
+@pytest.mark.parametrize(
+    "read", [read_chat_completions, read_messages], ids=lambda one: one.__name__
+)
+@given(reason=REASONS)
+@example(reason="eos_token")
+@example(reason="pause_turn")
+def test_a_call_is_whole_for_the_reasons_that_a_parser_takes_for_a_natural_end(read, reason):
+    parser = StreamParser("hermes")
+    parser.feed('<tool_call>{"name": "f", "arguments": {}')
+    parser.finish(reason)
+    whole = parser.message.tool_calls[0].complete and parser.finish_reason == "tool_calls"
+    assert called_and_ended(read, reason).complete is whole
+
+
+def test_a_reason_may_be_an_object():
+    for said, whole in (("stop", True), ("length", False), ("abort", False)):
+        assert called_and_ended(read_chat_completions, {"type": said}).complete is whole
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("fgh"), st.lists(st.sampled_from("abc"))), min_size=1),
+    st.booleans(),
+)
+def test_calls_with_one_index_are_told_by_their_ids(calls, again):
+    chunks = []
+    for place, (name, parts) in enumerate(calls):
+        first, *more = ["{", *(f'"{key}": 1, ' for key in parts), '"z": 1}']
+        chunks.append(chunk(tool_calls=[called(0, f"id{place}", name, first)]))
+        known = (f"id{place}", name) if again else (None, None)
+        chunks += [chunk(tool_calls=[called(0, *known, part)]) for part in more]
+    found = read_chat_completions([*chunks, chunk("tool_calls")]).tool_calls
+    assert [(call.id, call.name) for call in found] == [
+        (f"id{place}", name) for place, (name, _) in enumerate(calls)
+    ]
+    assert all(call.complete for call in found)
+
+
+def test_thinking_among_the_parts_of_content_is_reasoning():
+    parts = [
+        {
+            "type": "thinking",
+            "thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}],
+        },
+        {"type": "text", "text": "yes"},
+        {"type": "thinking", "thinking": "so"},
+    ]
+    found = [Reasoning("hm"), Content("yes"), Reasoning("so")]
+    assert read_chat_completions([chunk("stop", content=parts)]).parts == found
+    assert read_chat_completions([*(chunk(content=[part]) for part in parts)]).parts == found
+    whole = {"choices": [{"index": 0, "message": {"content": parts}, "finish_reason": "stop"}]}
+    assert read_chat_completions(whole).parts == found
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_what_only_python_reads_is_no_json(word):
+    text = f'{{"a": {word}}}'
+    stream = [chunk(tool_calls=[called(0, "a", "f", text)]), chunk("tool_calls")]
+    (call,) = read_chat_completions(stream).tool_calls
+    assert (call.arguments, call.complete) == (text, False)
+
+
+@by_protocol
+def test_a_byte_order_mark_before_a_stream_is_no_part_of_it(machine, read):
+    body = bytes_of(machine(**HEAD), list(message_deltas(MESSAGE)), "tool_calls")
+    marked = b"\xef\xbb\xbf" + body
+    assert read(marked) == read(body) == read(marked.decode())
+    assert read([marked[at : at + 1] for at in range(len(marked))]) == read(body)
+    first = b'data: {"choices": [{"index": 0, "delta": {"content": "x"}}]}\n\n'
+    assert read_chat_completions(b"\xef\xbb\xbf" + first).content == "x"

@@ -21,7 +21,7 @@ from deltaparse.grammar import (
     TextWithout,
     Token,
 )
-from deltaparse.grammar.rules.rules import is_special
+from deltaparse.grammar.rules.rules import JSON_SPACE, is_special
 
 __all__ = ["Sampler", "free_text", "texts_of"]
 
@@ -131,7 +131,9 @@ def _of_size(
         return text
     text = text.removesuffix(end)[: raw.most]
     text += "y" * (raw.least - len(text))
-    return ("y" * max(raw.least, least) if _holds(text, avoided, end) else text) + end
+    begun = text.lstrip(JSON_SPACE)[:1]
+    lost = _holds(text, avoided, end) or (begun and begun in raw.not_first)
+    return ("y" * max(raw.least, least) if lost else text) + end
 
 
 def free_text(random: Random, avoided: Items[str], end: str = "", *, least: int = 0) -> str:

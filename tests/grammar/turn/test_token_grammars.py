@@ -51,11 +51,11 @@ def check_ids(fmt, vocabulary, ids, tools=TOOLS):
     assert all(call.complete for call in message.tool_calls)
 
 
-def check(fmt, vocabulary, seeds, **choice):
+def check(fmt, vocabulary, seeds, tools=TOOLS, **choice):
     """The grammar with tokens, in an engine, against the parser and the grammar of characters."""
-    grammar = gbnf(fmt, TOOLS, vocabulary=vocabulary, **choice)
+    grammar = gbnf(fmt, tools, vocabulary=vocabulary, **choice)
     engine = TokenLark(grammar, vocabulary)
-    in_characters = gbnf(fmt, TOOLS, **choice)
+    in_characters = gbnf(fmt, tools, **choice)
     for seed in seeds:
         chance = random.Random(seed)
         marked = Sampler(grammar.rules).text(chance)
@@ -65,15 +65,26 @@ def check(fmt, vocabulary, seeds, **choice):
         assert engine.accepts(spelled(vocabulary, same, chance)), same
         for written in (ids, spelled(vocabulary, same, chance)):
             if choice == REQUIRED:
-                check_ids(fmt, vocabulary, written)
+                check_ids(fmt, vocabulary, written, tools)
                 assert not engine.accepts(written[:-1])
-            assert read_ids(fmt, vocabulary, written)[1] == []
+            assert read_ids(fmt, vocabulary, written, tools)[1] == []
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_right_calls_are_taken_token_by_token(name):
     for choice in (REQUIRED, FREE):
         check(get_format(name), small(), range(3), **choice)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_arguments_that_no_schema_names(name):
+    parameters = {
+        "type": "object",
+        "properties": {"q": {"type": "string"}},
+        "additionalProperties": {"type": "string"},
+    }
+    tools = [{"name": "look_up", "parameters": parameters}]
+    check(get_format(name), small(), range(8), tools, **REQUIRED)
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -493,6 +493,26 @@ def test_a_line_end_before_a_quote_in_arguments_as_text():
         assert Lark(grammar.rules).accepts(call)
 
 
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("all\nHi", "Hi"),
+        ("all\n", ""),
+        ("all\n>>>now\n{}", ""),
+        ("all\n Hi>>>now\n{}", " Hi"),
+        ("all", None),
+        ("allow\n>>>now\n{}", None),
+        ("all >>>now\n{}", None),
+    ],
+)
+def test_a_word_that_content_begins_with_ends(text, content):
+    grammar = gbnf(RECIPIENT, TOOLS, lazy=False)
+    assert accepts(grammar.rules, text) is (content is not None)
+    if content is not None:
+        message, issues = read(RECIPIENT, TOOLS, text)
+        assert (message.content, issues) == (content, [])
+
+
 @pytest.mark.skipif(xgrammar() is None, reason="xgrammar is not installed")
 class TestStructuralTag:
     def fits(self, fmt, *texts, **options):

@@ -127,7 +127,7 @@ class _Apart:
         # Where the text must end in some way, it cannot be ended after so many tokens.
         most = None if at else until.most_tokens
         end = until.marker[:at]
-        text = TextWithout(others, end, most, until.least, until.most)
+        text = TextWithout(others, end, most, until.least, until.most, until.not_first)
         may_be_none = not at and not until.least
         if until.most == 0 and may_be_none:
             return literal(until.marker)

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from ..rules.rulebook import ROOT, GrammarRules, free_stem
 from ..rules.rules import (
+    JSON_SPACE,
     QUANTIFIERS,
     Chars,
     Choice,
@@ -195,10 +196,13 @@ def _until(until: TextUntil) -> str:
 
 
 def _sized(raw: TextUntil | TextWithout, end: str) -> str:
-    """Hold raw text to a number of characters before its end."""
+    """Hold raw text to a number of characters before its end, and to what it may begin with."""
     if not raw.least and raw.most is None:
         return ""
-    return f" & /(?s:.){_count(raw.least, raw.most)}{_regex(end)}/"
+    sized = f" & /(?s:.){_count(raw.least, raw.most)}{_regex(end)}/"
+    if not raw.not_first:
+        return sized
+    return f"{sized} & ~/[{_regex(JSON_SPACE)}]*[{_regex(raw.not_first)}](?s:.*)/"
 
 
 def _anywhere(pattern: str) -> str:

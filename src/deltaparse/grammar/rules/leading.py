@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .rulebook import RuleBook
-from .rules import NOTHING, Choice, Expr, Literal, Ref, Sequence, Token, choice, literal, seq
+from .rules import (
+    NOTHING,
+    Choice,
+    Expr,
+    Literal,
+    Ref,
+    Sequence,
+    Token,
+    choice,
+    literal,
+    may_be_empty,
+    seq,
+    token,
+)
 
 __all__ = ["lead", "without"]
 
@@ -19,10 +32,12 @@ def lead(text: str, expr: Expr, rules: RuleBook) -> Expr:
     if not text:
         return expr
     match expr:
-        case Choice(options):
+        case Choice(options) if not may_be_empty(expr):
             return choice(*(lead(text, option, rules) for option in options))
-        case Sequence((Choice() | Ref() as first, *rest)):
+        case Sequence((Choice() | Ref() | Token() as first, *rest)):
             return seq(lead(text, first, rules), *rest)
+        case Token(Sequence() as body):
+            return token(seq(Literal(text), body))
         case Ref(name) if _begins_with_literal(rules.rules[name], rules):
             return rules.add(f"{name}-next", lead(text, rules.rules[name], rules))
         case _:
@@ -31,7 +46,7 @@ def lead(text: str, expr: Expr, rules: RuleBook) -> Expr:
 
 def _begins_with_literal(expr: Expr, rules: RuleBook) -> bool:
     match expr:
-        case Literal():
+        case Literal() | Token(Sequence()):
             return True
         case Choice(options):
             return any(_begins_with_literal(option, rules) for option in options)

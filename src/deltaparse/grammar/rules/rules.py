@@ -22,6 +22,7 @@ from typing import TypeAlias
 __all__ = [
     "ANY_CHAR",
     "EMPTY",
+    "JSON_SPACE",
     "MAX_REPEAT",
     "NOTHING",
     "QUANTIFIERS",
@@ -56,6 +57,9 @@ MAX_REPEAT = 1_000
 
 QUANTIFIERS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 """How engines and regular expressions write the common bounds of a `Repeat`."""
+
+JSON_SPACE = " \t\n\r"
+"""What may stand before a value of JSON."""
 
 LAST_CHAR = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -117,7 +121,8 @@ class TextUntil:
     """Any text that ends with its first `marker`, and has none of `others` before that in it.
 
     `most_tokens`: what stands before the marker has no more; for writers that can count tokens.
-    `least`, `most`: how many characters stand before it.
+    `least`, `most`: how many characters stand before it. `not_first`: what the text does not begin
+    with, nor behind `JSON_SPACE`; only where characters are counted, and none begins the marker.
     """
 
     marker: str
@@ -125,6 +130,7 @@ class TextUntil:
     most_tokens: int | None = None
     least: int = 0
     most: int | None = None
+    not_first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,7 @@ class TextWithout:
     most_tokens: int | None = None
     least: int = 0
     most: int | None = None
+    not_first: str = ""
 
 
 Expr: TypeAlias = (

@@ -16,6 +16,7 @@ from deltaparse.partial import UsageError
 
 from .rules import (
     EMPTY,
+    JSON_SPACE,
     NOTHING,
     Choice,
     Expr,
@@ -49,6 +50,7 @@ def text_until(
     most_tokens: int | None = None,
     least: int = 0,
     most: int | None = None,
+    not_first: str = "",
 ) -> TextUntil:
     r"""Make the texts that end with their first `marker`, and have none of `others` in them.
 
@@ -62,7 +64,7 @@ def text_until(
     markers = (marker, *others)
     if not all(markers) or sum(map(len, markers)) > MAX_MARKERS:
         raise UsageError(f"markers must not be empty, nor longer than {MAX_MARKERS} together")
-    return TextUntil(marker, others, most_tokens, least, most)
+    return TextUntil(marker, others, most_tokens, least, most, not_first)
 
 
 def is_counted(until: TextUntil) -> bool:
@@ -129,16 +131,20 @@ def _counted(
     name: str,
     stem: str,
 ) -> Mapping[str, Expr]:
-    """Make the rules of a text whose characters are counted: one for each state and count."""
+    """Make the rules of a text whose characters are counted: one for each state and count.
+
+    Others are those where nothing but white space has come, if what follows that is limited.
+    """
     ending = until.marker if isinstance(until, TextUntil) else until.end
-    names = {("", 0): name}
+    begins = bool(until.not_first)
+    names = {("", 0, begins): name}
     steps = _steps(until, {state: state for state in states})
     begun = {
         state: max(n for n in range(len(state) + 1) if state.endswith(ending[:n]))
         for state in states
     }
 
-    def limited(after: Expr, count: int) -> Expr:
+    def limited(after: Expr, count: int, begins: bool) -> Expr:
         """Hold to the limits what is to follow `count` characters."""
         length = count - len(ending)
         may_end = until.least <= length and (until.most is None or length <= until.most)
@@ -150,21 +156,25 @@ def _counted(
         rest: Expr = NOTHING
         if until.most is None or count - begun[ref.name] <= until.most:
             bound = until.least + len(ending) if until.most is None else count
-            key = ref.name, min(count, bound)
+            key = ref.name, min(count, bound), begins
             rest = Ref(names.setdefault(key, f"{stem}{len(names)}"))
         if after == ref or not may_end:
             return rest
         return EMPTY if rest == NOTHING else optional(rest)
 
     rules: dict[str, Expr] = {}
-    todo = [("", 0)]
-    for state, count in todo:
+    todo = [("", 0, begins)]
+    for state, count, begins in todo:
         known = len(names)
 
-        def step(state: str, char: str | None, count: int = count) -> Expr:
-            return limited(steps(state, char), count + 1)
+        def step(state: str, char: str | None, count: int = count, begins: bool = begins) -> Expr:
+            if begins and char is not None and char in until.not_first:
+                return NOTHING
+            is_space = char is not None and char in JSON_SPACE
+            return limited(steps(state, char), count + 1, begins and is_space)
 
-        rules[names[state, count]] = _rule(state, alphabet, step)
+        told = {*alphabet, *until.not_first, *JSON_SPACE} if begins else alphabet
+        rules[names[state, count, begins]] = _rule(state, sorted(told), step)
         todo += list(names)[known:]
     return _without_dead_ends(rules)
 

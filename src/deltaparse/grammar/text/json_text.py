@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
@@ -44,6 +44,7 @@ __all__ = [
     "FLEXIBLE",
     "FLEXIBLE_IN_TEXT",
     "JsonText",
+    "Letters",
     "Spacing",
     "common",
     "other_texts",
@@ -257,15 +258,30 @@ def _fixed(text: str) -> Expr:
     return choice(*map(Literal, sorted(ways)))
 
 
-def other_texts(texts: Iterable[str]) -> Expr:
+class Letters(NamedTuple):
+    """What texts are made of: their first character and others, `least` to `most` of them all."""
+
+    first: Expr = ANY_CHAR
+    more: Expr = ANY_CHAR
+    least: int = 0
+    most: int | None = None
+
+
+ANY_TEXT = Letters()
+
+
+def other_texts(
+    texts: Iterable[str], letters: Letters = ANY_TEXT, begun: Collection[str] = ()
+) -> Expr:
     """Make any text that is none of `texts`: as keys must be that a schema does not name.
 
-    Of texts longer than `MAX_KEY`, it leaves out all that begin as they do.
+    None begins with one of `begun`, either. Of texts longer than `MAX_KEY`, it leaves out all that
+    begin as they do.
     """
-    return _other(sorted(set(texts)), 0)
+    return _other(sorted({*texts, *begun}), 0, letters, frozenset(begun))
 
 
-def _other(texts: list[str], at: int) -> Expr:
+def _other(texts: list[str], at: int, letters: Letters, begun: Collection[str]) -> Expr:
     """Texts that go on otherwise than `texts` do, which are the same up to `at`."""
     by_char: dict[str, list[str]] = {}
     for text in texts:
@@ -273,9 +289,16 @@ def _other(texts: list[str], at: int) -> Expr:
             by_char.setdefault(text[at], []).append(text)
     if by_char and at == MAX_KEY:
         return NOTHING
-    options = [seq(chars(char), _other(inner, at + 1)) for char, inner in by_char.items()]
-    if not options:
-        return repeat(ANY_CHAR, int(bool(texts)))
-    other = seq(except_chars(chars(*by_char)), repeat(ANY_CHAR))
-    ended = any(len(text) == at for text in texts)
-    return choice(*options, other) if ended else optional(choice(*options, other))
+    first = letters.more if at else letters.first
+    left = None if letters.most is None else letters.most - at
+    may_end = at >= letters.least and not any(len(text) == at for text in texts)
+    if not by_char and first == letters.more:
+        return repeat(first, int(not may_end), left)
+    options = [
+        seq(common(first, chars(char)), _other(inner, at + 1, letters, begun))
+        for char, inner in by_char.items()
+        if inner[0][: at + 1] not in begun
+    ]
+    more = repeat(letters.more, 0, None if left is None else left - 1)
+    other = seq(common(first, except_chars(chars(*by_char))), more)
+    return optional(choice(*options, other)) if may_end else choice(*options, other)

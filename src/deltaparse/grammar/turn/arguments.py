@@ -11,6 +11,7 @@ from deltaparse.stream import WireFormat
 from deltaparse.stream.reading.tool_calls.python_head import is_name
 from deltaparse.stream.reading.tool_calls.schema import (
     Kinds,
+    argument_names,
     argument_types,
     schema_of_argument,
     types_named,
@@ -29,6 +30,7 @@ from ..rules.rules import (
     literal,
     optional,
     rebuilt,
+    repeat,
     seq,
     token,
     walk,
@@ -43,6 +45,7 @@ from ..text.python_text import PythonText, ReprText
 from .elements import NESTING, Elements, can_nest
 from .request import Tool
 from .tagged_values import TaggedValue, ValueEnd
+from .words import other_argument, other_python_name
 
 __all__ = ["Arguments", "written_in"]
 
@@ -51,12 +54,16 @@ TOP = {"type", "properties", "required", "additionalProperties"}
 
 
 class Parameter(NamedTuple):
-    """One argument: its name, its schema and where that stands, and whether it must be there."""
+    """One argument: its name, its schema and where that stands, and whether it must be there.
+
+    `others`: it stands for all arguments that are called otherwise than these, and has no name.
+    """
 
     key: str
     schema: Any
     path: str
-    required: bool
+    required: bool = False
+    others: frozenset[str] | None = None
 
 
 class Arguments:
@@ -125,9 +132,11 @@ class Arguments:
             return seq(token(Literal(",")), self.spacing.comma, expr)
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
+            value = compiler.value(parameter.schema, parameter.path, name)
+            if parameter.others is not None:
+                return seq(token(seq(other_python_name(parameter.others), Literal("="))), value)
             if not is_name(parameter.key):
                 raise UsageError(f"{parameter.path}: this name cannot be written in Python")
-            value = compiler.value(parameter.schema, parameter.path, name)
             return seq(literal(f"{parameter.key}="), value)
 
         return self._in_order(tool, PythonText, member, after)
@@ -139,18 +148,18 @@ class Arguments:
             raise UsageError("no grammar is made of values that only what follows them ends")
 
         def member(compiler: Compiler, parameter: Parameter, name: str) -> Expr:
-            key = parameter.key
-            end = ValueEnd(self.fmt, key)
-            marked = any(mark in key for mark in end.in_names)
-            again = key + marks.key_suffix if marks.key_suffix else ""
-            if not key or key != key.strip() or marked or len(again) > LONGEST_MARKER:
-                raise UsageError(f"{parameter.path}: this name cannot be written between markers")
+            key, others = parameter.key, parameter.others
+            if others is None:
+                self._check_name(parameter)
+            elif marks.key_suffix:
+                compiler.report("#", "additionalProperties")  # what ends it would repeat its name
+                return NOTHING
             types = argument_types(tool.schema, key)
             if can_nest(self.fmt) and parameter.schema == schema_of_argument(tool.schema, key):
-                head = marks.name_prefix + key + marks.name_suffix + marks.value_prefix
+                before, behind = marks.name_prefix, marks.name_suffix + marks.value_prefix
                 elements = Elements(self.fmt, compiler)
                 value_of = elements.value(key, parameter.schema, types, parameter.path, name)
-                return seq(literal(head), value_of)
+                return seq(self._head(parameter, before, behind), value_of)
             if marks.item and not types.keys().isdisjoint(NESTING):
                 # They are JSON here, which is read all the same.
                 compiler.report(parameter.path, "type")
@@ -161,46 +170,61 @@ class Arguments:
 
             return choice(
                 *(
-                    seq(literal(head + marks.value_prefix), text)
-                    for head, text in self._ways(key, value, types)
+                    seq(self._head(parameter, before, behind + marks.value_prefix), text)
+                    for before, behind, text in self._ways(value, types)
                 )
             )
 
         return self._in_order(tool, self.dialect, member, self._after(marks.separator))
 
+    def _check_name(self, parameter: Parameter) -> None:
+        """Refuse a name that cannot be read back from between its markers."""
+        key, suffix = parameter.key, self.fmt.arguments.key_suffix
+        marked = any(mark in key for mark in ValueEnd(self.fmt, key).in_names)
+        again = key + suffix if suffix else ""
+        if not key or key != key.strip() or marked or len(again) > LONGEST_MARKER:
+            raise UsageError(f"{parameter.path}: this name cannot be written between markers")
+
+    def _head(self, parameter: Parameter, before: str, behind: str) -> Expr:
+        """Make the name of an argument, between what stands before and behind it."""
+        if parameter.others is None:
+            return literal(before + parameter.key + behind)
+        return other_argument(self.fmt, before, behind, parameter.others)
+
     def _ways(
-        self, key: str, value: Callable[[str], TaggedValue], types: Kinds
-    ) -> Iterator[tuple[str, Expr]]:
-        """Yield what may stand before the value of an argument, and the value with its end.
+        self, value: Callable[[str], TaggedValue], types: Kinds
+    ) -> Iterator[tuple[str, str, Expr]]:
+        """Yield what may stand before and behind a name, and the value with its end.
 
         `value` makes it of its suffix; `types` are those that the schema allows.
         """
         marks = self.fmt.arguments
         usual, *others = marks.ways
         own = value(usual.value_suffix)
-        head = f"{marks.name_prefix}{key}"
+        before, behind = marks.name_prefix, marks.name_suffix
         if marks.type_suffix.strip():
             for kind, word in [(one, word) for one in types for word in words_for(one)]:
                 said = f"{word}{marks.type_suffix}"
-                first = marks.name_prefix + said + key + marks.name_suffix
-                behind = head + marks.name_suffix + said
-                yield first if marks.type_first else behind, own.of_type(kind)
+                if marks.type_first:
+                    yield before + said, behind, own.of_type(kind)
+                else:
+                    yield before, behind + said, own.of_type(kind)
         elif marks.literal_name_suffix.strip():
-            yield head + marks.name_suffix, own.strings()
-            yield head + marks.literal_name_suffix, own.others()
+            yield before, behind, own.strings()
+            yield before, marks.literal_name_suffix, own.others()
         elif others:
-            yield head + marks.name_suffix, own.strings()
+            yield before, behind, own.strings()
             for way in others:
                 made = value(way.value_suffix)
                 for kind in _named(way.types):
                     if kind in types:
-                        yield way.name_prefix + key + way.name_suffix, made.of_type(kind)
+                        yield way.name_prefix, way.name_suffix, made.of_type(kind)
         else:
             ways = [own.any_of(types)]
             if marks.escape_start.strip() and "string" in types:
                 escaped = value(marks.escape_end + marks.value_suffix)
                 ways.append(seq(literal(marks.escape_start), escaped.strings()))
-            yield head + marks.name_suffix, choice(*ways)
+            yield before, behind, choice(*ways)
 
     def _in_order(
         self,
@@ -223,7 +247,15 @@ class Arguments:
                     if text != NOTHING:
                         whole = self.rules.add(f"{name}-argument", text)
                         members.append(Member(whole, parameter.required))
-                some = ordered(self.rules, tool.name, members, after)
+                rest = self._rest(tool, branch, compiler, member)
+                some = ordered(
+                    self.rules,
+                    tool.name,
+                    members,
+                    after,
+                    alone=seq(rest, repeat(after(rest))),
+                    following=repeat(after(rest)),
+                )
                 needed = any(member.required for member in members)
                 options.append(some if needed else optional(some))
             compiler.finish()
@@ -233,6 +265,25 @@ class Arguments:
             raise _in_tool(tool, error) from None
         self._note(tool, compiler.not_expressed)
         return found
+
+    def _rest(
+        self,
+        tool: Tool,
+        branch: Mapping[str, Any],
+        compiler: Compiler,
+        member: Callable[[Compiler, Parameter, str], Expr],
+    ) -> Expr:
+        """Make an argument that nothing names, where such are offered, as they are in JSON."""
+        speaks = "properties" in branch or "patternProperties" in branch
+        schema = branch.get("additionalProperties", not speaks)
+        if schema is False:
+            return NOTHING
+        # A name of another branch would be read as that has it.
+        named = {*(argument_names(tool.schema) or ()), *_names(branch)}
+        path = step("#", "additionalProperties")
+        parameter = Parameter("", schema, path, others=frozenset(named))
+        text = member(compiler, parameter, f"{tool.name}-other")
+        return self.rules.add(f"{tool.name}-other-argument", text)
 
     def _after(self, separator: str) -> Callable[[Expr], Expr]:
         return lambda expr: lead(separator, expr, self.rules)
@@ -273,11 +324,15 @@ def _parameters(branch: Mapping[str, Any], report: Callable[[str, str], None]) -
         report("#", keyword)
     properties, required = branch.get("properties", {}), branch.get("required", [])
     rest = branch.get("additionalProperties", True)
-    keys = dict.fromkeys([*properties, *required])
     return [
         Parameter(key, properties.get(key, rest), step("#", "properties", key), key in required)
-        for key in keys
+        for key in _names(branch)
     ]
+
+
+def _names(branch: Mapping[str, Any]) -> Iterator[str]:
+    """Iterate over the names of the arguments that a schema describes or requires, each once."""
+    yield from dict.fromkeys([*branch.get("properties", {}), *branch.get("required", [])])
 
 
 def _in_tool(tool: Tool, error: UsageError) -> UsageError:

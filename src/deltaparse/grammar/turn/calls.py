@@ -15,7 +15,7 @@ from json import loads
 from deltaparse.partial import UsageError
 from deltaparse.stream import CallIdPosition, ToolFormat, WireFormat
 from deltaparse.stream.reading.tool_calls.python_head import is_name
-from deltaparse.stream.reading.tool_calls.tagged_head import LONGEST_NAME, is_readable
+from deltaparse.stream.reading.tool_calls.tagged_head import is_readable
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
 from ..rules.leading import lead
@@ -29,7 +29,6 @@ from ..rules.rules import (
     chars,
     choice,
     except_chars,
-    is_special,
     literal,
     may_be_empty,
     repeat,
@@ -39,23 +38,9 @@ from ..rules.rules import (
 from ..text.json_text import Spacing
 from .arguments import Arguments, written_in
 from .request import Tool
+from .words import call_id
 
 __all__ = ["Calls"]
-
-WHITE = (
-    *((0x09, 0x0D), (0x1C, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
-    *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
-)
-"""White space of any kind."""
-
-LONGEST_ID = LONGEST_NAME - 56
-"""Characters of an id: to the parser, the white space at its markers counts too."""
-
-NO_WORD = "\"'`<>{}()"
-"""What else ends a word, as the parser reads ids."""
-
-IN_TOKENS = "[]"
-"""What special tokens are written with, besides: to xgrammar one may be its letters, too."""
 
 ID = repeat(ANY_CHAR, 1)
 """A call's id in JSON: a format does not say which letters it has, and how many."""
@@ -170,28 +155,28 @@ class Calls:
 
     def _tagged_call(self, tool: Tool) -> Expr:
         fmt = self.fmt
-        function, marks, call_id = fmt.function, fmt.arguments, fmt.call_id
+        function, marks, ids = fmt.function, fmt.arguments, fmt.call_id
         written = function.namespace + tool.name
-        index = ":0" if call_id.holds_name else ""
+        index = ":0" if ids.holds_name else ""
         if not is_readable(written + index, [tool.name], tagged_markers(fmt).name_ends):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in this format")
         name: Expr = literal(function.name_prefix + written)
         given: Expr = EMPTY
-        if call_id.holds_name:
+        if ids.holds_name:
             name = seq(name, Literal(":"), INDEX)
-        elif call_id.position is not CallIdPosition.NONE:
-            text = self.rules.add("id", _id(fmt))
-            given = seq(literal(call_id.prefix), text, literal(call_id.suffix))
+        elif ids.position is not CallIdPosition.NONE:
+            text = self.rules.add("id", call_id(fmt))
+            given = seq(literal(ids.prefix), text, literal(ids.suffix))
         if fmt.tools.format is ToolFormat.TAG_WITH_TAGGED:
             values = self.arguments.tagged(tool)
             behind = marks.end or function.close
-            plain = not marks.start and behind[:1].strip() and call_id.position is not POST
+            plain = not marks.start and behind[:1].strip() and ids.position is not POST
             if function.name_suffix.endswith("\n") and plain and may_be_empty(values):
                 # Where there are none, templates leave their line empty.
                 values = choice(values, literal("\n"))
         else:
             values = self.arguments.json(tool)
-        at = dict.fromkeys(CallIdPosition, EMPTY) | {call_id.position: given}
+        at = dict.fromkeys(CallIdPosition, EMPTY) | {ids.position: given}
         return seq(
             at[CallIdPosition.PRE_FUNC_NAME],
             name,
@@ -208,23 +193,6 @@ class Calls:
         if not is_name(name):
             raise UsageError(f"tool {tool.name!r}: this name cannot be written in Python")
         return seq(literal(f"{name}{method}("), self.arguments.python(tool), token(Literal(")")))
-
-
-def _id(fmt: WireFormat) -> Expr:
-    """Make an id between markers: a word with no marker in it, nor across its end.
-
-    Of each marker, one character is left out that makes it one, if no word has such anyway.
-    """
-    ends = sorted(tagged_markers(fmt).id_ends.literals)
-    lost = set(NO_WORD)
-    for end in ends:
-        if any(map(is_special, end)):
-            lost |= set(IN_TOKENS)
-        if not any(char in lost or char.isspace() or is_special(char) for char in end):
-            lost.add(next((char for char in end if not char.isalnum()), end[0]))
-        across = (at for at in range(1, len(end)) if any(one.startswith(end[at:]) for one in ends))
-        lost |= {end[at - 1] for at in across if not is_special(end[at - 1])}
-    return token(repeat(except_chars(chars(*WHITE, *sorted(lost))), 1, LONGEST_ID))
 
 
 def _several(item: Expr, separator: str, rules: RuleBook) -> Expr:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from deltaparse.stream import ContentMode, ToolFormat, WireFormat
 from deltaparse.stream.wire.marker_tables import marker_tables
-from deltaparse.stream.wire.spellings import leading, stripped, trailing
+from deltaparse.stream.wire.spellings import leading, stripped, trailing, word_core
 
 from ..rules.leading import lead, without
 from ..rules.rulebook import RuleBook
@@ -99,7 +99,7 @@ class FreeText:
         beside_calls = content.mode is ContentMode.WRAPPED_WITH_CALLS
         if not is_wrapped(fmt, start) and not beside_calls:
             return choice(begun, self._plain())
-        opening = content.start.strip()
+        opening = word_core(content.start)
         if opening and written.strip() and opening.startswith(written.strip()):
             opening = opening.removeprefix(written.strip())
         if not content.end.strip():

@@ -19,10 +19,12 @@ from deltaparse.stream.wire.spellings import stripped
 from ..rules.rulebook import RuleBook
 from ..rules.rules import (
     ANY_CHAR,
+    JSON_SPACE,
     NOTHING,
     Chars,
     Expr,
     Literal,
+    chars,
     choice,
     literal,
     repeat,
@@ -33,6 +35,7 @@ from ..rules.rules import (
 from ..rules.until import is_counted, text_until
 from ..schema.json_schema import Compiler
 from ..schema.schema_branches import expanded
+from ..schema.schema_keywords import BY_TYPE
 from ..schema.schema_merge import plain
 from ..schema.schema_scalars import STRING, fitting, string_text
 from ..text.both import both
@@ -42,6 +45,10 @@ __all__ = ["TaggedValue", "ValueEnd", "says_nothing"]
 SIZES = frozenset({"minLength", "maxLength"})
 FREE = {"null", "boolean", "number"}
 """Types of which any text that is read as one is valid, where nothing else is said."""
+
+NUMBERS = {"number", "integer"}
+BRACKETS = {"object": "{", "array": "["}
+"""What values of these types begin with."""
 
 
 class ValueEnd:
@@ -77,9 +84,14 @@ class ValueEnd:
         """Make any text, up to and with the marker."""
         return self.text_of_size(rules, 0, None)
 
-    def text_of_size(self, rules: RuleBook, least: int, most: int | None) -> Expr:
-        """Make any text of so many characters, up to and with the marker."""
-        until = text_until(self.marker, *self.others, least=least, most=most)
+    def text_of_size(
+        self, rules: RuleBook, least: int, most: int | None, not_first: str = ""
+    ) -> Expr:
+        """Make any text of so many characters, up to and with the marker.
+
+        It does not begin with what is in `not_first`.
+        """
+        until = text_until(self.marker, *self.others, least=least, most=most, not_first=not_first)
         return seq(rules.add("text", until), literal(self.trailing))
 
     def is_counted(self, least: int, most: int | None) -> bool:
@@ -184,7 +196,12 @@ class TaggedValue:
         compiler, path, end = self._compiler, self._path, self._end
         texts: list[Expr | None] = []
         others: list[Expr] = []
-        bound = False
+        bound = some = held = False
+        # What begins like a list or an object is none of the strings that are held to something: it
+        # might be read as that, and a lexer does not come back from a string that gets too long.
+        brackets = "".join(BRACKETS[kind] for kind in sorted(BRACKETS.keys() & types))
+        free = end.marker.lstrip()[:1]
+        not_first = brackets.replace(free, "")
         for branch in expanded(self._schema, path, compiler.target, compiler.report):
             if "enum" in branch:
                 for value in fitting(branch["enum"], branch, self._report):
@@ -201,10 +218,14 @@ class TaggedValue:
                     continue
                 said = {key: value for key, value in branch.items() if key != "type"}
                 if kind == "string":
-                    texts.append(self._string(said))
+                    texts.append(self._string(said, not_first))
+                    some = some or texts[-1] not in (None, NOTHING)
                     continue
                 bound = bound or kind not in FREE or bool(said)
+                held = held or (kind in NUMBERS and not BY_TYPE[kind].isdisjoint(said))
                 others.append(end.after(compiler.plain({**said, "type": [kind]}, path, self._name)))
+        if some and "string" in types and (held or brackets != not_first):
+            self._report("type")  # a string may be read as a value that does not fit
         return texts, others, bound
 
     def _report(self, keyword: str) -> None:
@@ -217,24 +238,24 @@ class TaggedValue:
             self._report("enum")
         return self._end.after(literal(value))
 
-    def _string(self, schema: dict[str, Any]) -> Expr | None:
-        """Make a string that a schema bounds; None for any."""
+    def _string(self, schema: dict[str, Any], not_first: str) -> Expr | None:
+        """Make a string that a schema bounds, which begins otherwise; None for any."""
         said = {key: value for key, value in schema.items() if key in STRING}
         if not said:
             return None
         if said.keys() <= SIZES:
-            return self._sized(said)
-        text = string_text(said, self._report)
-        if text == NOTHING or not self._end.may_stand_in(text):
+            return self._sized(said, not_first)
+        text = _begun_otherwise(string_text(said, self._report), not_first)
+        if text is not None and (text == NOTHING or not self._end.may_stand_in(text)):
             return text if text == NOTHING else self._end.after_text(text)
-        whole = self._end.without_markers(text)
+        whole = None if text is None else self._end.without_markers(text)
         if whole is not None:
             return seq(token(whole), literal(self._end.trailing)) if whole != NOTHING else NOTHING
         for keyword in sorted(said):
             self._report(keyword)
         return None
 
-    def _sized(self, schema: dict[str, Any]) -> Expr | None:
+    def _sized(self, schema: dict[str, Any], not_first: str) -> Expr | None:
         """Make any text of some size, as far as rules can count."""
         least, most = int(schema.get("minLength", 0)), schema.get("maxLength")
         most = None if most is None else int(most)
@@ -248,7 +269,7 @@ class TaggedValue:
             least = 0
         if not least and most is None:
             return None
-        return self._end.text_of_size(self._compiler.rules, least, most)
+        return self._end.text_of_size(self._compiler.rules, least, most, not_first)
 
 
 def says_nothing(schema: Any) -> bool:
@@ -256,6 +277,12 @@ def says_nothing(schema: Any) -> bool:
     if not isinstance(schema, dict):
         return schema is True
     return not plain(schema) and not schema.keys() & {"$ref", "allOf", "anyOf", "oneOf"}
+
+
+def _begun_otherwise(text: Expr, not_first: str) -> Expr | None:
+    """Leave out of a text what begins with such a character; None where that is too large."""
+    begun = seq(repeat(chars(*JSON_SPACE)), chars(*not_first), repeat(ANY_CHAR))
+    return text if both((text, begun)) == NOTHING else both((text,), (begun,))
 
 
 def _read_otherwise(text: str, types: Collection[str]) -> bool:

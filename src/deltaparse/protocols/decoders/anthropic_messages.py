@@ -23,8 +23,6 @@ BLOCKS: dict[str, tuple[type[Part], str]] = {
 
 DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 
-CUT = ("max_tokens", "refusal", "model_context_window_exceeded")
-
 
 def read_messages(events: Objects) -> Message:
     """Read the events of a message, or a whole one, and return the message.
@@ -90,7 +88,7 @@ class MessageReader:
         """Read why the message ended."""
         reason = said.get("stop_reason")
         if reason:
-            self.outcome.natural = reason not in CUT
+            self.outcome.ends(reason)
         explanation = (said.get("stop_details") or {}).get("explanation")
         if explanation:
             draft = self.drafts[max(self.drafts, default=-1) + 1] = Draft(Content)

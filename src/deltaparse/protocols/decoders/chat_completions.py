@@ -15,8 +15,6 @@ __all__ = ["read_chat_completions"]
 REASONING = ("reasoning_content", "reasoning", "thinking")
 """Names under which servers have reasoning; where there are several, they say the same."""
 
-NATURAL = ("stop", "tool_calls", "function_call")
-
 
 def read_chat_completions(chunks: Objects, *, index: int = 0) -> Message:
     """Read the chunks of one choice, or a whole response, and return the message.
@@ -56,14 +54,14 @@ class ChatReader:
         delta = choice.get("delta") or choice.get("message") or {}
         names = (name for name in REASONING if delta.get(name))
         self._add(Reasoning, text_of(delta.get(next(names, ""))))
-        self._add(Content, text_of(delta.get("content")))
+        self._add_content(delta.get("content"))
         self._add(Content, text_of(delta.get("refusal")))
         for call in delta.get("tool_calls") or ():
             self._add_call(call)
         if delta.get("function_call"):  # of servers from before there were tools: one, without id
             self._add_call({"index": 0, "function": delta["function_call"]})
         if choice.get("finish_reason"):
-            self.outcome.natural = choice["finish_reason"] in NATURAL
+            self.outcome.ends(choice["finish_reason"])
 
     def _add(self, kind: type[Part], text: str) -> None:
         if not text:
@@ -72,13 +70,24 @@ class ChatReader:
             self.drafts.append(Draft(kind))
         self.drafts[-1].text.write(text)
 
+    def _add_content(self, content: Any) -> None:
+        """Read content, which may be a list of parts, some of them reasoning."""
+        if not isinstance(content, list):
+            self._add(Content, text_of(content))
+            return
+        for part in content:
+            if isinstance(part, Mapping) and part.get("type") == "thinking":
+                self._add(Reasoning, text_of(part.get("thinking")))
+            else:
+                self._add(Content, text_of([part]))
+
     def _add_call(self, call: Mapping[str, Any]) -> None:
         function = call.get("function") or {}
         index = call.get("index")
         if index is None:  # in whole responses; in chunks of some servers too
             index = len(self._calls) - (not (call.get("id") or function.get("name")))
         draft = self._calls.get(index)
-        if draft is None:
+        if draft is None or draft.is_another(call.get("id"), function.get("name")):
             draft = self._calls[index] = Draft(ToolCall)
             self.drafts.append(draft)
         draft.identify(call.get("id"), function.get("name"))

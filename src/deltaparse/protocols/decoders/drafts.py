@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any
 
 from deltaparse.stream import Content, Issue, Message, Part, Reasoning, ToolCall
+from deltaparse.stream.finish_reasons import Reason, how_it_ended, reason_text
 
 __all__ = ["Draft", "Outcome", "error_text", "text_of"]
 
@@ -27,6 +28,10 @@ class Draft:
         """Take another text for the one that came, which may have been less."""
         self.text = StringIO()
         self.text.write(text)
+
+    def is_another(self, call_id: Any, name: Any) -> bool:
+        """Whether these are of another call, which some servers send with the same index."""
+        return bool(call_id and name and self.call_id and str(call_id) != self.call_id)
 
     def identify(self, call_id: Any, name: Any) -> None:
         """Take the id and the name of a call, which some servers send again, or late, or in parts.
@@ -54,6 +59,10 @@ class Outcome:
 
     natural: bool | None = None
     errors: list[str] = field(default_factory=list)
+
+    def ends(self, reason: Reason) -> None:
+        """Take why the turn ended, in the words of any engine or protocol."""
+        self.natural = how_it_ended(reason_text(reason)) == "natural"
 
     def message(self, drafts: Iterable[Draft]) -> Message:
         """Return the message that the drafts come to; parts without text are none."""
@@ -84,6 +93,11 @@ def text_of(value: Any) -> str:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(json.loads(text, parse_constant=_refuse), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _refuse(word: str) -> None:
+    """Refuse what Python reads as a number and JSON does not have, such as NaN."""
+    raise ValueError(word)

@@ -19,6 +19,8 @@ bytes of server-sent events, cut anywhere. A mapping alone is a whole response."
 
 LINE_END = re.compile("\r\n|\n|\r")
 DONE = "[DONE]"
+BYTE_ORDER_MARK = "\ufeff"
+"""What a stream may begin with, which is no part of it."""
 
 
 def read_objects(given: Objects, read: Callable[[Mapping[str, Any]], None], what: str) -> None:
@@ -61,6 +63,7 @@ class Lines:
         self._decoder = TextDecoder()
         self._chunks: list[str] = []
         self._data: list[str] = []
+        self._begun = False
 
     def feed(self, chunk: str | bytes) -> Iterator[Mapping[str, Any]]:
         """Read a chunk; iterate over the events that it ends."""
@@ -81,7 +84,9 @@ class Lines:
         return self._read([*LINE_END.split(last), ""])
 
     def _read(self, lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-        for line in lines:
+        for text in lines:
+            line = text if self._begun else text.removeprefix(BYTE_ORDER_MARK)
+            self._begun = True
             name, _, value = line.partition(":")
             if name == "data":
                 self._data.append(value.removeprefix(" "))

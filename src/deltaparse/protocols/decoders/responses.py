@@ -7,6 +7,7 @@ from operator import index as as_index
 from typing import Any
 
 from deltaparse.stream import Content, Message, Reasoning, ToolCall
+from deltaparse.stream.finish_reasons import how_it_ended
 
 from .drafts import Draft, Outcome, error_text
 from .objects import Objects, read_objects
@@ -20,8 +21,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reasoning_summary_text": ("summary", "text"),
 }
 """For each kind of text that has events: what it is, and the member that has it when done."""
-
-ENDED = {"completed": True, "incomplete": False, "failed": False, "cancelled": False}
 
 
 def read_responses(events: Objects) -> Message:
@@ -131,9 +130,9 @@ class ResponseReader:
     def _read_response(self, response: Mapping[str, Any]) -> None:
         """Read the response as an event has it; the last one has all of it."""
         status = response.get("status")
-        if status not in ENDED:
-            return
-        self.outcome.natural = ENDED[status]
+        if how_it_ended(status) == "unknown":
+            return  # it goes on
+        self.outcome.ends(status)
         if status == "failed" and not self.outcome.errors:
             self.outcome.errors.append(error_text(response.get("error") or "the response failed"))
         output = response.get("output") or ()
