@@ -141,7 +141,8 @@ def heal_json(
     problem = lexer.problem if lexer.state is S.BROKEN else ""
     # A number is none if what stands right behind it breaks the text, for that may have belonged to
     # it; a slash may do so yet, or begin a comment.
-    in_doubt = src.previous in DIGITS and (bool(problem) or src.unread == "/")
+    may_break = src.unread == "/" and lexer.state is not S.DONE
+    in_doubt = src.previous in DIGITS and (bool(problem) or may_break)
     if problem or in_doubt:
         lexer = JsonLexer(max_depth=max_depth, tracks=True)
         passed = min(lexer.scan(certain if in_doubt else certain + " "), len(certain))

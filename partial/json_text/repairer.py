@@ -307,7 +307,8 @@ class Repairer:
         src.pos += len(opening)
         while (at := src.text.find(end, src.pos)) < 0 and not src.closed:
             # The end may be cut. What is before it is dropped: a comment may be long.
-            src.pos = max(src.pos, len(src.text) - len(end) + 1)
+            held = end[:-1] if src.text.endswith(end[:-1]) else ""
+            src.pos = max(src.pos, len(src.text) - len(held))
             yield
         src.pos = len(src.text) if at < 0 else at + len(end)
         return "comments"

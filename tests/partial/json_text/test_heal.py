@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, example, given
@@ -414,6 +415,29 @@ def test_what_is_nearly_json_is_healed_at_every_cut(text, data):
         # Of a key that is there twice, the last value counts, which may not have come.
         if not healed.problem and not has_twins(whole.text):
             assert agrees(healed.value, whole.value) or not healed.text
+
+
+PIECES = [*"[{]},:10-.e/#*\n '\"ax\\", "//", "/*", "*/", "1.5", "true", "True", "NaN", "\\x41"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from("[{"))
+@example("1#c\n{", "[")
+@example("0/[", "[")
+@example("0/*c*/2", "[")
+@example("1,/2", "[")
+@example("1/*2/", "[")
+@example("1,#c\n/2", "[")
+@example("'a':1//\n'", "{")
+def test_what_is_safe_stays_whatever_follows(text, bracket):
+    text = bracket + text
+    safe = [heal_json(text[:end], repairs=Repairs()).safe for end in range(len(text) + 1)]
+    for before, after in pairwise(safe):
+        assert after.startswith(before)
+
+
+@pytest.mark.parametrize("repairs", [None, Repairs()], ids=["strict", "repairs"])
+def test_what_stands_behind_a_whole_value_does_not_concern_it(repairs):
+    assert heal_json("12/", repairs=repairs).value == 12
 
 
 def test_what_cannot_follow_is_a_problem():
