@@ -24,7 +24,6 @@ from typing import Any, NamedTuple, TypeVar, get_origin, get_type_hints
 from deltaparse.partial import FormatError
 
 __all__ = [
-    "ArgumentWay",
     "ArgumentsFormat",
     "CallIdFormat",
     "CallIdPosition",
