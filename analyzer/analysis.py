@@ -96,7 +96,7 @@ def analyze(
     if trace is not None:
         found = _found(made, switches, trace)
     elif cache is not None:
-        found = load_or_analyze(cache, made, lambda one: _found(one, switches), switches)
+        found = load_or_analyze(cache, made, switches, lambda: _found(made, switches))
     else:
         found = _analyze(made, switches)
     return accepted(found) if accept_suggestion else found

@@ -19,7 +19,6 @@ __all__ = [
     "end_of_texts",
     "saying",
     "squeezed",
-    "texts_of",
     "thoughts_in",
 ]
 
@@ -44,7 +43,7 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def texts_of(said: Message, word: str) -> Iterator[tuple[str, str]]:
+def _texts_of(said: Message, word: str) -> Iterator[tuple[str, str]]:
     """The texts of a turn that must be shown, each with words for where it is not."""
     for part in said.parts:
         if isinstance(part, ToolCall):
@@ -58,7 +57,7 @@ def texts_of(said: Message, word: str) -> Iterator[tuple[str, str]]:
 def end_of_texts(turn: str, said: Message, word: str) -> int:
     """Where the last text of a turn ends, of which all texts begin with `word`."""
     at = 0
-    for text, what in texts_of(said, word):
+    for text, what in _texts_of(said, word):
         if text not in turn:
             raise NoBridge(f"{what} dropped from history")
         if text.startswith(word):

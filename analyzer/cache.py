@@ -31,15 +31,14 @@ __all__ = ["OUT_OF_TIME", "load_or_analyze", "ran_out_of_time"]
 OUT_OF_TIME = "the template takes too long"
 """What the issue of an analysis begins with that ran out of time."""
 
-NONE: Mapping[str, Any] = {}
 CacheDirectory = str | os.PathLike[str]
 
 
 def load_or_analyze(
     directory: CacheDirectory,
     template: ChatTemplate,
-    make: Callable[[ChatTemplate], WireFormat],
-    switches: Mapping[str, Any] = NONE,
+    switches: Mapping[str, Any],
+    make: Callable[[], WireFormat],
 ) -> WireFormat:
     """Return the format of a template from a directory, or make it and put it there.
 
@@ -56,7 +55,7 @@ def load_or_analyze(
         kept = WireFormat.from_json(path.read_text("utf-8", errors="surrogatepass"))
         if not ran_out_of_time(kept):
             return kept
-    fmt = make(template)
+    fmt = make()
     if ran_out_of_time(fmt):
         return fmt
     with suppress(OSError):

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 __all__ = [
     "OPENED",
-    "Segment",
     "Split",
     "after",
     "begins_with_marker",

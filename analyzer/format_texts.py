@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from deltaparse.stream import WireFormat
-from deltaparse.stream.tokens.token_format import MARKER_FIELDS
+from deltaparse.stream.wire.format import marker_fields
 
 __all__ = ["confusing", "preserved_tokens", "texts_of"]
 
@@ -40,10 +40,11 @@ def texts_of(fmt: WireFormat) -> Iterator[tuple[str, str, str]]:
 
 def preserved_tokens(fmt: WireFormat) -> tuple[str, ...]:
     """The markers that a tokenizer must not drop, each once."""
+    written = marker_fields()
     texts = (
         text.strip()
         for group, name, text in texts_of(fmt)
-        if group != "turn" and name in MARKER_FIELDS.get(group, ())
+        if group != "turn" and name in written.get(group, ())
         if name not in BESIDE_WORDS or not WORDS.fullmatch(text)
     )
     # A mark of punctuation alone is no token that could be dropped.

@@ -124,11 +124,6 @@ class Renderer:
         """The template's words for each conversation that it refused, in order."""
         return [*self._refused.values()]
 
-    @property
-    def count(self) -> int:
-        """How many conversations were rendered."""
-        return len(self._rendered)
-
     def unswitched(self) -> Renderer:
         """Return a renderer for the same template without the switches that `under` has set."""
         other = copy(self)

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaparse.partial import FormatError, UsageError
-from deltaparse.stream import CallIdPosition, Message, StreamParser, WireFormat
+from deltaparse.stream import CallIdPosition, Message, WireFormat, parse
+from deltaparse.stream.finish_reasons import Reason
 
 from .analysis import analyze
 from .proof.conversations import PROOF_TOOLS
@@ -151,14 +152,14 @@ class _Trial:
         ours = self._ours(one, text, "stop")
         theirs = self.read([self._to_its_end(one, text)], one.wire.prompt, _tools(one))
         ids = self.fmt.facts.writes_ids
-        for problem, value in _problems(ours.message, theirs, ids=ids):
+        for problem, value in _problems(ours, theirs, ids=ids):
             beyond = self._beyond(one, ours, value)
             if beyond:
                 self.limits.setdefault(beyond, one.turn.label)
             else:
                 yield problem
 
-    def _beyond(self, one: Shown, ours: StreamParser, value: object) -> str:
+    def _beyond(self, one: Shown, ours: Message, value: object) -> str:
         """What the standard has no words for, where that is why a value did not come back."""
         marks = self.fmt.arguments
         if self.fmt.facts.turn_in(one.wire.prompt) is None:
@@ -172,7 +173,7 @@ class _Trial:
         if one.turn.calls and HOLDS in one.turn.label:
             return "a text in a call that holds the marker behind it"
         end = self.fmt.facts.reasoning_in(self.fmt.facts.turn_so_far(one.wire.prompt))[1].strip()
-        if ours.message.reasoning_content and ours.message.tool_calls and end not in one.wire.text:
+        if ours.reasoning_content and ours.tool_calls and end not in one.wire.text:
             return "a call that ends reasoning"
         return ""
 
@@ -181,22 +182,13 @@ class _Trial:
         ends = [at for end in self.fmt.turn.ends if (at := text.find(end.strip())) >= 0]
         if not ends or self.fmt.turn.several_messages:
             return text
-        mine = self._ours(one, text, "stop").message
-        cut = next(
-            (
-                part
-                for part in (text[: min(ends)],)
-                if self._ours(one, part, "stop").message == mine
-            ),
-            text,
-        )
-        return cut if len(text) - len(cut) > len(one.wire.end) else text
+        cut = text[: min(ends)]
+        same = self._ours(one, cut, "stop") == self._ours(one, text, "stop")
+        return cut if same and len(text) - len(cut) > len(one.wire.end) else text
 
-    def _ours(self, one: Shown, text: str, reason: str) -> StreamParser:
-        parser = StreamParser(self.fmt, tools=_tools(one), prompt=one.wire.prompt)
-        parser.feed(text)
-        parser.finish(reason)
-        return parser
+    def _ours(self, one: Shown, text: str, reason: Reason) -> Message:
+        tools, prompt = _tools(one), one.wire.prompt
+        return parse(text, self.fmt, finish_reason=reason, tools=tools, prompt=prompt)
 
     def _in_chunks(self, one: Shown) -> Iterator[str]:
         text = self._to_its_end(one, one.wire.text + one.wire.end.rstrip())
@@ -221,7 +213,7 @@ class _Trial:
         text = one.wire.text[:at]
         ours = self._ours(one, text, "length")
         theirs = self.read([text], one.wire.prompt, _tools(one))
-        return _problems(ours.message, theirs, ids=False)
+        return _problems(ours, theirs, ids=False)
 
 
 def _tools(one: Shown) -> list[dict[str, Any]] | None:

@@ -46,20 +46,14 @@ class Frame:
         It is the last of the rendering, or followed by `RESULT` or `NEXT_USER`. None when there is
         none.
         """
-        parts = self.body_and_end(rendered)
-        return parts[0] if parts else None
+        return next((body for body, _ in self.bodies_and_ends(rendered, USER)), None)
 
-    def body_and_end(self, rendered: str | None, behind: str = USER) -> tuple[str, str] | None:
-        """The same with the end of the turn as the template wrote it, "" if it wrote none.
+    def bodies_and_ends(self, rendered: str | None, behind: str) -> Iterator[tuple[str, str]]:
+        """Yield the turn behind a text and its end as the template wrote it, "" if it wrote none.
 
-        `behind` is the text that the turn answers: the user's, or what a tool returned.
+        `behind` is the text that the turn answers: the user's, or what a tool returned. Before
+        another message, that is the turn up to the first of several ends, and up to the last.
         """
-        return next(self.bodies_and_ends(rendered, behind), None)
-
-    def bodies_and_ends(
-        self, rendered: str | None, behind: str = USER
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the same; before another message up to the first of several ends, and the last."""
         turn = self._turn(rendered, behind)
         if turn is None:
             return
@@ -213,9 +207,3 @@ class Turns:
             said: what `assistant` takes; what is left out is not in the turn, but for the content.
         """
         return self.frame.body(self.render.turn(then=then, **said))
-
-    def body_and_end(
-        self, *, then: Sequence[Message] = (), **said: Unpack[Said]
-    ) -> tuple[str, str] | None:
-        """The same with the end of the turn as the template wrote it, "" if it wrote none."""
-        return self.frame.body_and_end(self.render.turn(then=then, **said))

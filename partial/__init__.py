@@ -22,7 +22,15 @@ from .errors import (
     UsageError,
 )
 from .json_text.compact import CompactJson, compact_json, sound_json, spelled
-from .json_text.lexer import CLOSERS, MAX_DEPTH, MAX_TOKEN, SMALL_OBJECT, JsonLexer, JsonState
+from .json_text.lexer import (
+    CLOSERS,
+    MAX_DEPTH,
+    MAX_TOKEN,
+    SMALL_OBJECT,
+    JsonLexer,
+    JsonState,
+    match_end,
+)
 from .json_text.overrun import Overrun
 from .json_text.readers import (
     JsonFault,
@@ -114,6 +122,7 @@ __all__ = [
     "json_string",
     "json_value",
     "marker_set",
+    "match_end",
     "nowhere",
     "peek",
     "python_arguments",

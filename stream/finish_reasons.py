@@ -6,7 +6,7 @@ may have lost an argument; so an unknown reason counts as cut, and is reported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from deltaparse.partial import UsageError
@@ -18,6 +18,7 @@ __all__ = [
     "NATURAL",
     "FinishReason",
     "Reason",
+    "WhenEnded",
     "how_it_ended",
     "reason_text",
 ]
@@ -27,6 +28,9 @@ FinishReason = Literal["stop", "tool_calls", "length"]
 
 Reason = str | Mapping[str, Any] | None
 """What an engine reports: a text, or SGLang's object with the text as its `type`."""
+
+WhenEnded = Reason | Callable[[], Reason]
+"""Why a turn ended, or a function that is asked for it when the turn has ended."""
 
 NATURAL: Mapping[str, str] = {
     "stop": "OpenAI, vLLM, SGLang, llama.cpp, Ollama, Gemini",

@@ -6,7 +6,6 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
-    Callable,
     Generator,
     Iterable,
     Iterator,
@@ -14,16 +13,13 @@ from collections.abc import (
 from inspect import isawaitable
 from typing import Any
 
-from .finish_reasons import Reason
+from .finish_reasons import Reason, WhenEnded
 from .message.deltas import Delta
 from .message.message import Message
 from .parser import StreamParser
 from .wire.format import WireFormat
 
 __all__ = ["AsyncDeltaIterator", "DeltaIterator", "aiter_deltas", "iter_deltas", "parse"]
-
-Ending = Reason | Callable[[], Reason]
-"""Why a turn ended, or a function that is asked when it has."""
 
 
 def parse(
@@ -43,7 +39,7 @@ def iter_deltas(
     texts: Iterable[str | bytes],
     fmt: WireFormat | str,
     *,
-    finish_reason: Ending = None,
+    finish_reason: WhenEnded = None,
     **options: Any,
 ) -> DeltaIterator:
     """Iterate over the deltas of an output that comes in chunks, each as soon as it is certain.
@@ -64,7 +60,7 @@ def aiter_deltas(
     texts: AsyncIterable[str | bytes],
     fmt: WireFormat | str,
     *,
-    finish_reason: Ending = None,
+    finish_reason: WhenEnded = None,
     **options: Any,
 ) -> AsyncDeltaIterator:
     """Iterate like `iter_deltas`, over chunks that come asynchronously."""
@@ -82,7 +78,7 @@ class DeltaIterator:
     __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
-        self, parser: StreamParser, texts: Iterable[str | bytes], finish_reason: Ending
+        self, parser: StreamParser, texts: Iterable[str | bytes], finish_reason: WhenEnded
     ) -> None:
         self.parser = parser
         self._texts = iter(texts)
@@ -107,7 +103,7 @@ class AsyncDeltaIterator:
     __slots__ = ("_deltas", "_texts", "parser")
 
     def __init__(
-        self, parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: Ending
+        self, parser: StreamParser, texts: AsyncIterable[str | bytes], finish_reason: WhenEnded
     ) -> None:
         self.parser = parser
         self._texts = aiter(texts)
@@ -126,7 +122,7 @@ class AsyncDeltaIterator:
 
 
 def _deltas(
-    parser: StreamParser, texts: Iterator[str | bytes], finish_reason: Ending
+    parser: StreamParser, texts: Iterator[str | bytes], finish_reason: WhenEnded
 ) -> Generator[Delta, None, None]:
     try:
         for text in texts:
@@ -138,7 +134,7 @@ def _deltas(
 
 
 async def _async_deltas(
-    parser: StreamParser, texts: AsyncIterator[str | bytes], finish_reason: Ending
+    parser: StreamParser, texts: AsyncIterator[str | bytes], finish_reason: WhenEnded
 ) -> AsyncGenerator[Delta, None]:
     try:
         async for text in texts:
@@ -151,7 +147,7 @@ async def _async_deltas(
         yield delta
 
 
-def _asked(finish_reason: Ending) -> Reason:
+def _asked(finish_reason: WhenEnded) -> Reason:
     return finish_reason() if callable(finish_reason) else finish_reason
 
 

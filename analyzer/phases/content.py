@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from deltaparse.stream import ContentFormat, ContentMode, ReasoningFormat
+from deltaparse.stream.wire.spellings import trailing
 
 from ..diff import begins_with_marker, first_marker
 from ..probes import CONTENT, FUNCTIONS, REASONING, call
@@ -77,7 +78,7 @@ def without_reasoning(text: str, reasoning: ReasoningFormat) -> str:
     for _, closed in reasoning.pairs:
         end = closed.strip()
         if end and end in text:
-            return text[text.index(end) + len(end) :].removeprefix(_space_after(closed))
+            return text[text.index(end) + len(end) :].removeprefix(trailing(closed))
     for opened, _ in reasoning.pairs:
         start = opened.strip()
         if start and text.lstrip().startswith(start):
@@ -126,7 +127,3 @@ def _requires_text(turns: Turns) -> bool:
     null = turns.render.turn(content=None, calls=[call()])
     empty = turns.render.turn(content="", calls=[call()])
     return empty is not None and null != empty
-
-
-def _space_after(marker: str) -> str:
-    return marker[len(marker.rstrip()) :]

@@ -20,7 +20,7 @@ from .settings import other_settings
 from .trial import Trial, beside
 from .wires import Wire
 
-__all__ = ["Proof", "Shown", "by_cause", "prove", "verify"]
+__all__ = ["Proof", "Shown", "by_cause", "prove"]
 
 # A format is right if the parser reads with it what the model writes. There is no model here, but
 # the template writes down what models have written: so a turn that is rendered and parsed must
@@ -125,17 +125,6 @@ class Proof:
                 places[setting] = places.get(setting, 0) + 1
         if wire.calls:
             self.calls[setting] = self.calls.get(setting, 0) + 1
-
-
-def verify(
-    turns: Turns, reasoning: ReasoningFinding, fmt: WireFormat
-) -> tuple[list[str], list[str]]:
-    """Parse with a format what the template renders under its first setting.
-
-    Returns the labels of the turns that came back, and what is wrong with the others.
-    """
-    proof = prove(turns, reasoning, fmt, Setting(), [])
-    return proof.labels, proof.failed
 
 
 @phase("proof")

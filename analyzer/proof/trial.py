@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
-from deltaparse.stream import Message, StreamParser, ToolFormat, WireFormat
+from deltaparse.stream import ToolFormat, WireFormat, iter_deltas, parse
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
 from ..diff import after
@@ -114,7 +115,8 @@ class Trial:
             return f"id {usual!r}: {end!r} in it would end it, from {_short(wire.text)}"
         message = next(self.render.style.applied([assistant("", calls=turn.calls)]))
         ids = [made["id"] for made in message["tool_calls"]]
-        whole = _parse([wire.text], self.fmt, wire.prompt, PROOF_TOOLS)
+        options: Any = {"finish_reason": "stop", "tools": PROOF_TOOLS, "prompt": wire.prompt}
+        whole = parse(wire.text, self.fmt, **options)
         for made, wanted in zip(whole.tool_calls, ids, strict=False):
             if wanted in wire.text and made.id != wanted:
                 return f"id {made.id!r}, not {wanted!r}, from {_short(wire.text)}"
@@ -177,14 +179,17 @@ def difference(turn: Turn, wire: Wire, fmt: WireFormat, tools: bool, *, streamed
     if turn.content and not turn.calls and not (wire.content or wire.reasoning):
         return f"the template does not show it: {_short(wire.text)}"
     given = tools_for(turn) if tools else None
+    options: Any = {"finish_reason": "stop", "tools": given, "prompt": wire.prompt}
     shown = (made["function"] for made in turn.calls[: wire.calls])
     expected = [
         (function["name"], _rendered(function["arguments"], wire, fmt)) for function in shown
     ]
     for end in dict.fromkeys(("", wire.end)):
-        whole = _parse([wire.text + end], fmt, wire.prompt, given)
+        whole = parse(wire.text + end, fmt, **options)
         if streamed and end == wire.end and len(wire.text) < LONGEST_STREAM:
-            if _parse(list(wire.text + end), fmt, wire.prompt, given) != whole:
+            deltas = iter_deltas(wire.text + end, fmt, **options)
+            deque(deltas, 0)
+            if deltas.parser.message != whole:
                 return "whole and by characters, it is parsed differently"
         calls = [(made.name, value_of(made.arguments)) for made in whole.tool_calls]
         for what, got, want in (
@@ -217,16 +222,6 @@ def _rendered(arguments: Mapping[str, Any], wire: Wire, fmt: WireFormat) -> dict
         for key, value in arguments.items()
         if value is not None or key in wire.text
     }
-
-
-def _parse(
-    texts: list[str], fmt: WireFormat, prompt: str, tools: list[dict[str, Any]] | None
-) -> Message:
-    parser = StreamParser(fmt, tools=tools, prompt=prompt)
-    for text in texts:
-        parser.feed(text)
-    parser.finish("stop")
-    return parser.message
 
 
 def _short(value: object) -> str:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from deltaparse.partial import TemplateError
+from deltaparse.stream.message.fields import REASONING_KEYS
 
 from .budget import LimitExceeded
 
@@ -54,7 +55,7 @@ IDS: dict[Ids, str] = {
     "numbered": f"call_0_{CALL_ID}",
 }
 
-REASONING_NAMES = ("reasoning_content", "reasoning", "thinking", "thought")
+REASONING_NAMES = (*REASONING_KEYS, "thought")
 """The keys of a message under which templates look for reasoning, the usual one first."""
 
 PARTS = ("thinking", "reasoning")

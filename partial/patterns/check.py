@@ -15,7 +15,7 @@ import regex
 from ..errors import UsageError
 from .parse import Atom, Group, Kind, Node, Repeat, parse_pattern
 
-__all__ = ["MAX_BEHIND", "MISSING", "CheckedPattern", "check_pattern"]
+__all__ = ["MAX_BEHIND", "MISSING", "check_pattern"]
 
 MAX_BEHIND = 255
 """Characters that a lookbehind may look at: as many are kept of the text that was read."""

@@ -6,7 +6,10 @@ from typing import Literal
 
 from deltaparse.partial import UsageError
 
-__all__ = ["ReasoningField", "reasoning_fields"]
+__all__ = ["REASONING_KEYS", "ReasoningField", "reasoning_fields"]
+
+REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+"""The keys of a message under which servers and clients have reasoning, the usual one first."""
 
 ReasoningField = Literal["reasoning_content", "reasoning", "both"]
 """The name of the field with the reasoning, or both names."""

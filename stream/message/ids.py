@@ -22,7 +22,6 @@ __all__ = [
     "PromptIds",
     "call_id",
     "check_id_factory",
-    "made_id",
     "nine_character_id",
     "nine_characters",
     "random_call_id",

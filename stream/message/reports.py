@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from .message import Attempt, Issue, Status
 
-__all__ = ["MOST_OF_A_KIND", "Attempts", "Issues", "Reports"]
+__all__ = ["MOST_OF_A_KIND", "Attempts", "Issues"]
 
 MOST_OF_A_KIND = 100
 """How many of one kind are kept; one more says how many others there were, and where."""

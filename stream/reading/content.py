@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from deltaparse.partial import Emit, Markers, Steps, Window, until
+from deltaparse.partial import Emit, Markers, Steps, Window, match_end, until
 
 from ..message.message import Attempt
 from ..wire.marker_tables import MarkerTables, Role
@@ -186,8 +186,7 @@ def stands_alone(src: Window, tables: MarkerTables, marker: str, behind: Markers
     roles = tables.other_roles
     while True:
         text, start = src.text, src.pos + len(marker)
-        space = SPACE.match(text, start)
-        end = space.end() if space else start
+        end = match_end(SPACE, text, start)
         if end == len(text):
             if src.closed:
                 return True

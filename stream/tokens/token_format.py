@@ -17,52 +17,16 @@ from weakref import WeakKeyDictionary
 
 from deltaparse.partial import UsageError, is_whole
 
-from ..wire.format import WireFormat
+from ..wire.format import WireFormat, marker_fields, marker_texts
 from .vocabulary import Vocabulary
 
-__all__ = ["MARKER_FIELDS", "Markers", "TokenFormat", "token_format", "written_texts"]
+__all__ = ["Markers", "TokenFormat", "token_format", "written_texts"]
 
 How = Literal["token", "text", "either"]
 Markers = How | Mapping[str, How]
 """How markers are written that the vocabulary has a special token for: all, or some of them."""
 
 CHOICES = ("token", "text", "either")
-
-MARKER_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "turn": ("headers", "ends", "generation_prompt"),
-    "reasoning": ("start", "end", "alternatives"),
-    "content": ("start", "end"),
-    "tools": (
-        "section_start",
-        "section_end",
-        "per_call_start",
-        "per_call_end",
-        "separator",
-        "content_separator",
-        "code_block_marker",
-    ),
-    "function": ("name_prefix", "name_suffix", "close", "close_suffix"),
-    "arguments": (
-        "start",
-        "end",
-        "name_prefix",
-        "name_suffix",
-        "literal_name_suffix",
-        "value_prefix",
-        "value_suffix",
-        "key_suffix",
-        "escape_start",
-        "escape_end",
-        "type_suffix",
-        "alternatives",
-        "separator",
-        "quote",
-    ),
-    "call_id": ("prefix", "suffix"),
-    "channels": ("start", "channel", "message", "constrain", "recipient", "ends"),
-    "code": ("start",),
-}
-"""The fields of each group of a format that hold text as the model writes it."""
 
 FIRST_MARKER, FIRST_STRAY, LAST = 0xD800, 0xDC00, 0xDFFF
 
@@ -162,15 +126,11 @@ def written_texts(fmt: WireFormat) -> tuple[str, ...]:
     Raises:
         UsageError: half of a character stands in one, which no text holds.
     """
-    found: list[str] = []
-    for group, names in MARKER_FIELDS.items():
-        for name in names:
-            value = getattr(getattr(fmt, group), name)
-            found += [value] if isinstance(value, str) else value
+    found = tuple(text for _, text in marker_texts(fmt))
     for text in found:
         if not is_whole(text):
             raise UsageError(f"a marker that nobody can write: half of a character in {text!r}")
-    return tuple(filter(None, found))
+    return found
 
 
 def _specials(fmt: WireFormat, vocabulary: Vocabulary) -> dict[str, int]:
@@ -217,7 +177,7 @@ def _any_of(texts: list[str]) -> re.Pattern[str] | None:
 def _with_characters(fmt: WireFormat, written: Callable[[str], str]) -> WireFormat:
     """A format with all texts that a model writes as `written` makes them."""
     groups: dict[str, Any] = {}
-    for name, texts in MARKER_FIELDS.items():
+    for name, texts in marker_fields().items():
         group = getattr(fmt, name)
         changed: dict[str, Any] = {}
         for text in texts:

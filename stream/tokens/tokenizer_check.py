@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..wire.format import WireFormat
+from ..wire.format import WireFormat, marker_texts
 from ..wire.given import FormatGiven, as_format
-from .token_format import MARKER_FIELDS
 from .vocabulary import Spelling, Vocabulary
 
 __all__ = ["TokenizerFinding", "check_tokenizer"]
@@ -99,13 +98,10 @@ def check_tokenizer(tokenizer: object, fmt: FormatGiven) -> list[TokenizerFindin
 def _markers(fmt: WireFormat, vocabulary: Vocabulary) -> list[str]:
     """List the markers that a model writes, without the white space at them."""
     found: dict[str, None] = {}
-    for group, names in MARKER_FIELDS.items():
-        for name in names if group not in NOT_WRITTEN else ():
-            value = getattr(getattr(fmt, group), name)
-            for text in (value,) if isinstance(value, str) else value:
-                core = text.strip()
-                if len(core) >= SHORTEST or (core and vocabulary.spelled(core).ids):
-                    found[core] = None
+    for group, text in marker_texts(fmt):
+        core = text.strip() if group not in NOT_WRITTEN else ""
+        if len(core) >= SHORTEST or (core and vocabulary.spelled(core).ids):
+            found[core] = None
     return list(found)
 
 

@@ -28,7 +28,7 @@ from ..message.reports import Issues
 from ..message.trail import Said
 from .token_format import TokenFormat
 
-__all__ = ["ROLES", "PartStretch", "RoleSpan", "TokenRole", "TokenTrail"]
+__all__ = ["ROLES", "RoleSpan", "TokenRole", "TokenTrail"]
 
 TokenRole = Literal["content", "reasoning", "name", "arguments", "marker", "end", "dropped"]
 """What a token was; see `TokenParser.roles`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 from deltaparse.partial import LONGEST_MARKER, FormatError
@@ -33,6 +34,7 @@ from .groups import (
     ToolsFormat,
     TurnFormat,
     check_fields,
+    marker_fields_of,
 )
 
 __all__ = [
@@ -52,6 +54,8 @@ __all__ = [
     "ToolsFormat",
     "TurnFormat",
     "WireFormat",
+    "marker_fields",
+    "marker_texts",
 ]
 
 
@@ -218,6 +222,24 @@ def _contradictions(fmt: WireFormat) -> Iterator[str]:
         yield from _no_arguments(fmt)
     if facts.is_tagged and facts.unmarked_calls:
         yield f"{tools.format} needs a marker before the name of a function"
+
+
+@cache
+def marker_fields() -> Mapping[str, tuple[str, ...]]:
+    """The fields of each group of a format that hold text as the model writes it."""
+    usual = WireFormat()
+    groups = ((part.name, getattr(usual, part.name)) for part in fields(usual))
+    made = {name: marker_fields_of(type(group)) for name, group in groups if is_dataclass(group)}
+    return {name: found for name, found in made.items() if found}
+
+
+def marker_texts(fmt: WireFormat) -> Iterator[tuple[str, str]]:
+    """Yield each text that a model writes in a format, with the name of its group."""
+    for group, names in marker_fields().items():
+        for name in names:
+            value = getattr(getattr(fmt, group), name)
+            texts = [value] if isinstance(value, str) else value
+            yield from ((group, text) for text in texts if text)
 
 
 def _is_json(text: str) -> bool:

@@ -19,12 +19,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, get_origin, get_type_hints
 
 from deltaparse.partial import FormatError
 
 __all__ = [
-    "ArgumentWay",
     "ArgumentsFormat",
     "CallIdFormat",
     "CallIdPosition",
@@ -42,11 +41,17 @@ __all__ = [
     "TurnFormat",
     "check_fields",
     "chosen",
+    "marker_fields_of",
     "texts",
 ]
 
 NO_NAME = re.compile(r"[^-.\w]")
 """What an argument's name does not hold, in markers."""
+
+# The types of fields that hold text as the model writes it. By them others know which these are:
+# a vocabulary looks for special tokens there, and a tokenizer must keep what stands there.
+Marker = Annotated[str, "as the model writes it"]
+Markers = Annotated[tuple[str, ...], "as the model writes it"]
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -93,6 +98,12 @@ def _field_types(group: type) -> dict[str, type]:
     return {
         field.name: get_origin(hints[field.name]) or hints[field.name] for field in fields(group)
     }
+
+
+def marker_fields_of(group: type) -> tuple[str, ...]:
+    """The fields of a group that hold text as the model writes it."""
+    hints = get_type_hints(group, include_extras=True)
+    return tuple(part.name for part in fields(group) if hints[part.name] in (Marker, Markers))
 
 
 def texts(value: object, where: str) -> tuple[str, ...]:
@@ -185,9 +196,9 @@ class TurnFormat(_Group):
                         the model to go on from: a header, and maybe the beginning of the turn.
     """
 
-    headers: tuple[str, ...] = ()
-    ends: tuple[str, ...] = ()
-    generation_prompt: str = ""
+    headers: Markers = ()
+    ends: Markers = ()
+    generation_prompt: Marker = ""
     several_messages: bool = False
 
 
@@ -203,9 +214,9 @@ class ReasoningFormat(_Group):
     """
 
     mode: ReasoningMode = ReasoningMode.NONE
-    start: str = ""
-    end: str = ""
-    alternatives: tuple[str, ...] = ()
+    start: Marker = ""
+    end: Marker = ""
+    alternatives: Markers = ()
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -225,8 +236,8 @@ class ContentFormat(_Group):
     """
 
     mode: ContentMode = ContentMode.PLAIN
-    start: str = ""
-    end: str = ""
+    start: Marker = ""
+    end: Marker = ""
     requires_nonnull: bool = False
 
 
@@ -265,12 +276,12 @@ class ToolsFormat(_Group):
     """
 
     format: ToolFormat = ToolFormat.NONE
-    section_start: str = ""
-    section_end: str = ""
-    per_call_start: str = ""
-    per_call_end: str = ""
-    separator: str = ""
-    content_separator: str = ""
+    section_start: Marker = ""
+    section_end: Marker = ""
+    per_call_start: Marker = ""
+    per_call_end: Marker = ""
+    separator: Marker = ""
+    content_separator: Marker = ""
     array_wrapped: bool = False
     behind_content: bool = False
     name_is_key: bool = False
@@ -282,7 +293,7 @@ class ToolsFormat(_Group):
     generated_id_field: str = ""
     field_order: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
-    code_block_marker: str = ""
+    code_block_marker: Marker = ""
     code_block_language: str = ""
     supports_tools: bool = False
     supports_parallel_calls: bool = False
@@ -300,11 +311,11 @@ class FunctionFormat(_Group):
                    the name there: `close` name `close_suffix`, `</get_weather>`; "" otherwise.
     """
 
-    name_prefix: str = ""
-    name_suffix: str = ""
+    name_prefix: Marker = ""
+    name_suffix: Marker = ""
     namespace: str = ""
-    close: str = ""
-    close_suffix: str = ""
+    close: Marker = ""
+    close_suffix: Marker = ""
 
 
 class ArgumentWay(NamedTuple):
@@ -349,22 +360,22 @@ class ArgumentsFormat(_Group):
                           one object. If set, the object's keys are not quoted.
     """
 
-    start: str = ""
-    end: str = ""
-    name_prefix: str = ""
-    name_suffix: str = ""
-    literal_name_suffix: str = ""
-    value_prefix: str = ""
-    value_suffix: str = ""
-    key_suffix: str = ""
+    start: Marker = ""
+    end: Marker = ""
+    name_prefix: Marker = ""
+    name_suffix: Marker = ""
+    literal_name_suffix: Marker = ""
+    value_prefix: Marker = ""
+    value_suffix: Marker = ""
+    key_suffix: Marker = ""
     item: str = ""
-    escape_start: str = ""
-    escape_end: str = ""
-    type_suffix: str = ""
+    escape_start: Marker = ""
+    escape_end: Marker = ""
+    type_suffix: Marker = ""
     type_first: bool = False
-    alternatives: tuple[str, ...] = ()
-    separator: str = ""
-    quote: str = ""
+    alternatives: Markers = ()
+    separator: Marker = ""
+    quote: Marker = ""
     quoted_strings: bool = False
     python_literals: bool = False
     sorted_names: bool = False
@@ -404,8 +415,8 @@ class CallIdFormat(_Group):
     """
 
     position: CallIdPosition = CallIdPosition.NONE
-    prefix: str = ""
-    suffix: str = ""
+    prefix: Marker = ""
+    suffix: Marker = ""
     holds_name: bool = False
 
 
@@ -431,12 +442,12 @@ class ChannelsFormat(_Group):
     readers:    recipients that are not functions, besides "user" and "all".
     """
 
-    start: str = ""
-    channel: str = ""
-    message: str = ""
-    constrain: str = ""
-    recipient: str = ""
-    ends: tuple[str, ...] = ()
+    start: Marker = ""
+    channel: Marker = ""
+    message: Marker = ""
+    constrain: Marker = ""
+    recipient: Marker = ""
+    ends: Markers = ()
     reasoning: tuple[str, ...] = ()
     readers: tuple[str, ...] = ()
 
@@ -453,7 +464,7 @@ class CodeFormat(_Group):
                `f.call(a="b")` calls `f`.
     """
 
-    start: str = ""
+    start: Marker = ""
     function: str = ""
     argument: str = "code"
     method: str = ""

@@ -18,7 +18,7 @@ from deltaparse.partial import SMALL_OBJECT
 
 from .usual import LETTER, SPACE, WORD, Text, Usual, so_far, whole
 
-__all__ = ["UsualHead", "usual_head"]
+__all__ = ["usual_head"]
 
 NAME = re.compile(LETTER)
 

@@ -19,21 +19,21 @@ FOUND = analyze(SOURCE)
 OTHER = FOUND.replace(turn={"ends": ("<other>",)})
 
 
-def made(_):
+def made():
     return FOUND
 
 
-def unneeded(_):
+def unneeded():
     raise AssertionError("it is there already")
 
 
 def test_what_is_kept_is_not_made_again(tmp_path):
     folder = tmp_path / "not" / "there"
     template = ChatTemplate(SOURCE)
-    assert load_or_analyze(folder, template, made) == FOUND
+    assert load_or_analyze(folder, template, {}, made) == FOUND
     (path,) = folder.iterdir()
     assert WireFormat.from_json(path.read_text(encoding="utf-8")) == FOUND
-    assert load_or_analyze(str(folder), template, unneeded) == FOUND
+    assert load_or_analyze(str(folder), template, {}, unneeded) == FOUND
 
 
 def test_analyze_keeps_on_request(tmp_path):
@@ -54,10 +54,10 @@ def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeyp
         ChatTemplate(SOURCE + "\ud800"),
         ChatTemplate(SOURCE, limits=Limits(text=20)),
     ):
-        load_or_analyze(tmp_path, template, made)
+        load_or_analyze(tmp_path, template, {}, made)
     assert len(list(tmp_path.iterdir())) == 7
     monkeypatch.setattr(cache, "__version__", "next")
-    load_or_analyze(tmp_path, ChatTemplate(SOURCE), made)
+    load_or_analyze(tmp_path, ChatTemplate(SOURCE), {}, made)
     assert len(list(tmp_path.iterdir())) == 8
 
 
@@ -67,19 +67,19 @@ def test_each_template_version_and_token_has_a_file_of_its_own(tmp_path, monkeyp
 )
 def test_what_is_no_format_is_made_again(tmp_path, junk):
     template = ChatTemplate(SOURCE)
-    load_or_analyze(tmp_path, template, made)
+    load_or_analyze(tmp_path, template, {}, made)
     (path,) = tmp_path.iterdir()
     path.write_bytes(junk)
-    assert load_or_analyze(tmp_path, template, made) == FOUND
-    assert load_or_analyze(tmp_path, template, unneeded) == FOUND
+    assert load_or_analyze(tmp_path, template, {}, made) == FOUND
+    assert load_or_analyze(tmp_path, template, {}, unneeded) == FOUND
     assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
 
 def test_half_a_character_is_kept(tmp_path):
     odd = FOUND.replace(turn={"ends": ("<\ud800>",)})
     template = ChatTemplate(SOURCE)
-    assert load_or_analyze(tmp_path, template, lambda _: odd) == odd
-    assert load_or_analyze(tmp_path, template, unneeded) == odd
+    assert load_or_analyze(tmp_path, template, {}, lambda: odd) == odd
+    assert load_or_analyze(tmp_path, template, {}, unneeded) == odd
 
 
 def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
@@ -87,7 +87,7 @@ def test_a_cache_that_cannot_be_written_to_is_none(tmp_path, monkeypatch):
         raise OSError("no space left")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    assert load_or_analyze(tmp_path, ChatTemplate(SOURCE), made) == FOUND
+    assert load_or_analyze(tmp_path, ChatTemplate(SOURCE), {}, made) == FOUND
     assert list(tmp_path.iterdir()) == []
 
 
@@ -99,7 +99,7 @@ def test_a_file_is_whole_when_it_gets_its_name(tmp_path, monkeypatch):
         return replace(path, to)
 
     monkeypatch.setattr("pathlib.Path.replace", watched)
-    load_or_analyze(tmp_path, ChatTemplate(SOURCE), made)
+    load_or_analyze(tmp_path, ChatTemplate(SOURCE), {}, made)
     assert list(map(WireFormat.from_json, texts)) == [FOUND]
 
 
@@ -112,7 +112,7 @@ def test_what_ran_out_of_time_is_tried_again(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     monkeypatch.undo()
     # A file of one that is there all the same is not believed either.
-    load_or_analyze(tmp_path, ChatTemplate(source), made)
+    load_or_analyze(tmp_path, ChatTemplate(source), {}, made)
     (path,) = tmp_path.iterdir()
     path.write_text(late.to_json(), encoding="utf-8")
     for found in (analyze(source), analyze(source, cache=tmp_path)):
@@ -123,15 +123,15 @@ def test_what_ran_out_of_time_is_tried_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize("version", [0, 2, "1", True, None, 1.0, [1]])
 def test_a_format_of_another_version_is_made_again(tmp_path, version):
     template = ChatTemplate(SOURCE)
-    load_or_analyze(tmp_path, template, made)
+    load_or_analyze(tmp_path, template, {}, made)
     (path,) = tmp_path.iterdir()
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["version"] == 1
     path.write_text(json.dumps({**document, "version": version}), encoding="utf-8")
     with pytest.raises(FormatError, match="version"):
         WireFormat.from_json(path.read_text(encoding="utf-8"))
-    assert load_or_analyze(tmp_path, template, made) == FOUND
-    assert load_or_analyze(tmp_path, template, unneeded) == FOUND
+    assert load_or_analyze(tmp_path, template, {}, made) == FOUND
+    assert load_or_analyze(tmp_path, template, {}, unneeded) == FOUND
 
 
 def test_a_file_is_no_cache(tmp_path):

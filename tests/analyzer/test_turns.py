@@ -38,7 +38,7 @@ def test_a_turn_has_what_is_asked_for_and_nothing_else():
 
 def test_the_end_is_as_the_template_wrote_it():
     turns = turns_of(OWN.reasoning_beside_calls_only)
-    body, end = turns.body_and_end()
+    ((body, end),) = turns.frame.bodies_and_ends(turns.render.turn(), USER)
     assert (body, end.strip()) == (turns.body(), "</a>")
 
 

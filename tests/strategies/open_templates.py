@@ -90,7 +90,7 @@ def written(one, message, tools, **switches):
         text = one.template.render([*asked, message], tools, **context)
     except TemplateError:
         return None
-    parts = one.turns.frame.body_and_end(text)
+    parts = next(one.turns.frame.bodies_and_ends(text, USER), None)
     if parts is None:
         return None
     calls = tuple(call.to_openai() for call in message.tool_calls)

@@ -22,7 +22,7 @@ from deltaparse.protocols import (
 from .faults import Fault, refusing
 from .logprobs import TokenTexts
 from .model import Thinking
-from .sampling import Sampling, flag, member, read_sampling, whole_number
+from .sampling import Sampling, flag, mapping, member, read_sampling, whole_number
 from .shapes import CHAT, MESSAGES, RESPONSES, check_shape
 
 __all__ = ["PROTOCOLS", "Protocol"]
@@ -123,11 +123,9 @@ class Protocol(ABC):
         """Read what is said of reasoning."""
         on, effort = self._effort(body)
         budget = self._budget(body)
-        switches = member(
-            body, "chat_template_kwargs", lambda value: isinstance(value, dict), "an object"
-        )
+        switches = mapping(body, "chat_template_kwargs")
         shown = body.get("include_reasoning") is not False
-        return Thinking(on=on, effort=effort, budget=budget, shown=shown, switches=switches or {})
+        return Thinking(on=on, effort=effort, budget=budget, shown=shown, switches=switches)
 
     def with_usage(self, body: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """Return whether a stream says what it took."""
@@ -170,7 +168,7 @@ class Protocol(ABC):
 
     def _budget(self, body: Mapping[str, Any]) -> int | None:
         """Read how many tokens of reasoning there may be."""
-        asked = member(body, "reasoning", lambda value: isinstance(value, dict), "an object") or {}
+        asked = mapping(body, "reasoning")
         return whole_number(asked, "max_tokens", least=0)
 
     def _logprobs(self, body: Mapping[str, Any]) -> int | None:  # noqa: ARG002
@@ -217,10 +215,10 @@ class Chat(_OpenAI):
 
     def with_usage(self, body: Mapping[str, Any]) -> bool:
         """Return whether an answer says what it took: a stream if it is asked to."""
-        options = member(body, "stream_options", lambda value: isinstance(value, dict), "an object")
+        options = mapping(body, "stream_options")
         if options and not body.get("stream"):
             raise Fault("stream_options is for streams", param="stream_options")
-        return flag(options or {}, "include_usage") or not body.get("stream")
+        return flag(options, "include_usage") or not body.get("stream")
 
     def continues(self, body: Mapping[str, Any], request: Request) -> bool:
         """Return whether the last message is the beginning of the answer: where it is asked for.
@@ -353,12 +351,12 @@ class ResponsesProtocol(_OpenAI):
     def _read(self, body: Mapping[str, Any]) -> Request:
         if body.get("truncation") not in (None, "disabled"):
             raise Fault("truncation: nothing is left out here", param="truncation")
-        text = member(body, "text", lambda value: isinstance(value, dict), "an object") or {}
+        text = mapping(body, "text")
         return json_asked_for(read_responses_request(body), text.get("format"))
 
     def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
-        asked = member(body, "reasoning", lambda value: isinstance(value, dict), "an object")
-        return read_effort(asked or {}, "effort")
+        asked = mapping(body, "reasoning")
+        return read_effort(asked, "effort")
 
 
 class Messages(Protocol):
@@ -418,16 +416,16 @@ class Messages(Protocol):
         return read_messages_request(body)
 
     def _budget(self, body: Mapping[str, Any]) -> int | None:
-        asked = member(body, "thinking", lambda value: isinstance(value, dict), "an object") or {}
+        asked = mapping(body, "thinking")
         return whole_number(asked, "budget_tokens", least=0)
 
     def _effort(self, body: Mapping[str, Any]) -> tuple[bool | None, str | None]:
-        asked = member(body, "thinking", lambda value: isinstance(value, dict), "an object") or {}
-        output = member(body, "output_config", lambda value: isinstance(value, dict), "an object")
+        asked = mapping(body, "thinking")
+        output = mapping(body, "output_config")
         kind = asked.get("type")
         if kind not in (None, "enabled", "disabled", "adaptive"):
             raise Fault(f"thinking of type {kind!r:.80} is not known", param="thinking")
-        _, effort = read_effort(output or {}, "effort")
+        _, effort = read_effort(output, "effort")
         return {"enabled": True, "disabled": False}.get(kind or ""), effort
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .faults import Fault
 
-__all__ = ["Sampling", "flag", "member", "read_sampling", "whole_number"]
+__all__ = ["Sampling", "flag", "mapping", "member", "read_sampling", "whole_number"]
 
 MOST_STOPS = 64
 LONGEST_STOP = 256
@@ -95,6 +95,11 @@ def member(body: Mapping[str, Any], name: str, fits: Callable[[Any], bool], word
     if value is not None and not fits(value):
         raise Fault(f"{name} is {words}, not {value!r:.80}", param=name)
     return value
+
+
+def mapping(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a member that is an object, an empty one where it is not there."""
+    return member(body, name, lambda value: isinstance(value, dict), "an object") or {}
 
 
 def whole_number(

@@ -8,7 +8,7 @@ from html import escape
 from .inspection import Inspection
 from .shown_text import NAMES, headline, readable, stretches, width
 
-__all__ = ["MOST_LINES", "svg_picture"]
+__all__ = ["svg_picture"]
 
 COLUMNS = 96
 MOST_LINES = 60

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deltaparse.stream import Content, Message, Reasoning
+from deltaparse.stream.message.fields import REASONING_KEYS
 
 from .records import BadRecord
 
-__all__ = ["REASONING", "Call", "Made", "made_of", "read_expected"]
-
-REASONING = ("reasoning_content", "reasoning", "thinking")
-"""Where servers have the reasoning."""
+__all__ = ["Call", "Made", "made_of", "read_expected"]
 
 
 @dataclass(slots=True)
@@ -97,11 +95,11 @@ def _call(call: object) -> Call:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    found = next((_plain(message[key]) for key in REASONING if message.get(key)), "")
+    found = next((_plain(message[key]) for key in REASONING_KEYS if message.get(key)), "")
     if found or not isinstance(message.get("content"), list):
         return found
     parts = [one for one in message["content"] if isinstance(one, Mapping)]
-    texts = [one.get(key) for one in parts for key in REASONING if one.get("type") == key]
+    texts = [one.get(key) for one in parts for key in REASONING_KEYS if one.get("type") == key]
     return "".join(text for text in texts if isinstance(text, str))
 
 

@@ -24,12 +24,13 @@ from deltaparse.stream import (
     WireFormat,
     get_format,
 )
+from deltaparse.stream.message.fields import REASONING_KEYS
 from deltaparse.stream.parser import TurnParser
 from deltaparse.stream.wire.given import FormatGiven, as_format
 
 from .choices import by_choice
 from .classes import Difference, difference
-from .expected import REASONING, Made, made_of, read_expected
+from .expected import Made, made_of, read_expected
 from .layouts import Mapped
 from .records import BadRecord, Record, read_record
 
@@ -357,7 +358,7 @@ def _is_as_written(message: Mapping[str, Any], expected: object) -> bool:
         if (message.get(name) or "") != (expected.get(name) or ""):
             return False
     if not expected.get("reasoning_content"):
-        for name in REASONING:
+        for name in REASONING_KEYS:
             if expected.get(name):
                 return False
     calls, others = message.get("tool_calls") or (), expected.get("tool_calls") or ()

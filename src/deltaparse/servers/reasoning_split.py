@@ -17,7 +17,7 @@ from deltaparse.stream import StreamParser, WireFormat
 from deltaparse.stream.reading.content import stands_alone
 from deltaparse.stream.wire.marker_tables import MarkerTables, Role, marker_tables
 
-__all__ = ["ReasoningSplit", "turn_behind_calls"]
+__all__ = ["ReasoningSplit"]
 
 
 def turn_behind_calls(fmt: WireFormat, prompt: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from deltaparse.partial import Markers
 from deltaparse.stream import WireFormat
-from deltaparse.stream.tokens.token_format import MARKER_FIELDS
+from deltaparse.stream.wire.format import marker_texts
 
 __all__ = ["StrayTokens", "needs_special_tokens", "with_special_tokens"]
 
@@ -121,11 +121,4 @@ def _ids_of(tokens: Iterable[str], tokenizer: object) -> dict[int, str]:
 @lru_cache(maxsize=256)
 def _texts(fmt: WireFormat, *, own: bool) -> tuple[str, ...]:
     """Return the texts of a format; `own`: those too that a server's stop tokens leave out."""
-    texts: list[str] = []
-    for group, names in MARKER_FIELDS.items():
-        if group == "turn" and not own:
-            continue
-        for name in names:
-            value = getattr(getattr(fmt, group), name)
-            texts += [value] if isinstance(value, str) else value
-    return tuple(filter(None, texts))
+    return tuple(text for group, text in marker_texts(fmt) if own or group != "turn")

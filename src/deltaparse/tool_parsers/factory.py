@@ -22,7 +22,7 @@ from deltaparse.stream.wire.named.registry import nearest
 from .base import BaseToolParser
 from .wire_parser import WireToolParser
 
-__all__ = ["DEFAULT", "create_tool_parser", "register_tool_parser", "tool_parser_from_config"]
+__all__ = ["create_tool_parser", "register_tool_parser", "tool_parser_from_config"]
 
 DEFAULT = "qwen25"
 SECTION, KEY = "inference_service", "tool_parser"

@@ -15,7 +15,16 @@ import re
 from functools import lru_cache
 from json.encoder import encode_basestring
 
-from deltaparse.partial import Markers, Steps, StringSink, Window, marker_set, spelled, until
+from deltaparse.partial import (
+    Markers,
+    Steps,
+    StringSink,
+    Window,
+    marker_set,
+    match_end,
+    spelled,
+    until,
+)
 
 from ...wire.format import ToolFormat, WireFormat
 from ...wire.spellings import spellings
@@ -99,8 +108,7 @@ def _ends(fmt: WireFormat) -> Markers:
 def _first(src: Window) -> Steps[str]:
     """Return the first character that is no white space, all unread; "" if there is none."""
     while True:
-        found = SPACE.match(src.text, src.pos)
-        end = found.end() if found else src.pos
+        end = match_end(SPACE, src.text, src.pos)
         if end < len(src.text) or src.closed:
             return src.text[end : end + 1]
         yield

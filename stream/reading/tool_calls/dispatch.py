@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from deltaparse.partial import Emit, Steps, at, json_space, marker_set, skip
+from deltaparse.partial import Emit, Steps, at, json_space, marker_set, match_end, skip
 
 from ...message.message import Attempt
 from ...wire.format import ToolFormat
@@ -108,8 +108,7 @@ def _closers_as_text(reading: Reading) -> Steps[None]:
     section = fmt.tools.section_end.strip()
     markers = marker_set(stripped(fmt.facts.closers))
     while True:
-        found = SPACE.match(src.text, src.pos)
-        start = found.end() if found else src.pos
+        start = match_end(SPACE, src.text, src.pos)
         end = markers.match(src.text, start, final=src.closed)
         if end > start:
             marker = src.text[start:end]

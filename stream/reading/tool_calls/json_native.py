@@ -32,6 +32,7 @@ from deltaparse.partial import (
     json_string,
     json_value,
     marker_set,
+    match_end,
     repaired_json,
     replace_surrogates,
 )
@@ -153,12 +154,10 @@ def beyond_separator(src: Window, own: str) -> Steps[tuple[str, int]]:
     """
     marker = marker_set({own} - {"", ","})
     while True:
-        found = SEPARATOR.match(src.text, src.pos)
-        end = found.end() if found else src.pos
+        end = match_end(SEPARATOR, src.text, src.pos)
         behind = marker.match(src.text, end, final=src.closed) if marker.literals else -1
         if behind > end:
-            found = SEPARATOR.match(src.text, behind)
-            end = found.end() if found else behind
+            end = match_end(SEPARATOR, src.text, behind)
         elif behind == end:
             yield
             continue

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from deltaparse.partial import Steps, Window, peek, python_arguments, whitespace
+from deltaparse.partial import Steps, Window, match_end, peek, python_arguments, whitespace
 
 from ...wire.spellings import MOST_GAP
 from ..checkpoint import Checkpoint
@@ -166,8 +166,7 @@ def python_call(reading: Reading, call: Call) -> Steps[bool]:
 def _bracket(src: Window, brackets: str = "]") -> Steps[str]:
     """Read one of `brackets` if it comes next, also after a separator; return it, or ""."""
     while True:
-        found = NEXT.match(src.text, src.pos)
-        end = found.end() if found else src.pos
+        end = match_end(NEXT, src.text, src.pos)
         if end < len(src.text) or src.closed:
             bracket = src.text[end : end + 1]
             if not bracket or bracket not in brackets:

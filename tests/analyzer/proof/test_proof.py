@@ -18,7 +18,7 @@ from deltaparse.analyzer.proof.proof import (
     TOO_LONG,
     Proof,
     by_cause,
-    verify,
+    prove,
 )
 from deltaparse.analyzer.proof.trial import Trial
 from deltaparse.analyzer.proof.wires import Wire
@@ -31,7 +31,8 @@ from ...strategies.templates import OWN
 def proof(source, fmt):
     render = Renderer(ChatTemplate(source))
     turns = Turns(render, find_frame(render))
-    return verify(turns, find_reasoning(turns), fmt)
+    found = prove(turns, find_reasoning(turns), fmt, Setting(), [])
+    return found.labels, found.failed
 
 
 def test_a_right_format_is_proved_on_every_turn_the_template_renders():

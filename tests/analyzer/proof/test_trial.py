@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from deltaparse import ChatTemplate, ReasoningFormat, ToolFormat, WireFormat, analyze
+from deltaparse import (
+    ChatTemplate,
+    ReasoningFormat,
+    ToolFormat,
+    WireFormat,
+    analyze,
+    iter_deltas,
+    parse,
+)
 from deltaparse.analyzer.phases.frame import find_frame
 from deltaparse.analyzer.phases.reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import REASONING_KEYS, assistant, call
@@ -197,19 +205,25 @@ def test_of_several_wires_the_first_is_taken_that_comes_back(monkeypatch):
 def test_a_turn_is_parsed_by_characters_with_its_end(monkeypatch):
     fmt = analyze(PLAIN)
     parsed = []
-    parse = module._parse
 
-    def noted(texts, *args):
-        parsed.append(texts)
-        return parse(texts, *args)
+    def noted(texts, *args, **options):
+        parsed.append(list(texts))
+        return iter_deltas(texts, *args, **options)
 
-    monkeypatch.setattr(module, "_parse", noted)
+    def whole(text, *args, **options):
+        parsed.append([text])
+        return parse(text, *args, **options)
+
+    monkeypatch.setattr(module, "iter_deltas", noted)
+    monkeypatch.setattr(module, "parse", whole)
     wire = Wire("<assistant>", "words", "</assistant>", "words", "", 0)
     for streamed in (False, True):
         assert difference(SAID, wire, fmt, tools=False, streamed=streamed) == ""
-    whole = [["words"], ["words</assistant>"]]
-    assert parsed == [*whole, *whole, [*"words</assistant>"]]
-    monkeypatch.setattr(module, "_parse", lambda texts, *args: parse(texts[:1], *args))
+    both = [["words"], ["words</assistant>"]]
+    assert parsed == [*both, *both, [*"words</assistant>"]]
+    monkeypatch.setattr(
+        module, "iter_deltas", lambda texts, *args, **options: noted(texts[:1], *args, **options)
+    )
     words = difference(SAID, wire, fmt, tools=False, streamed=True)
     assert "by characters" in words
 

@@ -55,7 +55,7 @@ def problem(one, turn):
     problems = []
     for chat in conversations(turn):
         text = rendered(one, chat, tools=tools)
-        parts = one.turns.frame.body_and_end(text)
+        parts = next(one.turns.frame.bodies_and_ends(text, USER), None)
         shown = sum(map(parts[0].count, FUNCTIONS)) if parts else 0
         if parts and (shown or not turn.calls):
             problems += [

@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import Delta, Message, ToolCallDelta
-from deltaparse.stream.finish_reasons import Reason
+from deltaparse.stream.finish_reasons import Reason, WhenEnded
 
 from ..finish_reasons import FinishReason, reason_of
 from ..usage import Usage, chat_usage, known
-from .encoder import Encoder, Event, Kind, Logprobs, WhenEnded
+from .encoder import Encoder, Event, Kind, Logprobs
 
 __all__ = ["ChatCompletions", "achat_completion_chunks", "chat_completion_chunks"]
 

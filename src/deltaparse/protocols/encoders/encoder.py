@@ -27,22 +27,19 @@ from typing import Any, Literal
 
 from deltaparse.partial import UsageError
 from deltaparse.stream import ContentDelta, Delta, Message, ReasoningDelta, ToolCallDelta
-from deltaparse.stream.finish_reasons import Reason
+from deltaparse.stream.finish_reasons import Reason, WhenEnded
 
 from ..finish_reasons import FinishReason, is_cut, read_reason
 from ..usage import Usage, known
 from ..wire_text import Writer, frame_writer, sse
 
-__all__ = ["Encoder", "Event", "Kind", "Logprobs", "WhenEnded"]
+__all__ = ["Encoder", "Event", "Kind", "Logprobs"]
 
 Event = dict[str, Any]
 """One event of a stream, as JSON has it."""
 
 Logprobs = Callable[[Delta], Any]
 """What a machine asks for the log probabilities of a delta's tokens, in OpenAI's shape."""
-
-WhenEnded = Reason | Callable[[], Reason]
-"""Why the turn ended, or a function that is asked for it when the turn has ended."""
 
 MARK = "\x00deltaparse\x00"
 """Stands for a text while an event is written that has none yet."""

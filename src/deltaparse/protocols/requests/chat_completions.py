@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deltaparse.partial import UsageError
+from deltaparse.stream.message.fields import REASONING_KEYS
 
 from .content import Content, Part, Template, joined, parts_of
 from .request import Request, chosen, read_request, read_role, read_tools
@@ -13,7 +14,6 @@ from .request import Request, chosen, read_request, read_role, read_tools
 __all__ = ["chat_completions_request", "read_chat_completions_request"]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
-REASONING = ("reasoning_content", "reasoning", "thinking")
 PASSED = ("image_url", "file")
 KEYS = ("role", "content", "reasoning_content", "tool_calls", "tool_call_id")
 
@@ -98,7 +98,7 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     made["content"] = _content(message.get("content"), "" if role == "assistant" else "\n")
     if not made["content"] and message.get("refusal"):
         made["content"] = message["refusal"]
-    reasoning = next((message[name] for name in REASONING if message.get(name)), None)
+    reasoning = next((message[name] for name in REASONING_KEYS if message.get(name)), None)
     if reasoning is not None:
         made["reasoning_content"] = reasoning
     if message.get("tool_calls"):
