@@ -17,7 +17,10 @@ from .spellings import length, spellings, stripped, trailing
 from .usual import LETTER, alone
 from .usual_channels import UsualChannels
 
-__all__ = ["ChannelMarkers", "HeaderPart"]
+__all__ = ["READERS", "ChannelMarkers", "HeaderPart"]
+
+READERS = ("all", "user")
+"""Recipients that are no functions, beside the model itself: such a message is for the reader."""
 
 LAST_WORD = re.compile(r"(\w+)\W*\Z")
 
