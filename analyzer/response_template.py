@@ -20,7 +20,7 @@ from deltaparse.stream.finish_reasons import Reason
 
 from .analysis import analyze
 from .proof.conversations import PROOF_TOOLS
-from .proof.proof import Shown
+from .proof.shown import Shown
 from .quoting import quoted, value_of
 from .template.chat_template import ChatTemplate
 from .trace import Trace

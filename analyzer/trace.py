@@ -13,16 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from deltaparse.stream import WireFormat
 
 from .diff import Split, split
 from .format_texts import texts_of
 from .probes import ARGUMENT, ARGUMENTS, CALL_IDS, CONTENT, FUNCTIONS, REASONING, USER
-
-if TYPE_CHECKING:
-    from .proof.proof import Shown
+from .proof.shown import Shown
 
 __all__ = ["Comparison", "Evidence", "Rendering", "Trace", "phase"]
 

@@ -118,6 +118,9 @@ class Tools(Sequence[Mapping[str, Any]]):
             return [self._openai(name) for name in names[at]]
         return self._openai(names[at])
 
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return map(self._openai, self._functions)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tools):
             return NotImplemented

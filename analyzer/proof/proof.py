@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, product, repeat
 from time import thread_time
 
 from deltaparse.stream import WireFormat
@@ -17,10 +17,10 @@ from ..trace import phase
 from ..turns import Turns
 from .conversations import FEW, TWO, Turn, turns_in_doubt, turns_named_so, turns_without
 from .settings import other_settings
+from .shown import Shown, Wire
 from .trial import Trial, beside
-from .wires import Wire
 
-__all__ = ["Proof", "Shown", "by_cause", "prove"]
+__all__ = ["Proof", "by_cause", "prove"]
 
 # A format is right if the parser reads with it what the model writes. There is no model here, but
 # the template writes down what models have written: so a turn that is rendered and parsed must
@@ -63,15 +63,6 @@ MOST_RENDERINGS = 160
 """Renderings for a proof beyond which no more pairs of switches are tried."""
 
 NOT_BACK = " did not come back"
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A turn that came back: what was said, how it is written, and whether there were tools."""
-
-    turn: Turn
-    wire: Wire
-    tools: bool
 
 
 @dataclass(slots=True)
@@ -149,23 +140,28 @@ def prove(
         awkward += [*turns_in_doubt(markers), *turns_named_so(fmt)]
     given = [beside(turn, turns.render) for turn in awkward]
     few, two = ([turn for turn in given if turn.label in labels] for labels in (FEW, TWO))
-    seen = [chosen, *others[:MOST_SETTINGS]]
+    found = others[:MOST_SETTINGS]
     base = turns.render.unswitched()
     # Other ids than those of the probes: a number in them is no part of a marker.
     base = base.styled(replace(base.style, first=FIRST_CALL))
     known: dict[Hashable, tuple[Wire | None, str]] = {}
-    for at, setting in enumerate(chain(seen, other_settings(base, seen))):
+    rounds = chain(
+        [(chosen, given)],
+        zip(found, repeat(few)),
+        zip(other_settings(base, [chosen, *found]), repeat(two)),
+    )
+    for setting, asked in rounds:
+        first = asked is given
         trial = Trial(turns, base.under(setting.context), reasoning, fmt, known)
-        if at >= len(seen) and turns.trace.rendered["proof"] > MOST_RENDERINGS:
+        if asked is two and turns.trace.rendered["proof"] > MOST_RENDERINGS:
             break
-        for tools in (False, True):
-            for turn in given if at == 0 else few if at < len(seen) else two:
-                if thread_time() - start > MAX_SECONDS:
-                    proof.failed.append(TOO_LONG)
-                    return proof
-                if trial.is_asked(turn, tools=tools, first=at == 0):
-                    wire, problem = trial.outcome(turn, tools=tools, thorough=at == 0)
-                    proof.add(turn, wire, problem, setting, tools=tools, first=at == 0)
+        for tools, turn in product((False, True), asked):
+            if thread_time() - start > MAX_SECONDS:
+                proof.failed.append(TOO_LONG)
+                return proof
+            if trial.is_asked(turn, tools=tools, first=first):
+                wire, problem = trial.outcome(turn, tools=tools, thorough=first)
+                proof.add(turn, wire, problem, setting, tools=tools, first=first)
     broken = {text.partition(NOT_BACK)[0] for text in proof.failed}
     came = set(proof.labels) - broken
     proof.labels = list(dict.fromkeys(turn.label for turn in given if turn.label in came))

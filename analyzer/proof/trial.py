@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from deltaparse.stream import ToolFormat, WireFormat, iter_deltas, parse
@@ -30,7 +30,8 @@ from ..renderer import Renderer
 from ..turns import Turns
 from .conversations import AT_THE_END, BEFORE, FEW, PROOF_TOOLS, SHORT, Turn, tools_for
 from .parting import calls_part, texts_part
-from .wires import Wire, answer_in, wires
+from .shown import Wire
+from .wires import answer_in, wire_for
 
 __all__ = ["Trial", "beside", "difference"]
 
@@ -152,8 +153,8 @@ class Trial:
             key = turn.label, tools, (prompt or "").rpartition(behind)[2], after(rendered, behind)
             yield (
                 key,
-                chain.from_iterable(
-                    wires(turn, body, end, answer, shown, prompt, self.fmt)
+                (
+                    wire_for(turn, body, end, answer, shown, prompt, self.fmt)
                     for body, end in parts
                     if (shown := sum(map(body.count, FUNCTIONS))) or not turn.calls
                 ),

@@ -10,8 +10,6 @@ leaves open is closed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from deltaparse.stream import ReasoningMode, WireFormat
 
@@ -19,27 +17,11 @@ from ..diff import after
 from ..phases.content import without_reasoning
 from ..probes import NEXT_USER, RESULT
 from .conversations import Turn
+from .shown import Wire
 
-__all__ = ["Wire", "answer_in", "wires"]
+__all__ = ["answer_in", "wire_for"]
 
 WORDS = re.compile(r"\w+(?: \w+)*")
-
-
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """A turn as the model would write it, after a prompt, and what should come back of it.
-
-    `end` is the end of the turn as the template wrote it; `calls` the number of calls in it;
-    `put_back`: the template drops the reasoning, which stands where the model writes it.
-    """
-
-    prompt: str
-    text: str
-    end: str
-    content: str
-    reasoning: str
-    calls: int
-    put_back: bool = False
 
 
 def answer_in(rendered: str, behind: str) -> str:
@@ -50,7 +32,7 @@ def answer_in(rendered: str, behind: str) -> str:
     return answer
 
 
-def wires(
+def wire_for(
     turn: Turn,
     body: str,
     end: str,
@@ -58,13 +40,13 @@ def wires(
     calls: int,
     prompt: str | None,
     fmt: WireFormat,
-) -> Iterator[Wire]:
+) -> Wire:
     """What a model writes where the history has `body`, which shows so many calls.
 
     `answer` is all that stands between the user's message and the next: content that is shown
     behind the end of the turn is shown all the same.
 
-    First behind the template's own `prompt`, then, where that says what is not in the history,
+    That is behind the template's own `prompt`, or, where that says what is not in the history,
     behind a header alone.
     """
     header = fmt.turn.headers[0] if fmt.turn.headers else ""
@@ -84,30 +66,24 @@ def wires(
         # The template drops reasoning from history: put it where the model writes it.
         first = "" if _opened(so_far, fmt) else start
         text = first + turn.reasoning + closing + without_reasoning(body, fmt.reasoning)
-        yield Wire(prompt, text, end, content, turn.reasoning, calls, put_back=True)
-        return
+        return Wire(prompt, text, end, content, turn.reasoning, calls, put_back=True)
     opened, plain = _opened(so_far, fmt), without_reasoning(body, fmt.reasoning)
     written = _behind(so_far, body, fmt)
     if written is not None and not (opened and not thought and closing.strip() not in body):
-        yield Wire(prompt, written, end, content, thought, calls)
-        return
+        return Wire(prompt, written, end, content, thought, calls)
     if opened and thought and thought in body:
-        yield Wire(prompt, body[body.index(thought) :], end, content, thought, calls)
-        return
+        return Wire(prompt, body[body.index(thought) :], end, content, thought, calls)
     head = body.partition(closing.strip() or "\n")[0].strip().removeprefix(start.strip())
     empty = closing.strip() not in body or not head.strip()
     if not thought and empty and fmt.facts.has_reasoning and _closed(so_far, fmt):
-        yield Wire(prompt, plain, end, content, "", calls)
-        return
+        return Wire(prompt, plain, end, content, "", calls)
     if opened and not thought:
         # The template drops reasoning: put it where the model writes it.
         thought = turn.reasoning or "So be it"
-        yield Wire(prompt, thought + closing + plain, end, content, thought, calls, put_back=True)
-        return
+        return Wire(prompt, thought + closing + plain, end, content, thought, calls, put_back=True)
     if mode is ReasoningMode.DELIMITER and not thought:
-        yield Wire(prompt, fmt.reasoning.end + plain, end, content, "", calls)
-        return
-    yield Wire(header, body, end, content, thought, calls)
+        return Wire(prompt, fmt.reasoning.end + plain, end, content, "", calls)
+    return Wire(header, body, end, content, thought, calls)
 
 
 def _shown(text: str, body: str) -> str:

@@ -16,7 +16,7 @@ from deltaparse.partial import Emit, Markers, Steps, at, json_space, skip, until
 
 from ..message.message import Attempt
 from ..message.trail import Said
-from ..wire.channel_markers import HeaderPart
+from ..wire.channel_markers import READERS, HeaderPart
 from ..wire.marker_tables import MarkerTables, Role
 from ..wire.spellings import MOST_SPACE, stripped
 from .channel_header import Header, read_author, read_header
@@ -39,9 +39,6 @@ from .tool_calls.dispatch import tool_calls
 from .tool_calls.ending import CUT, WHOLE, Ending, settle
 
 __all__ = ["channel_turn"]
-
-# Recipients that are no functions, beside the model itself: such a message is for the reader.
-READERS = frozenset({"user", "all"})
 
 
 def channel_turn(reading: Reading) -> Steps[None]:

@@ -12,11 +12,15 @@ from enum import Enum, auto
 
 from deltaparse.partial import marker_set
 
-from .format import WireFormat
+from .format import ChannelsFormat, WireFormat
 from .spellings import length, spellings, stripped, trailing
-from .usual_channels import UsualChannels, usual_channels
+from .usual import LETTER, alone
+from .usual_channels import UsualChannels
 
-__all__ = ["ChannelMarkers", "HeaderPart"]
+__all__ = ["READERS", "ChannelMarkers", "HeaderPart"]
+
+READERS = ("all", "user")
+"""Recipients that are no functions, beside the model itself: such a message is for the reader."""
 
 LAST_WORD = re.compile(r"(\w+)\W*\Z")
 
@@ -106,8 +110,26 @@ class ChannelMarkers:
         """The steps of a turn that is written as usual; None where nothing tells them."""
         if not self._usual:
             # Compiled when it is asked for: few formats have channels.
-            self._usual.append(usual_channels(self._channels, self))
+            between = self.start + self.role
+            told = self._are_told(self._channels, between)
+            steps = UsualChannels(self._channels, self.message_ends, between) if told else None
+            self._usual.append(steps)
         return self._usual[0]
+
+    def _are_told(self, channels: ChannelsFormat, between: str) -> bool:
+        """Whether headers, and what stands between messages, are told at sight."""
+        parts = (channels.channel, channels.recipient, channels.constrain, self.message)
+        if not (all(map(str.strip, parts)) and self.start and self.role):
+            return False
+        if self.trailing or not self.message_ends:
+            return False
+        # A marker must not begin in a word, nor go on in it.
+        in_word = [text for text in self.in_header.literals if re.match(LETTER, text)]
+        recipient = channels.recipient.strip()
+        if in_word not in ([], [recipient]) or re.search(LETTER + r"\Z", recipient):
+            return False
+        around = (*self.message_ends, between, channels.channel.strip())
+        return all(alone(text, self.outside) for text in around)
 
     def _with_role(self, recipient: str) -> list[str]:
         """The spellings of `start` and the role, and of the role where models leave `start` out.

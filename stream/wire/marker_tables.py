@@ -33,9 +33,7 @@ from .json_calls import in_json
 from .next_call import next_call
 from .other_roles import OtherRoles
 from .spellings import is_prose, leading, length, preceded, tag_starts, trailing, word_core
-from .usual import Usual
 from .usual_head import usual_head
-from .usual_next import next_usual_call
 from .usual_tags import UsualTags, usual_tags
 
 __all__ = ["Field", "MarkerTables", "Role", "marker_tables"]
@@ -202,7 +200,6 @@ class MarkerTables:
 
     __slots__ = (
         "_by_literal",
-        "_usual_next",
         "_usual_tags",
         "after_bad_call",
         "after_call",
@@ -286,7 +283,8 @@ class MarkerTables:
         # that is missed is a few characters of text. What closes a call often ends the turn too,
         # and then the call is whole, not cut off: so the end of the turn ranks below. Any marker
         # may stand in a header, so its ends come last.
-        inner = (end, start, content_start, fences, tool_start, tool_end, content_end, message_end)
+        openings = (start, content_start, fences, tool_start)
+        inner = (end, *openings, tool_end, content_end, message_end)
         ranked = (*inner, turn_end, header, another)
         self._by_literal = {one.literal: one for group in reversed(ranked) for one in group}
         self.longest = max(map(length, self._by_literal), default=0)
@@ -295,11 +293,12 @@ class MarkerTables:
         # A stray marker needs no white space before it: that is content by then. What ends
         # reasoning and begins as the end of a turn is that, and what follows.
         lone_end = [] if facts.shares_end else _cores(end)
-        lone_closer = _known_alone(_cores(tool_end), openers, inner[:5] + inner[6:])
-        stray = lone_end + lone_closer
+        lone_closer = _known_alone(
+            _cores(tool_end), openers, others=(end, *openings, content_end, message_end)
+        )
         anywhere = start + tool_start + turn_end
         at_edge = anywhere + content_start + content_end + end + lone_closer + fences
-        text = _heads_of_calls(fmt) * self.unmarked + anywhere + stray
+        text = _heads_of_calls(fmt) * self.unmarked + anywhere + lone_end + lone_closer
         self.in_content = _literals(text + (message_end if constrained else []))
         self.in_content_start = _literals(text + content_start)
         self.in_content_end = _literals(text + (content_end or content_start))
@@ -310,7 +309,9 @@ class MarkerTables:
         self.after_bad_call = _literals(tool_start + tool_end + message_end + turn_end)
         self.after_end = _literals(anywhere + content_start + header + lone_closer)
         self.after_stray = _literals(at_edge + tool_end + header)
-        self._sort_out_strays(lone_end, lone_closer, (*inner[1:7], turn_end))
+        self._sort_out_strays(
+            lone_end, lone_closer, turn_end, others=(*openings, tool_end, content_end)
+        )
         known = {one.literal for group in (*inner, turn_end) for one in group}
         self._know_roles()
         self.other_roles = OtherRoles(fmt.turn.headers, known)
@@ -352,7 +353,6 @@ class MarkerTables:
             keys = self.fmt.tools.name_field, self.fmt.tools.arguments_field
             self.usual_head = usual_head(*keys, firsts)
         self._usual_tags: list[UsualTags | None] = []
-        self._usual_next: list[Usual | None] = []
 
     # Patterns are compiled when they are asked for: most turns have no call, many have one.
 
@@ -364,24 +364,18 @@ class MarkerTables:
             self._usual_tags.append(usual_tags(self.fmt) if told else None)
         return self._usual_tags[0]
 
-    @property
-    def usual_next(self) -> Usual | None:
-        """A pattern for what stands from the end of a call to the next, None where none tells."""
-        if not self._usual_next:
-            self._usual_next.append(next_usual_call(self))
-        return self._usual_next[0]
-
     def _sort_out_strays(
         self,
         ends: list[MarkerSpelling],
         closers: list[MarkerSpelling],
+        turn_ends: list[MarkerSpelling],
         others: tuple[list[MarkerSpelling], ...],
     ) -> None:
-        """Say which markers may be none: no other, the last of which end turns, is spelled so."""
+        """Say which markers may be none: no end of a turn, and none of `others`, is spelled so."""
         ending = (Role.TURN_END, Role.TOOL_END)
-        literals = [one.literal for one in others[-1]]
+        literals = [one.literal for one in turn_ends]
         self.turn_ends = frozenset(text for text in literals if self.role(text) in ending)
-        known = frozenset(one.literal for group in others for one in group)
+        known = frozenset(one.literal for group in (*others, turn_ends) for one in group)
         self.stray_ends = frozenset(one.literal for one in ends) - known
         self.stray_closers = frozenset(one.literal for one in closers) - self.turn_ends
 

@@ -8,15 +8,12 @@ r"""The header of a message in channels as models write it, and what stands betw
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from .format import ChannelsFormat
-from .usual import LETTER, WORD, Text, Usual, alone, so_far, whole
+from .usual import WORD, Text, Usual, so_far, whole
 
-if TYPE_CHECKING:
-    from .channel_markers import ChannelMarkers
-
-__all__ = ["UsualChannels", "usual_channels"]
+__all__ = ["UsualChannels"]
 
 SPACE = " ?+"
 
@@ -26,13 +23,14 @@ class UsualChannels:
 
     `header` reads a header, with the channel and the recipient, if there is one, as its groups;
     `following` what ends a message that does not end the turn, and what begins the next by the
-    model, up to a header such as `header` reads.
+    model, up to a header such as `header` reads. `ends` are the cores of the markers of the one,
+    `start` is all that stands before the other.
     """
 
     __slots__ = ("following", "header")
 
-    def __init__(self, channels: ChannelsFormat, marks: ChannelMarkers) -> None:
-        channel, message = Text(channels.channel.strip()), Text(marks.message)
+    def __init__(self, channels: ChannelsFormat, ends: Collection[str], start: str) -> None:
+        channel, message = Text(channels.channel.strip()), Text(channels.message.strip())
         begin = [channel, WORD]
         recipient = [Text(" " + channels.recipient.strip()), WORD]
         form = [SPACE, Text(channels.constrain.strip()), WORD]
@@ -47,25 +45,9 @@ class UsualChannels:
         header = f"{re.escape(channel)}({WORD}){to}{constrain}{SPACE}{re.escape(message)}"
         cut = "|".join(so_far([*parts[:-1], Text(message[:-1])]) for parts in ways)
         self.header = Usual(header, cut, [channel + "?"])
-        ends = "|".join(map(re.escape, sorted(marks.message_ends)))
-        start = Text(marks.start + marks.role)
-        before = [f"(?:{ends})", start]
-        cuts = [so_far([Text(end), start]) for end in sorted(marks.message_ends)]
-        spelled = [end + start + channel + "?" for end in marks.message_ends]
+        any_end = "|".join(map(re.escape, sorted(ends)))
+        before = [f"(?:{any_end})", Text(start)]
+        cuts = [so_far([Text(end), Text(start)]) for end in sorted(ends)]
+        spelled = [end + start + channel + "?" for end in ends]
         begun = "|".join([*cuts, f"{whole(before)}(?:{cut})"])
         self.following = Usual(f"{whole(before)}(?={header})", begun, spelled)
-
-
-def usual_channels(channels: ChannelsFormat, marks: ChannelMarkers) -> UsualChannels | None:
-    """The steps of a format; None where they are not told at sight."""
-    parts = (channels.channel, channels.recipient, channels.constrain, marks.message)
-    named = all(map(str.strip, parts)) and bool(marks.start and marks.role)
-    if not named or marks.trailing or not marks.message_ends:
-        return None
-    # A marker must not begin in a word, nor go on in it.
-    in_word = [text for text in marks.in_header.literals if re.match(LETTER, text)]
-    recipient = channels.recipient.strip()
-    told = in_word in ([], [recipient]) and not re.search(LETTER + r"\Z", recipient)
-    between = [*marks.message_ends, marks.start + marks.role, channels.channel.strip()]
-    told = told and all(alone(text, marks.outside) for text in between)
-    return UsualChannels(channels, marks) if told else None

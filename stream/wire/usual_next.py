@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from .format import ToolFormat
+from .marker_tables import MarkerTables
 from .spellings import trailing
 from .usual import LETTER, Text, Usual, alone, so_far, some_of, whole
-
-if TYPE_CHECKING:
-    from .marker_tables import MarkerTables
 
 __all__ = ["next_usual_call"]
 
@@ -31,8 +29,9 @@ BEHIND_CALL = re.compile(r"[,{}\]]")
 """What may go on with the call before, or with a list of calls."""
 
 
+@lru_cache(maxsize=256)
 def next_usual_call(tables: MarkerTables) -> Usual | None:
-    """What reads from the end of a call up to the name or the brace of the next.
+    """What reads from the end of a call up to the name or the brace of the next, made once.
 
     Its first group is empty, and stands where that call begins. None where it is not told at sight.
     """

@@ -7,8 +7,7 @@ import pytest
 from deltaparse import StreamParser, analyze
 from deltaparse.analyzer.probes import call
 from deltaparse.analyzer.proof.conversations import PROOF_TOOLS, Turn
-from deltaparse.analyzer.proof.proof import Shown
-from deltaparse.analyzer.proof.wires import Wire
+from deltaparse.analyzer.proof.shown import Shown, Wire
 from deltaparse.analyzer.quoting import value_of
 from deltaparse.analyzer.response_template import CUT_CALL, _problems, _Trial
 from deltaparse.analyzer.transformers_parser import Judge

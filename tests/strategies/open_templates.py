@@ -12,7 +12,7 @@ from deltaparse.analyzer import analysis
 from deltaparse.analyzer.phases.reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import USER
 from deltaparse.analyzer.proof.conversations import Turn, turns_without
-from deltaparse.analyzer.proof.wires import answer_in, wires
+from deltaparse.analyzer.proof.wires import answer_in, wire_for
 from deltaparse.analyzer.turns import Turns
 
 from .. import corpus
@@ -96,10 +96,10 @@ def written(one, message, tools, **switches):
     calls = tuple(call.to_openai() for call in message.tool_calls)
     turn = Turn("", message.content, message.reasoning_content, calls)
     answer = answer_in(text, USER)
-    for wire in wires(turn, *parts, answer, len(calls), prompt, one.fmt):
-        got = parse(wire.text, one.fmt, prompt=prompt, tools=tools, finish_reason="stop")
-        said = (got.reasoning_content.strip(), got.content, [call.name for call in got.tool_calls])
-        wanted = (message.reasoning_content, message.content, [c.name for c in message.tool_calls])
-        if said == wanted and prompt == wire.prompt:
-            return prompt, wire.text, wire.end
+    wire = wire_for(turn, *parts, answer, len(calls), prompt, one.fmt)
+    got = parse(wire.text, one.fmt, prompt=prompt, tools=tools, finish_reason="stop")
+    said = (got.reasoning_content.strip(), got.content, [call.name for call in got.tool_calls])
+    wanted = (message.reasoning_content, message.content, [c.name for c in message.tool_calls])
+    if said == wanted and prompt == wire.prompt:
+        return prompt, wire.text, wire.end
     return None

@@ -287,12 +287,6 @@ def test_a_call_after_text_does_not_wait_for_the_end():
         assert [arguments for _, _, arguments in made] == ['{"a": 1}'], texts
 
 
-def test_an_unfinished_parser_can_be_dropped():
-    parser = StreamParser(TAGS)
-    parser.feed("<think>x")
-    del parser
-
-
 def test_a_format_without_headers_takes_nothing_from_a_prompt():
     fmt = TAGS.replace(turn={"headers": ()})
     prompt = "<|user|>What is <call>?<|model|><think>\n"

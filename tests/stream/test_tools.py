@@ -503,7 +503,13 @@ def test_a_call_of_a_tool_that_is_not_allowed_is_an_issue():
 
 
 def test_the_parser_reads_outputs_of_any_request():
-    StreamParser(HERMES, tools=[{"name": "two words"}, {"name": "f", "parameters": {"type": "no"}}])
+    tools = [{"name": "two words"}, {"name": "f", "parameters": {"type": "no"}}]
+    for name in ("two words", "f"):
+        text = f'<tool_call>\n{{"name": "{name}", "arguments": {{"a": 1}}}}\n</tool_call>'
+        message = parse(text, HERMES, tools=tools, finish_reason="stop")
+        [call] = message.tool_calls
+        assert (call.name, call.arguments, call.complete) == (name, '{"a": 1}', True)
+        assert not message.issues
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import deltaparse as dp
 
 from .inputs import BadInput, model_output, text_file, tools_list
 from .log_records import choice_of, id_of, log_outputs
+from .pages import write_page, write_text
 from .replay_command import add_reading, count, replayer_of
 from .replay_hints import remedy
 from .subcommand import TEMPLATES, Subcommand, complain
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from deltaparse.inspector import Inspection
     from deltaparse.replay import Replayer
 
-__all__ = ["INSPECT", "write_page"]
+__all__ = ["INSPECT"]
 
 EPILOG = (
     TEMPLATES
@@ -92,11 +93,11 @@ def run(options: argparse.Namespace) -> None:
     shown = _inspections(replayer, options)
     _check_parsed(replayer, shown, options)
     if options.svg:
-        _write(svg_picture(shown[0]), options.out or "inspect.svg", "a picture")
+        write_text(svg_picture(shown[0]), options.out or "inspect.svg", "a picture")
     elif options.text:
         colour = options.out is None and wants_colour(sys.stdout)
         text = "\n".join(text_picture(one, colour=colour) for one in shown)
-        _write(text, options.out or "-", "text")
+        write_text(text, options.out or "-", "text")
     else:
         beside = 1 if options.against is not None else None
         write_page(page(shown, beside=beside), options.out or "inspect.html", shown)
@@ -107,22 +108,6 @@ def _check_parsed(replayer: Replayer, shown: list[Inspection], options: argparse
     if all(one.error and not one.text for one in shown):
         words = filter(None, (shown[0].error, remedy(replayer, [options.file])))
         raise BadInput(f"{options.file}: no output could be parsed: {'; '.join(words)}")
-
-
-def write_page(page: str, name: str, outputs: Sized) -> None:
-    """Write a page of outputs to a file; "-" is standard output."""
-    _write(page, name, f"{len(outputs)} output{'s' * (len(outputs) != 1)}")
-
-
-def _write(text: str, name: str, what: str) -> None:
-    if name == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        Path(name).write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise BadInput(f"{name}: {error.strerror}") from error
-    complain(f"wrote {name}: {what}")
 
 
 def _inspections(replayer: Replayer, options: argparse.Namespace) -> list[Inspection]:

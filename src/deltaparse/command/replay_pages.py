@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .inputs import BadInput
 from .log_records import choice_of, log_outputs
+from .pages import write_page
 from .subcommand import complain
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ def check_inspect(options: argparse.Namespace) -> None:
 def write_differing(given: Replayer, tally: Tally, options: argparse.Namespace) -> None:
     """Write the page of the first records in which something differs."""
     from deltaparse.inspector import inspect_record, page
-
-    from .inspect_command import write_page
 
     counted: Mapping[str, int] = tally.by[""].get("", {})
     differ = sum(counted[kind] for kind in counted if kind not in (*ALIKE, "not compared"))
@@ -68,8 +67,6 @@ def write_minimal(
 ) -> None:
     """Write the page of the least that shows a fault, beside what it is compared with."""
     from deltaparse.inspector import inspect_record, page
-
-    from .inspect_command import write_page
 
     text = "".join(chunks)
     least = {**record, "text": text, "chunks": chunks, "token_ids": None}

@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from anyio import to_thread
@@ -26,12 +26,10 @@ from .answers import Answer, ClientGone, StreamedAnswer, WholeAnswer, whole_resp
 from .asked import Asked, asked, read_body
 from .faults import Fault
 from .protocol import Protocol
+from .shared import Shared
 from .turn import Turn
 from .upstreams.connection import opened
 from .upstreams.upstream import Generation
-
-if TYPE_CHECKING:
-    from .gateway import Gateway
 
 __all__ = ["Exchange", "unknown_model"]
 
@@ -45,7 +43,7 @@ class Exchange:
     """One request and its answer."""
 
     def __init__(
-        self, gateway: Gateway, protocol: Protocol, scope: Scope, receive: Receive, send: Send
+        self, gateway: Shared, protocol: Protocol, scope: Scope, receive: Receive, send: Send
     ) -> None:
         self.gateway = gateway
         self.protocol = protocol

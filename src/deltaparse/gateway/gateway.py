@@ -23,20 +23,10 @@ from deltaparse.protocols.wire_text import json_bytes
 
 from .exchange import Exchange, unknown_model
 from .faults import Fault
-from .metrics import Metrics
-from .model import Model
-from .names import Names
 from .protocol import PROTOCOLS, Protocol
-from .records import Records
-from .settings import Settings
-from .turn import Turn
-from .upstreams.http_client import HttpClient
-from .upstreams.upstream import Upstream, token_count
+from .shared import Shared
 
 __all__ = ["Gateway"]
-
-COUNTING = 5.0
-"""Seconds in which an upstream may say how many tokens a prompt has."""
 
 SHARING = 1.0
 """Seconds after which a process looks what it holds back, for others that are asked."""
@@ -45,8 +35,8 @@ ENDING = 2.0
 """Seconds in which answers that were broken off may say so."""
 
 
-class Gateway:
-    """All that answers share: nothing of one request is kept for another.
+class Gateway(Shared):
+    """The server: its pages, and an endpoint for each protocol.
 
     Args:
         model: how the model writes.
@@ -55,27 +45,6 @@ class Gateway:
         settings: limits and keys.
         records: takes note of each turn.
     """
-
-    def __init__(
-        self,
-        model: Model,
-        upstream: Upstream,
-        client: HttpClient,
-        settings: Settings = Settings(),  # noqa: B008 - frozen
-        records: Records | None = None,
-    ) -> None:
-        self.model = model
-        self.upstream = upstream
-        self.client = client
-        self.settings = settings
-        self.metrics = Metrics()
-        self.names = Names(client, settings)
-        self.records = records or Records(latest=settings.inspect)
-        self.turns: set[Turn] = set()
-        self.open = 0
-        # Whoever renders holds the interpreter: more threads would only keep streams waiting. Two,
-        # so that a request which takes long does not keep all others waiting either.
-        self.renders = asyncio.Semaphore(2)
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -162,66 +131,6 @@ class Gateway:
         if not hmac.compare_digest(password, self.settings.api_key.encode()):
             raise Fault("the API key is missing, or wrong", status=401)
 
-    def check_key(self, headers: Mapping[str, str]) -> None:
-        """Raise `Fault` for a client that does not show the key.
-
-        Without a key, whoever reaches the port may ask; but a web page of elsewhere, for which the
-        browser of somebody who does may speak, may not.
-        """
-        key = self.settings.api_key
-        if not key:
-            origin = headers.get("origin", "")
-            if origin.startswith(("http", "null")) and not is_own(origin, headers.get("host", "")):
-                raise Fault("pages of other origins may ask only with an API key", status=403)
-            return
-        bearer = headers.get("authorization", "")
-        shown = headers.get("x-api-key") or bearer.partition(" ")[2].strip()
-        if not hmac.compare_digest(shown.encode("latin-1"), key.encode()):
-            raise Fault("the API key is missing, or wrong", status=401)
-
-    def authorization(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Return what the upstream is shown of a client's key; its own the client has.
-
-        Raises:
-            Fault: it could not be shown as it came.
-        """
-        settings = self.settings
-        if settings.forward_authorization and not settings.upstream_key:
-            if "authorization" in headers:
-                shown = headers["authorization"]
-                if not (shown.isascii() and shown.isprintable()):
-                    raise Fault("an authorization is of printable ASCII characters")
-                return {"authorization": shown}
-        return {}
-
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Hold one of the places for answers.
-
-        Raises:
-            Fault: all are taken.
-        """
-        if self.open >= self.settings.max_streams:
-            raise Fault("too many requests at a time", status=503, retry_after="1")
-        self.open += 1
-        self.metrics.open.inc()
-        try:
-            yield
-        finally:
-            self.open -= 1
-            self.metrics.open.dec()
-
-    async def count_tokens(self, prompt: str, model: str | None, headers: Mapping[str, str]) -> int:
-        """Return how many tokens a prompt has: what the upstream says, or about that."""
-        upstream = self.upstream
-        asked = upstream.tokenizing(prompt, model, special=upstream.adds_bos)
-        try:
-            answer = await self.client.json("/tokenize", asked, headers=headers, patience=COUNTING)
-        except OSError:
-            answer = None
-        count = token_count(answer)
-        return -(-len(prompt) // 4) if count is None else count
-
     def _look(self) -> None:
         """Measure what is looked at only when somebody asks."""
         self.metrics.held.set(sum(turn.held for turn in self.turns))
@@ -266,19 +175,6 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         await Exchange(self.gateway, self.protocol, scope, receive, send).answer()
-
-
-def is_own(origin: str, host: str) -> bool:
-    """Return whether a page comes from this machine's own address, by which it was asked for.
-
-    A name that is not the machine's own may be anybody's.
-    """
-    try:
-        parts = urlsplit(origin)
-        name = parts.hostname
-    except ValueError:
-        return False
-    return parts.netloc == host and name in ("localhost", "127.0.0.1", "::1")
 
 
 def is_number(host: str) -> bool:

@@ -97,11 +97,16 @@ class Block:
                 except (ValueError, RecursionError) as error:
                     yield number, ValueError(f"not JSON: {error}")
         else:
-            from .parquet_files import records_of  # needs pyarrow
-
-            yield from enumerate(records_of(self.rows), first)
+            yield from enumerate(map(_there, self.rows.to_pylist()), first)
         if self.trouble is not None:
             yield self.trouble[0], ValueError(self.trouble[1])
+
+
+def _there(value: Any) -> Any:
+    """A value of Parquet without the members that are null: a column has those of all its rows."""
+    if isinstance(value, dict):
+        return {key: _there(one) for key, one in value.items() if one is not None}
+    return [_there(one) for one in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from deltaparse.partial import UsageError
 
 from .blocks import BEGINNING, Block, Place
 
-__all__ = ["parquet_blocks", "read_note", "records_of", "row_groups", "write_results"]
+__all__ = ["parquet_blocks", "read_note", "row_groups", "write_results"]
 
 ROWS = 256
 """Rows of a block."""
@@ -80,11 +80,6 @@ def parquet_blocks(
         raise UsageError(f"{getattr(file, 'name', 'the file')}: {error}") from error
 
 
-def records_of(batch: Any) -> list[dict[str, Any]]:
-    """Return the rows of a batch as records; members that a row does not have are left out."""
-    return [_there(row) for row in batch.to_pylist()]
-
-
 def _result_table(results: Iterable[dict[str, Any]]) -> Any:
     """Return results as a table of pyarrow."""
     arrow, _ = _pyarrow()
@@ -129,13 +124,6 @@ def row_groups(file: BinaryIO) -> list[int]:
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(f"{getattr(file, 'name', 'the file')}: {error}") from error
     return [groups.row_group(at).num_rows for at in range(groups.num_row_groups)]
-
-
-def _there(value: Any) -> Any:
-    """A value without the members that are null: a column has those of all its rows."""
-    if isinstance(value, dict):
-        return {key: _there(one) for key, one in value.items() if one is not None}
-    return [_there(one) for one in value] if isinstance(value, list) else value
 
 
 def _column(name: str, value: Any) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deltaparse.partial import Steps
 
+from ...wire.usual_next import next_usual_call
 from ..checkpoint import Checkpoint
 from ..reading import Reading
 
@@ -16,7 +17,7 @@ def usual_next(reading: Reading) -> Steps[Checkpoint | None]:
     Returns a checkpoint from where the next begins; None where the reader of turns must look, and
     then nothing is read. See `wire/usual_next.py`.
     """
-    src, sink, usual = reading.src, reading.sink, reading.tables.usual_next
+    src, sink, usual = reading.src, reading.sink, next_usual_call(reading.tables)
     if usual is None or sink.seen_end:
         return None
     while not (found := usual.match(src.text, src.pos)):

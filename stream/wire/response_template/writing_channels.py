@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from ..channel_markers import READERS
 from ..format import WireFormat
 from .marker_patterns import SPACE, any_of, core, cores, joined, optional
 
@@ -21,7 +22,6 @@ NAME = r"(?P<name>[^\s<]+?)"
 WORD = r"[\w-]+"
 WHOLE = r"(?![\w-])"
 NEVER = "(?!)"
-READERS = ("all", "user")
 
 
 def channel_fields(fmt: WireFormat, reasoning: str) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from deltaparse.analyzer.proof.proof import (
     by_cause,
     prove,
 )
+from deltaparse.analyzer.proof.shown import Wire
 from deltaparse.analyzer.proof.trial import Trial
-from deltaparse.analyzer.proof.wires import Wire
 from deltaparse.analyzer.renderer import Renderer
 from deltaparse.analyzer.turns import Turns
 

@@ -20,6 +20,7 @@ from deltaparse.analyzer.phases.reasoning import ReasoningFinding
 from deltaparse.analyzer.probes import REASONING_KEYS, assistant, call
 from deltaparse.analyzer.proof import trial as module
 from deltaparse.analyzer.proof.conversations import SHORT, Turn
+from deltaparse.analyzer.proof.shown import Wire
 from deltaparse.analyzer.proof.trial import (
     USUAL_IDS,
     Trial,
@@ -27,7 +28,6 @@ from deltaparse.analyzer.proof.trial import (
     beside,
     difference,
 )
-from deltaparse.analyzer.proof.wires import Wire
 from deltaparse.analyzer.renderer import CallStyle, Renderer
 from deltaparse.analyzer.turns import Turns
 

@@ -7,7 +7,8 @@ import pytest
 from deltaparse import WireFormat
 from deltaparse.analyzer.probes import call
 from deltaparse.analyzer.proof.conversations import Turn
-from deltaparse.analyzer.proof.wires import Wire, _behind, _says_else, wires
+from deltaparse.analyzer.proof.shown import Wire
+from deltaparse.analyzer.proof.wires import _behind, _says_else, wire_for
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def wire_of(turn, body, prompt, answer=None, **reasoning):
     marks = {"mode": "TAG_BASED", "start": "<t>", "end": "</t>"} | reasoning
     fmt = WireFormat().replace(turn=turns, reasoning=marks)
     calls = len(turn.calls)
-    [wire] = wires(turn, body, "</a>", body if answer is None else answer, calls, prompt, fmt)
+    wire = wire_for(turn, body, "</a>", body if answer is None else answer, calls, prompt, fmt)
     assert (wire.end, wire.calls) == ("</a>", calls)
     return wire
 
@@ -195,7 +196,7 @@ def test_an_empty_pair_in_the_prompt_is_one_whatever_space_its_markers_have(
 
 
 def test_without_headers_a_turn_has_no_prompt():
-    [wire] = wires(SAID, "words", "", "words", 0, None, WireFormat())
+    wire = wire_for(SAID, "words", "", "words", 0, None, WireFormat())
     assert (wire.prompt, wire.text) == ("", "words")
 
 

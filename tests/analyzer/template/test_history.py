@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deltaparse import ChatTemplate, Content, Message, Reasoning, TemplateError, ToolCall
 from deltaparse.analyzer.probes import FUNCTIONS, NEXT_USER, RESULT, TOOLS, USER, user
 from deltaparse.analyzer.proof.trial import Trial, beside, difference
-from deltaparse.analyzer.proof.wires import answer_in, wires
+from deltaparse.analyzer.proof.wires import answer_in, wire_for
 from deltaparse.analyzer.template.history import as_read
 from deltaparse.analyzer.template.what_is_read import NO_CONTENT, CallsRead
 
@@ -58,10 +58,8 @@ def problem(one, turn):
         parts = next(one.turns.frame.bodies_and_ends(text, USER), None)
         shown = sum(map(parts[0].count, FUNCTIONS)) if parts else 0
         if parts and (shown or not turn.calls):
-            problems += [
-                difference(turn, wire, one.fmt, bool(turn.calls), streamed=False)
-                for wire in wires(turn, *parts, answer_in(text, USER), shown, prompt, one.fmt)
-            ]
+            wire = wire_for(turn, *parts, answer_in(text, USER), shown, prompt, one.fmt)
+            problems.append(difference(turn, wire, one.fmt, bool(turn.calls), streamed=False))
     return "" if "" in problems else f"{turn.label}: {problems}"
 
 

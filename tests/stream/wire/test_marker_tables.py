@@ -272,13 +272,10 @@ def test_usual_steps_are_of_the_own_kind_of_calls_only():
     assert made(get_format("functionary_v32")).usual_tags is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "maker"), [("usual_tags", "usual_tags"), ("usual_next", "next_usual_call")]
-)
-def test_usual_steps_are_made_once_when_they_are_asked_for(kind, maker):
+def test_usual_steps_are_made_once_when_they_are_asked_for():
     tables = made(IN_TAGS)
-    with patch.object(module, maker, wraps=getattr(module, maker)) as asked:
-        assert getattr(tables, kind) is getattr(tables, kind) is not None
+    with patch.object(module, "usual_tags", wraps=module.usual_tags) as asked:
+        assert tables.usual_tags is tables.usual_tags is not None
     assert asked.call_count == 1
 
 

@@ -15,6 +15,7 @@ from deltaparse.partial import Window
 from deltaparse.stream.reading import assistant_turn
 from deltaparse.stream.wire.marker_tables import marker_tables
 from deltaparse.stream.wire.usual import LONGEST_WAIT, MOST_KNOWN, Text, Usual, so_far, whole
+from deltaparse.stream.wire.usual_next import next_usual_call
 from deltaparse.testing import outputs
 
 from ...strategies.requests import options, policies, reasons
@@ -42,7 +43,9 @@ TOOLS = [
     },
     {"name": "say", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}},
 ]
-USUAL = [name for name in list_formats() if marker_tables(get_format(name), calls=True).usual_next]
+USUAL = [
+    name for name in list_formats() if next_usual_call(marker_tables(get_format(name), calls=True))
+]
 IN_TAGS = [
     name
     for name in USUAL
@@ -109,7 +112,7 @@ def behind_name(fmt):
 @pytest.mark.parametrize("name", USUAL)
 def test_from_call_to_call_is_one_step_that_waits_at_each_character(name):
     fmt = get_format(name)
-    usual = marker_tables(fmt, calls=True).usual_next
+    usual = next_usual_call(marker_tables(fmt, calls=True))
     text = f"{between(fmt)}functions.f:0{behind_name(fmt)}".rstrip()
     for size in range(len(text)):
         assert usual.match(text[:size]) is None
@@ -174,7 +177,7 @@ def test_the_reader_of_turns_is_not_asked_between_calls(name):
 
 @pytest.mark.parametrize("name", ["llama3_json", "firefunction_v2", "gpt_oss", "kimi_k3", "gemma2"])
 def test_where_nothing_tells_the_next_call_at_sight_there_is_no_step(name):
-    assert marker_tables(get_format(name), calls=True).usual_next is None
+    assert next_usual_call(marker_tables(get_format(name), calls=True)) is None
 
 
 @pytest.mark.parametrize(
@@ -190,8 +193,10 @@ def test_where_nothing_tells_the_next_call_at_sight_there_is_no_step(name):
 )
 def test_a_format_in_which_a_marker_may_mean_more_has_no_step(groups):
     fmt = get_format("hermes").replace(**groups)
-    assert marker_tables(fmt, calls=True).usual_next is None
-    assert marker_tables(get_format("hermes"), calls=True, constrained=True).usual_next is None
+    assert next_usual_call(marker_tables(fmt, calls=True)) is None
+    assert (
+        next_usual_call(marker_tables(get_format("hermes"), calls=True, constrained=True)) is None
+    )
 
 
 @pytest.mark.parametrize(

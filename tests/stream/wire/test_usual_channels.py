@@ -7,7 +7,6 @@ import pytest
 from deltaparse import get_format
 from deltaparse.partial import Window
 from deltaparse.stream.wire.channel_markers import ChannelMarkers
-from deltaparse.stream.wire.usual_channels import usual_channels
 
 FMT = get_format("gpt_oss")
 TO, FORM = " to=functions.f-1", "<|constrain|>json"
@@ -24,7 +23,7 @@ HEADERS = [
 
 
 def steps(fmt=FMT):
-    return usual_channels(fmt.channels, ChannelMarkers(fmt))
+    return ChannelMarkers(fmt).usual
 
 
 @pytest.mark.parametrize(("text", "channel", "recipient"), HEADERS)

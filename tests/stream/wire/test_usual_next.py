@@ -18,6 +18,11 @@ def step(fmt, **options):
     return next_usual_call(MarkerTables(fmt, calls=True, **options))
 
 
+def test_it_is_made_once():
+    tables = MarkerTables(TAGS, calls=True)
+    assert next_usual_call(tables) is next_usual_call(tables) is not None
+
+
 @pytest.mark.parametrize(
     ("fmt", "text", "call"),
     [
