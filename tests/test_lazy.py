@@ -66,8 +66,11 @@ def test_a_parser_needs_the_engine_alone():
         ("deltaparse.partial.Markers", set()),
         ("deltaparse.to_response_template", {"regex"}),
         ("deltaparse.gbnf", {"deltaparse.grammar"}),
-        ("deltaparse.ToolGate", {"deltaparse.gate"}),
-        ("deltaparse.ToolGate([])", {"deltaparse.gate", "jsonschema", "importlib.resources"}),
+        ("deltaparse.ToolGate", {"deltaparse.gate", "regex"}),
+        (
+            "deltaparse.ToolGate([])",
+            {"deltaparse.gate", "regex", "jsonschema", "importlib.resources"},
+        ),
         (
             "deltaparse.servers",
             {f"deltaparse.{name}" for name in ("servers", "analyzer", "grammar")}

@@ -179,7 +179,7 @@ def test_what_a_grammar_takes_for_a_pattern_is_one(pattern):
         is_pattern(pattern)
         compiled(pattern)
     except NotTranslated:
-        return
+        assume(False)
     except NotAPattern:
         with pytest.raises(NotRegular):
             pattern_text(pattern)

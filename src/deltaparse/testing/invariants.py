@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -154,10 +155,16 @@ def _is_object(text: str) -> bool:
         return False
 
 
+LAST_WORD = re.compile(r"(?<=\W)\w+\Z")
+
+
 def _check_plain(fmt: WireFormat, text: str, message: Message) -> None:
     by_itself = fmt.reasoning.mode in ("NONE", "TAG_BASED") and not fmt.facts.has_channels
     parts = message.tool_calls or message.reasoning_content
     marked = parts or any(marker in text for marker in markers_of(fmt))
+    # A prompt may end in the beginning of what content begins with: `>>>`, and behind it `all`.
+    word = LAST_WORD.search(fmt.content.start.strip())
+    marked = marked or bool(word and text.startswith(word[0]))
     if by_itself and not marked:
         assert message.content.strip() == text.strip(), f"6: content is {message.content!r}"
 
