@@ -42,7 +42,8 @@ def test_the_grammar_takes_what_the_parser_reads(case, data):
     """But for ids with what markers are made of, some of which the parser reads too."""
     fmt, tools, turn = case
     assume(writes_ids(fmt))
-    marks = {char for char in "".join(markers_of(fmt)) if not char.isalnum()}
+    written = "".join([*markers_of(fmt), fmt.tools.separator])
+    marks = {char for char in written if not char.isalnum()}
     shapes = IDS.filter(lambda shape: fmt.tools.id_field or marks.isdisjoint(shape))
     ids = data.draw(st.lists(shapes, min_size=len(turn.calls), max_size=len(turn.calls)))
     text = write(fmt, turn, ids)
