@@ -33,7 +33,7 @@ from owner import UNKNOWN, owner
 __all__ = ["main"]
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t", "3.15")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.14t", "3.15", "3.15t")
 IN_THE_SDIST = (
     *("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "hatch_build.py"),
     *("src/deltaparse/version.py", "src/deltaparse/partial/window.py", "tests/test_exports.py"),
