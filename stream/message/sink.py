@@ -342,7 +342,9 @@ class Sink:
         """The message so far."""
         if not self.rules.collect:
             raise UsageError("the message was not collected: make the parser with collect=True")
-        return Message(self.builder.so_far(), tuple(self._issues or ()), tuple(self.attempts))
+        return Message(
+            self.builder.so_far(), tuple(self._issues or ()), tuple(self._attempts or ())
+        )
 
     def drop_prompt(self) -> None:
         """Drop what the prompt gave, but for a call that it left open, and a bug that it met.
