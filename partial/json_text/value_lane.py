@@ -24,7 +24,8 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
     long string, and text that holds one of the characters `firsts` may not pass; the lexer has not
     read that, but `foreseen` where the value ends.
     """
-    firsts = firsts or "\x00"  # of bytes this asks what raises TypeError, as a lane should
+    # Of bytes this asks what raises TypeError, as a lane should.
+    first, others = firsts[:1] or "\x00", firsts[1:]
     scan = lexer.scan
     inside = 0
     seen = NOTHING
@@ -32,7 +33,9 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
     def passes(text: str) -> str | None:
         nonlocal inside, seen
         seen = NOTHING
-        if not _plain(text, firsts):
+        if first in text or not (text.isascii() or is_whole(text)):
+            return text
+        if others and any(map(text.__contains__, others)):
             return text
         state, stack, pos = lexer.state, lexer.stack, 0
         run = lexer.runs[state]
@@ -79,11 +82,3 @@ def value_lane(lexer: JsonLexer, firsts: str) -> Lane:
         return -1
 
     return Lane(passes, passes, split)
-
-
-def _plain(text: str, firsts: str) -> bool:
-    """Whether a text has none of the characters, nor half of one."""
-    for first in firsts:  # there is one, nearly always
-        if first in text:
-            return False
-    return text.isascii() or is_whole(text)
