@@ -196,7 +196,7 @@ endef
 	@touch $@
 
 .venv/docs.stamp: pyproject.toml .venv/run.stamp
-	$(BIN)/$(PIP) install --group docs
+	$(BIN)/$(PIP) install --editable '.[serve,testing]' --group docs
 	@touch $@
 
 .venv/vocabularies.stamp: Makefile .venv/dev.stamp
@@ -222,7 +222,7 @@ endef
 	@touch $@
 
 .venv/browser.stamp: pyproject.toml .venv/run.stamp
-	$(BIN)/$(PIP) install --group browser
+	$(BIN)/$(PIP) install --editable '.[serve,testing]' --group browser
 	@touch $@
 
 .venv/clients.stamp: pyproject.toml .venv/dev.stamp
