@@ -114,6 +114,20 @@ def test_where_no_tag_can_be_had_forced_calls_are_held_to_json(monkeypatch):
     assert kept.structured_outputs is tag
 
 
+@pytest.mark.parametrize("name", ["hermes", "kimi_k2", "mistral"])
+def test_arguments_of_a_tool_that_says_it_is_not_strict_are_free(monkeypatch, name):
+    """`False` is what the SDKs send; all but empty arguments were refused."""
+    tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
+    put(monkeypatch, "xgrammar", StructuralTag=tag)
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    asked = request(tools=[{"type": "function", "function": tool}], tool_choice="required")
+    parser = vllm_tool_parser(name)(Tokens())
+    free = parser.get_structural_tag(asked)
+    tool["strict"] = False
+    assert parser.get_structural_tag(asked) == free
+    assert "f-other" in str(free)
+
+
 def test_structural_tags_hold_to_strict_tools_and_to_one_call(monkeypatch):
     tag = type("StructuralTag", (), {"model_validate": staticmethod(lambda made: made)})
     put(monkeypatch, "xgrammar", StructuralTag=tag)

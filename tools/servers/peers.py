@@ -12,6 +12,7 @@ import importlib.abc
 import importlib.machinery
 import subprocess
 import sys
+import tarfile
 import types
 import zipfile
 from pathlib import Path
@@ -117,8 +118,31 @@ def fetch(name: str, version: str) -> Path:
         (wheel,) = wheels.glob(f"{name}-{version}-*.whl")
         with zipfile.ZipFile(wheel) as packed:
             kept = [one for one in packed.namelist() if one.endswith((".py", ".json", "METADATA"))]
-            packed.extractall(folder, kept)
+            packed.extractall(folder, kept)  # noqa: S202 - a zip
         wheel.unlink()
+    return folder
+
+
+def source() -> Path:
+    """Return the folder of vLLM's tests, fetched if it is not there."""
+    folder = KEPT / "vllm-source" / "tests"
+    if not folder.exists():
+        version = VERSIONS["vllm"]
+        kept = KEPT / "sources"
+        kept.mkdir(parents=True, exist_ok=True)
+        # The source is wanted, not what a build of it would say of itself: that may fail.
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", "vllm"]
+        command += ["--no-build-isolation", "--no-clean", "--dest", str(kept), f"vllm=={version}"]
+        environment = {"TMPDIR": str(kept), "PATH": "/usr/bin:/bin"}
+        subprocess.run(command, check=False, capture_output=True, env=environment)
+        for packed in kept.glob("vllm-*.tar.gz"):
+            with tarfile.open(packed) as archive:
+                archive.extractall(kept, filter="data")
+        found = sorted(kept.glob("**/tests/tool_parsers"))
+        if not found:
+            raise SystemExit("vLLM's source distribution cannot be had here")
+        folder.parent.mkdir(exist_ok=True)
+        found[0].parent.rename(folder)
     return folder
 
 

@@ -19,9 +19,10 @@ from transformers import PreTrainedTokenizerFast
 import peers
 from deltaparse import get_format, list_formats
 
-__all__ = ["markers", "stand_in"]
+__all__ = ["markers", "stand_in", "suffixes"]
 
 MARKER = re.compile(r"""["'](</?[^<>"'\s{}()\\=]{1,60}>|\[/?[A-Z_]{3,}\])["']""")
+SUFFIXED = re.compile(r"(</?[^<>:]+)(:\w+)>")
 PLAIN = ("gpt2", "opt-125m")
 """Models whose tokenizers know no markers."""
 FOLDERS = ("tool_parsers", "reasoning", "parser")
@@ -39,6 +40,18 @@ def markers() -> list[str]:
 
 
 @cache
+def _suffixed() -> dict[str, tuple[str, str]]:
+    """Markers that are known with another end too: by the longer one, the other and the end."""
+    found = (found for found in map(SUFFIXED.fullmatch, markers()) if found)
+    return {one[0]: (f"{one[1]}>", one[2]) for one in found if f"{one[1]}>" in markers()}
+
+
+def suffixes() -> list[str]:
+    """What ends the markers of a model that is published with other ends."""
+    return sorted({suffix for _, suffix in _suffixed().values()})
+
+
+@cache
 def _trained() -> str:
     kept = peers.KEPT / "stand_in.json"
     if not kept.exists():
@@ -50,19 +63,21 @@ def _trained() -> str:
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        tests = sorted((peers.KEPT / "vllm-source" / "tests").glob("tool_parsers/*.py"))
+        tests = sorted((peers.source() / "tool_parsers").glob("*.py"))
         tokenizer.train([str(path) for path in tests], trainer)
         kept.write_text(tokenizer.to_str(), encoding="utf-8")
     return kept.read_text(encoding="utf-8")
 
 
 @cache
-def stand_in(name: str | Path = "") -> Any:
-    """Return the tokenizer that stands in for a model's."""
+def stand_in(name: str | Path = "", suffix: str = "") -> Any:
+    """Return the tokenizer that stands in for a model's; `suffix` is one of `suffixes`."""
     tokenizer = Tokenizer.from_str(_trained())
     if not str(name).endswith(PLAIN):
-        tokenizer.add_tokens([AddedToken(text, normalized=False) for text in markers()])
-    ends = {"bos_token": "<s>", "eos_token": "</s>"}
-    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
+        others = {bare if end == suffix else longer for longer, (bare, end) in _suffixed().items()}
+        known = [text for text in markers() if text not in others]
+        tokenizer.add_tokens([AddedToken(text, normalized=False) for text in known])
+    options = {"bos_token": "<s>", "eos_token": "</s>", "token_suffix": suffix}
+    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
     made.name_or_path = str(name)
     return made

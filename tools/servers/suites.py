@@ -14,7 +14,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 from collections import Counter
 from pathlib import Path
 
@@ -31,32 +30,9 @@ MOST_DIFFERENT = 437
 """Tests that differ with a reason: the patterns of reasons are wide, and might fit a new one."""
 
 
-def source() -> Path:
-    """Return the folder of vLLM's tests, fetched if it is not there."""
-    folder = peers.KEPT / "vllm-source" / "tests"
-    if not folder.exists():
-        version = peers.VERSIONS["vllm"]
-        kept = peers.KEPT / "sources"
-        kept.mkdir(parents=True, exist_ok=True)
-        # The source is wanted, not what a build of it would say of itself: that may fail.
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", "vllm"]
-        command += ["--no-build-isolation", "--no-clean", "--dest", str(kept), f"vllm=={version}"]
-        environment = {"TMPDIR": str(kept), "PATH": "/usr/bin:/bin"}
-        subprocess.run(command, check=False, capture_output=True, env=environment)
-        for packed in kept.glob("vllm-*.tar.gz"):
-            with tarfile.open(packed) as archive:
-                archive.extractall(kept, filter="data")
-        found = sorted(kept.glob("**/tests/tool_parsers"))
-        if not found:
-            raise SystemExit("vLLM's source distribution cannot be had here")
-        folder.parent.mkdir(exist_ok=True)
-        found[0].parent.rename(folder)
-    return folder
-
-
 def main(files: list[str]) -> int:
     """Run the tests, print what passed and each class of difference."""
-    root = source().parent
+    root = peers.source().parent
     chosen = files or [
         str(path) for part in PARTS for path in sorted((root / part).glob("test_*.py"))
     ]

@@ -74,6 +74,7 @@ def _as_strict(
                 if free is None:
                     return []
                 function["parameters"] = free
+            function["strict"] = True  # it is held to what it has now
             found.append({"type": "function", "function": function})
     return found
 

@@ -49,6 +49,30 @@ class TestStrict:
             assert accepts(grammar.rules, call(arguments))
         assert [tuple(one) for one in grammar.not_expressed] == [("f#", "strict")]
 
+    @pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "kimi_k2"])
+    @pytest.mark.parametrize(
+        "schema",
+        [
+            {"type": "object"},
+            {"additionalProperties": {"type": "integer"}},
+            SCHEMA,
+            SCHEMA | {"additionalProperties": {"type": "integer"}},
+            SCHEMA | {"additionalProperties": False, "required": ["zeta"]},
+            {"patternProperties": {"^x": {"type": "integer"}}},
+            {"$ref": "#/$defs/a", "$defs": {"a": SCHEMA}},
+            {"allOf": [SCHEMA, {"properties": {"beta": {"type": "boolean"}}}]},
+        ],
+        ids=str,
+    )
+    def test_what_a_strict_tool_may_write_any_may(self, name, schema):
+        fmt, tool = get_format(name), {"name": "f", "parameters": {"type": "object", **schema}}
+        strict = gbnf(fmt, [tool], tool_choice="required")
+        loose = gbnf(fmt, [{**tool, "strict": False}], tool_choice="required")
+        texts = {Sampler(strict.rules).text(random.Random(seed)) for seed in range(20)}
+        assert len(texts) > 5
+        for text in texts:
+            assert accepts(loose.rules, text), text
+
     @pytest.mark.parametrize("strict", [{}, {"strict": True}, {"strict": None}])
     def test_all_others_are_held_to_their_schemas(self, strict):
         grammar = gbnf("hermes", [{**TOOL, **strict}], tool_choice="required")

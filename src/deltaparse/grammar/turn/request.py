@@ -58,10 +58,31 @@ def offered(
     return [] if choice.mode == "none" else found, choice
 
 
+NAMES_ELSEWHERE = frozenset(
+    [
+        "patternProperties",
+        "$ref",
+        "$dynamicRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "dependentSchemas",
+    ]
+)
+"""Keywords of a schema by which arguments are allowed that its `properties` do not name."""
+
+
 def _loosened(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The schema of a tool that is not strict: arguments of these names, with any values."""
-    properties = _arguments(name, schema).get("properties", {})
-    return {"type": "object", "properties": dict.fromkeys(properties, True)}
+    """The schema of a tool that is not strict: arguments of these names, with any values.
+
+    Whatever the schema allows, this does: where it does not name all arguments, others come too.
+    """
+    arguments = _arguments(name, schema)
+    unnamed = "properties" not in arguments or not NAMES_ELSEWHERE.isdisjoint(arguments)
+    properties = dict.fromkeys(arguments.get("properties", ()), True)
+    is_open = unnamed or arguments.get("additionalProperties", False) is not False
+    return {"type": "object", "properties": properties, "additionalProperties": is_open}
 
 
 def _arguments(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
