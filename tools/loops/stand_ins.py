@@ -47,6 +47,15 @@ def signature(server: str, path: str, name: str) -> inspect.Signature:
     raise SystemExit(f"{path} has no {name}")
 
 
+def fields(server: str, path: str, name: str) -> set[str]:
+    """Read which fields a class has, by their annotations in a server's own source."""
+    file = peers.fetch(server, peers.VERSIONS[server]) / server / path
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return {ast.unparse(one.target) for one in node.body if isinstance(one, ast.AnnAssign)}
+    raise SystemExit(f"{path} has no {name}")
+
+
 def _signature(given: ast.arguments) -> inspect.Signature:
     kinds = inspect.Parameter
     names = [one.arg for one in given.args]
@@ -141,8 +150,8 @@ def vllm_engines(script: Script) -> None:
 def sglang_engine(script: Script) -> None:
     """Put a script in the place of SGLang's engine."""
     import sglang
-    from sglang.srt.sampling.sampling_params import SamplingParams
 
+    known = fields("sglang", "srt/sampling/sampling_params.py", "SamplingParams")
     place = "srt/entrypoints/engine.py"
 
     class Engine:
@@ -153,9 +162,11 @@ def sglang_engine(script: Script) -> None:
 
         def generate(self, **named: Any) -> Any:
             signature("sglang", place, "Engine.generate").bind(None, **named)
-            asked = SamplingParams(**named["sampling_params"])
-            keeps = not asked.skip_special_tokens
-            ids, reason = script.write(asked.max_new_tokens, asked.structural_tag, keeps=keeps)
+            asked = named["sampling_params"]
+            if not known.issuperset(asked):
+                raise SystemExit(f"no SamplingParams: {asked}")
+            limit, tag = asked["max_new_tokens"], asked["structural_tag"]
+            ids, reason = script.write(limit, tag, keeps=not asked["skip_special_tokens"])
             for count in range(1, len(ids) + 1):
                 last = {"type": reason} if count == len(ids) else None
                 yield {"output_ids": ids[:count], "meta_info": {"finish_reason": last}}
