@@ -27,7 +27,7 @@ SCRIPTS := tools/check_package.py tools/release_check.py tools/format_table.py t
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-src test-wheel test-browser test-ray test-servers test-loops test-templates test-clients \
-	test-llama test-gateway schema-suite other-templates owner suites lint format bench bench-gateway replay-peers fuzz fuzz-proofs mutants docs package-check \
+	test-llama test-gateway schema-suite other-templates owner suites lint format bench bench-gateway peers replay-peers fuzz fuzz-proofs mutants docs package-check \
 	release-check coverage clean
 
 help: ## show this list
@@ -79,6 +79,9 @@ schema-suite: .venv/dev.stamp .venv/schema-suite.stamp ## judge grammars by the 
 	$(BIN)/python tools/schema_suite.py > .venv/json-schema.md
 	mv .venv/json-schema.md docs/json-schema.md
 
+peers: .venv/servers.stamp ## fetch the code of vLLM and SGLang, for what compares with it
+	$(BIN)/python tools/servers/peers.py
+
 suites: .venv/servers.stamp ## run vLLM's own tests of its parsers with the plugins
 	$(BIN)/python tools/servers/suites.py $(ARGS)
 # Ray is large, and has no wheels for the newest Python for a while.
@@ -117,8 +120,7 @@ bench: .venv/bench.stamp ## measure speed; ARGS=--quick measures less; writes bu
 bench-gateway: .venv/dev.stamp ## measure the gateway beside a pass-through; ARGS="--litellm PYTHON"
 	$(BIN)/python bench/gateway.py $(ARGS)
 
-replay-peers: .venv/servers.stamp ## compare other parsers with ours on recorded outputs
-	$(BIN)/python tools/servers/peers.py
+replay-peers: peers ## compare other parsers with ours on recorded outputs
 	$(BIN)/python tools/replay_peers.py $(ARGS) 2>/dev/null
 
 fuzz: .venv/fuzz.stamp ## look for inputs that break an invariant, T seconds long

@@ -88,9 +88,20 @@ def test_workflows_run_targets_of_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     run = set()
     for path in WORKFLOWS:
-        for line in re.findall(r"run: make ([^#\n]*)", path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        matrices = [names.replace(",", " ") for names in re.findall(r"target: \[(.*)\]", text)]
+        for line in (*matrices, *re.findall(r"run: make ([^#\n]*)", text)):
             run |= {word for word in line.split() if re.fullmatch("[a-z-]+", word)}
-    assert run >= {"lint", "test", "docs", "fuzz", "release-check", "coverage", "test-browser"}
+    assert run >= {
+        "lint",
+        "test",
+        "docs",
+        "fuzz",
+        "release-check",
+        "coverage",
+        "test-browser",
+        "suites",
+    }
     assert run <= targets
 
 

@@ -233,3 +233,4 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 if __name__ == "__main__":
     for name, version in VERSIONS.items():
         print(fetch(name, version))
+    print(source())
