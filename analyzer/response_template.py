@@ -19,7 +19,7 @@ from deltaparse.stream import CallIdPosition, Message, WireFormat, parse
 from deltaparse.stream.finish_reasons import Reason
 
 from .analysis import analyze
-from .proof.conversations import PROOF_TOOLS
+from .proof.conversations import NAMED_AS_MARKERS, PROOF_TOOLS
 from .proof.shown import Shown
 from .quoting import quoted, value_of
 from .template.chat_template import ChatTemplate
@@ -37,7 +37,6 @@ CUT = (0.35, 0.6, 0.85)
 CUT_CALL = "a call that is cut off"
 LONGEST_QUOTE = 70
 MISSING, IDS = object(), object()
-HOLDS = "that holds "
 REASONING = ("thinking", "reasoning_content", "reasoning")
 
 
@@ -170,8 +169,10 @@ class _Trial:
             return "objects and lists that are not JSON"
         if any(issue.kind == "repaired_arguments" for issue in ours.issues):
             return "arguments that are not quite JSON"
-        if one.turn.calls and HOLDS in one.turn.label:
-            return "a text in a call that holds the marker behind it"
+        if one.turn.in_doubt:
+            return "a text that holds what is a marker elsewhere, as only its place tells"
+        if one.turn.label == NAMED_AS_MARKERS:
+            return "an argument that has the name of a marker"
         end = self.fmt.facts.reasoning_in(self.fmt.facts.turn_so_far(one.wire.prompt))[1].strip()
         if ours.reasoning_content and ours.tool_calls and end not in one.wire.text:
             return "a call that ends reasoning"

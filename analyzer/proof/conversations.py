@@ -22,6 +22,7 @@ __all__ = [
     "AT_THE_END",
     "BEFORE",
     "FEW",
+    "NAMED_AS_MARKERS",
     "PROOF_TOOLS",
     "SHORT",
     "TURNS",
@@ -79,6 +80,9 @@ IN_A_LINE = (IN_DOUBT[0], "The best MARKER go")
 """The same for a marker of words."""
 IN_FENCE = 'Two lines:\nMARKER\n{"name": "left-pad", "version": "1.0"}\n```\nand more'
 """The same for a marker that is a code fence."""
+
+NAMED_AS_MARKERS = "arguments that have names of markers"
+"""The label of `turns_named_so`."""
 
 AWKWARD = "'\"\\\n\t"
 """What must be escaped in a string."""
@@ -244,7 +248,7 @@ def turns_named_so(fmt: WireFormat) -> Iterator[Turn]:
         markers = (*fmt.facts.openers, fmt.function.name_prefix, fmt.function.name_suffix)
         names = dict.fromkeys(name for marker in markers for name in NAME.findall(marker))
         named = call(0, dict.fromkeys(names, WORDS))
-        yield Turn("arguments that have names of markers", calls=(named,), streamed=False)
+        yield Turn(NAMED_AS_MARKERS, calls=(named,), streamed=False)
 
 
 def tools_for(turn: Turn) -> list[dict[str, Any]]:
