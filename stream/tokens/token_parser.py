@@ -415,8 +415,8 @@ class TokenParser(TurnParser):
 
     def _take(self, text: str, before: int) -> list[Delta]:
         """Take text that begins at the offset `before`, and whose tokens are noted."""
-        window, lane = self._window, self._lane
-        start = window.base + window.pos if lane is None else before - len(self._held)
+        window = self._window
+        start = window.base + window.pos if self._lane is None else before - len(self._held)
         deltas = self._read(text)
         noted = self._noted = len(self._passed)
         if self._first is None:
@@ -425,7 +425,7 @@ class TokenParser(TurnParser):
         self._first = len(trail.ends) - noted
         # What passed by comes from nobody who knew of tokens.
         for delta in deltas:
-            if delta.tokens is None:
+            if getattr(delta, "place", None) is None:
                 trail.emitted = end = self._reached()
                 delta.place = trail.tokens(start, end)
         return deltas

@@ -51,6 +51,9 @@ CHARACTER = re.compile(f"[{SURROGATES}]")
 # The same as `repr` and JSON spell it, if no backslash stands before it that takes it away.
 SPELLED = re.compile(rf"[{SURROGATES}]|((?<!\\)(?:\\\\)*)\\u([dD][89a-fA-F][0-9a-fA-F]{{2}})")
 
+FEW = 8
+"""Of fewer texts than these, the ends are counted up sooner one by one."""
+
 Report = TypeVar("Report", Issue, Attempt)
 Span = tuple[int, int]
 
@@ -154,6 +157,13 @@ class TokenTrail:
         """Take tokens with these texts."""
         if not self.keeps:
             self.end += sum(map(len, texts))
+            return
+        if len(texts) < FEW:
+            end = self.end
+            for text in texts:
+                end += len(text)
+                self.ends.append(end + end)
+            self.end = end
             return
         ends = list(accumulate(map(len, texts), initial=self.end))
         self.end = ends[-1]
