@@ -287,7 +287,8 @@ class MessageBuilder:
         if kind is not ToolCall:
             return kind, text
         complete, repaired = self._complete, self.repaired
-        return kind, text, self.call_id, self.name, complete, repaired, self.start, end, issues
+        made = kind, text, self.call_id, self.name, complete, repaired, self.start, end
+        return (*made, issues) if issues else made
 
 
 def make_part(
