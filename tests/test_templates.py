@@ -647,6 +647,17 @@ FORMS = {
         function__name_prefix="function<|sep|>",
         arguments__end="\n```",
     ),
+    "reasoning_cut_from_history": form(
+        whole(
+            f'<mull>hm</mull>Dry.<do>{{"name": "look_up", "with": {LOOKS}}}</do>'
+            f'<do>{{"name": "say", "with": {SAYS}}}</do></a>',
+            "hm",
+        ),
+        Said("Dry.</a>", content="Dry."),
+        reasoning__mode="TAG_BASED",
+        reasoning__start="<mull>",
+        reasoning__end="</mull>",
+    ),
     "reasoning_up_to_a_delimiter": form(
         Said("hm\n=== ANSWER ===\nDry.</a>", "hm", "Dry."),
         reasoning__mode="DELIMITER",
@@ -715,6 +726,12 @@ FORMS = {
         reasoning__end="</mind>",
         turn__generation_prompt="<|me|></mind>",
         tools__section_start="<|calls|>",
+    ),
+    # The ends of turns.
+    "last_turn_with_another_end": form(
+        whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|next|>\n'),
+        whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|end|>'),
+        turn__ends=("<|next|>\n", "<|end|>"),
     ),
     # White space at the edges.
     "space_behind_the_header": form(
