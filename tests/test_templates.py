@@ -727,6 +727,16 @@ FORMS = {
         turn__generation_prompt="<|me|></mind>",
         tools__section_start="<|calls|>",
     ),
+    "switch_before_the_header": form(
+        whole(
+            f'<muse>\nhm\n</muse>\nDry.<run>\n{{"name": "look_up", "arguments": {LOOKS}}}\n</run>'
+            f'<run>\n{{"name": "say", "arguments": {SAYS}}}\n</run><|over|>',
+            "hm",
+        ),
+        Said("Dry.<|over|>", content="Dry."),
+        reasoning__mode="FORCED_CLOSED",
+        turn__headers=(" Me:",),
+    ),
     # The ends of turns.
     "last_turn_with_another_end": form(
         whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|next|>\n'),

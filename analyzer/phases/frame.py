@@ -171,7 +171,10 @@ def _header(
     shown = [text[text.index(first) :] for text in heads if first in text]
     if not shown:
         shared = common_suffix(added, *heads) if heads else ""
-        return shared if shared.strip() else added, []
+        if not shared.strip() and heads:
+            # The prompt says more to the model before what every turn begins with.
+            shared = common_prefix(*heads)
+        return shared if shared.strip() and shared in added else added, []
     # The white space before the first marker of the generation prompt is the header's too.
     space = added[: added.index(first)]
     header, more = common_prefix(added[len(space) :], *shown), []
