@@ -735,6 +735,8 @@ FORMS = {
         ),
         Said("Dry.<|over|>", content="Dry."),
         reasoning__mode="FORCED_CLOSED",
+        reasoning__start="\n<muse>\n",
+        reasoning__end="\n</muse>\n",
         turn__headers=(" Me:",),
     ),
     # The ends of turns.

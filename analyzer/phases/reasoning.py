@@ -282,12 +282,15 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
         if not start.strip():
             continue
         rest = rest[: rest.find(FUNCTIONS[0])]
-        # What a prompt with both markers has after the start is the end; or else it is the
-        # first marker after the reasoning.
+        # What a prompt with both markers has after the start is the end, with the white space that
+        # both have behind it; or else it is the first marker after the reasoning.
         for prompt in prompts:
-            closed = prompt.rsplit(start.strip(), 1)[-1].strip() if start.strip() in prompt else ""
+            behind = prompt.rpartition(start.strip())[2] if start.strip() in prompt else ""
+            closed = behind.strip()
             if closed and rest.strip().startswith(closed):
-                return start, rest[: rest.index(closed) + len(closed)], key
+                before, _, after = rest.partition(closed)
+                space = common_prefix(after, behind.rpartition(closed)[2])
+                return start, before + closed + space, key
         parts = segments(rest)
         first = next((at for at, part in enumerate(parts) if part.marker), None)
         if first is not None:
