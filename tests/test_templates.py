@@ -492,6 +492,17 @@ FORMS = {
         channels__reasoning=("musing",),
         function__namespace="functions.",
     ),
+    "channels_with_one_end": form(
+        whole(
+            "<|channel|>musing<|body|>hm<|close|><|open|>assistant<|channel|>reply<|body|>Dry."
+            "<|close|><|open|>assistant to=functions.look_up<|channel|>work json<|body|>"
+            f"{LOOKS}<|run|><|open|>assistant<|channel|>work to=functions.say<|body|>{SAYS}<|run|>",
+            "hm",
+        ),
+        turn__ends=("<|close|>",),
+        turn__several_messages=True,
+        channels__ends=("<|close|>", "<|run|>"),
+    ),
     "channels_without_a_system_message": form(
         whole(
             "<part>mull<text>hm<stop>"
