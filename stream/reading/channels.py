@@ -46,9 +46,6 @@ def channel_turn(reading: Reading) -> Steps[None]:
     src, marks = reading.src, reading.tables.channels
     before, ended = Before.START, False
     turn_ends = stripped(reading.fmt.turn.ends)
-    several = reading.fmt.turn.several_messages
-    # Where messages end as the turn does, a header behind an end continues it.
-    continuing = {marks.start, marks.start + marks.role} if several else set()
     while src.unread or not src.closed or before is Before.START:
         if before is Before.CALL and not ended and (yield from _usual_message(reading)):
             checkpoint = reading.checkpoint()
@@ -62,7 +59,7 @@ def channel_turn(reading: Reading) -> Steps[None]:
         if marker and (marker in marks.ends or marker == marks.start + marks.role):
             checkpoint.commit()
             src.pos += len(marker)
-            ended = marker in turn_ends or (ended and marker not in continuing)
+            ended = marker in turn_ends or (ended and marker not in marks.continuing)
             if marker in turn_ends and reading.sink.trail is not None:
                 reading.sink.trail.said(src.offset - len(marker), src.offset, Said.END)
             if marker != marks.start:
