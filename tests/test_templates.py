@@ -932,6 +932,12 @@ FORMS = {
         tools__supports_tools=True,
         issues=(not_rendered(NOT_READ),),
     ),
+    "calls_described_to_the_system": form(
+        Said("Dry.</assistant>", content="Dry."),
+        tools__format="NONE",
+        tools__supports_tools=True,
+        issues=(not_rendered(NOT_READ),),
+    ),
     "calls_in_prose": form(
         Said("Dry.\nI do say text Hi</a>", content="Dry.\nI do say text Hi"),
         tools__format="NONE",
