@@ -750,6 +750,16 @@ FORMS = {
         reasoning__end="\n</muse>\n",
         turn__headers=(" Me:",),
     ),
+    "arguments_in_indented_lines": form(
+        whole(
+            "Dry.<use look_up>\n  <with city>Ghent</with>\n  <with days>3</with>\n</use>"
+            "<use say>\n  <with text>Hi <b></with>\n</use><|over|>"
+        ),
+        Said("<use look_up>\n</use><|over|>", calls=(("look_up", {}),)),
+        function__name_suffix=">\n",
+        arguments__start="",
+        arguments__name_prefix="  <with ",
+    ),
     # The ends of turns.
     "last_turn_with_another_end": form(
         whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|next|>\n'),
@@ -937,6 +947,15 @@ FORMS = {
         tools__format="NONE",
         tools__supports_tools=True,
         issues=(not_rendered(NOT_READ),),
+    ),
+    "calls_in_spoilt_json": form(
+        Said("Dry.<|over|>", content="Dry."),
+        tools__format="NONE",
+        issues=(
+            NOT_UNDERSTOOD.format(
+                shown='<do>{"name": "NAME, "arguments": {"KEY": "VALUE"}"}</do>'
+            ),
+        ),
     ),
     "calls_in_prose": form(
         Said("Dry.\nI do say text Hi</a>", content="Dry.\nI do say text Hi"),
