@@ -952,9 +952,7 @@ FORMS = {
         Said("Dry.<|over|>", content="Dry."),
         tools__format="NONE",
         issues=(
-            NOT_UNDERSTOOD.format(
-                shown='<do>{"name": "NAME, "arguments": {"KEY": "VALUE"}"}</do>'
-            ),
+            NOT_UNDERSTOOD.format(shown='<do>{"name": "NAME, "arguments": {"KEY": "VALUE"}"}</do>'),
         ),
     ),
     "calls_in_prose": form(
