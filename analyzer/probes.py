@@ -40,6 +40,7 @@ __all__ = [
     "call",
     "result",
     "thinking",
+    "told",
     "user",
 ]
 
@@ -135,6 +136,11 @@ class Said(TypedDict, total=False):
     calls: Sequence[Message]
     reasoning: str
     key: str
+
+
+def told() -> dict[str, Any]:
+    """The system's message."""
+    return {"role": "system", "content": SYSTEM}
 
 
 def user(text: str = USER) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from .probes import (
     ABSENT,
     ALL_OF_TOOLS,
     FUNCTIONS,
-    SYSTEM,
     TOOLS,
     USER,
     Message,
     Said,
     assistant,
     result,
+    told,
     user,
 )
 from .template.chat_template import ChatTemplate
@@ -104,8 +104,7 @@ class Renderer:
         # message.
         self._tools: Sequence[Message] | None = None
         self._first: Sequence[Message] = ()
-        system: Message = {"role": "system", "content": SYSTEM}
-        for first in ((), (system,)):
+        for first in ((), (told(),)):
             for given in (None, TOOLS):
                 self._first, self._tools = first, given
                 if self([user()]) is not None:

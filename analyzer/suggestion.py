@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from deltaparse.stream import ToolFormat, WireFormat
 
-from .probes import TOOLS, user
+from .probes import TOOLS, told, user
 from .renderer import Renderer
 
 __all__ = ["accepted", "suggested_format", "without_greed"]
@@ -30,8 +30,11 @@ LONG_ENOUGH = 4
 
 def suggested_format(render: Renderer) -> str:
     """Return the name of the format whose calls the template describes, "" if there is not one."""
-    plain, shown = render([user()]) or "", render([user()], tools=TOOLS) or ""
-    evidence = "\n".join([_more(plain, shown), *render.template.added_tokens])
+    described = [
+        _more(render(chat) or "", render(chat, tools=TOOLS) or "")
+        for chat in ([user()], [told(), user()])
+    ]
+    evidence = "\n".join([*described, *render.template.added_tokens])
     if not evidence.strip():
         return ""
     # The named formats are read from files, which nothing else of the analysis needs.

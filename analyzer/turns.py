@@ -127,9 +127,9 @@ class Frame:
             at = turn.find(end, at + 1)
         return at
 
-    def with_several_messages(self, body: str) -> Frame:
-        """The same, where a turn with content and a call is two messages, of which `body` is."""
-        gap = between(body, CONTENT, FUNCTIONS[0]) or ""
+    def with_several_messages(self, rendered: str) -> Frame:
+        """The same, where a turn with content and a call is `rendered` as two messages."""
+        gap = between(rendered, CONTENT, FUNCTIONS[0]) or ""
         header = self.header.strip()
         for end in self.turn.ends if header else ():
             _, found, rest = gap.partition(end.strip())

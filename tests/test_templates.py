@@ -492,6 +492,17 @@ FORMS = {
         channels__reasoning=("musing",),
         function__namespace="functions.",
     ),
+    "channels_with_one_end": form(
+        whole(
+            "<|channel|>musing<|body|>hm<|close|><|open|>assistant<|channel|>reply<|body|>Dry."
+            "<|close|><|open|>assistant to=functions.look_up<|channel|>work json<|body|>"
+            f"{LOOKS}<|run|><|open|>assistant<|channel|>work to=functions.say<|body|>{SAYS}<|run|>",
+            "hm",
+        ),
+        turn__ends=("<|close|>",),
+        turn__several_messages=True,
+        channels__ends=("<|close|>", "<|run|>"),
+    ),
     "channels_without_a_system_message": form(
         whole(
             "<part>mull<text>hm<stop>"
@@ -647,6 +658,17 @@ FORMS = {
         function__name_prefix="function<|sep|>",
         arguments__end="\n```",
     ),
+    "reasoning_cut_from_history": form(
+        whole(
+            f'<mull>hm</mull>Dry.<do>{{"name": "look_up", "with": {LOOKS}}}</do>'
+            f'<do>{{"name": "say", "with": {SAYS}}}</do></a>',
+            "hm",
+        ),
+        Said("Dry.</a>", content="Dry."),
+        reasoning__mode="TAG_BASED",
+        reasoning__start="<mull>",
+        reasoning__end="</mull>",
+    ),
     "reasoning_up_to_a_delimiter": form(
         Said("hm\n=== ANSWER ===\nDry.</a>", "hm", "Dry."),
         reasoning__mode="DELIMITER",
@@ -715,6 +737,34 @@ FORMS = {
         reasoning__end="</mind>",
         turn__generation_prompt="<|me|></mind>",
         tools__section_start="<|calls|>",
+    ),
+    "switch_before_the_header": form(
+        whole(
+            f'<muse>\nhm\n</muse>\nDry.<run>\n{{"name": "look_up", "arguments": {LOOKS}}}\n</run>'
+            f'<run>\n{{"name": "say", "arguments": {SAYS}}}\n</run><|over|>',
+            "hm",
+        ),
+        Said("Dry.<|over|>", content="Dry."),
+        reasoning__mode="FORCED_CLOSED",
+        reasoning__start="\n<muse>\n",
+        reasoning__end="\n</muse>\n",
+        turn__headers=(" Me:",),
+    ),
+    "arguments_in_indented_lines": form(
+        whole(
+            "Dry.<use look_up>\n  <with city>Ghent</with>\n  <with days>3</with>\n</use>"
+            "<use say>\n  <with text>Hi <b></with>\n</use><|over|>"
+        ),
+        Said("<use look_up>\n</use><|over|>", calls=(("look_up", {}),)),
+        function__name_suffix=">\n",
+        arguments__start="",
+        arguments__name_prefix="  <with ",
+    ),
+    # The ends of turns.
+    "last_turn_with_another_end": form(
+        whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|next|>\n'),
+        whole('Dry.<|do|>[look_up(city="Ghent", days=3), say(text="Hi <b>")]<|/do|><|end|>'),
+        turn__ends=("<|next|>\n", "<|end|>"),
     ),
     # White space at the edges.
     "space_behind_the_header": form(
@@ -891,6 +941,19 @@ FORMS = {
         tools__format="NONE",
         tools__supports_tools=True,
         issues=(not_rendered(NOT_READ),),
+    ),
+    "calls_described_to_the_system": form(
+        Said("Dry.</assistant>", content="Dry."),
+        tools__format="NONE",
+        tools__supports_tools=True,
+        issues=(not_rendered(NOT_READ),),
+    ),
+    "calls_in_spoilt_json": form(
+        Said("Dry.<|over|>", content="Dry."),
+        tools__format="NONE",
+        issues=(
+            NOT_UNDERSTOOD.format(shown='<do>{"name": "NAME, "arguments": {"KEY": "VALUE"}"}</do>'),
+        ),
     ),
     "calls_in_prose": form(
         Said("Dry.\nI do say text Hi</a>", content="Dry.\nI do say text Hi"),

@@ -85,6 +85,8 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     headers += more
     tail, gap = after(spoken, CONTENT), _gap(render)
     opening = common_suffix(gap or "", asked[: asked.rindex(USER)])
+    # What ends a message before the user's, as it ends the user's own, does not open that.
+    opening = opening.removeprefix(theirs) if theirs.strip() else opening
     in_the_middle = (gap or "").removesuffix(opening)
     if tail.strip():
         end, trailer = _end_and_trailer(render, theirs, tail, gap, headers[0])
@@ -95,15 +97,13 @@ def find_frame(render: Renderer, prompts: Sequence[str] = ()) -> Frame | None:
     # That of the default, whatever is switched on here.
     prompt = prompts[0] if prompts else prompt
     at = prompt.rfind(headers[0])
-    inner = _end_in_the_middle(tail, in_the_middle, headers[0])
+    inner = _end_in_the_middle(render, tail, in_the_middle, headers[0])
     ends = {inner: None, end: None, render.template.eos_token: None}
     turn = TurnFormat(
         headers=tuple(text for text in headers if text.strip()),
         ends=tuple(text for text in ends if text.strip()),
         generation_prompt=prompt[at:] if at >= 0 else prompt,
     )
-    # What ends a message before the user's, as it ends the user's own, does not open that.
-    opening = opening.removeprefix(theirs) if theirs.strip() else opening
     returned = _opening_of_result(render, turn.ends, header) if render.style.answered else ""
     return Frame(turn, header, trailer, theirs, opening, returned)
 
@@ -171,7 +171,10 @@ def _header(
     shown = [text[text.index(first) :] for text in heads if first in text]
     if not shown:
         shared = common_suffix(added, *heads) if heads else ""
-        return shared if shared.strip() else added, []
+        if not shared.strip() and heads:
+            # The prompt says more to the model before what every turn begins with.
+            shared = common_prefix(*heads)
+        return shared if shared.strip() and shared in added else added, []
     # The white space before the first marker of the generation prompt is the header's too.
     space = added[: added.index(first)]
     header, more = common_prefix(added[len(space) :], *shown), []
@@ -216,14 +219,18 @@ def _gap(render: Renderer) -> str | None:
     return between(render.turn(then=[user(NEXT_USER)]), CONTENT, NEXT_USER)
 
 
-def _end_in_the_middle(last: str, end: str, header: str) -> str:
+def _end_in_the_middle(render: Renderer, last: str, end: str, header: str) -> str:
     """The `end` of a turn before another message, where another ends the `last`; else "".
 
-    It begins with a marker: other text is what the template adds to content.
+    It begins with a marker: other text is what the template adds to content. What stands behind
+    reasoning too ends a message of the turn, and not the turn.
     """
     known = end.lstrip().startswith(last.strip()) or last.lstrip().startswith(end.strip())
-    is_end = begins_with_marker(end) and header.strip() not in end
-    return end if is_end and not known else ""
+    if known or not begins_with_marker(end) or header.strip() in end:
+        return ""
+    said, called = views_with_reasoning(render)
+    inside = (between(said, REASONING, CONTENT), between(called, REASONING, FUNCTIONS[0]))
+    return "" if any(end.strip() in (text or "") for text in inside) else end
 
 
 def _end_and_trailer(

@@ -114,6 +114,8 @@ def find_reasoning(
         described = _described_to_the_model(render)
         if described.issues:
             return described
+        start, end = _cut_off(turns.render) or ("", "")
+    if not end:
         return replace(described, issues=(*_unended(turns), *_opened_only(turns, prompts)))
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     held = holders(turns, settings) if start.strip() else []
@@ -280,12 +282,15 @@ def _scope(turns: Turns, prompts: list[str]) -> tuple[str, str, str] | None:
         if not start.strip():
             continue
         rest = rest[: rest.find(FUNCTIONS[0])]
-        # What a prompt with both markers has after the start is the end; or else it is the
-        # first marker after the reasoning.
+        # What a prompt with both markers has after the start is the end, with the white space that
+        # both have behind it; or else it is the first marker after the reasoning.
         for prompt in prompts:
-            closed = prompt.rsplit(start.strip(), 1)[-1].strip() if start.strip() in prompt else ""
+            behind = prompt.rpartition(start.strip())[2] if start.strip() in prompt else ""
+            closed = behind.strip()
             if closed and rest.strip().startswith(closed):
-                return start, rest[: rest.index(closed) + len(closed)], key
+                before, _, after = rest.partition(closed)
+                space = common_prefix(after, behind.rpartition(closed)[2])
+                return start, before + closed + space, key
         parts = segments(rest)
         first = next((at for at, part in enumerate(parts) if part.marker), None)
         if first is not None:
@@ -511,6 +516,23 @@ def _cut_markers(render: Renderer) -> list[str]:
         return []  # most templates cut nowhere
     shown = {marker: past(marker) for marker in words if marker}
     return [text for text in shown if CONTENT in shown[text] and REASONING not in shown[text]]
+
+
+@phase("R2")
+def _cut_off(render: Renderer) -> tuple[str, str] | None:
+    """The markers of what the template leaves out of an earlier turn, which no prompt opens.
+
+    It may look for the end alone, so what opens it is what that closes by its name.
+    """
+    for end in _words(render):
+        if not end.strip().startswith(CLOSERS):
+            continue
+        start = end.strip().replace("/", "", 1)
+        whole = f"{start}{REASONING}{end.strip()}{CONTENT}"
+        shown = render.turn(content=whole, then=[user(NEXT_USER)], prompt=True) or ""
+        if CONTENT in shown and REASONING not in shown:
+            return start, end.strip()
+    return None
 
 
 def _other_ends(render: Renderer, end: str) -> Iterator[str]:

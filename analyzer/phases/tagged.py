@@ -113,7 +113,8 @@ def find_tagged(calls: CallTexts) -> ToolsFinding | None:
         name_prefix = name_prefix.removesuffix(namespace[0])
     markers = markers._replace(per_call_start=per_call_start, per_call_end=per_call_end)
     first = markers.first or name_prefix
-    if not first.strip():
+    if not first.strip() or name_prefix.lstrip().startswith('{"'):
+        # No marker, or JSON that the template spoils: its model writes what that should be.
         return None
     return ToolsFinding(
         format=ToolsFormat(

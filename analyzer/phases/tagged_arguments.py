@@ -75,6 +75,9 @@ def tagged_arguments(
         closed, closers = closers.removesuffix(rest), rest
     if not (prefix.strip() or closers.strip() or closed.strip()):
         return None  # nothing would end the last of them
+    if opened == separator and not separator.strip():
+        # White space before each of them, and not where there is none.
+        prefix, opened, separator = separator + prefix, "", ""
     blank = not suffix.strip() and "\n" not in suffix
     if blank and (suffix or not prefix.strip()):
         return None

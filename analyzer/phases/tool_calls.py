@@ -21,6 +21,7 @@ from ..probes import (
     VALUES,
     assistant,
     call,
+    told,
     user,
 )
 from ..renderer import CallStyle, Renderer
@@ -107,8 +108,9 @@ def find_tool_calls(
     calls in Python, of which the signs are few; anything else is a name and its arguments with
     markers round them.
     """
-    shown = turns.render([user()], tools=TOOLS)
-    supports = shown is not None and all(name in shown for name in FUNCTIONS)
+    # Some show the tools in the system's message only, and to no model that has none.
+    shown = [turns.render(chat, tools=TOOLS) or "" for chat in ([user()], [told(), user()])]
+    supports = any(all(name in text for name in FUNCTIONS) for text in shown)
     none = ToolsFinding(format=ToolsFormat(supports_tools=supports))
     calls = CallTexts(turns, reasoning, content)
     if header := _header_of_calls(calls):

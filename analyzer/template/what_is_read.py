@@ -186,20 +186,37 @@ def reasoning_key(render: Probes, keys: frozenset[str], settings: Sequence[Messa
         for calls in (False, True):
             found = _key_shown(render, REASONING_NAMES, calls, context)
             if not found and not context:
-                found = _part_shown(render, calls) or _key_shown(render, others, calls, context)
+                found = _part_shown(render, calls)
+                found = found or _key_shown(render, others, calls, context, apart=True)
             if found:
                 return found
     return ""
 
 
-def _key_shown(render: Probes, keys: Sequence[str], calls: bool, context: Mapping[str, Any]) -> str:
-    """The first of these keys whose text is shown; all of them are tried at once."""
+def _key_shown(
+    render: Probes,
+    keys: Sequence[str],
+    calls: bool,
+    context: Mapping[str, Any],
+    *,
+    apart: bool = False,
+) -> str:
+    """The first of these keys whose text is shown; all of them are tried at once.
+
+    `apart`: with a marker between it and the content or the call behind it. So is no other text:
+    not what the header holds, and not calls that are given as text.
+    """
     texts = {key: f"qzthought{at}qz" for at, key in enumerate(keys)}
     chat, tools = [QUESTION, _turn(calls=calls) | texts], TOOLS if calls else None
     shown = render(chat, tools, context) if keys else ""
     if shown is None and calls:
         shown = render([*chat, _result(CALL_ID)], tools, context)
-    return next((key for key, text in texts.items() if (shown or "").count(text) == 1), "")
+    for key, text in texts.items():
+        _, found, behind = (shown or "").partition(text)
+        marker, said, _ = behind.partition(NAME if calls else SAID)
+        if found and text not in behind and (not apart or (said and marker.strip())):
+            return key
+    return ""
 
 
 def _part_shown(render: Probes, calls: bool) -> str:

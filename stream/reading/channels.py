@@ -59,7 +59,7 @@ def channel_turn(reading: Reading) -> Steps[None]:
         if marker and (marker in marks.ends or marker == marks.start + marks.role):
             checkpoint.commit()
             src.pos += len(marker)
-            ended = ended or marker in turn_ends
+            ended = marker in turn_ends or (ended and marker not in marks.continuing)
             if marker in turn_ends and reading.sink.trail is not None:
                 reading.sink.trail.said(src.offset - len(marker), src.offset, Said.END)
             if marker != marks.start:

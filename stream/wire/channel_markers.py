@@ -43,6 +43,8 @@ class ChannelMarkers:
     trailing:        the white space that the template writes behind `message`.
     ends:            the cores of what ends a body: end markers, end-of-turn markers, `start`.
     turn_ends:       those of them that end the turn; `message_ends` end a message only.
+    continuing:      the cores of headers that continue the turn behind an end: where its messages
+                     end as it does.
     role:            the word that names the model behind `start`; "" where the format has none.
     parts:           the cores of the markers in a header, and what each says.
     openers:         what a header may begin with.
@@ -59,6 +61,7 @@ class ChannelMarkers:
         "_usual",
         "after_body",
         "after_word",
+        "continuing",
         "ends",
         "in_header",
         "in_text",
@@ -84,6 +87,8 @@ class ChannelMarkers:
         self.turn_ends = stripped(fmt.turn.ends)
         self.message_ends = stripped(channels.ends) - self.turn_ends
         self.role = _role(fmt.turn.headers, self.start)
+        headers = {self.start, self.start + self.role}
+        self.continuing = headers if fmt.turn.several_messages else set()
         kinds = {
             channels.constrain: HeaderPart.CONSTRAIN,
             channels.recipient: HeaderPart.RECIPIENT,

@@ -71,6 +71,7 @@ EVERY = bool(os.environ.get("DELTAPARSE_EVERY_TEMPLATE"))
 
 
 WITHOUT_PROVED_CALLS = {
+    *("calls_described_to_the_system", "calls_in_spoilt_json"),
     *("calls_described", "calls_in_prose", "calls_not_shown", "content_wrapped_beside_reasoning"),
     *("content_begun_in_the_prompt", "reasoning_as_a_part_of_content", "reasoning_asked_for"),
     "reasoning_opened_only",

@@ -81,6 +81,24 @@ def test_the_key_of_reasoning_beside_calls_that_must_be_answered_is_found():
     assert template(turns=STRICT + thought + CALLS + "{% endfor %}").reasoning_key == "musing"
 
 
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "{{ m.metadata or '' }}\n{{ m.content or '' }}",
+        "{{ m.content or '' }}{% if m.written_calls %}<do>{{ m.written_calls }}</do>{% else %}CALLS{% endif %}",
+        "{% if m.summary %}<short>{{ m.summary }}</short>{% else %}{{ m.content or '' }}CALLS{% endif %}",
+    ],
+    ids=["in the header", "calls as text", "instead of all else"],
+)
+def test_what_a_key_shows_elsewhere_is_no_reasoning(turn):
+    turns = "{% for m in messages %}<{{ m.role }}>" + turn.replace("CALLS", CALLS) + "{% endfor %}"
+    assert template(turns=turns).reasoning_key == ""
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Dry."}]
+    plain = template(turns=turns).render(messages)
+    messages[1]["reasoning_content"] = "hm"
+    assert template(turns=turns).render(messages) == plain
+
+
 PARTS = "{% for m in messages %}<{{ m.role }}>{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% elif p.type == 'KIND' %}{{ p.KIND }}{% endif %}{% endfor %}{% endif %}{% endfor %}"
 
 

@@ -548,6 +548,15 @@ def test_where_names_the_state():
     )
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_a_header_behind_the_end_continues_a_turn_of_several_messages(several):
+    fmt = HARMONY.replace(turn={"ends": ("<|end|>",), "several_messages": several})
+    parser = fed(fmt, THINK + START + CALL, tools=TOOLS)
+    assert calls(parser) == [("f", '{"a": 1}')]
+    assert kinds(parser) == ([] if several else ["text_after_end"])
+    assert kinds(fed(fmt, THINK + CALL, tools=TOOLS)) == ["text_after_end"]
+
+
 @pytest.mark.parametrize(
     ("before", "behind", "issues"),
     [
