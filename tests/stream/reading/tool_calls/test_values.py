@@ -104,6 +104,8 @@ def test_what_is_written_of_a_word(text, kinds, made, notes):
         ("2", {"number": frozenset({1}), "string": None}, '"2"'),
         ("2", {"number": frozenset({1}), "string": frozenset({"x"})}, "2"),
         ("1", {"number": None, "string": frozenset({"1"})}, "1"),
+        ("True", {"boolean": None, "string": frozenset({"True"})}, '"True"'),
+        ("True", {"boolean": None, "string": frozenset({"x"})}, "true"),
         ("9" * 18, {"number": frozenset({10**18 - 1}), "string": None}, "9" * 18),
         ('"x"', dict.fromkeys(ALL_TYPES) | {"string": frozenset({"x"})}, '"x"'),
     ],
@@ -151,3 +153,9 @@ def test_a_string_does_not_wait_for_what_is_none_of_its_types():
     out = []
     Value(out.append, lambda _: None, {"boolean": None, "string": None}).write("1")
     assert out == ['"1']
+
+
+def test_a_python_literal_is_noted_where_the_format_has_others():
+    for python in (False, True):
+        noted = [] if python else ["python_literals"]
+        assert written(["True"], {"boolean"}, python=python) == ("true", noted)
