@@ -226,13 +226,20 @@ def test_the_name_of_a_tool_may_hold_what_ends_names(text, final, name):
         ("c d", False),
         (" f", False),
         ("f>", False),
-        ("f</n>", False),
+        ("f|", False),
+        ("f;n", False),
         ("n" * LONGEST_NAME, True),
         ("n" * LONGEST_NAME + "n", False),
     ],
 )
 def test_which_names_are_read_whole(written, readable):
-    assert is_readable(written, {"a b"}, SHORT) == readable
+    assert is_readable(written, {"a b"}, marker_set({"|", ";n"})) == readable
+
+
+def test_a_name_ends_where_what_ends_it_begins_with_a_word():
+    fmt = NO_ENDS.replace(function={"name_suffix": "is>", "close": "</f>"})
+    parser = fed(fmt, "<f=gis><a=n>1;</f>", tools=TOOLS)
+    assert [(one.kind, one.span) for one in parser.issues] == [("unknown_tool", (3, 4))]
 
 
 @pytest.mark.parametrize(
@@ -247,3 +254,13 @@ def test_a_namespace_is_none_of_the_name_but_where_a_tool_has_it(tools, name, ga
     at = len(f"<f={gap}x.")
     told = [(issue.kind, issue.span) for issue in parser.issues]
     assert told == [("unknown_tool", (at, at + 1))] * (tools == [{"name": "g"}])
+
+
+def test_an_id_that_holds_the_name_may_have_a_namespace_of_the_models_own():
+    fmt = get_format("kimi_k2").replace(function={"namespace": ""})
+    text = (
+        "<|tool_calls_section_begin|><|tool_call_begin|>x.f:0<|tool_call_argument_begin|>{}"
+        "<|tool_call_end|><|tool_calls_section_end|>"
+    )
+    parser = fed(fmt, text, tools=TOOLS)
+    assert (calls(parser), parser.issues) == ([("f", "{}")], [])
