@@ -239,3 +239,18 @@ def test_elements_nest_as_deep_as_schemas_are_read():
     depth = DEEPEST + 2
     parser, _ = run(ELEMENTS, [HEAD + "<x>" * depth + "1" + "</x>" * depth + TAIL])
     assert parser.message.tool_calls[0].arguments.count('{"x": ') == DEEPEST + 1
+
+
+def test_a_type_that_does_not_end_breaks_the_call():
+    fmt = in_tags(name_prefix="<a=", name_suffix=" is ", type_suffix=">", value_suffix="</a>")
+    parser, _ = run(fmt, [f"<c><f=f><a=x is {'t' * 1000}>1</a></f></c>"])
+    assert [one.status for one in parser.attempts] == ["broken"]
+    assert "the type of an argument that does not end" in parser.issues[0].detail
+
+
+@pytest.mark.parametrize("cut", ["<", "<v"])
+def test_a_marker_that_is_cut_before_a_value_tells_of_the_name(cut):
+    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_prefix="<v>", value_suffix="</a>")
+    (issue,) = fed(fmt, "<c><f=f><a=xyz>" + cut, "length").issues
+    assert issue.kind == "truncated_call"
+    assert "not emitted: 'xyz" in issue.detail

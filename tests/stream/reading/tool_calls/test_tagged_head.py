@@ -264,3 +264,16 @@ def test_an_id_that_holds_the_name_may_have_a_namespace_of_the_models_own():
     )
     parser = fed(fmt, text, tools=TOOLS)
     assert (calls(parser), parser.issues) == ([("f", "{}")], [])
+
+
+def test_what_is_longer_than_a_name_is_none_of_an_argument():
+    driver = Driver(silent(argument_stands, SimpleNamespace(key_end=ENDS), ()))
+    driver.feed("n" * 1000)
+    assert (driver.running, driver.result) == (False, False)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '"a"'])
+def test_json_where_arguments_in_tags_should_stand_is_no_call(text):
+    text = f"<f=f>{text}</f>"
+    parser = fed(NO_ENDS.replace(function={"close": "</f>"}), text, tools=TOOLS)
+    assert (calls(parser), parser.message.content) == ([], text)
