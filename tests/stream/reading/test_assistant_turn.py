@@ -18,6 +18,7 @@ from deltaparse.stream.tokens.traced_parser import TracedParser
 from ...strategies.wire_by_hand import (
     CALL,
     DELIMITED,
+    LIST,
     OTHER,
     TAGS,
     UNMARKED,
@@ -350,3 +351,19 @@ def test_what_is_read_again_is_what_it_is_in_the_message(behind):
     ):
         spans = [text[start:end] for start, end, what in parser.role_spans if what == role]
         assert "".join(spans) == (said or "")
+
+
+def test_a_bracket_at_the_end_is_a_marker_that_is_cut_behind_a_call_only():
+    parser = fed(LIST, IN_JSON + "[", calls="json")
+    assert (calls(parser), kinds(parser)) == ([F], ["cut_marker"])
+    parser = fed(LIST, "[", calls="json")
+    assert (parser.message.content, kinds(parser)) == ("[", ["stray_text"])
+    assert [one.status for one in parser.attempts] == ["not_a_call"]
+
+
+def test_what_was_read_again_is_not_kept():
+    parser = StreamParser(TAGS, collect=False)
+    parser.feed(f"<think>\n a {CALL}<|end|><|start|>model\n")
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100
