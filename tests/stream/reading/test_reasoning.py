@@ -18,6 +18,9 @@ def test_an_answer_where_the_prompt_opened_reasoning_ends_that():
     prompt = "<|start|>model\n<plan>"
     parser = fed(WRAPPED, "<answer>hi</answer>", prompt=prompt)
     assert (parser.message.content, kinds(parser)) == ("hi", ["unclosed_reasoning"])
+    assert (
+        fed(WRAPPED, "<answer>hi</answer>", prompt=prompt, reasoning="raw").message.content == "hi"
+    )
     parser = StreamParser(WRAPPED, prompt=prompt, reasoning="inline")
     parser.feed("<answer>")
     assert not parser.in_reasoning
@@ -142,3 +145,13 @@ def test_reasoning_behind_a_call_that_interrupts_it_is_not_kept():
     for _ in range(100):
         parser.feed("text " * 10)
         assert parser.held < 100
+
+
+@pytest.mark.parametrize("prompt", ["", "<|start|>model\n<think>\n"])
+def test_a_start_of_reasoning_that_is_written_again_is_reported(prompt):
+    text = "<think>\n" * (1 if prompt else 2) + "hm\n</think>\n\nx"
+    parser = fed(TAGS, text, prompt=prompt)
+    assert (parser.message.reasoning_content, parser.message.content) == ("hm", "x")
+    start = 0 if prompt else len("<think>\n")
+    told = [(issue.kind, issue.span) for issue in parser.issues]
+    assert told == [("repeated_marker", (start, start + len("<think>\n")))]
