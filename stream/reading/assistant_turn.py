@@ -149,7 +149,7 @@ def _sections(
                 checkpoint.commit()
             yield from _section(reading, place, marker, role)
             if role is Role.CONTENT_START:
-                unproven = unproven and unproven_calls(reading, _next_marker)
+                unproven = unproven_calls(reading, _next_marker)
             continue
         if not checkpoint.open:
             checkpoint = Checkpoint(src)

@@ -64,6 +64,8 @@ class Header:
 def read_header(src: Window, marks: ChannelMarkers) -> Steps[Header]:
     """Read a header, whose first marker stands here, up to and with the marker of its message.
 
+    The role may stand before it, which says nothing.
+
     Where that does not come, it is read up to the marker that ends messages, to the end of the
     input or to its greatest length, and is not `whole`.
     """

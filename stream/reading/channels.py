@@ -120,8 +120,6 @@ def _message(
     """
     src, sink, tables = reading.src, reading.sink, reading.tables
     marks = tables.channels
-    if src.text.startswith(marks.role, src.pos):
-        src.pos += len(marks.role)
     header = yield from read_header(src, marks)
     sink.end_part()
     if not header.whole:
@@ -138,7 +136,7 @@ def _message(
             detail = f"{header.recipient!r} is read as {name!r}, in a namespace of the model's own"
             sink.issue("odd_header", checkpoint.span, detail)
         if ended:
-            span = (max(checkpoint.start, 0), src.offset)
+            span = (checkpoint.start, src.offset)
             sink.issue("text_after_end", span, "a call begins behind the end of the turn")
         if tables.in_message is not None:
             if not (yield from _own_calls(reading, tables.in_message, header, name, checkpoint)):

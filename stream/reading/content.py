@@ -111,7 +111,7 @@ def report_cut_marker(reading: Reading, markers: Markers) -> bool:
     """Read what the output ends in, behind a call, if it is the beginning of a marker."""
     src, start = reading.src, reading.src.offset
     rest = src.text[src.pos :]
-    if not src.closed or not rest or not may_become(src, markers):
+    if not rest or not may_become(src, markers):
         return False
     src.pos = len(src.text)
     report_cut(reading, start, rest)
@@ -190,8 +190,6 @@ def stands_alone(src: Window, tables: MarkerTables, marker: str, behind: Markers
         if end == len(text):
             if src.closed:
                 return True
-        elif text[end].isspace():
-            return False
         else:
             found = behind.match(text, end, final=src.closed)
             role = roles.match(text, end, final=src.closed)

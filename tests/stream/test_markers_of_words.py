@@ -63,6 +63,36 @@ def test_a_call_begins_a_line_of_the_turn():
     assert (calls(parser), parser.message.content) == ([], "The best Action: go")
 
 
+@pytest.mark.parametrize("ends", ["<|end|>", "ction: "])
+def test_what_looks_like_a_call_in_a_line_is_text(ends):
+    text = "The best " + CALL
+    assert fed(LINES.replace(turn={"ends": (ends,)}), text).message.content == text
+
+
+def test_a_marker_that_is_text_in_a_line_may_hold_the_end_of_the_turn():
+    fmt = LINES.replace(turn={"ends": ("ction: ",)})
+    assert fed(fmt, "The best Action: ").message.content == "The best A"
+
+
+def test_a_call_begins_a_line_where_the_format_has_an_empty_one_before_it():
+    fmt = LINES.replace(tools={"content_separator": "\n\n"})
+    for gap in ("\n", "\n\n"):
+        parser = fed(fmt, f"So.{gap}{CALL}")
+        assert (calls(parser), parser.message.content.strip()) == (MADE, "So.")
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "opened"),
+    [
+        ({"mode": "TAG_BASED", "start": "<think>\n", "end": "</think>"}, "<think>\n"),
+        ({"mode": "DELIMITER", "end": "</think>"}, ""),
+    ],
+)
+def test_reasoning_may_begin_with_a_call(reasoning, opened):
+    parser = fed(LINES.replace(reasoning=reasoning), opened + CALL)
+    assert (calls(parser), parser.message.reasoning_content) == (MADE, "")
+
+
 def test_a_call_in_reasoning_begins_a_line_too():
     parser = fed(THINKS, f"<think>An Action: go, then\n{CALL}")
     assert (calls(parser), kinds(parser)) == (MADE, [])

@@ -139,7 +139,7 @@ def argument_name(
             return Argument(key, types, crlf, way)
         yield from json_space(src)
         marker = yield from at(src, m.value_prefix)
-        if not marker and src.closed and m.value_prefix.match(src.text, src.pos) == src.pos:
+        if not marker and m.value_prefix.match(src.text, src.pos) == src.pos:
             call.not_emitted.append(key)
             return CUT
     if marker:
@@ -167,7 +167,7 @@ def _type_written(src: Window, call: Call, m: TaggedMarkers) -> Steps[Kinds | En
         return Ending.broken("the type of an argument that does not end")
     word = src.take(src.pos + start)
     types = types_named(word)
-    if word.strip() and not types and not TYPE_WORD.fullmatch(word.strip()):
+    if word.strip() and not TYPE_WORD.fullmatch(word.strip()):
         _left_out(call, f"the type {word.strip()}")
     return types
 
@@ -245,7 +245,7 @@ def _nests(src: Window, m: TaggedMarkers, kinds: Kinds, end: ValueEnd) -> Steps[
                 return True
             empty = yield from name_stands(src, stop - src.pos, end)
             return bool(empty) and all(kind in STRUCTURES for kind in kinds)
-        if stop < 0 or src.closed:
+        if stop < 0:
             return False
         yield
 

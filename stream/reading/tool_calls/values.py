@@ -38,7 +38,6 @@ LONGEST_NUMBER = 400
 """Characters of what may be a number or a string; all digits of the largest float are fewer."""
 
 NUMBER_SO_FAR = re.compile(rf"[-+.0-9][-+.0-9a-zA-Z_]{{0,{LONGEST_NUMBER}}}\s*")
-INTEGER = re.compile(r"-?[0-9]+")
 JSON_SCALAR = re.compile(
     r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+|true|false|null"
 )
@@ -101,7 +100,7 @@ class Value:
         self._python = python
         self.chunks: list[str] = []
         # While it is not decided what it is: its text without white space before it, and whether
-        # there is any behind.
+        # there are chunks of that behind.
         self._core = ""
         self._spaced = False
         self._streams = False
@@ -123,7 +122,6 @@ class Value:
             elif self._spaced or not self._may_go_on(core.rstrip()):
                 self._begin_string()
             self._core = core
-            self._spaced = core[-1].isspace()
         elif text and self._core:
             self._spaced = True
 
@@ -155,7 +153,6 @@ class Value:
         self.chunks.clear()
         self._streams = True
         self.string.sink = self._emit
-        self._deciding = False
         self._emit('"' + spelled(held))
 
     def _may_go_on(self, text: str) -> bool:
@@ -206,7 +203,8 @@ class Value:
         if kind not in self._kinds:
             return False
         allowed = self._kinds[kind]
-        return allowed is None or fits(_scalar(made), allowed) or not self._may_be_string(text)
+        # What may be a string too is not so long that Python refuses to read its digits.
+        return allowed is None or fits(json.loads(made), allowed) or not self._may_be_string(text)
 
     def _may_be_string(self, text: str) -> bool:
         """Whether the schema allows the text as a string."""
@@ -221,14 +219,6 @@ def is_json(text: str, kinds: Kinds) -> bool:
     """
     kind = FIRST.get(text[0], "number")
     return (kind in kinds or kind == "null") and JSON_SCALAR.fullmatch(text) is not None
-
-
-def _scalar(text: str) -> object:
-    """The value of JSON that is a word, a number or a string."""
-    if text in WORDS or text[0] == '"':
-        return json.loads(text)
-    # Python refuses to read longer integers.
-    return int(text) if len(text) <= LONGEST_NUMBER and INTEGER.fullmatch(text) else float(text)
 
 
 def _result(steps: Steps[T]) -> T:

@@ -13,10 +13,12 @@ from deltaparse import (
     StreamParser,
     get_format,
 )
+from deltaparse.stream.tokens.traced_parser import TracedParser
 
 from ...strategies.wire_by_hand import (
     CALL,
     DELIMITED,
+    LIST,
     OTHER,
     TAGS,
     UNMARKED,
@@ -59,8 +61,9 @@ def test_another_role_behind_the_header_is_waited_for():
     call = '{"name": "f", "parameters": {}}'
     assert fed(fmt, text + call, tools=[{"name": "f"}]).message.tool_calls == []
     start = '<|start|>user\n<call>\n{"name": "f", "arguments": {}}\n</call>'
-    parser = fed(TAGS, "a<|end|><|start|>model\n" + start)
-    assert parser.message.content == "a" + start
+    for before in ("a<|end|><|start|>model\n", "a<|end|>"):
+        parser = fed(TAGS, before + start)
+        assert (parser.message.content, calls(parser)) == ("a" + start, [])
 
 
 @pytest.mark.parametrize(
@@ -133,6 +136,7 @@ def test_an_end_of_the_turn_is_content_with_the_closer_and_the_text_behind_it():
     parser = fed(TAGS, "a<|end|></call>b" + CALL)
     assert (parser.message.content, calls(parser)) == ("a<|end|></call>b", [F])
     assert kinds(parser) == ["text_after_end", "text_after_end"]
+    assert fed(TAGS, "a<|end|></call>b<call>c").message.content == "a<|end|></call>b<call>c"
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -167,10 +171,26 @@ def test_a_header_at_the_beginning_is_a_repetition():
 
 
 @pytest.mark.parametrize("before", ["", "<think>\nhm</think>", IN_JSON])
-def test_calls_in_json_may_stand_behind_any_white_space(before):
-    parser = fed(TAGS, before + " " * 200 + IN_JSON, calls="json")
-    assert calls(parser) == [F] * (2 if before == IN_JSON else 1)
-    assert (parser.message.content, parser.issues) == ("", [])
+@pytest.mark.parametrize("space", [200, 256, 257, 520])
+def test_calls_in_json_may_stand_behind_any_white_space(before, space):
+    parser = fed(TAGS, before + " " * space + IN_JSON, calls="json")
+    behind_call = before == IN_JSON
+    assert calls(parser) == [F] * (1 + behind_call)
+    kept = (space - 1) // 256 * 256
+    assert parser.message.content == " " * kept
+    spans = [(len(before) + at, len(before) + at + 256) for at in range(0, kept, 256)]
+    assert found(parser) == [("text_after_tool_call", span) for span in spans] * behind_call
+
+
+def test_the_white_space_of_a_marker_is_none_of_the_text_where_calls_are_json():
+    parser = fed(TAGS, " " * 256 + CALL.replace("<call>", "\n<call>"), calls="json")
+    assert (calls(parser), parser.message.content) == ([F], "")
+
+
+def test_white_space_that_is_text_stands_between_two_markers():
+    text = " " * 100 + "</think>b"
+    parser = fed(TAGS, text)
+    assert (parser.message.content, found(parser)) == (text, [("orphan_marker", (100, 108))])
 
 
 def test_white_space_between_text_and_reasoning_is_text_in_raw_output():
@@ -204,8 +224,10 @@ def test_content_may_stand_in_markers_more_than_once(text, content):
 
 
 @pytest.mark.parametrize("space", ["", "\n"])
-def test_a_closer_behind_a_call_in_json_is_reported(space):
-    parser = fed(TAGS, f"{IN_JSON}{space}</call>", calls="json")
+@pytest.mark.parametrize("several", [False, True])
+def test_a_closer_behind_a_call_in_json_is_reported(space, several):
+    fmt = TAGS.replace(turn={"several_messages": several})
+    parser = fed(fmt, f"{IN_JSON}{space}</call>", calls="json")
     start = len(IN_JSON + space)
     assert (calls(parser), found(parser)) == ([F], [("stray_marker", (start, start + 7))])
 
@@ -229,6 +251,11 @@ def test_a_separator_before_text_is_text(text):
     parser = fed(UNMARKED, BARE + text, tools=[{"name": "f"}])
     assert (calls(parser), parser.message.content) == ([F], text)
     assert found(parser) == [("text_after_tool_call", (len(BARE), len(BARE + text)))]
+
+
+def test_a_separator_where_the_turn_begins_is_text():
+    parser = fed(UNMARKED, ";", tools=[{"name": "f"}])
+    assert (parser.message.content, parser.issues) == (";", [])
 
 
 def test_what_is_unread_of_a_call_that_a_policy_refuses_is_content():
@@ -271,3 +298,72 @@ def test_the_white_space_that_the_template_writes_before_content_is_none_of_it(t
 def test_content_stands_in_markers_where_reasoning_does(text, prompt, content):
     modes = {"content": {"mode": "WRAPPED_WITH_REASONING"}, "reasoning": {"mode": "TAG_BASED"}}
     assert fed(WRAPPED.replace(**modes), text, prompt=prompt).message.content == content
+
+
+def test_content_stands_in_markers_behind_reasoning_that_every_turn_begins_with():
+    fmt = WRAPPED.replace(
+        content={"mode": "WRAPPED_WITH_REASONING"}, reasoning={"mode": "DELIMITER", "start": ""}
+    )
+    parser = fed(fmt, "x</plan>b<answer>a</answer>c")
+    assert (parser.message.reasoning_content, parser.message.content) == ("x", "bac")
+
+
+def test_an_end_of_reasoning_that_may_end_the_turn_is_none_too_many():
+    fmt = TAGS.replace(turn={"ends": ("</think>",)})
+    for before in ("", "a", CALL):
+        parser = fed(fmt, before + "</think>\n</think>")
+        assert (parser.message.content, parser.issues) == (before * (before == "a"), [])
+
+
+def test_a_part_that_was_text_makes_text_of_what_follows_the_end_of_the_turn():
+    text = 'So:\n>>> x\n{"a": 2}<|eot_id|>>>>f\n{"a": 1}'
+    parser = fed(get_format("functionary_v32"), "all\n" + text)
+    assert (parser.message.content, calls(parser)) == (text, [])
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_a_separator_that_the_prompt_wrote_may_be_all_of_a_call(reason):
+    parser = fed(UNMARKED, " ", reason, prompt=f"<|start|>model\n{BARE};", tools=[{"name": "f"}])
+    (issue,) = parser.issues
+    assert (issue.kind, issue.span) == ("cut_marker", (0, 1))
+    assert [one.status for one in parser.attempts] == ["truncated"] * (reason == "length")
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_what_is_cut_off_is_the_end_of_the_output_and_not_of_reasoning(depth):
+    thought = f"<think>\n a {CALL}" * depth
+    parser = fed(TAGS, thought + "<<|end|>")
+    assert (parser.message.content, calls(parser)) == ("<", [F] * depth)
+    assert "cut_marker" in kinds(fed(TAGS, thought + "<"))
+
+
+@pytest.mark.parametrize("behind", ["", "\n</cal more", "<|end|><|start|>model\n more"])
+def test_what_is_read_again_is_what_it_is_in_the_message(behind):
+    text = f"hm {CALL}{behind}"
+    parser = TracedParser(DELIMITED)
+    parser.feed(text)
+    parser.finish("stop")
+    for role, said in (
+        ("reasoning", parser.message.reasoning_content),
+        ("content", parser.message.content),
+        ("arguments", F[1]),
+        ("end", behind[: behind.find(">") + 1]),
+    ):
+        spans = [text[start:end] for start, end, what in parser.role_spans if what == role]
+        assert "".join(spans) == (said or "")
+
+
+def test_a_bracket_at_the_end_is_a_marker_that_is_cut_behind_a_call_only():
+    parser = fed(LIST, IN_JSON + "[", calls="json")
+    assert (calls(parser), kinds(parser)) == ([F], ["cut_marker"])
+    parser = fed(LIST, "[", calls="json")
+    assert (parser.message.content, kinds(parser)) == ("[", ["stray_text"])
+    assert [one.status for one in parser.attempts] == ["not_a_call"]
+
+
+def test_what_was_read_again_is_not_kept():
+    parser = StreamParser(TAGS, collect=False)
+    parser.feed(f"<think>\n a {CALL}<|end|><|start|>model\n")
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100

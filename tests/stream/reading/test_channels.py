@@ -599,6 +599,12 @@ def test_a_message_that_is_cut_where_its_call_begins_has_a_call_that_is_cut():
     parser = fed(OWN, TO_F + "<ca", "length")
     assert [(call.name, call.complete) for call in parser.message.tool_calls] == [("f", False)]
     assert kinds(parser) == ["truncated_call"]
+    unknown = fed(OWN, TO_F + "<ca", "length", tools=[{"name": "g"}]).issues[1]
+    start = TO_F.index("f<|message|>")
+    assert (unknown.kind, unknown.span) == ("unknown_tool", (start, start + 1))
+    # Behind the whole marker the call itself says what is called.
+    (tried,) = fed(OWN, TO_F + "<call>", "length").attempts
+    assert (tried.name, tried.status) == ("", "truncated")
 
 
 @pytest.mark.parametrize("policy", ["keep", "drop"])
@@ -616,10 +622,13 @@ def test_a_message_to_a_function_without_a_call_is_content_to_its_end(policy):
         ("final", "left out"),
         ("final x to=f", "kept as content"),
         ("final to=f", "kept as content"),
+        ("final to=functions.f", "kept as content"),
     ],
 )
-def test_a_header_without_a_message_says_what_became_of_it(text, said):
-    parser = fed(HARMONY, f"<|channel|>{text}<|end|>")
+@pytest.mark.parametrize("end", ["<|end|>", "<|return|>"])
+def test_a_header_without_a_message_says_what_became_of_it(text, said, end):
+    fmt = HARMONY.replace(turn={"ends": ("<|return|>", "<|return|>all")})
+    parser = fed(fmt, f"<|channel|>{text}{end}")
     (issue,) = parser.issues
     assert said in issue.detail
     assert (parser.message.content or "") == (f"<|channel|>{text}" if "kept" in said else "")
@@ -681,6 +690,8 @@ def test_a_name_that_is_cut_is_what_there_is_of_it(end):
     assert tried.name == "get_we"
     (tried,) = fed(HARMONY, "<|channel|>commentary to=<|mess", "length").attempts
     assert tried.name == ""
+    (tried,) = fed(HARMONY, "<|channel|>commentary to=functions.f<<|channel|>", "length").attempts
+    assert tried.name == "f<"
 
 
 def test_a_role_that_the_prompt_wrote_may_be_written_again():
@@ -693,14 +704,17 @@ def test_a_call_behind_the_end_of_the_turn_is_reported_with_its_header():
     (issue,) = parser.issues
     start = len(FINAL + START)
     assert (issue.kind, issue.span) == ("text_after_end", (start, start + len(HEADER)))
+    assert issue.detail == "a call begins behind the end of the turn"
     assert calls(parser) == [("f", "{}")]
 
 
 @pytest.mark.parametrize("end", ["<|call|>", "<|end|>", ""])
-def test_what_ends_a_call_that_is_text_is_text_but_for_the_next_header(end):
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_what_ends_a_call_that_is_text_is_text_but_for_the_next_header(end, space):
     text = HEADER + "{}" + end
     policies = Policies(unknown_tool="text")
-    parser = fed(HARMONY, text + START + FINAL, tools=[{"name": "g"}], policies=policies)
+    fmt = HARMONY.replace(channels={"start": f"{space}<|start|>"})
+    parser = fed(fmt, text + space + START + FINAL, tools=[{"name": "g"}], policies=policies)
     assert parser.message.parts == [Content(text), Content("Hello")]
     (issue,) = parser.issues
     assert (issue.kind, issue.span[0]) == ("unknown_tool", text.index("f<|message|>"))
@@ -718,6 +732,8 @@ def test_a_body_that_is_no_object_leaves_a_call_without_arguments(body):
     (call,) = parser.message.tool_calls
     assert (call.name, call.arguments, call.complete) == ("f", "", False)
     assert call.span == (0, len(HEADER + body))
+    (issue,) = parser.issues
+    assert issue.detail.startswith("no JSON object in the call of 'f'")
 
 
 def test_brackets_behind_arguments_are_left_out_where_these_are_whole():
@@ -750,11 +766,111 @@ def test_a_message_to_someone_else_is_reported_from_its_header_on():
     assert parser.message.content == "Hello"
 
 
-def test_raw_reasoning_that_the_next_message_ends_has_no_end_marker():
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_raw_reasoning_that_the_next_message_ends_has_no_end_marker(space):
+    fmt = HARMONY.replace(channels={"start": f"{space}<|start|>"})
     text = "<|channel|>analysis<|message|>hm"
-    content = "".join(
-        part.text for part in fed(HARMONY, text + START + FINAL, reasoning="raw").message.parts
-    )
+    parser = fed(fmt, f"{text}{space}{START}{FINAL}", reasoning="raw")
+    content = "".join(part.text for part in parser.message.parts)
     assert content == text + "Hello"
     shown = fed(HARMONY, f"{text}<|end|>{START}{FINAL}", reasoning="raw").message.content
     assert shown == f"{text}<|end|>Hello"
+
+
+def test_an_end_of_the_turn_within_another_ends_a_message():
+    parser = fed(HARMONY.replace(turn={"ends": ("~~",)}), "<|channel|>final<|message|>a~~~")
+    assert parser.message.content == "a~"
+
+
+@pytest.mark.parametrize(
+    ("fmt", "recipient"),
+    [
+        (PYTHON, "functions.python"),
+        (HARMONY.replace(code=CodeFormat(start="<|code|>", function="python")), "f"),
+    ],
+)
+def test_code_is_an_argument_of_the_tool_of_code_only(fmt, recipient):
+    text = f"<|channel|>analysis to={recipient}<|message|>x = 1<|call|>"
+    assert calls(fed(fmt, text, tools=TOOLS)) == [(recipient.removeprefix("functions."), "")]
+
+
+def test_code_behind_a_marker_of_its_own_is_none_without_it():
+    fmt = HARMONY.replace(code=CodeFormat(start="<|code|>", function="python"))
+    parser = fed(fmt, "<|channel|>analysis to=python<|message|>x = 1<|call|>")
+    assert (calls(parser), kinds(parser)) == ([("python", "")], ["malformed_arguments"])
+
+
+@pytest.mark.parametrize("name", ["functions.f", "python"])
+def test_a_call_that_is_cut_before_its_body_is_reported(name):
+    parser = fed(PYTHON, f"<|channel|>analysis to={name}<|message|>", "length")
+    (call,) = parser.message.tool_calls
+    assert (call.arguments, call.complete, kinds(parser)) == ("", False, ["truncated_call"])
+
+
+INTO = "<|channel|>final<|message|>"
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text"),
+    [
+        (HARMONY, f"<|channel|>final x<|end|>{START}{INTO}"),
+        (HARMONY, f"{THINK}{START}{FINAL}{START}{INTO}"),
+        (HARMONY, CALL[:-12]),
+        (HARMONY, f"<|channel|>final to=functions.f<|message|><|call|>{START}{INTO}"),
+        (PYTHON, f"<|channel|>analysis to=python<|message|>x<|call|>{START}{INTO}"),
+        (OWN, f"{TO_F}{CALL_IN_TAGS}{CALL_IN_TAGS}<|call|>{START}{INTO}"),
+        (OWN, f"{TO_F}what"),
+    ],
+)
+def test_what_was_read_is_not_kept(fmt, text):
+    parser = StreamParser(fmt, collect=False)
+    parser.feed(text + '{"a": "')
+    for _ in range(100):
+        parser.feed("text " * 10)
+        assert parser.held < 100
+
+
+@pytest.mark.parametrize("reasoning", ["separate", "raw"])
+@pytest.mark.parametrize("behind", ["more", START + FINAL, f"{START}{CALL} more"])
+def test_each_character_is_what_it_is_in_the_message(reasoning, behind):
+    text = THINK + behind
+    parser = TracedParser(HARMONY, reasoning=reasoning)
+    parser.feed(text)
+    parser.finish("stop")
+    message = parser.message
+    thought = "" if reasoning == "raw" else message.reasoning_content
+    said = {"content": message.content.removeprefix(THINK), "reasoning": thought or THINK}
+    for role, whole in said.items():
+        spans = [text[start:end] for start, end, what in parser.role_spans if what == role]
+        assert "".join(spans) == whole
+
+
+def test_a_name_stands_behind_its_namespace():
+    text = "<|channel|>commentary to=f.f<|message|>{}<|call|>"
+    parser = TracedParser(HARMONY, tools=TOOLS)
+    parser.feed(text)
+    parser.finish("stop")
+    at = text.index("f<|message|>")
+    assert [span[:2] for span in parser.role_spans if span[2] == "name"] == [(at, at + 1)]
+
+
+def test_a_tool_may_have_the_name_of_a_reader():
+    text = "<|channel|>commentary to=all<|message|>{}<|call|>"
+    assert calls(fed(HARMONY, text, tools=[{"name": "all"}])) == [("all", "{}")]
+
+
+def test_a_channel_is_no_reader_where_channels_are_named():
+    parser = fed(HARMONY, "<|channel|>final to=analysis<|message|>psst<|end|>")
+    assert (parser.message.parts, kinds(parser)) == ([], ["foreign_recipient"])
+
+
+def test_json_behind_the_end_of_the_turn_is_no_call():
+    text = '{"name": "f", "arguments": {}}'
+    parser = fed(HARMONY, f"{FINAL}{START}{INTO}{text}", calls="json", tools=TOOLS)
+    assert (calls(parser), parser.message.content) == ([], "Hello" + text)
+
+
+def test_text_that_the_end_of_a_message_follows_is_reported_as_content():
+    (issue,) = fed(HARMONY, f"hm<|end|>{START}{FINAL}").issues
+    assert (issue.kind, issue.span) == ("orphan_marker", (2, 2))
+    assert ", and what stands before it is content: " in issue.detail

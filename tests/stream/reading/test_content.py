@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ...strategies.wire_by_hand import TAGS, fed
+from ...strategies.wire_by_hand import CALL, LIST, TAGS, UNMARKED, calls, fed, kinds
 
 LINES = TAGS.replace(reasoning={"start": "\n<think>\n"})
 
@@ -20,3 +20,48 @@ def test_a_start_of_reasoning_is_text_right_behind_a_quotation_mark(text, conten
     parser = fed(LINES, text)
     assert parser.message.content == content
     assert parser.message.reasoning_content == reasoning
+
+
+def test_an_end_of_reasoning_in_content_is_reported_as_content():
+    (issue,) = fed(TAGS, "a</think>b").issues
+    assert (issue.kind, issue.span) == ("orphan_marker", (1, 9))
+    assert issue.detail.startswith("'</think>' ends no reasoning, and is content: ")
+
+
+@pytest.mark.parametrize("space", [0, 1, 256, 257, 1000])
+def test_an_end_of_the_turn_ends_it_with_some_white_space_behind_it(space):
+    gap = " " * space
+    for behind, is_text in (("<|end|>", space > 256), ("more", True)):
+        parser = fed(TAGS, f"a<|end|>{gap}{behind}")
+        kept = f"<|end|>{gap}{behind.removesuffix('<|end|>')}" if is_text else ""
+        assert parser.message.content == "a" + kept
+        assert kinds(parser) == ["text_after_end"] * is_text
+
+
+BARE = '{"name": "f", "parameters": {"a": 1}}'
+BEGUN = '[CALLS][{"name": "f", "arguments": {"a": 1}, "id": "x"}'
+
+
+@pytest.mark.parametrize(
+    ("fmt", "text", "cut", "tried"),
+    [
+        # What may be the end of the turn too is that, unless the output was cut.
+        (TAGS, CALL, "<", ["length"]),
+        (TAGS, CALL, "<ca", ["stop", "length"]),
+        (TAGS, CALL, "</", []),
+        (TAGS, CALL, "<|e", []),
+        (UNMARKED, BARE, "<|e", []),
+        (UNMARKED, BARE, "; ", ["length"]),
+        (LIST, BEGUN, " ,", ["length"]),
+    ],
+)
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_the_beginning_of_a_marker_is_an_attempt_where_it_begins_a_call(
+    fmt, text, cut, tried, reason
+):
+    parser = fed(fmt, text + cut, reason, tools=[{"name": "f"}])
+    assert (calls(parser), parser.message.content) == ([("f", '{"a": 1}')], "")
+    (issue,) = parser.issues
+    assert issue.kind == "cut_marker"
+    told = [(one.name, one.span, one.status, one.detail) for one in parser.attempts[1:]]
+    assert told == [("", issue.span, "truncated", issue.detail)] * (reason in tried)

@@ -18,6 +18,9 @@ def test_an_answer_where_the_prompt_opened_reasoning_ends_that():
     prompt = "<|start|>model\n<plan>"
     parser = fed(WRAPPED, "<answer>hi</answer>", prompt=prompt)
     assert (parser.message.content, kinds(parser)) == ("hi", ["unclosed_reasoning"])
+    assert (
+        fed(WRAPPED, "<answer>hi</answer>", prompt=prompt, reasoning="raw").message.content == "hi"
+    )
     parser = StreamParser(WRAPPED, prompt=prompt, reasoning="inline")
     parser.feed("<answer>")
     assert not parser.in_reasoning
@@ -142,3 +145,49 @@ def test_reasoning_behind_a_call_that_interrupts_it_is_not_kept():
     for _ in range(100):
         parser.feed("text " * 10)
         assert parser.held < 100
+
+
+@pytest.mark.parametrize("prompt", ["", "<|start|>model\n<think>\n"])
+def test_a_start_of_reasoning_that_is_written_again_is_reported(prompt):
+    text = "<think>\n" * (1 if prompt else 2) + "hm\n</think>\n\nx"
+    parser = fed(TAGS, text, prompt=prompt)
+    assert (parser.message.reasoning_content, parser.message.content) == ("hm", "x")
+    start = 0 if prompt else len("<think>\n")
+    told = [(issue.kind, issue.span) for issue in parser.issues]
+    assert told == [("repeated_marker", (start, start + len("<think>\n")))]
+
+
+NEXT_ENDS = WRAPPED.replace(reasoning={"end": "<answer>"})
+"""What begins the next section ends reasoning."""
+
+
+def test_reasoning_that_the_next_section_should_end_is_reported_where_the_turn_does():
+    parser = fed(NEXT_ENDS, "<plan>a<|end|>")
+    assert (parser.message.reasoning_content, kinds(parser)) == ("a", ["unclosed_reasoning"])
+
+
+def test_a_call_in_json_that_ends_reasoning_is_not_kept():
+    parser = StreamParser(NEXT_ENDS, calls="json", collect=False)
+    parser.feed('<plan>{"name": "f", "arguments": {"a": "')
+    assert not parser.in_reasoning
+    for text in ["text " * 10] * 100 + ['"}}<answer>'] + ["text " * 10] * 100:
+        parser.feed(text)
+        assert parser.held < 100
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "content"),
+    [("separate", "b"), ("raw", "<plan>ab"), ("inline", "<think>a</think>b")],
+)
+def test_the_next_section_ends_reasoning_wherever_it_is_written(reasoning, content):
+    parser = fed(NEXT_ENDS, "<plan>a<answer>b</answer>", reasoning=reasoning)
+    assert (parser.message.content, parser.issues) == (content, [])
+
+
+@pytest.mark.parametrize("behind", ["", CALL, "<|end|>"])
+@pytest.mark.parametrize(
+    ("reasoning", "content"), [("raw", "<think>\na"), ("inline", "<think>a</think>")]
+)
+def test_reasoning_that_does_not_end_has_no_end_of_the_models(behind, reasoning, content):
+    parser = fed(TAGS, f"<think>\na{behind}", reasoning=reasoning)
+    assert (parser.message.content, calls(parser)) == (content, [F] * (behind == CALL))

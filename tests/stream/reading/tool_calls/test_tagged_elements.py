@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from deltaparse import StreamParser, get_format
+from deltaparse.stream.reading.tool_calls.schema import DEEPEST
 from deltaparse.stream.reading.tool_calls.tagged_elements import Argument, Typed
 from deltaparse.stream.wire.tag_markers import tagged_markers
 
-from ....strategies.wire_by_hand import ELEMENTS, calls, fed, in_tags
+from ....strategies.wire_by_hand import ELEMENTS, calls, fed, in_tags, kinds
 from ...invariants import run
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
@@ -34,6 +35,7 @@ HEAD, TAIL = '<jobs><job of="f">', "</job></jobs>"
         ),
         ("<a></a>", '{"a": []}'),
         ("<o></o>", '{"o": {}}'),
+        ("<o><entry>1</entry></o>", '{"o": {"entry": 1}}'),
     ],
 )
 def test_elements_have_the_types_of_the_schema(text, made):
@@ -78,6 +80,8 @@ def test_what_is_in_a_value_has_the_schema_of_that():
     assert record.inner(member, listed=False) == ({"string": None}, TEXT)
     typed = Argument("entry", {"number": None}, False, way)
     assert listed.inner(typed, listed=True) == ({"number": None}, RECORD)
+    typed = Argument("s", {"number": None}, False, way)
+    assert record.inner(typed, listed=False) == ({"number": None}, TEXT)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +156,7 @@ def test_a_type_that_is_cut_tells_of_its_name():
 
 def test_a_name_that_ends_its_value_is_no_longer_than_a_marker():
     fmt = in_tags(name_prefix="<", name_suffix=">", value_suffix="</", key_suffix=">")
-    for length, complete in ((30, True), (300, False)):
+    for length, complete in ((30, True), (255, True), (256, False), (300, False)):
         name = "x" * length
         (call,) = run(fmt, [f"<c><f=f><{name}>1</{name}></f></c>"])[0].message.tool_calls
         assert call.complete == complete
@@ -201,3 +205,52 @@ def test_a_type_before_the_name_that_is_cut_is_told_of():
     assert calls(fed(fmt, "<c><f=f><a:number is x>1</a></f></c>")) == [("f", '{"x": 1}')]
     (issue,) = fed(fmt, "<c><f=f><a:num", "length").issues
     assert issue.detail.endswith("not emitted: 'num'")
+
+
+def test_where_types_stand_before_names_none_need_stand_there():
+    fmt = in_tags(name_prefix="<a=", type_first=True, name_suffix=">", value_suffix="</a>")
+    assert calls(fed(fmt, "<c><f=f><a=x>1</a></f></c>")) == [("f", '{"x": 1}')]
+
+
+def test_what_is_no_type_is_reported():
+    fmt = in_tags(name_prefix="<a=", name_suffix=" is ", type_suffix=">", value_suffix="</a>")
+    text = "<a=x is string>1</a><a=y is ?>1</a><a=z is !>1</a>"
+    parser = fed(fmt, f"<c><f=f>{text}</f></c>")
+    assert calls(parser) == [("f", '{"x": "1", "y": 1, "z": 1}')]
+    (issue,) = parser.issues
+    assert issue.detail.endswith("'the type ?, the type !'")
+
+
+def test_a_text_where_what_is_none_is_marked_is_reported():
+    fmt = in_tags(
+        name_prefix="<p ", name_suffix=" s>", literal_name_suffix=" n>", value_suffix="</p>"
+    )
+    for marker, told in ((" s>", []), (" n>", ["repaired_arguments"])):
+        parser = fed(fmt, f"<c><f=f><p x{marker}a b</p></f></c>")
+        assert (calls(parser), kinds(parser)) == ([("f", '{"x": "a b"}')], told)
+
+
+def test_a_line_that_ends_in_both_signs_may_have_more_white_space_behind_it():
+    fmt = in_tags(name_prefix="<a=", name_suffix=">\n  ", value_suffix="\n</a>")
+    assert calls(fed(fmt, "<c><f=f><a=x>\r\n  v\r\n</a></f></c>")) == [("f", '{"x": "v"}')]
+
+
+def test_elements_nest_as_deep_as_schemas_are_read():
+    depth = DEEPEST + 2
+    parser, _ = run(ELEMENTS, [HEAD + "<x>" * depth + "1" + "</x>" * depth + TAIL])
+    assert parser.message.tool_calls[0].arguments.count('{"x": ') == DEEPEST + 1
+
+
+def test_a_type_that_does_not_end_breaks_the_call():
+    fmt = in_tags(name_prefix="<a=", name_suffix=" is ", type_suffix=">", value_suffix="</a>")
+    parser, _ = run(fmt, [f"<c><f=f><a=x is {'t' * 1000}>1</a></f></c>"])
+    assert [one.status for one in parser.attempts] == ["broken"]
+    assert "the type of an argument that does not end" in parser.issues[0].detail
+
+
+@pytest.mark.parametrize("cut", ["<", "<v"])
+def test_a_marker_that_is_cut_before_a_value_tells_of_the_name(cut):
+    fmt = in_tags(name_prefix="<a=", name_suffix=">", value_prefix="<v>", value_suffix="</a>")
+    (issue,) = fed(fmt, "<c><f=f><a=xyz>" + cut, "length").issues
+    assert issue.kind == "truncated_call"
+    assert "not emitted: 'xyz" in issue.detail

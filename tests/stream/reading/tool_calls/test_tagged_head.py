@@ -20,6 +20,7 @@ from deltaparse.stream.reading.tool_calls.tagged_head import (
     _without_namespace,
     argument_stands,
     is_readable,
+    name_in,
     names_without_marker,
     read_name,
 )
@@ -194,3 +195,85 @@ def test_what_may_begin_the_suffix_again_is_none_behind_it():
 def test_a_name_with_a_blank_is_read_where_a_tool_is_called_so():
     assert is_readable("my tool", ["my tool"], ENDS)
     assert not is_readable("my tool", [], ENDS)
+
+
+SHORT = marker_set({">", "</n>"})
+
+
+@pytest.mark.parametrize(
+    ("text", "final", "name"),
+    [
+        ("a>", True, "a"),
+        ("a>", False, None),
+        (" a>", False, None),
+        ("a>b>", False, "a>b"),
+        (" a>b >", False, " a>b "),
+        ("a>bx>", False, "a"),
+        ("ax>b>", False, "ax"),
+        ("n" * LONGEST_NAME + ">", True, "n" * LONGEST_NAME),
+        ("n" * LONGEST_NAME + "n>", True, ""),
+    ],
+)
+def test_the_name_of_a_tool_may_hold_what_ends_names(text, final, name):
+    assert name_in(text, SHORT, final, {"a>b", "c"}) == name
+
+
+@pytest.mark.parametrize(
+    ("written", "readable"),
+    [
+        ("f", True),
+        ("a b", True),
+        ("c d", False),
+        (" f", False),
+        ("f>", False),
+        ("f|", False),
+        ("f;n", False),
+        ("n" * LONGEST_NAME, True),
+        ("n" * LONGEST_NAME + "n", False),
+    ],
+)
+def test_which_names_are_read_whole(written, readable):
+    assert is_readable(written, {"a b"}, marker_set({"|", ";n"})) == readable
+
+
+def test_a_name_ends_where_what_ends_it_begins_with_a_word():
+    fmt = NO_ENDS.replace(function={"name_suffix": "is>", "close": "</f>"})
+    parser = fed(fmt, "<f=gis><a=n>1;</f>", tools=TOOLS)
+    assert [(one.kind, one.span) for one in parser.issues] == [("unknown_tool", (3, 4))]
+
+
+@pytest.mark.parametrize(
+    ("tools", "name"),
+    [(None, "f"), ([{"name": "f"}], "f"), ([{"name": "x.f"}], "x.f"), ([{"name": "g"}], "f")],
+)
+@pytest.mark.parametrize("gap", ["", " "])
+def test_a_namespace_is_none_of_the_name_but_where_a_tool_has_it(tools, name, gap):
+    fmt = NO_ENDS.replace(function={"namespace": "x.", "close": "</f>"})
+    parser = fed(fmt, f"<f={gap}x.f{gap}><a=n>1;</f>", tools=tools)
+    assert calls(parser) == [(name, '{"n": 1}')]
+    at = len(f"<f={gap}x.")
+    told = [(issue.kind, issue.span) for issue in parser.issues]
+    assert told == [("unknown_tool", (at, at + 1))] * (tools == [{"name": "g"}])
+
+
+def test_an_id_that_holds_the_name_may_have_a_namespace_of_the_models_own():
+    fmt = get_format("kimi_k2").replace(function={"namespace": ""})
+    text = (
+        "<|tool_calls_section_begin|><|tool_call_begin|>x.f:0<|tool_call_argument_begin|>{}"
+        "<|tool_call_end|><|tool_calls_section_end|>"
+    )
+    parser = fed(fmt, text, tools=TOOLS)
+    assert (calls(parser), parser.issues) == ([("f", "{}")], [])
+
+
+def test_what_is_longer_than_a_name_is_none_of_an_argument():
+    driver = Driver(silent(argument_stands, SimpleNamespace(key_end=ENDS), ()))
+    driver.feed("n" * 1000)
+    assert (driver.running, driver.result) == (False, False)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '"a"'])
+def test_json_where_arguments_in_tags_should_stand_is_no_call(text):
+    text = f"<f=f>{text}</f>"
+    parser = fed(NO_ENDS.replace(function={"close": "</f>"}), text, tools=TOOLS)
+    assert (calls(parser), parser.message.content) == ([], text)

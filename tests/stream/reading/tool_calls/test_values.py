@@ -78,10 +78,23 @@ def test_json_of_one_of_the_types_passes_unchanged(value, types):
         ('"x"', ALL_TYPES, '"x"', []),
         ("1", {"string", "null"}, '"1"', []),
         ("null", {"number"}, "null", []),
+        ("true\n", {"boolean", "string"}, "true", []),
+        ("false", {"boolean", "string"}, "false", []),
+        ("null", {"null", "string"}, "null", []),
+        ("Infinity", {"number", "string", "null"}, "null", ["non_finite"]),
+        ("-Infinity", {"number", "string", "null"}, "null", ["non_finite"]),
+        ("[1]", {"array", "string"}, "[1]", []),
+        ("(1, 2)", {"array", "string"}, "[1, 2]", ["python_literals"]),
+        ("'x'", ALL_TYPES, '"x"', ["python_literals"]),
+        ('{"a": 1}', {"object", "string"}, '{"a": 1}', []),
+        ("[1]", {"array"}, "[1]", []),
+        ('{"a": 1}', {"object"}, '{"a": 1}', []),
+        ("true", {"boolean"}, "true", []),
     ],
 )
 def test_what_is_written_of_a_word(text, kinds, made, notes):
-    assert written([text], kinds) == (made, notes)
+    for chunks in ([text], list(text)):
+        assert written(chunks, kinds) == (made, notes)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +103,10 @@ def test_what_is_written_of_a_word(text, kinds, made, notes):
         ("1", {"number": frozenset({1}), "string": None}, "1"),
         ("2", {"number": frozenset({1}), "string": None}, '"2"'),
         ("2", {"number": frozenset({1}), "string": frozenset({"x"})}, "2"),
+        ("1", {"number": None, "string": frozenset({"1"})}, "1"),
+        ("True", {"boolean": None, "string": frozenset({"True"})}, '"True"'),
+        ("True", {"boolean": None, "string": frozenset({"x"})}, "true"),
+        ("9" * 18, {"number": frozenset({10**18 - 1}), "string": None}, "9" * 18),
         ('"x"', dict.fromkeys(ALL_TYPES) | {"string": frozenset({"x"})}, '"x"'),
     ],
 )
@@ -126,3 +143,19 @@ def test_a_string_begins_where_it_can_be_nothing_else():
     value.write("2")
     assert out == ['"1 2']
     assert value.string.sink == out.append  # text goes there at once
+
+
+def test_white_space_before_a_number_and_chunks_without_text_decide_nothing():
+    assert written([" ", "1", "", "2", " "], {"number", "string"}) == ("12", [])
+
+
+def test_a_string_does_not_wait_for_what_is_none_of_its_types():
+    out = []
+    Value(out.append, lambda _: None, {"boolean": None, "string": None}).write("1")
+    assert out == ['"1']
+
+
+def test_a_python_literal_is_noted_where_the_format_has_others():
+    for python in (False, True):
+        noted = [] if python else ["python_literals"]
+        assert written(["True"], {"boolean"}, python=python) == ("true", noted)
