@@ -36,6 +36,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         (r"^\s$", "\u2003", "\u0085"),
         (r"^\S$", "\u180e", "\ufeff"),
         (r"\bx", "éx", "ax"),
+        (r"\bx", "[x", "Zx"),
         (r"\Bx", "ax", "éx"),
         ("^.$", "\u0085", "\u2028"),
         ("^.$", "😀", "\r"),
@@ -61,7 +62,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         (r"^\p{ASCII}\p{Alphabetic}$", "1é", "éé"),
         (r"^\p{ASCII}$", "\x7f", "\x80"),
         (r"^\p{Assigned}\p{Cn}$", "a\U0010ffff", "\U0010ffffa"),
-        ("^(?<y>[0-9]{4})$", "2024", "12"),
+        ("^(?<y>[0-9]{2,2})+$", "2024", "123"),
         ("^(?=a)(?!ab).(?<=a)(?<!b)$", "a", "b"),
         ("^a{2}b{1,}c{0,2}?$", "aabbcc", "ab"),
         ("^a{003,10}$", "aaa", "aa"),
@@ -101,6 +102,7 @@ def test_what_a_pattern_means(pattern, found, absent):
         *(
             r"\u{110000}",
             r"\c1",
+            r"\cé",
             r"\k",
             r"\01",
             "[b-a]",
@@ -126,7 +128,9 @@ def test_what_is_no_pattern(pattern):
     assert reason(tag(json.dumps({"a": pattern}), "f"), tools=tools) == "schema"
 
 
-@pytest.mark.parametrize(("pattern", "instead"), [(r"a\Z", r"write \$:"), (r"\Aa", r"write \^:")])
+@pytest.mark.parametrize(
+    ("pattern", "instead"), [(r"a\Z", r"write \$:"), (r"a\z", r"write \$:"), (r"\Aa", r"write \^:")]
+)
 def test_what_is_to_be_written_in_the_place_of_what_python_has(pattern, instead):
     with pytest.raises(UsageError, match=instead):
         ToolGate([tool("f", {"properties": {"a": {"pattern": pattern}}})])
