@@ -1,7 +1,7 @@
 """Mutation testing: which small changes of a module does no test notice?
 
 python tools/mutants.py stream/parser.py --most 200    changes the module so many times, once each
-python tools/mutants.py stream partial                 the modules of folders
+python tools/mutants.py stream gate                    the modules of folders of the package
 python tools/mutants.py --record                       finds out anew which test runs which line
 python tools/mutants.py --page                         writes the table of docs/mutants.md
 
@@ -46,6 +46,7 @@ from hypothesis import settings
 __all__ = ["Mutant", "mutants", "page"]
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "deltaparse"
 KEPT = ROOT / ".mutants"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
 SUITES = {
@@ -53,6 +54,8 @@ SUITES = {
     "stream": "tests/stream",
     "analyzer": "tests/analyzer",
     "templates": "tests/test_templates.py",
+    "gate": "tests/gate",
+    "grammar": "tests/grammar",
 }
 """The tests that are recorded, and run."""
 
@@ -393,7 +396,7 @@ class Server:
 
     def run(self, path: Path) -> None:
         """Run the mutants of a module, and say which live."""
-        name = str(path.relative_to(ROOT))
+        name = str(path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else ROOT))
         reasons = _equivalent().get(name, {})
         every = mutants(path.read_text(encoding="utf-8"))
         random.Random(self.seed).shuffle(every)
@@ -598,7 +601,7 @@ def page() -> str:
 def _modules(names: list[str]) -> list[Path]:
     found = []
     for name in names:
-        path = ROOT / name
+        path = (PACKAGE / name).resolve()  # some of its folders are links
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
     return [path for path in found if path.name != "__init__.py"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import combinations_with_replacement, product
 
 import pytest
 from hypothesis import assume, example, given
@@ -35,6 +36,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         (r"^\s$", "\u2003", "\u0085"),
         (r"^\S$", "\u180e", "\ufeff"),
         (r"\bx", "éx", "ax"),
+        (r"\bx", "[x", "Zx"),
         (r"\Bx", "ax", "éx"),
         ("^.$", "\u0085", "\u2028"),
         ("^.$", "😀", "\r"),
@@ -43,22 +45,32 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
         ("^[]*$", "", "a"),
         (r"^[^\s\S]?$", "", "a"),
         (r"^\cA\cj$", "\1\n", "cAcj"),
-        (r"^\0[\b]$", "\0\b", "0b"),
+        (r"^\0[\b]$", "\0\b", "\0\t"),
         (r"^\t\n\v\f\r$", "\t\n\v\f\r", "tnvfr"),
         (r"^\x41\u0042\u{1F600}$", "AB😀", "x"),
         (r"^\ud83d\uDE00$", "😀", "x"),
+        (r"^\ud800\udc00$", "\U00010000", "\uffff"),
+        (r"^\udbff\udfff$", "\U0010ffff", "\U0010fffe"),
+        (r"\u{d83d}\ude00|\udc00\udc00|\u0041\udc00|a", "a", "😀"),
         (r"^\/\-\@$", "/-@", r"\/"),
         (r"^\p{L}+$", "aé", "a1"),
         (r"^\P{L}$", "1", "é"),
         (r"^[\p{Lu}_]\p{Script=Greek}$", "Éλ", "él"),
         (r"^[^\p{gc=Nd}]$", "x", "٣"),
+        (r"^\p{General_Category=Lu}\p{sc=Greek}$", "Éλ", "él"),
+        (r"^\p{Script_Extensions=Greek}\p{scx=Greek}$", "λλ", "λl"),
         (r"^\p{ASCII}\p{Alphabetic}$", "1é", "éé"),
-        ("^(?<y>[0-9]{4})$", "2024", "12"),
+        (r"^\p{ASCII}$", "\x7f", "\x80"),
+        (r"^\p{Assigned}\p{Cn}$", "a\U0010ffff", "\U0010ffffa"),
+        ("^(?<y>[0-9]{2,2})+$", "2024", "123"),
         ("^(?=a)(?!ab).(?<=a)(?<!b)$", "a", "b"),
         ("^a{2}b{1,}c{0,2}?$", "aabbcc", "ab"),
+        ("^a{003,10}$", "aaa", "aa"),
         (r"^[\w-.]+$", "a-b.c", "a+"),
+        (r"^[+-\d]+$", "+-1", ","),
         ("^{a}]$", "{a}]", "a"),
         ("^[a-]$", "-", "b"),
+        (f"{'(' * 50}a{')' * 50}", "a", "b"),
         ("a|", "", None),
         ("", "x", None),
     ],
@@ -90,6 +102,8 @@ def test_what_a_pattern_means(pattern, found, absent):
         *(
             r"\u{110000}",
             r"\c1",
+            r"\cé",
+            r"\k",
             r"\01",
             "[b-a]",
             "(?P<a>x)",
@@ -98,7 +112,7 @@ def test_what_a_pattern_means(pattern, found, absent):
             "(?<1>a)",
             "(?>a)",
         ),
-        *(f"{'(' * 60}{')' * 60}", "a" * 9 + "(?"),
+        *(f"{'(' * 51}{')' * 51}", "a" * 9 + "(?"),
     ],
 )
 def test_what_is_no_pattern(pattern):
@@ -112,6 +126,28 @@ def test_what_is_no_pattern(pattern):
             ToolGate([tool("f", {"patternProperties": {pattern: {}}, **dialect})])
     tools = [tool("f", {"properties": {"a": {"format": "regex"}}})]
     assert reason(tag(json.dumps({"a": pattern}), "f"), tools=tools) == "schema"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "instead"), [(r"a\Z", r"write \$:"), (r"a\z", r"write \$:"), (r"\Aa", r"write \^:")]
+)
+def test_what_is_to_be_written_in_the_place_of_what_python_has(pattern, instead):
+    with pytest.raises(UsageError, match=instead):
+        ToolGate([tool("f", {"properties": {"a": {"pattern": pattern}}})])
+
+
+EDGES = (0, 1, 2, 0x10FFFD, 0x10FFFE, 0x10FFFF)
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_a_class_is_all_that_its_ranges_are(negated):
+    runs = list(combinations_with_replacement(EDGES, 2))
+    for first, second in product(runs, runs):
+        inside = "".join(rf"\u{{{low:X}}}-\u{{{high:X}}}" for low, high in (first, second))
+        pattern = compiled(f"^[{'^' * negated}{inside}]$")
+        for code in EDGES:
+            named = any(low <= code <= high for low, high in (first, second))
+            assert (pattern.search(chr(code)) is not None) is (named is not negated)
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", r"(?<n>a)\k<n>", "a{99999999999999999999}"])

@@ -21,7 +21,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("ab"), inner),
     max_leaves=12,
 )
+DRAFT_3 = "http://json-schema.org/draft-03/schema#"
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
+DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,7 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
     [
         ({"properties": {"a": {"type": "strin"}}}, "$.properties.a.type"),
         ({"properties": {"a": {"pattern": "("}}}, "$.properties.a.pattern"),
+        ({"properties": {"a": {"pattern": 7}}}, "$.properties.a.pattern"),
         ({"required": "a"}, "$.required"),
         ({"type": "string"}, "$.type"),
         ({"type": ["array", "null"]}, "$.type"),
@@ -126,7 +131,7 @@ def test_a_tool_without_parameters_takes_none():
         assert reason(tag('{"a": 1}', "f"), tools=[description]) == "schema"
 
 
-@pytest.mark.parametrize("dialect", [None, DRAFT_7, "http://json-schema.org/draft-04/schema#"])
+@pytest.mark.parametrize("dialect", [None, DRAFT_7, DRAFT_4])
 def test_arguments_that_the_schema_does_not_name_are_refused(dialect):
     named = {"type": "object", "properties": {"a": {}}, "patternProperties": {"^x-": {}}}
     if dialect:
@@ -187,28 +192,82 @@ def test_draft_7_names_the_arguments_that_2020_12_does(schema, arguments):
     whole = {**schema, "$defs": DEFS}
     reasons = [
         reason(tag(json.dumps(arguments), "f"), tools=[tool("f", {**whole, "$schema": dialect})])
-        for dialect in (DRAFT_7, "https://json-schema.org/draft/2020-12/schema")
+        for dialect in (DRAFT_7, DRAFT_2020)
     ]
     assert reasons[0] == reasons[1]
 
 
+@given(
+    ORACLE,
+    st.sampled_from([{}, {"unevaluatedProperties": {"type": "integer"}}]),
+    st.dictionaries(st.sampled_from(["a", "b", "c", "d", "z"]), st.integers(0, 1) | st.just("")),
+)
+def test_what_a_schema_names_is_what_jsonschema_has_evaluated(schema, rest, arguments):
+    whole = {**schema, **rest, "$defs": DEFS}
+    closed = {} if "additionalProperties" in whole else {"unevaluatedProperties": False}
+    stock = jsonschema.Draft202012Validator({**closed, **whole})
+    decision = decided(tag(json.dumps(arguments), "f"), tools=[tool("f", whole)])
+    assert decision.executable is stock.is_valid(arguments)
+
+
+A, B = {"properties": {"a": {}}}, {"properties": {"b": {}}}
+OTHER = {"$id": "https://x.example/o", **A, "$defs": {"part": {"$recursiveRef": "#"}}}
+
+
 @pytest.mark.parametrize(
-    ("schema", "named", "unnamed"),
+    ("dialects", "schema", "named", "unnamed"),
     [
-        ({"$ref": "#/definitions/f"}, '{"a": 1}', '{"a": 1, "b": 1}'),
-        ({"allOf": [{"$ref": "#/definitions/f"}]}, '{"a": 1}', '{"z": 1}'),
-        ({"$ref": "#/definitions/f", "additionalProperties": True}, '{"a": 1}', '{"b": 1}'),
-        ({"$ref": "#/definitions/f", "properties": {"b": {}}}, "{}", '{"b": 1}'),
-        ({"if": {"required": ["a"]}, "then": {"properties": {"a": {}}}}, '{"a": 1}', '{"b": 1}'),
-        ({"dependencies": {"a": {"properties": {"a": {}}}}}, '{"a": 1}', '{"b": 1}'),
-        ({"anyOf": [{"properties": {"a": {}}}, {"required": ["z"]}]}, '{"a": 1}', '{"z": 1}'),
+        ("37", {"$ref": "#/definitions/f"}, '{"a": 1}', '{"a": 1, "b": 1}'),
+        ("790", {"allOf": [{"$ref": "#/definitions/f"}]}, '{"a": 1}', '{"z": 1}'),
+        # What stands beside a reference counts for nothing, until it does.
+        ("7", {"$ref": "#/definitions/f", "additionalProperties": True}, '{"a": 1}', '{"b": 1}'),
+        ("37", {"$ref": "#/definitions/f", **B}, "{}", '{"b": 1}'),
+        ("90", {"$ref": "#/definitions/f", **B}, '{"a": 1, "b": 1}', '{"z": 1}'),
+        ("790", {"if": {"required": ["a"]}, "then": A}, '{"a": 1}', '{"b": 1}'),
+        ("790", {"if": {"required": ["a"]}, "else": B, **A}, '{"b": 1}', '{"a": 1, "b": 1}'),
+        ("790", {"if": {"properties": {"a": {"const": 1}}}}, '{"a": 1}', '{"a": 2}'),
+        ("37", {"dependencies": {"a": A}}, '{"a": 1}', '{"b": 1}'),
+        ("37", {"dependencies": {"a": B}, **A}, '{"a": 1, "b": 1}', '{"b": 1}'),
+        ("37", {"dependencies": {"a": ["b"]}, "allOf": [A, B]}, "{}", '{"a": 1}'),
+        ("90", {"dependentSchemas": {"a": B}, **A}, '{"a": 1, "b": 1}', '{"b": 1}'),
+        ("790", {"anyOf": [A, {"required": ["z"]}]}, '{"a": 1}', '{"z": 1}'),
+        ("790", {"anyOf": [A, {**B, "required": ["c"]}]}, '{"a": 1}', '{"b": 1}'),
+        ("790", {"oneOf": [A, {**B, "required": ["c"]}]}, '{"a": 1}', '{"b": 1}'),
+        ("3", {"extends": A}, '{"a": 1}', '{"b": 1}'),
+        ("3", {"extends": [A, B]}, '{"a": 1, "b": 1}', '{"z": 1}'),
+        (
+            "0",
+            {"$dynamicRef": "#d", "$defs": {"d": {"$dynamicAnchor": "d", **A}}},
+            '{"a": 1}',
+            '{"b": 1}',
+        ),
+        (
+            "9",
+            {"$ref": "https://x.example/o#/$defs/part", "$defs": {"o": OTHER}},
+            '{"a": 1}',
+            '{"b": 1}',
+        ),
+        # What a draft does not know says nothing.
+        ("790", {"extends": A}, "{}", '{"a": 1}'),
+        ("34", {"if": {}, "then": A}, "{}", '{"a": 1}'),
+        ("47", {"dependentSchemas": {"a": A}}, "{}", '{"a": 1}'),
+        # What speaks of all others.
+        ("90", {"unevaluatedProperties": {"type": "string"}}, '{"z": ""}', '{"z": 1}'),
+        ("90", {"allOf": [{"unevaluatedProperties": {"type": "string"}}]}, '{"z": ""}', '{"z": 1}'),
+        (
+            "90",
+            {"additionalProperties": {"type": "string"}, "unevaluatedProperties": False},
+            '{"z": ""}',
+            '{"z": 1}',
+        ),
     ],
 )
-def test_draft_7_from_both_sides(schema, named, unnamed):
-    f = {"properties": {"a": {}}}
-    tools = [tool("f", {**schema, "$schema": DRAFT_7, "definitions": {"f": f}})]
-    assert reason(tag(named, "f"), tools=tools) is None
-    assert reason(tag(unnamed, "f"), tools=tools) == "schema"
+def test_what_a_schema_names_from_both_sides(dialects, schema, named, unnamed):
+    drafts = {"3": DRAFT_3, "4": DRAFT_4, "7": DRAFT_7, "9": DRAFT_2019, "0": DRAFT_2020}
+    for draft in dialects:
+        whole = {**schema, "$schema": drafts[draft], "definitions": {"f": A}}
+        assert reason(tag(named, "f"), tools=[tool("f", whole)]) is None
+        assert reason(tag(unnamed, "f"), tools=[tool("f", whole)]) == "schema"
 
 
 @pytest.mark.parametrize("member", ["schema", "args", "json_schema", "parameter"])
@@ -224,7 +283,7 @@ def test_a_schema_that_is_not_recognised_is_refused(member):
 
 def test_the_dialect_is_the_schemas_own():
     exclusive = {"properties": {"a": {"minimum": 1, "exclusiveMinimum": True}}}
-    draft_4 = {"$schema": "http://json-schema.org/draft-04/schema#", **exclusive}
+    draft_4 = {"$schema": DRAFT_4, **exclusive}
     assert reason(tag('{"a": 1}', "f"), tools=[tool("f", draft_4)]) == "schema"
     with pytest.raises(UsageError, match="exclusiveMinimum"):
         ToolGate([tool("f", exclusive)])
@@ -269,6 +328,28 @@ def test_the_detail_names_no_value():
         assert len(decision.telemetry.schema_validation_reason) < 500
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"pattern": "b"},
+        {"patternProperties": {"b": {"type": "integer"}}},
+        {"properties": {"a": {}}, "additionalProperties": {"type": "integer"}},
+        {"properties": {"a": {}}, "unevaluatedProperties": False},
+        {"uniqueItems": True},
+        {"uniqueItems": False},
+        {"multipleOf": 2},
+    ],
+)
+def test_a_keyword_says_of_each_kind_of_value_what_jsonschema_has_it_say(part):
+    gate = ToolGate([tool("f", {"properties": {"a": part}})])
+    stock = jsonschema.Draft202012Validator(part)
+    lists = ([], ["b"], [1, 1], [1, True], [[1], [True]], [{"b": 1}, {"b": 1.0}], [{}, []])
+    objects = ({}, {"b": 1}, {"b": ""}, {"a": ""}, {"z": ""}, {"z": 1})
+    for value in (None, True, 1, 2, 1.5, "", "ab", *lists, *objects):
+        decision = gate.decide(tag(json.dumps({"a": value}), "f"))
+        assert decision.reason == (None if stock.is_valid(value) else "schema"), value
+
+
 @given(st.lists(JSON, max_size=5))
 def test_unique_items_means_what_it_means_to_jsonschema(items):
     schema = {"properties": {"a": {"uniqueItems": True}}}
@@ -296,7 +377,7 @@ def test_multiples_are_those_of_the_numbers_as_they_are_written(number, exponent
     )
 
 
-@pytest.mark.parametrize("dialect", [None, DRAFT_7, "http://json-schema.org/draft-03/schema#"])
+@pytest.mark.parametrize("dialect", [None, DRAFT_7, DRAFT_3])
 @pytest.mark.parametrize(
     ("unit", "multiples", "others"),
     [

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import Thread
 
 import pytest
+import regex
 
 from deltaparse import UsageError
 from deltaparse.gate import ToolGate, steps, validation
@@ -133,6 +134,41 @@ def test_references_that_depend_on_who_refers_to_them():
         assert gate.decide(tag(arguments, "f")).reason == "schema"
 
 
+def test_recursive_references_that_depend_on_who_refers_to_them():
+    member = {"$recursiveRef": "#"}
+    one = {"$id": "https://x.example/l", "$recursiveAnchor": True, "properties": {"one": member}}
+    strict = {"$recursiveAnchor": True, "$ref": "l", "additionalProperties": False, **one}
+    strict["$id"] = "https://x.example/t"
+    schema = {
+        "$schema": DRAFT_2019,
+        "properties": {"a": {"anyOf": [{"$ref": "#/$defs/t"}, {"$ref": "#/$defs/l"}]}},
+        "$defs": {"l": one, "t": strict},
+    }
+    gate = ToolGate([tool("f", schema)])
+    # What the strict one says of the member within is not what the other says of it.
+    assert gate.decide(tag('{"a": {"one": {"z": 1}}}', "f")).executable
+    assert gate.decide(tag('{"a": {"one": 1}}', "f")).executable
+    del schema["properties"]["a"]["anyOf"][1]
+    gate = ToolGate([tool("f", schema)])
+    assert gate.decide(tag('{"a": {"one": {"z": 1}}}', "f")).reason == "schema"
+
+
+def test_what_a_schema_names_is_looked_for_in_bounds(monkeypatch):
+    # Each part stands in the one before it twice.
+    twice = {f"p{n}": {"allOf": [{"$ref": f"#/$defs/p{n + 1}"}] * 2} for n in range(10)}
+    gate = ToolGate([tool("f", {"$ref": "#/$defs/p0", "$defs": {**twice, "p10": {}}})])
+    assert gate.decide(tag("{}", "f")).executable
+    monkeypatch.setattr(steps, "MAX_STEPS", 1000)
+    assert "more than 1000 steps" in gate.decide(tag("{}", "f")).detail
+
+
+def test_nothing_is_counted_or_kept_behind_an_output():
+    with steps.counting():
+        assert steps.found(regex.compile("a"), "a")
+    with pytest.raises(LookupError):
+        steps.found(regex.compile("a"), "a")
+
+
 def test_there_is_a_bound_for_all_calls_of_an_output(monkeypatch):
     gate = ToolGate([tool("f", {"properties": {"a": {"items": {"type": "integer"}}}})])
     text = tag(json.dumps({"a": [*range(100)]}), "f")
@@ -168,6 +204,7 @@ def test_a_pattern_that_backtracks_without_end_is_given_up(schema, monkeypatch):
     arguments = {"a": key} if "properties" in schema else {key: 1, f"{key}b": 2}
     decision = gate.decide(tag(json.dumps(arguments), "f"))
     assert (decision.reason, decision.calls) == ("validator_error", ())
+    assert decision.detail == "the patterns of the schema take too long"
     assert gate.decide(tag('{"a": "aab"}', "f")).executable
 
 

@@ -149,21 +149,16 @@ class _Reader:
     def _term(self, depth: int) -> str:
         start = self._at
         char = self._next()
-        if char in "*+?" or (char == "{" and TIMES.match(self._pattern, start)):
+        if TIMES.match(self._pattern, start):
             raise self._wrong("nothing to repeat")
         if char in ANCHORS:
-            return self._asserted(ANCHORS[char])
+            return ANCHORS[char]
         if char == "\\" and self._pattern[self._at : self._at + 1] in ("b", "B"):
             edge = WORD_EDGE if self._next() == "b" else NO_EDGE
-            return self._asserted(edge.format(_set(WORD)))
+            return edge.format(_set(WORD))
         if char == "(":
             return self._group(depth)
         return self._times(_set(self._atom(char)))
-
-    def _asserted(self, source: str) -> str:
-        if TIMES.match(self._pattern, self._at):
-            raise self._wrong("nothing to repeat")
-        return source
 
     def _times(self, source: str) -> str:
         found = self._matched(TIMES)
@@ -171,8 +166,7 @@ class _Reader:
             return source
         if found[3] and _size(found[3]) < _size(found[1]):
             raise self._wrong("a repeat from more to less")
-        # How many are tried first changes no answer.
-        return source + found[0].removesuffix("?") if len(found[0]) > 1 else source + found[0]
+        return source + found[0]
 
     def _group(self, depth: int) -> str:
         opening, looks = "(?:", False
@@ -182,7 +176,7 @@ class _Reader:
         if not self._took(")"):
             raise self._wrong("a group that does not end")
         source = f"{opening}{inside})"
-        return self._asserted(source) if looks else self._times(source)
+        return source if looks else self._times(source)
 
     def _opening(self) -> tuple[str, bool]:
         for look in ("=", "!", "<=", "<!"):
@@ -233,8 +227,8 @@ class _Reader:
         return ((8, 8),) if char == "b" else self._escape(char)
 
     def _escape(self, char: str) -> Ranges:
-        if char.lower() in CLASSES:
-            return CLASSES[char.lower()] if char.islower() else _others(CLASSES[char.lower()])
+        if ranges := CLASSES.get(char.lower()):
+            return ranges if char.islower() else _others(ranges)
         self._at -= 1
         if found := self._matched(PROPERTY):
             return self._property(found)
@@ -259,7 +253,7 @@ class _Reader:
         return char
 
     def _coded(self, found: re.Match[str]) -> Ranges:
-        code = int(found[found.lastindex or 0], 16)
+        code = int(found[1] or found[2] or found[3], 16)
         if 0xD800 <= code <= 0xDBFF and found[2] and (low := self._matched(LOW_HALF)):
             code = 0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00
         if code > LAST:

@@ -190,6 +190,10 @@ def _check_parts(name: str, schema: dict[str, Any], dialect: str) -> None:
             _check_dialect(name, resource.contents, dialect)
             _check_references(name, resource.contents, resolver)
             _check_names(name, resource.contents)
+            extended = resource.contents.get("extends")
+            if isinstance(extended, dict):
+                # Draft 3 has one in the place of a list, which `referencing` does not know.
+                resource.contents["extends"] = [extended]
         inner = resource.subresources()
         left += [(part, resolver.in_subresource(part)) for part in inner]
 
