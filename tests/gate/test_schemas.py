@@ -326,6 +326,10 @@ def test_the_detail_names_no_value():
         assert decision.reason == "schema"
         assert "hunter2" not in decision.telemetry.schema_validation_reason
         assert len(decision.telemetry.schema_validation_reason) < 500
+    # The name of an argument that the model made up is no less its own.
+    for keyword in ("additionalProperties", "unevaluatedProperties"):
+        decision = decided(tag('{"hunter2": 1}', "f"), tools=[tool("f", {keyword: False})])
+        assert decision.detail == f'at $: breaks "{keyword}": false'
 
 
 @pytest.mark.parametrize(
