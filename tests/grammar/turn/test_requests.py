@@ -58,6 +58,7 @@ class TestStrict:
             SCHEMA,
             SCHEMA | {"additionalProperties": {"type": "integer"}},
             SCHEMA | {"additionalProperties": False, "required": ["zeta"]},
+            SCHEMA | {"unevaluatedProperties": {"type": "integer"}},
             {"patternProperties": {"^x": {"type": "integer"}}},
             {"$ref": "#/$defs/a", "$defs": {"a": SCHEMA}},
             {"allOf": [SCHEMA, {"properties": {"beta": {"type": "boolean"}}}]},

@@ -72,6 +72,9 @@ NAMES_ELSEWHERE = frozenset(
 )
 """Keywords of a schema by which arguments are allowed that its `properties` do not name."""
 
+OTHERS = ("additionalProperties", "unevaluatedProperties")
+"""Those that speak of all that nothing names."""
+
 
 def _loosened(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The schema of a tool that is not strict: arguments of these names, with any values.
@@ -81,7 +84,8 @@ def _loosened(name: str, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
     arguments = _arguments(name, schema)
     unnamed = "properties" not in arguments or not NAMES_ELSEWHERE.isdisjoint(arguments)
     properties = dict.fromkeys(arguments.get("properties", ()), True)
-    is_open = unnamed or arguments.get("additionalProperties", False) is not False
+    others = (arguments.get(keyword, False) for keyword in OTHERS)
+    is_open = unnamed or any(other is not False for other in others)
     return {"type": "object", "properties": properties, "additionalProperties": is_open}
 
 
