@@ -16,7 +16,7 @@ import pytest
 
 from deltaparse import ChatTemplate, ToolFormat, WireFormat, analyze
 from deltaparse.analyzer.phases.pythonic import LEFT_OUT
-from deltaparse.analyzer.phases.reasoning import OPENED_ONLY
+from deltaparse.analyzer.phases.reasoning import CLOSED_BY_NAME, OPENED_ONLY
 from deltaparse.analyzer.phases.tool_calls import NOT_READ, not_rendered
 from deltaparse.analyzer.probes import PROBE_TEXTS
 
@@ -722,10 +722,16 @@ FORMS = {
         reasoning__start="<reflect>\n",
         reasoning__end="</reflect>",
     ),
+    "reasoning_closed_by_its_name": form(
+        Said("hm</reflect>Dry.</a>", "hm", "Dry."),
+        reasoning__mode="FORCED_OPEN",
+        reasoning__end="</reflect>",
+        issues=(CLOSED_BY_NAME.format(start="<reflect>", end="</reflect>"),),
+    ),
     "reasoning_opened_only": form(
-        Said("hm</reflect>Dry.</a>", content="hm</reflect>Dry."),
+        Said("hm<|/reflect|>Dry.</a>", content="hm<|/reflect|>Dry."),
         reasoning__mode="NONE",
-        issues=(OPENED_ONLY.format(rest="<reflect>"),),
+        issues=(OPENED_ONLY.format(rest="<|reflect|>"),),
     ),
     "reasoning_opened_or_ended": form(
         whole(

@@ -9,6 +9,7 @@ model's whole output comes back to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -53,6 +54,10 @@ OPENED_ONLY = (
     "the prompt opens a part of the turn with {rest!r}, and nothing shows what ends it: if it is "
     "reasoning, fmt.replace(reasoning=...); if it only says how to go on, nothing is to be done"
 )
+CLOSED_BY_NAME = (
+    "the prompt opens {start!r}, and nothing shows what ends it: it is read as reasoning up to "
+    "{end!r}, which closes it by its name; if that is wrong, fmt.replace(reasoning=...)"
+)
 ANY_VALUE = (
     "what opens reasoning, {marker!r}, holds the value of {name}: with another value it is not "
     "read, but in the format of analyze(template, {name}=...)"
@@ -63,6 +68,8 @@ OTHER_END = (
 )
 CLOSERS = ("</", "[/", "<|/")
 """What a marker begins with that closes something."""
+NAMED_TAG = re.compile(r"<[A-Za-z][\w-]*>|\[[A-Za-z][\w-]*\]")
+"""A marker of which XML, or BBCode, says how the other is spelled that closes it."""
 WORDS = (("begin", "end"), ("start", "end"), ("open", "close"))
 """Words in markers that open and in those that close."""
 
@@ -115,8 +122,13 @@ def find_reasoning(
         if described.issues:
             return described
         start, end = _cut_off(turns.render) or ("", "")
+    by_name: tuple[str, ...] = ()
     if not end:
-        return replace(described, issues=(*_unended(turns), *_opened_only(turns, prompts)))
+        unended = _unended(turns)
+        start, end = _closed_by_name(turns, default) or ("", "")
+        if unended or not end:
+            return replace(described, issues=(*unended, *_opened_only(turns, prompts)))
+        by_name = (CLOSED_BY_NAME.format(start=start.strip(), end=end),)
     mode = _mode(start, end, prompts, tools_only=beside_calls is not None)
     held = holders(turns, settings) if start.strip() else []
     holding = _holding(prompts, start, held)
@@ -124,7 +136,7 @@ def find_reasoning(
     made = ReasoningFormat(mode=mode, start=start, end=end, alternatives=others)
     known = [text.strip() for pair in made.pairs for text in pair]
     unread = _opened_only(turns, prompts, known, held) if start.strip() else ()
-    unread += tuple(_any_value(holding))
+    unread += by_name + tuple(_any_value(holding))
     unread += () if key else tuple(_other_ends(render, end.strip()))
     return ReasoningFinding(made, key, unread, next_ends=_next_ends(turns, start, end))
 
@@ -456,6 +468,18 @@ def _closed_in_text(render: Renderer, opened: str) -> str:
         if any(closing in text for text in texts):
             return closing
     return ""
+
+
+@phase("R2")
+def _closed_by_name(turns: Turns, prompt: str) -> tuple[str, str] | None:
+    """Start and end where all that the prompt has behind the header is a tag that nothing closes.
+
+    Only a tag: how `<|mull|>` is closed is not known, and what is more than one may say anything.
+    """
+    opened = _behind_header(turns, prompt)
+    if not NAMED_TAG.fullmatch(opened) or opened in (turns.body() or ""):
+        return None
+    return _last_marker(prompt), _closing(opened)
 
 
 def _opened_only(

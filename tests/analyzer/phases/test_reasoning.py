@@ -346,7 +346,7 @@ def test_reasoning_beside_calls_that_no_marker_ends_before_them_is_not_understoo
 
 
 def test_a_word_that_drops_all_of_a_message_ends_no_reasoning():
-    fmt = analyze(turns("{{ m.content if '[no]' not in m.content }}", "<muse>"))
+    fmt = analyze(turns("{{ m.content if '[no]' not in m.content }}", "<|muse|>"))
     assert fmt.reasoning.mode is ReasoningMode.NONE
 
 
