@@ -61,7 +61,9 @@ def markers_of(fmt):
         tools.per_call_start,
         tools.per_call_end,
         tools.separator * any(map(str.isalnum, tools.separator)),
-        function.name_prefix * any(map(str.isalnum, function.name_prefix)),
+        # It alone begins a call where nothing else does: `>>>` of Functionary.
+        function.name_prefix
+        * (not tools.per_call_start or any(map(str.isalnum, function.name_prefix))),
         function.name_suffix,
         function.close,
         *[text for way in arguments.ways for text in way[1:]],
