@@ -20,6 +20,7 @@ __all__ = [
     "common_prefix",
     "common_suffix",
     "first_marker",
+    "last_marker",
     "segments",
     "split",
 ]
@@ -126,3 +127,9 @@ def between(text: str | None, first: str, then: str) -> str | None:
         return None
     rest = after(text, first)
     return rest[: rest.index(then)] if then in rest else None
+
+
+def last_marker(text: str) -> str:
+    """The marker that a text ends with, and the white space after it, or ""."""
+    parts = segments(text)
+    return parts[-1].text if parts and parts[-1].marker else ""

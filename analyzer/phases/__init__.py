@@ -11,7 +11,7 @@ search for messages in which the template shows calls.
     frame  conversations with an answer and without  header, end, prompt           frame
     S      prompts and turns under each switch       which switches matter         switches
     R1     a turn with reasoning, and without        the markers of reasoning      reasoning
-    R2     prompts under each switch                 whether they open reasoning   reasoning
+    R2     prompts under each switch                 whether they open reasoning   reasoning_prompts
     R3     reasoning beside content, beside calls    reasoning before calls only   reasoning
     C1     content alone, and with reasoning         the markers of content        content
     T1     where the name of a function stands       JSON or not, and its layout   json_calls

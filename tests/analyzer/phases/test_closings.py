@@ -1,0 +1,20 @@
+"""What closes a marker, by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse.analyzer.phases.closings import closings
+
+
+@pytest.mark.parametrize(
+    ("marker", "closed"),
+    [
+        ("<muse>", ["</muse>", "<m/use>"]),
+        ("<|muse|>", ["</|muse|>", "<|/muse|>"]),
+        ("<|muse>", ["</|muse>", "<|/muse>", "<muse|>"]),
+        ("[BEGIN_MUSE]", ["[/BEGIN_MUSE]", "[B/EGIN_MUSE]", "[END_MUSE]"]),
+    ],
+)
+def test_what_may_close_a_marker_by_its_name(marker, closed):
+    assert list(closings(marker)) == closed

@@ -1,0 +1,219 @@
+"""Reasoning, read off prompts alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from deltaparse import ChatTemplate, ReasoningMode, analyze, parse
+from deltaparse.analyzer.phases.reasoning_prompts import _closed_pair, _counts
+from deltaparse.analyzer.renderer import Renderer
+from deltaparse.analyzer.trace import Trace
+
+from .small_templates import CALLS, THOUGHT, turns
+
+
+@pytest.mark.parametrize(
+    ("prompts", "pair"),
+    [
+        (["<me>", "<me><t></t>"], ("<t>", "</t>")),
+        (["<me><t></t>\n", "<me>"], ("<t>", "</t>")),
+        (["<me><t>", "<me><t>\n</t>\n"], ("<t>", "</t>")),
+        (["<me>", "<me><t>a</t>"], None),
+        (["<me>", "<me><t></t><u>"], None),
+        (["<me>", "<me><t>a b"], None),
+        (["<me>", "<you><t></t>"], None),
+        (["<me>", "<me>a b"], None),
+        (["<me>", "<me>\n"], None),
+        (["<m>", "<y><t></t>"], None),
+        ([], None),
+    ],
+)
+def test_a_pair_that_one_prompt_has_and_another_has_not(prompts, pair):
+    assert _closed_pair(prompts) == pair
+
+
+def test_words_count_where_the_prompt_ends_otherwise():
+    source = "{{ messages[0].content }}<me>{% if 'yes' in messages[0].content %}<t>{% endif %}"
+    render = Renderer(ChatTemplate(source))
+    assert _counts(render, ["no", "yes"], "<me>")
+    assert not _counts(render, ["no"], "<me>")
+    assert not _counts(render, [], "<me>")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "start", "end"),
+    [
+        ("<muse>\n\n</muse>\n\n", "<muse>\n\n", "</muse>"),
+        ("[MUSE][/MUSE]", "[MUSE]", "[/MUSE]"),
+        ("<|part>muse\n<part|>", "<|part>muse\n", "<part|>"),
+        ("<|muse_begin|><|muse_end|>", "<|muse_begin|>", "<|muse_end|>"),
+        # What a prompt says of having thought is no part of the marker.
+        ("<muse>\nI have thought.\n</muse>\n\n", "<muse>\n", "</muse>"),
+        # What does not close the other is no end; and a closer alone opens nothing.
+        ("<|part|>final<|text|>", "", ""),
+        ("hm <muse></muse>", "", ""),
+        ("</muse>", "", ""),
+    ],
+)
+def test_a_prompt_may_open_and_close_reasoning_at_once(prompt, start, end):
+    fmt = analyze(turns("{{ m.content }}", prompt))
+    assert (fmt.reasoning.start, fmt.reasoning.end) == (start, end)
+    assert fmt.reasoning.mode is (ReasoningMode.TAG_BASED if end else ReasoningMode.NONE)
+    assert fmt.verified is (bool(end) or prompt == "</muse>")
+
+
+@pytest.mark.parametrize("said", ["\nI have thought.\n", "I have thought.", " "])
+def test_what_one_prompt_says_between_the_markers_is_no_part_of_them(said):
+    prompt = "<muse>{{ '" + said.replace("\n", "\\n") + "</muse>' if brief }}"
+    fmt = analyze(turns("{{ m.content.split('</muse>')[-1] }}", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<muse>", "</muse>")
+    assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
+
+
+@pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
+def test_what_a_switch_adds_behind_the_header_does_not_end_reasoning(space):
+    fmt = analyze(turns(space + "{{ m.content }}", space + "{{ '<t>' if deep }}"))
+    assert fmt.turn.headers[0].strip() == "<me>"
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    (issue,) = fmt.issues
+    assert "opens a part of the turn with '<t>'" in issue
+    assert parse("Dry.</me>", fmt, prompt="<you>Hi</you><me>\n").content == "Dry."
+
+
+def test_a_prompt_that_a_switch_leaves_the_header_out_of_shows_no_reasoning():
+    shown = turns("{{ m.content }}").replace("</you>", "<end>")
+    fmt = analyze(
+        shown.replace("{% if add_generation_prompt", "{% if not raw and add_generation_prompt")
+    )
+    assert fmt.verified
+    assert (fmt.turn.headers, fmt.reasoning.mode) == (("<me>",), ReasoningMode.NONE)
+
+
+def test_an_end_that_every_turn_begins_with_opens_nothing():
+    fmt = analyze(turns("</t>{{ m.content }}", "{{ 'so' if deep else '</t>' }}"))
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+@pytest.mark.parametrize("space", ["", "{{ '\\n' }}"])
+@pytest.mark.parametrize("end", ["</t>", "<so>"])
+def test_what_one_prompt_opens_and_all_turns_begin_with_the_end_of(space, end):
+    prompt = "{{ '<t>\\n' if deep else '" + end + "' }}"
+    fmt = analyze(turns(space + end + "{{ m.content }}", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>\n", end)
+
+
+@pytest.mark.parametrize(("history", "end"), [("<t>", "</t>"), ("<t><so>", "<so>")])
+def test_what_every_turn_begins_with_opens_reasoning_if_its_name_or_the_turns_say_so(history, end):
+    prompt = "<t>{{ '" + end + "' if brief }}"
+    fmt = analyze(turns(history + "{{ m.content }}", prompt))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", end)
+    assert fmt.reasoning.mode is ReasoningMode.FORCED_CLOSED
+
+
+def test_the_end_may_stand_in_instructions_that_are_put_together():
+    told = "{% set tag = 'muse' %}End with {{ '</' ~ tag ~ '>' }}."
+    fmt = analyze(told + turns("{{ m.content }}", "<muse>"))
+    assert fmt.verified
+    assert fmt.reasoning.end == "</muse>"
+
+
+def test_white_space_before_the_header_of_a_prompt_may_depend_on_a_switch():
+    source = turns("{{ m.content }}", "{{ '<t></t>' if brief }}")
+    source = source.replace("<me>", "{{ '\\n' }}<me>", 1)
+    fmt = analyze(source.replace("%}<me>", "%}{{ '\\n' if not brief }}<me>"))
+    assert fmt.verified
+    assert (fmt.turn.headers, fmt.turn.generation_prompt) == (("\n<me>",), "\n<me>")
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+@pytest.mark.parametrize(
+    ("refuses", "end"),
+    [("", "\n\n"), ("{% if 'stop' in m.content %}{{ raise_exception('no') }}{% endif %}", "")],
+)
+def test_turns_that_nothing_begins_show_no_reasoning(refuses, end):
+    fmt = analyze("{% for m in messages %}" + refuses + "{{ m.content }}" + end + "{% endfor %}")
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+    assert not fmt.verified
+
+
+@pytest.mark.parametrize("opened", ["so", "<t>"])
+def test_what_a_prompt_adds_to_a_header_that_no_turn_has_is_reported(opened):
+    prompt = "{% if add_generation_prompt %}<me>{{ '" + opened + "' if deep }}{% endif %}"
+    fmt = analyze("{% for m in messages %}{{ m.content }}\n\n{% endfor %}" + prompt)
+    assert any(f"a part of the turn with {opened!r}" in issue for issue in fmt.issues)
+
+
+def looking_for(words, deep, prompt=""):
+    """A template that looks for words in a message, of which one makes it deep."""
+    looks = "".join(
+        "{% if '" + word + "' in messages[-1].content %}"
+        "{% set ns.deep = " + ("true" if word == deep else "ns.deep") + " %}{% endif %}"
+        for word in words
+    )
+    return "{% set ns = namespace(deep=false) %}" + looks + turns("{{ m.content }}", prompt)
+
+
+@pytest.mark.parametrize("deep", ["/slow", "/deep", "/long"])
+def test_each_word_that_a_template_looks_for_is_tried(deep):
+    prompt = "{{ '<t>' if ns.deep }}{{ '</t>' if never }}"
+    fmt = analyze(looking_for(["/slow", "/deep", "/long"], deep, prompt))
+    assert (fmt.verified, fmt.reasoning.start, fmt.reasoning.end) == (True, "<t>", "</t>")
+
+
+def test_words_that_change_no_prompt_are_tried_together():
+    words, trace = [f"/{at}" for at in range(40)], Trace()
+    analyze(looking_for(words, words[0], "<muse>"), trace=trace)
+    assert trace.rendered["R2"] < len(words)
+
+
+def test_white_space_behind_the_header_of_a_prompt_opens_no_reasoning():
+    fmt = analyze(turns("{{ m.content }}", "{{ '\\n' }}"))
+    assert fmt.verified
+    assert fmt.reasoning.mode is ReasoningMode.NONE
+
+
+@pytest.mark.parametrize("prompt", ["'<t>' if deep else '</t>'", "'</t>' if brief else '<t>'"])
+def test_two_prompts_that_open_and_close_by_name_what_no_turn_shows(prompt):
+    fmt = analyze(turns("{{ m.content or '' }}" + CALLS, "{{ " + prompt + " }}"))
+    assert fmt.verified
+    assert (fmt.reasoning.start, fmt.reasoning.end) == ("<t>", "</t>")
+
+
+NAMED = (
+    "{% for c in m.tool_calls or [] %}<cs>\n<c>{{ c.function.name }}<x>"
+    "{{ c.function.arguments | tojson }}</c></cs>{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("calls", "prompt", "output"),
+    [
+        (CALLS, "<c>", '{"name": "f", "arguments": {}}</c>'),
+        (CALLS, '<c>{"name": "', 'f", "arguments": {}}</c>'),
+        (NAMED, "<cs>", "<c>f<x>{}</c></cs>"),
+        (NAMED, "<cs>\\n<c>", "f<x>{}</c></cs>"),
+    ],
+)
+@pytest.mark.parametrize("thought", ["", THOUGHT])
+def test_what_opens_a_call_in_the_prompt_opens_no_reasoning(calls, prompt, output, thought):
+    required = "{{ '" + prompt + "' if tool_choice == 'required' }}"
+    source = "{{ tools | tojson if tools }}"
+    source += turns(thought + "{{ m.content or '' }}" + calls, required)
+    fmt = analyze(source)
+    assert fmt.verified
+    assert fmt.reasoning.start == ("<t>" if thought else "")
+    asked = [{"role": "user", "content": "Hi"}]
+    behind = ChatTemplate(source).render(asked, add_generation_prompt=True, tool_choice="required")
+    (call,) = parse(output + "</me>", fmt, prompt=behind).tool_calls
+    assert (call.name, call.complete) == ("f", True)
+
+
+@pytest.mark.parametrize("closed", ["<t></t>", "<t>\\n\\n</t>", "<t>"])
+def test_an_empty_pair_beside_calls_alone_is_no_part_of_them(closed):
+    thought = "{{ '<t></t>' if m.tool_calls }}{{ m.content or '' }}"
+    prompt = "{{ '" + closed + "' if tool_choice == 'required' }}"
+    fmt = analyze("{{ tools | tojson if tools }}" + turns(thought + CALLS, prompt))
+    assert (fmt.reasoning.start.strip(), fmt.reasoning.end) == ("<t>", "</t>")
