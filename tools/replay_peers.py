@@ -57,12 +57,8 @@ def outputs(folder: Path | None) -> Iterator[Output]:
     for name, aliases in dp.list_formats().items():
         fmt = dp.get_format(name)
         text = sample(_spoken(fmt))
-        schema = {"type": "object", "properties": {}}
-        names = {call.name for call in dp.parse(text, fmt, finish_reason="stop").tool_calls}
-        tools = tuple(
-            {"type": "function", "function": {"name": one, "parameters": schema}}
-            for one in sorted(names)
-        )
+        calls = dp.parse(text, fmt, finish_reason="stop").tool_calls
+        tools = tuple(_declared(call) for call in {call.name: call for call in calls}.values())
         for tenth in range(1, 11):
             finish = "stop" if tenth == 10 else "length"
             cut = text[: len(text) * tenth // 10]
@@ -75,6 +71,13 @@ def outputs(folder: Path | None) -> Iterator[Output]:
                 finish = "length" if row["options"]["is_partial"] else "stop"
                 prompt = row["generation_prompt"]
                 yield Output(fmt, (), row["input"], finish, prompt, tuple(row["tools"]))
+
+
+def _declared(call: dp.ToolCall) -> dict[str, Any]:
+    """The tool of a call, with its arguments, all texts: some parsers drop what is not declared."""
+    properties = {name: {"type": "string"} for name in json.loads(call.arguments)}
+    schema = {"type": "object", "properties": properties}
+    return {"type": "function", "function": {"name": call.name, "parameters": schema}}
 
 
 def _spoken(fmt: dp.WireFormat) -> dp.WireFormat:

@@ -10,4 +10,4 @@ to a grammar, without a word here.
 import deltaparse as dp
 from deltaparse.servers import register_vllm_parsers
 
-register_vllm_parsers("mine", lambda tokenizer: dp.analyze(tokenizer.chat_template))
+register_vllm_parsers("mine", dp.analyze)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from deltaparse import UsageError, get_format, list_formats
+from deltaparse import UsageError, analyze, get_format, list_formats
 from deltaparse.servers import plugin, vllm_tool_parser
-from deltaparse.servers.plugin import SERVERS, Options, imported, not_there
+from deltaparse.servers.plugin import SERVERS, Options, format_of, imported, not_there
 
 from ..strategies.wire_named import WIRES
 from .fake_servers import put
@@ -95,3 +97,20 @@ def test_the_recipe_has_both_plugin_flags():
     # The engine's own process imports only the second.
     recipe = (Path(__file__).parents[2] / "docs" / "servers.md").read_text("utf-8")
     assert "--tool-parser-plugin plugin.py --reasoning-parser-plugin plugin.py" in recipe
+
+
+ENDED = (
+    "{% for m in messages %}{% if m.role == 'user' %}[I]{{ m.content }}[/I]"
+    "{% else %}{{ m.content ~ eos_token }}{% endif %}{% endfor %}"
+)
+
+
+@pytest.mark.parametrize("templates", [ENDED, {"default": ENDED, "rag": "{{ messages }}"}])
+@pytest.mark.parametrize("file", ["docs/servers.md", "examples/engines/vllm_plugin.py"])
+def test_the_recipe_finds_what_only_the_tokenizer_knows(file, templates):
+    recipe = (Path(__file__).parents[2] / file).read_text("utf-8")
+    (source,) = re.findall(r'register_vllm_parsers\("mine", (.*)\)', recipe)
+    tokenizer = SimpleNamespace(chat_template=templates, bos_token="<s>", eos_token="<eos>")
+    assert source == "dp.analyze"
+    fmt = format_of(analyze, tokenizer)
+    assert (fmt.verified, fmt.turn.ends) == (True, ("<eos>",))

@@ -251,8 +251,8 @@ def sglang_detector(source: FormatSource, **options: Any) -> type[Any]:
     """Make a class of detectors, a subclass of SGLang's `BaseFormatDetector` where there is one.
 
     Args:
-        source: the format, its name, or a function of the tokenizer that returns it, such as
-            `lambda tokenizer: analyze(tokenizer.chat_template)`.
+        source: the format, its name, or a function of the tokenizer that returns it:
+            `deltaparse.analyze`, for one.
         options: `whole`, `policies` and `id_factory`, which `Options` describes.
 
     Raises:

@@ -170,8 +170,8 @@ def vllm_tool_parser(source: FormatSource, **options: Any) -> type[Any]:
     """Make a class for vLLM's `ToolParserManager`, a subclass of its `ToolParser` where it is.
 
     Args:
-        source: the format, its name, or a function of the tokenizer that returns it, such as
-            `lambda tokenizer: analyze(tokenizer.chat_template)`.
+        source: the format, its name, or a function of the tokenizer that returns it:
+            `deltaparse.analyze`, for one.
         options: `whole`, `policies` and `id_factory`, which `Options` describes.
 
     Raises:
