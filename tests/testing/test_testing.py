@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -11,7 +15,15 @@ from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
 import deltaparse
-from deltaparse import ContentDelta, StreamParser, get_format, list_formats, parse
+from deltaparse import (
+    ContentDelta,
+    StreamParser,
+    UsageError,
+    gbnf,
+    get_format,
+    list_formats,
+    parse,
+)
 from deltaparse.analyzer import analysis
 from deltaparse.testing import (
     check_invariants,
@@ -19,7 +31,9 @@ from deltaparse.testing import (
     chunkings,
     messages,
     outputs,
+    texts_of,
 )
+from deltaparse.testing.invariants import check_calls
 
 from ..strategies.templates import SOURCES
 from ..strategies.wire_families import any_text
@@ -184,6 +198,40 @@ def test_a_message_that_depends_on_the_cuts_is_found(monkeypatch):
     monkeypatch.setattr(StreamParser, "feed", lambda parser, text: feed(parser, text.strip("\n")))
     with pytest.raises(AssertionError, match=r"^2: "):
         check_invariants(HERMES, "so\n\nit is", TOOLS)
+
+
+def test_arguments_that_were_whole_before_their_last_characters_are_found():
+    message = parse(CALL, HERMES, finish_reason="stop")
+    check_calls(message)
+    (call,) = message.tool_calls
+    longer = dataclasses.replace(call, arguments=call.arguments + " ")
+    with pytest.raises(AssertionError, match=r"^5: .* was whole before"):
+        check_calls(SimpleNamespace(tool_calls=[longer]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (lambda: check_invariants(HERMES, CALL.encode()), "an output is a text, not bytes"),
+        (lambda: check_invariants(HERMES, CALL, chunkings=chunkings(CALL)), "data.draw"),
+        (lambda: texts_of("x"), "rules, not of str"),
+        (lambda: texts_of(gbnf(HERMES, TOOLS)), "rules, not of Grammar"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused_with_what_to_give(wrong, told):
+    with pytest.raises(UsageError, match=told):
+        wrong()
+
+
+def test_without_hypothesis_the_extra_is_named():
+    program = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "try:\n    import deltaparse.testing\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    ran = [sys.executable, "-c", program]
+    said = subprocess.run(ran, capture_output=True, text=True, check=True).stdout
+    assert "pip install 'deltaparse[testing]'" in said
 
 
 @pytest.fixture

@@ -10,6 +10,11 @@
 Needs the extra `testing`.
 """
 
+try:
+    import hypothesis  # noqa: F401
+except ImportError as error:
+    raise ImportError("this needs hypothesis: pip install 'deltaparse[testing]'") from error
+
 from .cuts import chunkings
 from .invariants import check_invariants
 from .model_outputs import outputs

@@ -16,6 +16,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from hypothesis.strategies import SearchStrategy
+
+from deltaparse.partial import UsageError
 from deltaparse.stream import (
     ContentDelta,
     Delta,
@@ -30,7 +33,7 @@ from deltaparse.stream.wire.given import as_format
 from .cuts import cut_at
 from .model_outputs import markers_of
 
-__all__ = ["Added", "added", "as_added", "check_invariants"]
+__all__ = ["Added", "added", "as_added", "check_calls", "check_invariants"]
 
 MOST_PLACES = 64
 """Places in which an output is cut in two, and behind which it is cut off."""
@@ -69,8 +72,13 @@ def check_invariants(
     Raises:
         AssertionError: an invariant does not hold; the text says which, and for which chunks.
         MalformedOutput: a policy of the `options` is "error".
+        UsageError: what was given is no text, or no chunks.
     """
     fmt = as_format(fmt)
+    if not isinstance(text, str):
+        raise UsageError(f"an output is a text, not {type(text).__name__}; decode bytes first")
+    if isinstance(chunkings, SearchStrategy):
+        raise UsageError("chunkings= takes lists of chunks: data.draw(chunkings(text)) in a list")
     given = {"tools": tools, **options}
     whole, deltas = _run(fmt, [text], finish_reason, given)
     message = whole.message
@@ -78,7 +86,7 @@ def check_invariants(
     odd = next((issue for issue in message.issues if issue.kind == "internal_error"), None)
     assert odd is None, f"the parser failed: {odd}"
     assert final == as_added(message), f"1: the deltas add up to {final}, the message is {message}"
-    _check_calls(message)
+    check_calls(message)
     if not options.get("prompt"):
         _check_plain(fmt, text, message)
     places = _places(text)
@@ -140,10 +148,16 @@ def _places(text: str) -> list[int]:
     return [*range(1, len(text), step)][:MOST_PLACES]
 
 
-def _check_calls(message: Message) -> None:
+def check_calls(message: Message) -> None:
+    """Check that the arguments of calls are whole, or can be healed.
+
+    Raises:
+        AssertionError: those of a call are not.
+    """
     for call in message.tool_calls:
         if call.complete:
             assert _is_object(call.arguments), f"5: {call} is whole, and has no JSON object"
+            assert call.arguments[-1] == "}", f"5: {call} was whole before its last characters"
         else:
             assert isinstance(call.healed(), dict), f"5: {call} cannot be healed"
 
@@ -202,4 +216,4 @@ def _check_cut(fmt: WireFormat, beginning: str, message: Message, given: Mapping
         if call.complete:
             assert at < len(whole), f"10: {call} is no call of the whole"
             assert call.arguments == whole[at].arguments, f"10: {call}, cut behind {beginning!r}"
-        _check_calls(parser.message)
+        check_calls(parser.message)

@@ -22,6 +22,7 @@ from deltaparse.grammar import (
     Token,
 )
 from deltaparse.grammar.rules.rules import JSON_SPACE, is_special
+from deltaparse.partial import UsageError
 
 __all__ = ["Sampler", "free_text", "texts_of"]
 
@@ -47,9 +48,14 @@ class Sampler:
     Args:
         grammar: the rules.
         size: how many parts are drawn freely.
+
+    Raises:
+        UsageError: that is no grammar's rules.
     """
 
     def __init__(self, grammar: GrammarRules, size: int = 60) -> None:
+        if not isinstance(grammar, GrammarRules):
+            raise UsageError(f"texts are drawn of gbnf(...).rules, not of {type(grammar).__name__}")
         self._rules, self._size = grammar.rules, size
         self._heights = dict.fromkeys(grammar.rules, ENDLESS)
         known: dict[str, int] = {}
@@ -162,5 +168,8 @@ def texts_of(grammar: GrammarRules, size: int = 60) -> st.SearchStrategy[str]:
     Args:
         grammar: the rules.
         size: how many parts of a text are drawn freely, before the shortest way to its end.
+
+    Raises:
+        UsageError: that is no grammar's rules.
     """
     return st.randoms(use_true_random=False).map(Sampler(grammar, size).text)
