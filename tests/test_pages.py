@@ -9,11 +9,15 @@ import sys
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args, get_type_hints
 
 import pytest
 
 from deltaparse import Issue, Policies, WireFormat
+from deltaparse.gate.records import Reason
+from deltaparse.partial import Repairs
+from deltaparse.stream.message.message import Status
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -31,6 +35,12 @@ def text_of(name):
 
 
 SOURCES = ("partial", "stream", "analyzer", "src")
+
+
+def rows_of(name, title):
+    """What the rows of the table below a title are about."""
+    section = text_of(name).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
 
 
 def links_of(page):
@@ -54,10 +64,16 @@ def test_the_page_of_the_formats_is_written_by_the_tool(monkeypatch):
 
 def test_every_issue_and_policy_has_a_row():
     kinds = re.findall(r"^`(\w+)`  ", inspect.getdoc(Issue), re.MULTILINE)
-    named = re.findall(r"^\| `(\w+)` \|", text_of("issues.md"), re.MULTILINE)
-    policies = [policy.name for policy in fields(Policies)]
     assert len(kinds) > 25
-    assert set(named) == {*kinds, *policies, "stream_error", "stream_cut"}
+    assert set(rows_of("issues.md", "Issues")) == {*kinds, "stream_error", "stream_cut"}
+    assert rows_of("issues.md", "Policies") == [policy.name for policy in fields(Policies)]
+
+
+def test_every_repair_status_and_reason_has_a_row():
+    repairs = [repair.name for repair in fields(Repairs)]
+    assert rows_of("issues.md", "Repairs") == [*repairs, "closed_brackets", "argument_type"]
+    assert set(rows_of("tokens.md", "What became of a call")) == set(get_args(Status))
+    assert rows_of("gate.md", "Why a call was refused") == [*get_args(Reason)]
 
 
 def test_every_choice_of_a_policy_is_named():
@@ -123,6 +139,16 @@ def site_pages(monkeypatch):
 
     yield site_pages
     sys.modules.pop("site_pages")
+
+
+def test_what_llms_txt_links_to_is_on_the_site(site_pages):
+    config = SimpleNamespace(site_url="https://o.io/d/", extra={"repository": "https://h.com/o/d"})
+    made = site_pages.absolute((ROOT / "llms.txt").read_text("utf-8"), config)
+    links = [path for path, _ in LINK.findall(made)]
+    assert all(
+        link.startswith(("https://o.io/d/", "https://h.com/o/d/blob/main/")) for link in links
+    )
+    assert {"https://o.io/d/start.html", "https://o.io/d/security.html"} <= set(links)
 
 
 def public(site_pages):

@@ -46,6 +46,7 @@ ROOMS = (
 
 LINK = re.compile(r"(!?)\[([^\]]+)\]\((?!https?:)([\w./-]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+SESSION = re.compile(r"\A```python\n>>> ")
 BADGES = re.compile(r"^\[!\[.*\n+", re.MULTILINE)
 LOADED = re.compile(
     r"<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\ssrc=[\"']?(?:https?:)?//[^\"'>\s]*"
@@ -86,20 +87,37 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
     pieces = FENCED.split(markdown)
     pieces[::2] = [LINK.sub(written, text) for text in pieces[::2]]
+    # As a session, so that its prompts and what it prints are left out where it is copied.
+    pieces[1::2] = [SESSION.sub("```pycon\n>>> ", text) for text in pieces[1::2]]
     return "".join(pieces)
 
 
 def on_post_build(config: Any) -> None:
-    """Check that nothing is loaded from elsewhere.
+    """Add `llms.txt`, whose links lead to pages, and check that nothing is loaded from elsewhere.
 
     Raises:
         ValueError: a page or a style loads something.
     """
+    listed = (ROOT / "llms.txt").read_text(encoding="utf-8")
+    (Path(config.site_dir) / "llms.txt").write_text(absolute(listed, config), encoding="utf-8")
     for path in Path(config.site_dir).rglob("*"):
         if path.suffix in {".html", ".css"}:
             found = LOADED.search(path.read_text(encoding="utf-8"))
             if found:
                 raise ValueError(f"{path.name} loads from elsewhere: {found[0]}")
+
+
+def absolute(text: str, config: Any) -> str:
+    """A text of the repository's root with links that lead to the site, or to the repository."""
+
+    def written(link: re.Match[str]) -> str:
+        _, words, path, anchor = link.groups()
+        page = MADE.get(path, path.removeprefix("docs/")).removesuffix(".md")
+        there = path.startswith("docs/") or path in MADE
+        file = f"{config.extra['repository']}/blob/main/{path}"
+        return f"[{words}]({f'{config.site_url}{page}.html' if there else file}{anchor or ''})"
+
+    return LINK.sub(written, text)
 
 
 def public_names() -> Iterator[tuple[str, list[str]]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import deltaparse as dp
 from deltaparse.replay import Replayer
-from deltaparse.replay.minimal import (
+from deltaparse.replay.minimize import (
     as_test,
     breaks_against,
     breaks_ours,

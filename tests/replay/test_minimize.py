@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import deltaparse as dp
 from deltaparse.replay import Replayer
-from deltaparse.replay.minimal import (
+from deltaparse.replay.minimize import (
     as_test,
     breaks_against,
     breaks_ours,
