@@ -157,6 +157,8 @@ def main() -> None:
         check_wheel(wheel)
         check_tag(tag, version, check_changelog(version))
         pythons = [*filter(works, PYTHONS)]
+        if not pythons:
+            raise SystemExit(f"to install it, none of these Pythons is there: {', '.join(PYTHONS)}")
         for python in pythons:
             print(f"Python {python}: {install(python, wheel, top)}")
         for python in pythons[-1:]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from deltaparse.partial import UsageError
 from deltaparse.stream.tokens.gguf_file import is_gguf, read_gguf
+from deltaparse.stream.tokens.hub_names import not_fetched
 
 __all__ = ["Loaded", "load_template"]
 
@@ -45,15 +45,6 @@ class GgufKeys(Container[str]):
         return isinstance(key, str) and (key in GGUF_KEYS or key.startswith(IN_GGUF))
 
 
-HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*(?<!\.json)(?<!\.jinja)", re.ASCII)
-"""How a hub names models; a path may look so, too."""
-
-NOT_FETCHED = (
-    "No such file or directory; models are not fetched from a hub: fetch it first (hf download {} "
-    "--exclude '*.safetensors'), and give its folder"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A template's source, and the tokens of its tokenizer."""
@@ -77,8 +68,8 @@ def load_template(source: object, name: str | None) -> Loaded:
         return _of_folder(path, name)
     if is_gguf(path):
         return _of_gguf(path, name)
-    if not path.parent.is_dir() and HUB_ID.fullmatch(str(source)):
-        raise UsageError(f"{source}: {NOT_FETCHED.format(source)}")
+    if told := not_fetched(path):
+        raise UsageError(f"{source}: {told}")
     if path.suffix.lower() == ".json":
         return _of_configuration(path, name)
     folder = path.parent.parent if path.parent.name == MORE else path.parent

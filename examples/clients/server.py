@@ -1,4 +1,4 @@
-"""A server in forty lines: three protocols over one model, which is a script here.
+"""A server in one screen: three protocols over one model, which is a script here.
 
 python server.py [PORT]
 """

@@ -12,6 +12,7 @@ from typing import Any
 from deltaparse.partial import UsageError
 
 from .gguf_file import is_gguf
+from .hub_names import not_fetched
 from .piece_files import gguf_tokens, sentencepiece_tokens
 from .token_source import Special, SpelledTokens, TokenSource
 from .token_text import SPACE, TextDecoder
@@ -50,7 +51,8 @@ def load_file(path: Path) -> tuple[TokenSource, str]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from error
+        told = not_fetched(path) or error.strerror or error
+        raise UsageError(f"{path}: {told}") from error
     try:
         return _tokens(path, data), path.name
     except UsageError:

@@ -412,6 +412,8 @@ def test_what_is_no_source(tmp_path):
         Load(tmp_path)
     with pytest.raises(dp.UsageError, match="No such file"):
         Load(tmp_path / "none.json")
+    with pytest.raises(dp.UsageError, match="hf download ours/model-8B "):
+        Load("ours/model-8B")
     with pytest.raises(dp.UsageError, match="not int"):
         Load(7)
     assert len(Load({0: b"a"})) == 1
