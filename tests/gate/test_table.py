@@ -271,11 +271,19 @@ def test_messages(parts, neighbour):
 @pytest.mark.parametrize("name", list_formats())
 def test_the_markers_of_every_named_format_are_known(name):
     fmt = get_format(name)
-    start, end = fmt.reasoning.start, fmt.reasoning.end
-    if end:
+    for start, end in fmt.reasoning.pairs if fmt.reasoning.end else ():
         assert called(f"{start}x{end}{TAG}") == [NORMAL]
         assert not decided(f"{start}{TAG}{end}").calls
         assert not decided(f"{TAG}{end}").calls
+        assert reason(f"{start}{TAG}") == ("no_candidate" if start else None)
+    channels = fmt.channels
+    for word in channels.reasoning:
+        header = f"{channels.start}assistant{channels.channel or channels.recipient}{word}"
+        for end in channels.ends:
+            assert called(f"{header}{channels.message}x{end}{TAG}") == [NORMAL]
+            assert reason(f"{header}{channels.message}{TAG}{end}") == "no_candidate"
+        # By itself it is a word.
+        assert called(f"x {word} {TAG}") == [NORMAL]
     for mark in fmt.turn.ends:
         assert not decided(f"x{mark}{TAG}").calls
     for header in fmt.turn.headers:
