@@ -69,42 +69,41 @@ def known_markers() -> KnownMarkers:
     """The markers of all formats that have a name now."""
     from deltaparse.stream.wire.named.registry import all_formats  # which reads files
 
-    pairs: set[tuple[str, tuple[str, ...]]] = set()
+    pairs: set[tuple[str, frozenset[str]]] = set()
     ends: set[str] = set()
     starts: set[str] = set()
     headers: set[tuple[str, str]] = set()
     for _, fmt in all_formats():
-        pairs |= {(start.strip(), (end.strip(),)) for start, end in fmt.reasoning.pairs}
-        ends |= {end.strip() for end in fmt.turn.ends}
-        headers |= {(found[1], found[2]) for found in map(HEADER.match, fmt.turn.headers) if found}
         channels = fmt.channels
-        if channels.message:
-            starts.add(channels.start.strip())
-            closing = (*(end.strip() for end in channels.ends), channels.start.strip())
-            # Where there are no channels, recipients take their place.
-            before = (channels.channel or channels.recipient).strip()
-            pairs |= {(f"{before}{name}", closing) for name in channels.reasoning}
+        pairs |= {(start.strip(), frozenset([end.strip()])) for start, end in fmt.reasoning.pairs}
+        ends |= {end.strip() for end in fmt.turn.ends}
+        starts.add(channels.start.strip())
+        headers |= {(found[1], found[2]) for found in map(HEADER.match, fmt.turn.headers) if found}
+        closing = frozenset(end.strip() for end in (channels.start, *channels.ends))
+        # Where there are no channels, recipients take their place.
+        before = (channels.channel or channels.recipient).strip()
+        pairs |= {(f"{before}{name}", closing) for name in channels.reasoning}
     return _compiled(frozenset(pairs), frozenset(ends), frozenset(starts), frozenset(headers))
 
 
 @lru_cache(maxsize=8)
 def _compiled(
-    pairs: frozenset[tuple[str, tuple[str, ...]]],
+    pairs: frozenset[tuple[str, frozenset[str]]],
     ends: frozenset[str],
     starts: frozenset[str],
     headers: frozenset[tuple[str, str]],
 ) -> KnownMarkers:
-    words, closes = set(WORDS), set()
+    words, closes = set(WORDS), set[str]()
     ends_of: dict[str, set[str]] = {}
     for start, closing in pairs:
-        element = ELEMENT.fullmatch(start)
-        own = f"</{element[1]}>" if element else ""
-        if element:
+        own = set[str]()
+        if element := ELEMENT.fullmatch(start):
             words.add(element[1])
-        if closing != (own,):
-            ends_of.setdefault(start.lower(), {own}).update(closing)
+            own.add(f"</{element[1]}>")
+        if closing != own:
+            ends_of.setdefault(start.lower(), own).update(closing)
             # A marker that ends many things ends reasoning only where it has begun.
-            closes |= set(closing) if len(closing) == 1 else set()
+            closes |= closing if len(closing) == 1 else set()
     names, closed = "|".join(map(re.escape, sorted(words))), _any(closes)
     return KnownMarkers(
         opens=rf"(?i:{_any(ends_of)}|<(?:{names}){BOUNDARY})",
