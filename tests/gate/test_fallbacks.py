@@ -287,9 +287,6 @@ def test_a_fallback_after_intent_is_asked_for_again_when_quoted():
     assert decision.re_emit
 
 
-BAD = "malformed_call"
-
-
 @pytest.mark.parametrize(
     ("body", "found"),
     [
@@ -304,12 +301,12 @@ BAD = "malformed_call"
         (r'[any(a="\")]\\"), now()]', [r'any(a="\")]\\")', "now()"]),
         (r"[any(a='\'), (\\'), now()]", [r"any(a='\'), (\\')", "now()"]),
         ("[any(a=1)(b=2)]", ["any(a=1)(b=2)"]),
-        ("[any(a=1), x, now()]", ["any(a=1)", BAD, "now()"]),
-        ("[now(), , now()]", ["now()", BAD, "now()"]),
-        ("[now(),{,},(,),[,],now()]", ["now()", BAD, BAD, BAD, "now()"]),
+        ("[any(a=1), x, now()]", ["any(a=1)", "? x", "now()"]),
+        ("[now(), , now()]", ["now()", "? ", "now()"]),
+        ("[now(),{,},(,),[,],now()]", ["now()", "?{,}", "?(,)", "?[,]", "now()"]),
         # What is not made of blocks is taken as a whole.
         *(
-            (body, [BAD])
+            (body, [f"?{body}"])
             for body in [
                 "[now()]][[now()]",
                 "[now()] x [now()]",
@@ -332,14 +329,18 @@ def test_the_calls_that_a_body_in_bracket_style_consists_of(body, found):
 
 
 def candidates(body, mode):
-    """The candidates of a body as they are written, or what is wrong with them."""
+    """The candidates of a body as they are written; "?" stands before those that are no call."""
     extracted = ToolGate([]).extract(body, intent=True)
     assert extracted.mode == mode
     if mode == "json":
         assert {(found.name, found.flaw) for found in extracted} == {("", None)}
         return [found.payload for found in extracted]
-    assert {found.name for found in extracted if found.flaw} <= {""}
-    return [found.flaw or f"{found.name}({found.payload})" for found in extracted]
+    odd = [found for found in extracted if found.flaw]
+    assert {(found.name, found.flaw) for found in odd} <= {("", "malformed_call")}
+    return [
+        f"?{found.payload}" if found in odd else f"{found.name}({found.payload})"
+        for found in extracted
+    ]
 
 
 @pytest.mark.parametrize(

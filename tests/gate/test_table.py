@@ -178,6 +178,13 @@ MESSAGES = {
             [Content("x</think>"), ToolCall("1", "get_weather", CITY, True)],
             [ToolCall("1", "get_weather", CITY, True), Content("x</think>")],
         ),
+        # A server may send what belongs together in several parts.
+        ([Content("I wrote:"), Content(TAG)], [Content('I wrote "'), Content(f'{TAG}".')]),
+        ([Content("`x"), Content(f"` {TAG}")], [Content("```\n"), Content(TAG)]),
+        (
+            [ToolCall("1", "get_weather", CITY, True), Content("x</"), Content(" think>")],
+            [ToolCall("1", "get_weather", CITY, True), Content("x</"), Content("think>")],
+        ),
     ]
 }
 

@@ -12,8 +12,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import dropwhile, groupby
 
-from deltaparse.stream import Content, Issue, Message, ToolCall
+from deltaparse.stream import Content, Issue, Message, Part, ToolCall
 
 from .fallbacks import DENIAL, after_intent, snippets, starts_with
 from .payload import SPACE
@@ -117,8 +118,7 @@ def extract_message(
 
     `parsed`: its format is at hand, and in content there are no calls.
     """
-    parts = message.parts
-    contents = [part.text for part in parts if isinstance(part, Content) and part.text.strip()]
+    contents = _contents(message.parts)
     tags = [
         [] if parsed else [tag for tag in read_tags(text) if not tag.quoted] for text in contents
     ]
@@ -222,13 +222,18 @@ def _elsewhere(issue: Issue, spans: Sequence[tuple[int, int]]) -> bool:
     return not before or spans[before - 1][1] <= start
 
 
+def _contents(parts: Iterable[Part]) -> list[str]:
+    """The content between other parts; a server may send what belongs together in several."""
+    contents = (
+        "".join(part.text for part in run if isinstance(part, Content))
+        for _, run in groupby(parts, type)
+    )
+    return [content for content in contents if content.strip()]
+
+
 def _ends_reasoning_behind_a_call(message: Message) -> bool:
-    called = False
-    for part in message.parts:
-        called = called or isinstance(part, ToolCall)
-        if called and isinstance(part, Content) and ends_reasoning(part.text):
-            return True
-    return False
+    behind = dropwhile(lambda part: not isinstance(part, ToolCall), message.parts)
+    return any(map(ends_reasoning, _contents(behind)))
 
 
 def _candidate(
